@@ -1,0 +1,143 @@
+/**
+ * The key as text: parse, check, find, redact. Pure; making one needs randomness and is in `secret.ts`.
+ *
+ *   key      = prefix "_" secret
+ *   prefix   = 1*20 lower-case letters, digits and inner "_", starting with a letter, not ending in "_"
+ *   secret   = entropy checksum   ; 32 characters of 0-9A-Za-z
+ *   entropy  = 26 base62 characters
+ *   checksum = 6 base62 characters: CRC-32 (IEEE) of the ASCII bytes of prefix "_" entropy, left-padded with "0"
+ *
+ * The checksum lets a scanner be certain and lets `verify` refuse garbage before the store is asked. It is no
+ * secret and proves nothing. Keys are read from the right: the length is fixed, so a prefix may hold "_".
+ */
+import { expect, quote } from './input.js';
+
+export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+export const ENTROPY_LENGTH = 26;
+const CHECKSUM_LENGTH = 6;
+const SECRET_LENGTH = ENTROPY_LENGTH + CHECKSUM_LENGTH;
+
+/** A key taken apart. `entropy` and `checksum` are secret. */
+export interface KeyParts {
+  readonly prefix: string;
+  readonly entropy: string;
+  readonly checksum: string;
+}
+
+// By character code: the value of a base62 digit plus one, 0 for every other character.
+const DIGITS = new Uint8Array(128);
+for (let i = 0; i < ALPHABET.length; i++) DIGITS[ALPHABET.charCodeAt(i)] = i + 1;
+
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+/** Continues a CRC-32 (IEEE 802.3, reflected) over the ASCII characters of `text` from `from` to `to`. */
+function crc32(crc: number, text: string, from: number, to: number): number {
+  let state = crc;
+  for (let i = from; i < to; i++) {
+    state = (state >>> 8) ^ (CRC_TABLE[(state ^ text.charCodeAt(i)) & 255] as number);
+  }
+  return state;
+}
+
+/** The reading of keys with one prefix; what depends on the prefix alone is worked out once. */
+export interface KeyFormat {
+  readonly prefix: string;
+  /** `null`, or why `text` is no key: its shape (length, prefix, alphabet) or its checksum. One scan. */
+  refuse(text: unknown): 'malformed_key' | 'wrong_checksum' | null;
+  /** The six characters that belong behind `entropy`. */
+  checksum(entropy: string): string;
+}
+
+export function keyFormat(prefix: unknown): KeyFormat {
+  expect(
+    typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix),
+    `prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter; not ${quote(prefix)}`,
+  );
+  const start = prefix.length + 1;
+  const end = start + ENTROPY_LENGTH;
+  const seed = crc32(-1, `${prefix}_`, 0, start);
+  return Object.freeze({
+    prefix,
+    refuse(text: unknown) {
+      if (typeof text !== 'string' || text.length !== start + SECRET_LENGTH) return 'malformed_key';
+      if (!text.startsWith(prefix) || text.charCodeAt(start - 1) !== 95) return 'malformed_key';
+      for (let i = start; i < text.length; i++) {
+        // Beyond the table is undefined, as 0 is: no digit.
+        if (!DIGITS[text.charCodeAt(i)]) return 'malformed_key';
+      }
+      let value = 0;
+      for (let i = end; i < text.length; i++) {
+        value = value * 62 + (DIGITS[text.charCodeAt(i)] as number) - 1;
+      }
+      return value === ~crc32(seed, text, start, end) >>> 0 ? null : 'wrong_checksum';
+    },
+    checksum(entropy: string) {
+      let value = ~crc32(seed, entropy, 0, entropy.length) >>> 0;
+      let digits = '';
+      for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+        digits = ALPHABET.charAt(value % 62) + digits;
+        value = Math.floor(value / 62);
+      }
+      return digits;
+    },
+  });
+}
+
+/**
+ * Takes a key apart. Not checked: whether any store knows it.
+ *
+ * @param text Anything; what is no string is no key.
+ * @param options `prefix`: the prefix that keys of this service carry.
+ * @returns The parts, or `null` where length, alphabet, prefix or checksum do not fit.
+ * @throws TypeError on a malformed prefix.
+ * @example
+ * parseKey(text, { prefix: 'acme' })?.prefix; // 'acme'
+ */
+export function parseKey(text: unknown, options: { readonly prefix: string }): KeyParts | null {
+  const { prefix, refuse } = keyFormat(options?.prefix);
+  if (typeof text !== 'string' || refuse(text) !== null) return null;
+  const start = prefix.length + 1;
+  const checksum = text.slice(start + ENTROPY_LENGTH);
+  return { prefix, entropy: text.slice(start, start + ENTROPY_LENGTH), checksum };
+}
+
+/**
+ * Whether `text` has the shape and checksum of a key. Not checked: whether any store knows it.
+ *
+ * @throws TypeError on a malformed prefix.
+ * @example
+ * if (isKey(line, { prefix: 'acme' })) report(line);
+ */
+export function isKey(text: unknown, options: { readonly prefix: string }): text is string {
+  return keyFormat(options?.prefix).refuse(text) === null;
+}
+
+/**
+ * The source of a regular expression that finds keys in larger texts: for secret scanners and hooks.
+ * Plain enough for every dialect. Not checked by it: the checksum; ask {@link isKey} about what it found.
+ *
+ * @throws TypeError on a malformed prefix.
+ * @example
+ * const found = text.match(new RegExp(keyPattern('acme'), 'g'));
+ */
+export function keyPattern(prefix: string): string {
+  return `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
+}
+
+/**
+ * Replaces every key in `text` by `prefix_[redacted]`: for log lines. Looks for the shape alone, also where
+ * other characters touch it, because to hide too much is harmless.
+ *
+ * @throws TypeError on a malformed prefix, or where `text` is no string.
+ * @example
+ * redactKeys(`sent ${key}`, { prefix: 'acme' }); // 'sent acme_[redacted]'
+ */
+export function redactKeys(text: string, options: { readonly prefix: string }): string {
+  const { prefix } = keyFormat(options?.prefix);
+  expect(typeof text === 'string', `text: pass a string, not ${quote(text)}`);
+  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`, 'g'), `${prefix}_[redacted]`);
+}
