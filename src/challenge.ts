@@ -79,7 +79,11 @@ const OUTAGE: Answer = {
   detail: 'Credentials cannot be checked at the moment. Try again shortly.',
 };
 
-const BUG: Answer = { status: 500, title: 'Internal Server Error', detail: 'Something went wrong.' };
+const BUG: Answer = {
+  status: 500,
+  title: 'Internal Server Error',
+  detail: 'Something went wrong.',
+};
 
 /** A quoted-string (RFC 9110 §5.6.4) of printable ASCII; other characters could end the header line. */
 function quoted(value: unknown, what: string): string {
@@ -103,7 +107,8 @@ function quoted(value: unknown, what: string): string {
 export function toResponse(error: unknown, options: ChallengeOptions): DenialResponse {
   const { realm, resourceMetadata } = fields(options, ['realm', 'resourceMetadata'], 'toResponse');
   const params = [`realm=${quoted(realm, 'realm')}`];
-  const metadata = resourceMetadata === undefined ? [] : [`resource_metadata=${quoted(resourceMetadata, 'resourceMetadata')}`];
+  const metadata =
+    resourceMetadata === undefined ? [] : [`resource_metadata=${quoted(resourceMetadata, 'resourceMetadata')}`];
   const denial = isAccessError(error) ? error : undefined;
   const { status, title, detail, challenge } = denial ? ANSWERS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
   const scope = denial?.requiredScopes?.join(' ');

@@ -97,6 +97,15 @@ export function whole(value: unknown, min: number, max: number, what: string): n
   return value as number;
 }
 
+/** When a key ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
+export function expiry(value: unknown, now: number): number | null {
+  if (value === 'never') return null;
+  const time = value instanceof Date ? value.getTime() : Number.NaN;
+  expect(!Number.isNaN(time), "expiresAt: pass a valid Date, or 'never' to go without");
+  expect(time > now, 'expiresAt: pass a Date in the future');
+  return time;
+}
+
 /** A function, or undefined where it was left out. */
 export function optionalFunction<F>(value: F, what: string): F {
   expect(value === undefined || typeof value === 'function', `${what}: pass a function or leave it out`);

@@ -38,10 +38,13 @@ export function isPattern(text: string): boolean {
 export const isScope = (text: string): boolean => isPattern(text) && !text.includes('*');
 
 /** Checks a list of any length element by element; a bad one refuses the list. */
-function patterns(input: unknown): string[] {
+export function patterns(input: unknown): string[] {
   const list = strings(input, 'scopes');
   for (const element of list) {
-    expect(isPattern(element), `scopes: ${quote(element)} is no scope; write resource:action, or * for a whole segment`);
+    expect(
+      isPattern(element),
+      `scopes: ${quote(element)} is no scope; write resource:action, or * for a whole segment`,
+    );
   }
   return list;
 }
@@ -51,18 +54,21 @@ const split = (pattern: string): [string, string] => {
   return [pattern.slice(0, colon), pattern.slice(colon + 1)];
 };
 
-/** Whether `set` holds `pattern` or one of the at most three patterns wider than it. */
-function covered(set: ReadonlySet<string>, pattern: string, itself: boolean): boolean {
-  if (itself && set.has(pattern)) return true;
+/** Whether `set` holds one of the at most three patterns wider than `pattern`. */
+function holdsWider(set: ReadonlySet<string>, pattern: string): boolean {
   const [resource, action] = split(pattern);
   const wider = ['*:*', `${resource}:*`, `*:${action}`];
   return wider.some((candidate) => candidate !== pattern && set.has(candidate));
 }
 
+/** Whether one element of `set` covers `pattern`; both are valid already. */
+export const isCovered = (set: ReadonlySet<string>, pattern: string): boolean =>
+  set.has(pattern) || holdsWider(set, pattern);
+
 /** Every operation's result: minimal, sorted, frozen. */
 function minimal(list: Iterable<string>): readonly string[] {
   const set = new Set(list);
-  return Object.freeze([...set].filter((pattern) => !covered(set, pattern, false)).sort());
+  return Object.freeze([...set].filter((pattern) => !holdsWider(set, pattern)).sort());
 }
 
 /**
@@ -120,7 +126,7 @@ export function normalizeScopes(set: readonly string[]): readonly string[] {
  */
 export function coversScopes(granted: readonly string[], required: readonly string[]): boolean {
   const set = new Set(patterns(granted));
-  return patterns(required).every((pattern) => covered(set, pattern, true));
+  return patterns(required).every((pattern) => isCovered(set, pattern));
 }
 
 /**
@@ -153,8 +159,7 @@ export function intersectScopes(a: readonly string[], b: readonly string[]): rea
   return minimal(met);
 }
 
-const meet = (a: string, b: string): string | null =>
-  a === '*' || a === b ? b : b === '*' ? a : null;
+const meet = (a: string, b: string): string | null => (a === '*' || a === b ? b : b === '*' ? a : null);
 
 /**
  * Whether both sets denote the same scopes, however they are written.

@@ -86,16 +86,17 @@ export const digestBackend: 'native' | 'noble' = oneShot ? 'native' : 'noble';
 
 // ── Digests and seals ─────────────────────────────────────────────────────────────────────────────────
 
-/** One way of making digests: `h1.<pepper id>` or, without a pepper, `s1`. */
+/** One way of making digests; `tag` is what each of them begins with: `h1.<pepper id>$` or `s1$`. */
 export interface Scheme {
-  readonly name: string;
+  readonly tag: string;
   digest(key: string): string;
   /** Authenticates a record's encoding; `null` without a pepper, where there is nothing to seal with. */
   seal(encoding: string): string | null;
 }
 
-const UNPEPPERED: Scheme = Object.freeze({
-  name: 's1',
+/** The scheme of keys that were made without a pepper. */
+export const UNPEPPERED: Scheme = Object.freeze({
+  tag: 's1$',
   digest: (key: string) => `s1$${backend.sha256(key)}`,
   seal: () => null,
 });
@@ -111,8 +112,8 @@ function peppered(value: unknown): Scheme {
   const mac = backend.hmac(bytes);
   // A key of its own: what authenticates records must never be an answer that digests can be asked for.
   const sealer = backend.hmac(hkdf(sha256, bytes, undefined, utf8('keyscope seal v1'), 32));
-  const name = `h1.${id}`;
-  return Object.freeze({ name, digest: (key: string) => `${name}$${mac(key)}`, seal: sealer });
+  const tag = `h1.${id}$`;
+  return Object.freeze({ tag, digest: (key: string) => tag + mac(key), seal: sealer });
 }
 
 /**
@@ -125,13 +126,10 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
   const listed = Array.isArray(peppers) && peppers.length > 0;
   expect(listed, "peppers: pass [{ id, secret }], or the word 'none' to go without");
   const schemes = Array.from(peppers, peppered);
-  const names = new Set(schemes.map((scheme) => scheme.name));
-  expect(names.size === schemes.length, 'peppers: two of them have one id');
+  const tags = new Set(schemes.map((scheme) => scheme.tag));
+  expect(tags.size === schemes.length, 'peppers: two of them have one id');
   return schemes as [Scheme, ...Scheme[]];
 }
-
-/** The scheme of keys that were made without a pepper. */
-export const unpepperedScheme = (): Scheme => UNPEPPERED;
 
 /**
  * The digest that a store keeps for `key`: `h1.<pepper id>$<hex>` of HMAC-SHA-256, or `s1$<hex>` of SHA-256.
@@ -151,8 +149,7 @@ export function digestKey(key: string, pepper?: Pepper): string {
 
 // ── Randomness ────────────────────────────────────────────────────────────────────────────────────────
 
-export const platformRandom: RandomBytes = (length) =>
-  globalThis.crypto.getRandomValues(new Uint8Array(length));
+export const platformRandom: RandomBytes = (length) => globalThis.crypto.getRandomValues(new Uint8Array(length));
 
 function draw(random: RandomBytes, length: number): Uint8Array {
   const bytes: unknown = random(length);
@@ -177,7 +174,15 @@ function drawEntropy(random: RandomBytes): string {
 export function randomUuid(random: RandomBytes): string {
   const bytes = draw(random, 16);
   const hex = bytesToHex(bytes.map((byte, i) => (i === 6 ? (byte & 15) | 64 : i === 8 ? (byte & 63) | 128 : byte)));
-  return [[0, 8], [8, 12], [12, 16], [16, 20], [20, 32]].map(([a, b]) => hex.slice(a, b)).join('-');
+  return [
+    [0, 8],
+    [8, 12],
+    [12, 16],
+    [16, 20],
+    [20, 32],
+  ]
+    .map(([a, b]) => hex.slice(a, b))
+    .join('-');
 }
 
 /**

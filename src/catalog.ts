@@ -1,0 +1,119 @@
+/** The closed list of scopes that a service has, with a sentence each; and the types that come of it. */
+import { expect, fields, quote, text } from './input.js';
+import { isCovered, isScope, patterns } from './scope.js';
+
+/** Resource → action → one sentence on what the scope allows. */
+export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+type ScopesIn<D> = {
+  [R in keyof D & string]: `${R}:${keyof D[R] & string}`;
+}[keyof D & string];
+type Resource<S extends string> = S extends `${infer R}:${string}` ? R : never;
+type Action<S extends string> = S extends `${string}:${infer A}` ? A : never;
+type Wildcard<S extends string> = '*:*' | `${Resource<S>}:*` | `*:${Action<S>}`;
+
+/** The scopes of `S` that pattern `P` means. */
+type Matching<S extends string, P extends string> = P extends '*:*'
+  ? S
+  : P extends `${infer R}:*`
+    ? Extract<S, `${R}:${string}`>
+    : P extends `*:${infer A}`
+      ? Extract<S, `${string}:${A}`>
+      : Extract<S, P>;
+
+type Harmless<S extends string, Reserved extends string, P extends string> = P extends string
+  ? Matching<S, P> & Reserved extends never
+    ? P
+    : never
+  : never;
+
+/** A service's scopes. Made by {@link defineScopes}; frozen. */
+export interface Catalog<S extends string = string, Reserved extends string = string> {
+  /** Every scope, in the order written. */
+  readonly all: readonly S[];
+  /** The sentence of a scope. Throws `TypeError` on one that the catalog does not have. */
+  describe(scope: string): string;
+  /**
+   * The concrete scopes that patterns mean, in catalog order, reserved ones included. Throws `TypeError` on a
+   * scope that the catalog does not have and on a pattern that matches none of it.
+   */
+  expand(patterns: readonly string[]): readonly S[];
+  /** The concrete scopes that `a` means and `b` does not, in catalog order. Throws as `expand` does. */
+  difference(a: readonly string[], b: readonly string[]): readonly S[];
+  /** Whether a scope must be named one by one and justified; `false` for anything that is no scope here. */
+  isReserved(scope: string): scope is Reserved;
+}
+
+/** The literal union of a catalog's scopes. */
+export type ScopeOf<C> = C extends Catalog<infer S, string> ? S : never;
+
+/** {@link ScopeOf}, and the wildcards that match something and catch no reserved scope. */
+export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Wildcard<S>> : never;
+
+/**
+ * Defines a service's scopes.
+ *
+ * @param definition Resource → action → one sentence of 1 to 200 characters. Names are lower case:
+ *   `[a-z][a-z0-9_-]{0,63}`.
+ * @param options `reserved`: scopes or patterns that a wildcard never grants and that want a justification.
+ * @throws TypeError on a malformed name or sentence, an empty catalog or resource, or a reserved pattern that
+ *   matches nothing.
+ * @example
+ * const catalog = defineScopes(
+ *   { threats: { read: 'List and read threats.' }, users: { delete: 'Delete users.' } },
+ *   { reserved: ['users:*'] },
+ * );
+ */
+export function defineScopes<
+  const D extends ScopeDefinition,
+  const R extends ScopesIn<D> | Wildcard<ScopesIn<D>> = never,
+>(definition: D, options: { readonly reserved?: readonly R[] } = {}): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
+  type S = ScopesIn<D>;
+  const { reserved: reservedPatterns = [] } = fields(options, ['reserved'], 'defineScopes');
+  const sentences = readDefinition(definition) as ReadonlyMap<S, string>;
+  const all: readonly S[] = Object.freeze([...sentences.keys()]);
+
+  const expand = (input: readonly string[]): readonly S[] => {
+    const wanted = new Set(patterns(input));
+    for (const pattern of wanted) {
+      const reaches = all.some((scope) => isCovered(new Set([pattern]), scope));
+      expect(reaches, `scopes: ${quote(pattern)} matches nothing in the catalog`);
+    }
+    return Object.freeze(all.filter((scope) => isCovered(wanted, scope)));
+  };
+  const reserved: ReadonlySet<string> = new Set(expand(reservedPatterns as readonly string[]));
+
+  return Object.freeze({
+    all,
+    expand,
+    describe(scope: string) {
+      const sentence = sentences.get(scope as S);
+      expect(sentence !== undefined, `scopes: ${quote(scope)} is not in the catalog`);
+      return sentence;
+    },
+    difference(a: readonly string[], b: readonly string[]) {
+      const taken = new Set(expand(b));
+      return Object.freeze(expand(a).filter((scope) => !taken.has(scope)));
+    },
+    isReserved: (scope: string): scope is Matching<S, R> => reserved.has(scope),
+  });
+}
+
+/** Own properties only, into a Map: a resource called `constructor` is a name like any other. */
+function readDefinition(definition: unknown): ReadonlyMap<string, string> {
+  const sentences = new Map<string, string>();
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null;
+  expect(isObject(definition), 'defineScopes: pass { resource: { action: sentence } }');
+  for (const [resource, actions] of Object.entries(definition as object)) {
+    const listed = isObject(actions) && Object.keys(actions).length > 0;
+    expect(listed, `defineScopes: ${quote(resource)} needs { action: sentence }`);
+    for (const [action, sentence] of Object.entries(actions as object)) {
+      const scope = `${resource}:${action}`;
+      const named = isScope(scope);
+      expect(named, `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
+      sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
+    }
+  }
+  expect(sentences.size > 0, 'defineScopes: a catalog has at least one scope');
+  return sentences;
+}

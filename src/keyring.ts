@@ -1,0 +1,203 @@
+/** Puts the operations together: configuration in, one frozen object out. */
+import type { Admission, AdmitInput } from './admit.js';
+import { createAdmit, createAuthenticate } from './admit.js';
+import type { Authority } from './authority.js';
+import type { RequestLike } from './authorization.js';
+import type { Catalog, PatternOf } from './catalog.js';
+import type { EventListener } from './events.js';
+import { createEmitter } from './events.js';
+import { expect, fields, optionalFunction, whole } from './input.js';
+import type { IssueInput, Mint } from './issue.js';
+import { createIssue } from './issue.js';
+import { keyFormat } from './key.js';
+import type { ListInput, ListPage } from './list.js';
+import { createGet, createList } from './list.js';
+import type { Clock } from './outage.js';
+import { guardClock, guardStore } from './outage.js';
+import type { Principal } from './principal.js';
+import type { IssuedKey, KeyInfo } from './record.js';
+import { sealRecord } from './record.js';
+import { createRevoke } from './revoke.js';
+import type { RotateInput } from './rotate.js';
+import { createRotate } from './rotate.js';
+import type { Peppers, RandomBytes } from './secret.js';
+import { generateKey, platformRandom, prepareSchemes, randomUuid } from './secret.js';
+import type { KeyStore } from './store.js';
+import type { TokenVerifier } from './tokens.js';
+import { createUsage } from './usage.js';
+import { createVerifier } from './verify.js';
+
+/** How a service keeps its keys. */
+export interface KeyringOptions<C extends Catalog = Catalog> {
+  /** 1 to 20 lower-case letters, digits and inner `_`: what makes a leaked key recognisable. */
+  readonly prefix: string;
+  readonly catalog: C;
+  readonly store: KeyStore;
+  /** The first digests new keys, all are tried on verify. `'none'`: whoever writes the database makes keys. */
+  readonly peppers: Peppers;
+  /** Takes short-lived tokens at the same door. */
+  readonly tokens?: TokenVerifier;
+  /** Looks the key behind a token up on each use, so that its end ends the token. Default: true. */
+  readonly checkParent?: boolean;
+  /** How long an asynchronous store may take, in milliseconds. Default: 2,000. */
+  readonly storeTimeoutMs?: number;
+  /**
+   * Takes keys made without a pepper beside peppered ones, until a date: for a service that gains its first
+   * pepper while such keys are out. Until then whoever can write the database can insert a key of their own
+   * choosing, because nothing seals its row. Rotate those keys, then take this out.
+   */
+  readonly insecureAcceptUnpeppered?: { readonly until: Date };
+  /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
+  readonly now?: Clock;
+  /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
+  readonly random?: RandomBytes;
+  /** Told of everything that happens; whatever it throws is dropped. */
+  readonly onEvent?: EventListener;
+}
+
+/** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
+export interface Keyring<C extends Catalog = Catalog> {
+  /**
+   * Makes a key. `result.key` is the plaintext, and nothing brings it back.
+   *
+   * The first argument may come from a request; the second is the caller's own authority and never does.
+   * After a `StoreError` it is unknown whether the record was written; nobody has its key: issue again.
+   *
+   * @throws TypeError on malformed input or unknown fields; nothing was written.
+   * @throws AccessError `ceiling_exceeded` with `excess`. @throws StoreError.
+   */
+  issue(input: IssueInput<PatternOf<C>>, authority: Authority): Promise<IssuedKey>;
+  /**
+   * Ends a key at once and for good. Idempotent; after a `StoreError`, call it again.
+   *
+   * @throws AccessError `not_found`. @throws StoreError.
+   */
+  revoke(keyId: string, authority: Authority): Promise<void>;
+  /**
+   * Replaces a key by one with the same name, scopes, entities, justification and metadata.
+   *
+   * The predecessor lives on for `overlapMs`, and no longer than its own expiry. After a `StoreError` the
+   * predecessor may be retired while nobody has the successor: `list` shows both; revoke the successor, issue.
+   *
+   * @throws AccessError `not_found`; `invalid_token` where the predecessor would not authenticate, with the
+   *   reason; `ceiling_exceeded` with `excess`; `conflict` where somebody else ended it first.
+   * @throws TypeError on malformed input; nothing was written. @throws StoreError.
+   */
+  rotate(keyId: string, input: RotateInput, authority: Authority): Promise<IssuedKey>;
+  /**
+   * One page of an entity's keys, ended ones included, newest first. Not checked: their seals.
+   *
+   * @throws TypeError on a cursor that is not `next` of a page before. @throws StoreError.
+   */
+  list(input: ListInput, authority: Authority): Promise<ListPage>;
+  /** One key, or `null` where this entity has none with this id. Not checked: its seal. @throws StoreError. */
+  get(keyId: string, authority: Authority): Promise<KeyInfo | null>;
+  /**
+   * Verifies a key: a pure read, no write ever. Not checked: scopes and entities.
+   *
+   * @throws AccessError `invalid_token`, whatever the reason. @throws StoreError. Never synchronously.
+   */
+  verify(key: unknown): Promise<Principal>;
+  /**
+   * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with Node's
+   * `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or nothing.
+   *
+   * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`. @throws StoreError.
+   */
+  authenticate(request: RequestLike): Promise<Principal>;
+  /**
+   * Guards one operation: authenticates, authorizes by the policy, emits the event, records the usage.
+   *
+   * @throws AccessError as `authenticate` and `policy.authorize` do. @throws StoreError.
+   * @throws TypeError on an operation that the policy does not have.
+   */
+  admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;
+  /**
+   * Writes the usage noted so far: on shutdown, or in a Worker's `waitUntil`.
+   *
+   * @throws StoreError; what was noted is kept for the next attempt.
+   */
+  flush(): Promise<void>;
+}
+
+const OPTIONS = [
+  'prefix',
+  'catalog',
+  'store',
+  'peppers',
+  'tokens',
+  'checkParent',
+  'storeTimeoutMs',
+  'insecureAcceptUnpeppered',
+  'now',
+  'random',
+  'onEvent',
+] as const;
+
+/**
+ * Makes a keyring. Options are checked and copied here: a bad configuration fails at start-up.
+ *
+ * Not checked: whether the store can be reached.
+ *
+ * @throws TypeError that says what to write instead.
+ * @example
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+ */
+export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
+  const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
+  const { catalog, tokens, checkParent = true } = given;
+  const format = keyFormat(given.prefix);
+  const schemes = prepareSchemes(given.peppers);
+  const random = optionalFunction(given.random, 'random') ?? platformRandom;
+  const clock = guardClock(optionalFunction(given.now, 'now') ?? Date.now);
+  const store = guardStore(given.store, whole(given.storeTimeoutMs ?? 2000, 1, 600_000, 'storeTimeoutMs'));
+  const emit = createEmitter(optionalFunction(given.onEvent, 'onEvent'));
+  expect(Array.isArray(catalog?.all), 'catalog: pass what defineScopes returned');
+  expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
+  expect(tokens === undefined || typeof tokens?.verify === 'function', 'tokens: pass a token verifier');
+
+  const mint: Mint = (draft) => {
+    const key = generateKey({ prefix: format.prefix, random });
+    return { key, record: sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]) };
+  };
+  const scopes: ReadonlySet<string> = new Set(catalog.all);
+  const unpepperedUntil = readUntil(given);
+  const verifier = createVerifier({
+    format,
+    catalog: scopes,
+    schemes,
+    unpepperedUntil,
+    store,
+    clock,
+  });
+  const { verify, admit } = verifier;
+  const authenticate = createAuthenticate({
+    verify,
+    admit,
+    tokens,
+    checkParent,
+    catalog: scopes,
+    store,
+  });
+  const usage = createUsage(store);
+  return Object.freeze({
+    issue: createIssue({ catalog, store, clock, mint, emit }),
+    revoke: createRevoke({ store, clock, emit }),
+    rotate: createRotate({ store, clock, mint, admit, emit }),
+    list: createList(store),
+    get: createGet(store),
+    verify,
+    authenticate,
+    admit: createAdmit({ authenticate, usage, clock, emit }),
+    flush: usage.flush,
+  });
+}
+
+function readUntil({ insecureAcceptUnpeppered, peppers }: KeyringOptions): number | null {
+  if (insecureAcceptUnpeppered === undefined) return null;
+  const { until } = fields(insecureAcceptUnpeppered, ['until'], 'insecureAcceptUnpeppered');
+  const time = until instanceof Date ? until.getTime() : Number.NaN;
+  expect(!Number.isNaN(time), 'insecureAcceptUnpeppered: pass { until: Date }');
+  expect(peppers !== 'none', "insecureAcceptUnpeppered: has no meaning with peppers 'none'");
+  return time;
+}

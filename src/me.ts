@@ -1,0 +1,26 @@
+/** `GET /me`: what a key reaches. */
+import type { Principal } from './principal.js';
+
+/** The body of `GET /me`: exactly these fields, in this order. */
+export interface Me {
+  readonly entity_uuid: string;
+  readonly key_id: string;
+  readonly scopes: readonly string[];
+  readonly accessible_entities: readonly string[];
+}
+
+/**
+ * Projects a principal onto the body of `GET /me`. An allow-list: a field that a later version adds to
+ * `Principal` stays out. No scope is required; through a narrowed token it shows what the token holds.
+ *
+ * @example
+ * response.json(toMe(principal));
+ */
+export function toMe(principal: Principal): Me {
+  return {
+    entity_uuid: principal.entityUuid,
+    key_id: principal.keyId,
+    scopes: principal.scopes,
+    accessible_entities: principal.accessibleEntities,
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * What keyscope asks of a database: seven methods, none optional. An interface and no code.
+ *
+ * Answers may be synchronous or promises. A store never sees a plaintext key, never decides, and checks no
+ * scope: the core checks everything that comes back. Anything thrown or rejected means that the store is
+ * broken, and the request is answered with 503. `keyscope/testing` has the suite that every store must pass.
+ */
+import type { KeyRecord } from './record.js';
+
+/** A value, or a promise of one. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** A position in a listing: the creation time and id of the last record seen. */
+export interface ListPosition {
+  readonly createdAt: number;
+  readonly keyId: string;
+}
+
+/** How a key ends: revoked for good, or retired at a time by its successor. Milliseconds. */
+export type Ending = { readonly revokedAt: number } | { readonly retireAt: number };
+
+/** That a key was used: when last, and which scopes were exercised when. Milliseconds. */
+export interface UsageEntry {
+  readonly keyId: string;
+  readonly lastUsedAt: number;
+  readonly scopesUsed: Readonly<Record<string, number>>;
+}
+
+/** The live keys of one digest scheme (`s1`, `h1.<pepper id>`) and the newest use of any of its keys. */
+export interface SchemeSummary {
+  readonly scheme: string;
+  readonly live: number;
+  readonly lastUsedAt: number | null;
+}
+
+export interface KeyStore {
+  /**
+   * Writes a new record, durably before it answers. Atomic: all of it or nothing.
+   * Throws where a record with this key id or this digest exists already, and leaves that one as it is.
+   */
+  insert(record: KeyRecord): Awaitable<void>;
+
+  /**
+   * Every record whose digest is one of `digests`, compared byte for byte; an empty list where there is none.
+   * Sees every write that was acknowledged before the call.
+   */
+  findByDigest(digests: readonly string[]): Awaitable<readonly KeyRecord[]>;
+
+  /** The record with this key id, or `null`. Sees every write that was acknowledged before the call. */
+  findById(keyId: string): Awaitable<KeyRecord | null>;
+
+  /**
+   * At most `limit` records of one entity, ended ones included, newest first: by `createdAt`, then by `keyId`,
+   * both descending. With `after`, those that come behind that position: a listing neither repeats nor skips
+   * a record while keys are added.
+   */
+  list(query: {
+    readonly entityUuid: string;
+    readonly after: ListPosition | null;
+    readonly limit: number;
+  }): Awaitable<readonly KeyRecord[]>;
+
+  /**
+   * Ends a key by one conditional write: `retireAt` only where both marks are null, `revokedAt` only where
+   * `revokedAt` is null. True only to the one caller that wrote; false also where there is no such key.
+   * Durable before it answers. No other field and no other record changes.
+   */
+  markEnded(keyId: string, ending: Ending): Awaitable<boolean>;
+
+  /**
+   * Records use. Writes `lastUsedAt` and each entry of `scopesUsed` only forward, leaves scopes that are not
+   * mentioned, and ignores unknown key ids. Need not be atomic over the batch.
+   */
+  touch(entries: readonly UsageEntry[]): Awaitable<void>;
+
+  /**
+   * One row a digest scheme that has live keys at the time `now`: neither revoked nor past `retireAt` or
+   * `expiresAt`. `now` is the keyring's clock, never the database's.
+   */
+  summarize(now: number): Awaitable<readonly SchemeSummary[]>;
+}

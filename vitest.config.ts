@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+
+const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
+
+export default defineConfig({
+  resolve: {
+    // Examples import the package by name; here that is the source, so that coverage counts and no build is stale.
+    alias: [
+      { find: /^keyscope$/, replacement: source('index.ts') },
+      { find: /^keyscope\/(.+)$/, replacement: source('$1.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    sequence: { shuffle: true },
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      reporter: ['text', 'json-summary'],
+    },
+  },
+});
