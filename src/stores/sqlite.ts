@@ -1,0 +1,337 @@
+/**
+ * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3` or `bun:sqlite`.
+ * Imports no driver. Answers synchronously. SQLite 3.37 or newer.
+ *
+ * Give keyscope a handle of its own, also where the file is shared with the service's own tables. A write that
+ * finds the handle in the middle of a transaction throws: what it acknowledged could still be rolled back. A
+ * read in the middle of one would not see what other processes have revoked since.
+ *
+ * A row that somebody edited by hand never passes for another. Lists that are no JSON come back as the text
+ * they are, and the core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`.
+ * Times beyond 2^53 come back wrong or make the driver throw, which is a `StoreError`.
+ */
+import type { KeyRecord } from '../record.js';
+import type { KeyStore, SchemeSummary } from '../store.js';
+
+/** What is bound to a `?`. */
+type SqliteValue = string | number | null;
+
+/** A prepared statement, as all three drivers have it. Parameters are positional. */
+export interface SqliteStatement {
+  run(...parameters: SqliteValue[]): { readonly changes: number | bigint };
+  all(...parameters: SqliteValue[]): unknown[];
+}
+
+/** An open database: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3` or of `bun:sqlite`. */
+export interface SqliteHandle {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqliteStatement;
+}
+
+// ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
+
+// Never edited once released: a change is one more element, and the version is their number. It has a table
+// of its own because `user_version` belongs to whoever owns the file.
+//
+// Column by column what is under the seal, then the digest's scheme, then the marks. The triggers are for the
+// migration or console session that goes wrong; against a writer who drops them there is the seal.
+// - `insert`: `INSERT OR REPLACE` deletes rows without asking any other trigger.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. Where
+//   the law wants a row gone, drop this trigger in the transaction that deletes.
+const MIGRATIONS: readonly string[] = [
+  `
+CREATE TABLE keyscope_keys (
+  key_id TEXT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  digest TEXT NOT NULL UNIQUE,
+  seal TEXT,
+  entity_uuid TEXT NOT NULL,
+  accessible_entities TEXT NOT NULL CHECK (json_valid(accessible_entities) AND json_type(accessible_entities) = 'array'),
+  scopes TEXT NOT NULL CHECK (json_valid(scopes) AND json_type(scopes) = 'array'),
+  justification TEXT,
+  metadata TEXT NOT NULL CHECK (json_valid(metadata) AND json_type(metadata) = 'object'),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER,
+  retire_at INTEGER,
+  rotated_from TEXT,
+  last_used_at INTEGER,
+  scopes_used TEXT NOT NULL CHECK (json_valid(scopes_used) AND json_type(scopes_used) = 'object')
+) STRICT;
+
+CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, created_at, key_id);
+
+CREATE TRIGGER keyscope_keys_insert BEFORE INSERT ON keyscope_keys
+WHEN EXISTS (SELECT 1 FROM keyscope_keys WHERE key_id = NEW.key_id OR digest = NEW.digest)
+BEGIN
+  SELECT RAISE(ABORT, 'keyscope: a key with this id or digest exists already');
+END;
+
+CREATE TRIGGER keyscope_keys_update BEFORE UPDATE OF
+  key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at,
+  expires_at, rotated_from
+ON keyscope_keys
+BEGIN
+  SELECT RAISE(ABORT, 'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change');
+END;
+
+CREATE TRIGGER keyscope_keys_marks BEFORE UPDATE OF revoked_at, retire_at ON keyscope_keys
+WHEN (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
+  OR (OLD.retire_at IS NOT NULL AND NEW.retire_at IS NOT OLD.retire_at)
+BEGIN
+  SELECT RAISE(ABORT, 'keyscope: revoked_at and retire_at are written once');
+END;
+
+CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys
+BEGIN
+  SELECT RAISE(ABORT, 'keyscope: keys are revoked and never deleted');
+END;
+`,
+];
+
+const VERSION_TABLE = `
+CREATE TABLE IF NOT EXISTS keyscope_schema (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  version INTEGER NOT NULL CHECK (version > 0)
+) STRICT`;
+
+/** The schema's version in this file, 0 where there is none. */
+function versionOf(db: SqliteHandle): number {
+  const tables = db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'").all();
+  if (tables.length === 0) return 0;
+  const version = Number(pick(db.prepare('SELECT version FROM keyscope_schema').all(), 'version') ?? 0);
+  if (version <= MIGRATIONS.length) return version;
+  throw new Error(`keyscope: the file has schema ${version} and this release knows ${MIGRATIONS.length}; upgrade it`);
+}
+
+/**
+ * Brings the schema up to this release, all of it or nothing; {@link sqliteStore} calls it. Any number of
+ * processes may call it at once. Where the schema is current it only reads.
+ *
+ * Not checked: that nobody changed the tables since.
+ *
+ * @param db An open handle, in no transaction.
+ * @throws Error where a newer release has migrated the file; whatever the driver throws.
+ * @example
+ * migrate(new DatabaseSync('keys.db')); // in a deploy step
+ */
+export function migrate(db: SqliteHandle): void {
+  waitForLocks(db);
+  if (versionOf(db) === MIGRATIONS.length) return;
+  transaction(db, () => {
+    db.exec(VERSION_TABLE);
+    // Asked again under the lock: another process may have been faster.
+    for (const sql of MIGRATIONS.slice(versionOf(db))) db.exec(sql);
+    db.prepare('INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)').run(MIGRATIONS.length);
+  });
+}
+
+// ── The handle ────────────────────────────────────────────────────────────────────────────────────────
+
+// bun's `get` answers null for no row and the others undefined; `all` is the same in all three.
+const pick = (rows: readonly unknown[], column: string): unknown =>
+  (rows[0] as Record<string, unknown> | undefined)?.[column];
+const setting = (db: SqliteHandle, name: 'busy_timeout' | 'synchronous', column: string): number =>
+  Number(pick(db.prepare(`PRAGMA ${name}`).all(), column));
+
+function waitForLocks(db: SqliteHandle): void {
+  // better-sqlite3 sets 5 s itself, the others 0: a second process's write would fail at once.
+  if (setting(db, 'busy_timeout', 'timeout') === 0) db.exec('PRAGMA busy_timeout = 5000');
+}
+
+function configure(db: SqliteHandle): void {
+  waitForLocks(db);
+  enterWal(db);
+  // In WAL mode NORMAL syncs at checkpoints alone: commits since the last one survive the end of the process,
+  // but a power cut takes them back, and with them a revocation that was acknowledged. FULL syncs every commit.
+  // Set in any case: better-sqlite3 is compiled with NORMAL as its default for WAL.
+  if (setting(db, 'synchronous', 'synchronous') < 2) db.exec('PRAGMA synchronous = FULL');
+}
+
+/** The mode is kept in the file, so this writes once in a file's life. */
+function enterWal(db: SqliteHandle): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      // This pragma does not wait for locks. Taking the write lock does, so take it, let go and try again.
+      if (attempt === 20) throw error;
+      db.exec('BEGIN IMMEDIATE; COMMIT');
+    }
+  }
+}
+
+/**
+ * Runs `work` in a transaction of its own. `BEGIN` throws where the handle is in one already, so nothing is
+ * acknowledged that somebody else's rollback could take back. IMMEDIATE takes the write lock at once: a
+ * transaction that read first could not wait for it.
+ */
+function transaction<T>(db: SqliteHandle, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    try {
+      db.exec('ROLLBACK');
+    } catch {
+      // On a full disk SQLite has rolled back itself; the first error says what happened.
+    }
+    throw error;
+  }
+}
+
+function checkHandle(db: SqliteHandle): void {
+  const usable = typeof db === 'object' && db !== null && ['exec', 'prepare'].every((name) => name in db);
+  if (!usable) throw new TypeError('sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite');
+  const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
+  // Every record would look tampered with.
+  if (!plain) throw new TypeError('sqliteStore: the handle must return rows as objects and integers as numbers');
+}
+
+// ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
+
+// By name: columns that the service adds are left alone.
+const RECORD = `
+  key_id AS keyId, name, digest, seal, entity_uuid AS entityUuid, accessible_entities AS accessibleEntities, scopes,
+  justification, metadata, created_at AS createdAt, expires_at AS expiresAt, revoked_at AS revokedAt,
+  retire_at AS retireAt, rotated_from AS rotatedFrom, last_used_at AS lastUsedAt, scopes_used AS scopesUsed`;
+
+type JsonColumn = 'accessibleEntities' | 'scopes' | 'metadata' | 'scopesUsed';
+type Row = Readonly<Omit<KeyRecord, JsonColumn> & Record<JsonColumn, string>>;
+
+/** A fresh plain object, unchecked: the core checks what comes back. */
+function toRecord(row: unknown): KeyRecord {
+  const columns = row as Row;
+  return {
+    ...columns,
+    accessibleEntities: parse(columns.accessibleEntities) as readonly string[],
+    scopes: parse(columns.scopes) as readonly string[],
+    metadata: parse(columns.metadata) as KeyRecord['metadata'],
+    scopesUsed: parse(columns.scopesUsed) as KeyRecord['scopesUsed'],
+  };
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    // No list and no table, so the core refuses this record, and this one alone.
+    return json;
+  }
+}
+
+// Drivers give arrays and objects a meaning of their own when they are bound, and JSON functions of older
+// SQLite cut text at a NUL. No id and no digest has one.
+const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
+
+// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
+
+function prepareAll(db: SqliteHandle) {
+  return {
+    insert: db.prepare(`
+      INSERT INTO keyscope_keys (key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification,
+        metadata, created_at, expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    findByDigest: db.prepare(`SELECT ${RECORD} FROM keyscope_keys WHERE digest IN (SELECT value FROM json_each(?))`),
+    findById: db.prepare(`SELECT ${RECORD} FROM keyscope_keys WHERE key_id = ?`),
+    list: db.prepare(`
+      SELECT ${RECORD} FROM keyscope_keys WHERE entity_uuid = ? AND (created_at, key_id) < (?, ?)
+      ORDER BY created_at DESC, key_id DESC LIMIT ?`),
+    revoke: db.prepare('UPDATE keyscope_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL'),
+    retire: db.prepare(
+      'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
+    ),
+    // A table that is no JSON would fail every batch that its key is in.
+    touch: db.prepare(`
+      UPDATE keyscope_keys SET
+        last_used_at = max(ifnull(last_used_at, ?), ?),
+        scopes_used = (
+          SELECT json_group_object(scope, time) FROM (
+            SELECT key AS scope, max(value) AS time
+            FROM (SELECT key, value FROM json_each(scopes_used) UNION ALL SELECT key, value FROM json_each(?))
+            GROUP BY key))
+      WHERE key_id = ? AND json_valid(scopes_used)`),
+    summarize: db.prepare(`
+      SELECT substr(digest, 1, instr(digest, '$') - 1) AS scheme, count(*) AS live, max(last_used_at) AS lastUsedAt
+      FROM keyscope_keys
+      WHERE revoked_at IS NULL AND (retire_at IS NULL OR retire_at > ?) AND (expires_at IS NULL OR expires_at > ?)
+      GROUP BY scheme`),
+  };
+}
+
+/**
+ * A store in a SQLite file. Sets WAL, `synchronous = FULL` and, where the handle has none, a busy timeout of
+ * 5 s; then migrates. What it acknowledged survives the end of the process and of the machine's power.
+ *
+ * Not checked: the file's permissions; that the disk syncs when it is told to.
+ *
+ * @param db An open handle, used by nobody else and in no transaction. keyscope never closes it.
+ * @throws TypeError where `db` is no such handle, or returns rows as arrays or integers as `bigint`.
+ * @throws Error where a newer release has migrated the file; whatever the driver throws.
+ * @example
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });
+ */
+export function sqliteStore(db: SqliteHandle): KeyStore {
+  checkHandle(db);
+  configure(db);
+  migrate(db);
+  const statements = prepareAll(db);
+
+  return {
+    insert(record) {
+      const values = [
+        record.keyId,
+        record.name,
+        record.digest,
+        record.seal,
+        record.entityUuid,
+        JSON.stringify(record.accessibleEntities),
+        JSON.stringify(record.scopes),
+        record.justification,
+        JSON.stringify(record.metadata),
+        record.createdAt,
+        record.expiresAt,
+        record.revokedAt,
+        record.retireAt,
+        record.rotatedFrom,
+        record.lastUsedAt,
+        JSON.stringify(record.scopesUsed),
+      ];
+      transaction(db, () => statements.insert.run(...values));
+    },
+
+    findByDigest: (digests) => statements.findByDigest.all(JSON.stringify(digests.filter(isText))).map(toRecord),
+
+    findById(keyId) {
+      const rows = isText(keyId) ? statements.findById.all(keyId) : [];
+      return rows.length > 0 ? toRecord(rows[0]) : null;
+    },
+
+    list({ entityUuid, after, limit }) {
+      if (!isText(entityUuid)) return [];
+      // Everything comes behind infinity.
+      const { createdAt, keyId } = after ?? { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
+      return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
+    },
+
+    markEnded(keyId, ending) {
+      if (!isText(keyId)) return false;
+      const [statement, time] =
+        'revokedAt' in ending ? [statements.revoke, ending.revokedAt] : [statements.retire, ending.retireAt];
+      return transaction(db, () => Number(statement.run(time, keyId).changes) === 1);
+    },
+
+    touch(entries) {
+      transaction(db, () => {
+        for (const { keyId, lastUsedAt, scopesUsed } of entries) {
+          if (isText(keyId)) statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
+        }
+      });
+    },
+
+    summarize: (now) => statements.summarize.all(now, now).map((row): SchemeSummary => ({ ...(row as SchemeSummary) })),
+  };
+}
