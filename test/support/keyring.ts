@@ -1,0 +1,194 @@
+/** What the keyring tests share: a clock that stands still, fixed entities, and small real wrappers around a store. */
+import type {
+  AccessErrorCode,
+  Awaitable,
+  DenialReason,
+  KeyRecord,
+  KeyringEvent,
+  KeyringOptions,
+  KeyStore,
+  SchemeSummary,
+} from 'keyscope';
+import { AccessError, createKeyring, defineScopes, isAccessError, isStoreError, StoreError } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { expect } from 'vitest';
+
+export const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
+export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
+export const THIRD = '0c0c0c0c-0000-4000-8000-00000000000c';
+/** A well-formed key id that nothing has. */
+export const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
+
+export const START = 1_700_000_000_000;
+export const HOUR = 3_600_000;
+
+/** Written in an order that sorting changes, so that catalog order shows. */
+export const catalog = defineScopes(
+  {
+    threats: { read: 'List and read threats.', write: 'Update threats.', delete: 'Delete threats.' },
+    decoys: { read: 'List and read decoys.', update: 'Update decoys.' },
+    constructor: { read: 'A resource with the name of a property of Object.prototype.' },
+    users: { read: 'List and read users.', write: 'Create users.', delete: 'Delete users.' },
+  },
+  { reserved: ['users:*', '*:delete'] },
+);
+
+export const PEPPER = { id: 'p1', secret: 'first-pepper-first-pepper-first-pepper!' } as const;
+export const PEPPER_2 = { id: 'p2', secret: 'second-pepper-second-pepper-second-one!' } as const;
+
+/** Time stands still until a test moves it. */
+export function stoppedClock(start: number = START) {
+  let time = start;
+  return {
+    now: (): number => time,
+    set: (to: number): void => {
+      time = to;
+    },
+    advance: (by: number): void => {
+      time += by;
+    },
+  };
+}
+
+// ── Wrappers around a store ───────────────────────────────────────────────────────────────────────────
+
+export type Method = keyof KeyStore;
+export const METHODS: readonly Method[] = [
+  'insert',
+  'findByDigest',
+  'findById',
+  'list',
+  'markEnded',
+  'touch',
+  'summarize',
+];
+
+/** Stands between the keyring and a store: sees the call, may make it, and says what is answered. */
+export type Between = (method: Method, args: readonly unknown[], call: () => unknown) => unknown;
+
+export function wrap(store: KeyStore, between: Between): KeyStore {
+  return {
+    insert: (record) => between('insert', [record], () => store.insert(record)) as Awaitable<void>,
+    findByDigest: (digests) =>
+      between('findByDigest', [digests], () => store.findByDigest(digests)) as Awaitable<readonly KeyRecord[]>,
+    findById: (keyId) => between('findById', [keyId], () => store.findById(keyId)) as Awaitable<KeyRecord | null>,
+    list: (query) => between('list', [query], () => store.list(query)) as Awaitable<readonly KeyRecord[]>,
+    markEnded: (keyId, ending) =>
+      between('markEnded', [keyId, ending], () => store.markEnded(keyId, ending)) as Awaitable<boolean>,
+    touch: (entries) => between('touch', [entries], () => store.touch(entries)) as Awaitable<void>,
+    summarize: (now) => between('summarize', [now], () => store.summarize(now)) as Awaitable<readonly SchemeSummary[]>,
+  };
+}
+
+/** Answers by promise, one turn of the event loop later: between any two calls others get their turn. */
+export const delayed = (store: KeyStore): KeyStore =>
+  wrap(store, async (_method, _args, call) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return call();
+  });
+
+/** Notes the name of every call. */
+export function recording(store: KeyStore): { readonly store: KeyStore; readonly calls: Method[] } {
+  const calls: Method[] = [];
+  const between: Between = (method, _args, call) => {
+    calls.push(method);
+    return call();
+  };
+  return { store: wrap(store, between), calls };
+}
+
+/** Answers look-ups by digest with rows of the test's own making; everything else goes through. */
+export const returning = (store: KeyStore, rows: (found: readonly KeyRecord[]) => unknown): KeyStore =>
+  wrap(store, (method, _args, call) => {
+    const answer = call();
+    return method === 'findByDigest' ? rows(answer as readonly KeyRecord[]) : answer;
+  });
+
+/** Edits every row that a look-up finds, as somebody who writes the database would. */
+export function tampering(store: KeyStore, edit: (row: KeyRecord) => object): KeyStore {
+  return wrap(store, (method, _args, call) => {
+    const answer = call();
+    if (method === 'findByDigest') return (answer as readonly KeyRecord[]).map(edit);
+    return method === 'findById' && answer !== null ? edit(answer as KeyRecord) : answer;
+  });
+}
+
+// ── Keyrings ──────────────────────────────────────────────────────────────────────────────────────────
+
+type Options = Partial<KeyringOptions<typeof catalog>>;
+
+/** A keyring over a fresh store and a stopped clock, with whatever a test wants otherwise. */
+export function setUp(options: Options = {}) {
+  const clock = stoppedClock();
+  const store = options.store ?? memoryStore();
+  const events: KeyringEvent[] = [];
+  const all = { prefix: 'acme', catalog, peppers: [PEPPER], now: clock.now, ...options, store };
+  const keyring = createKeyring({ onEvent: (event) => events.push(event), ...all });
+  return { keyring, store, clock, events };
+}
+
+export type Ring = ReturnType<typeof setUp>['keyring'];
+
+/** The least that `issue` takes. */
+export const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
+export const AUTHORITY = { entityUuid: OWN } as const;
+
+export const issue = (keyring: Ring) => keyring.issue(PLAIN, AUTHORITY);
+
+/** The row of a key, found as an operator would find it. */
+export async function rowOf(store: KeyStore, keyId: string): Promise<KeyRecord> {
+  const row = await store.findById(keyId);
+  if (row === null) throw new Error(`the store has no ${keyId}`);
+  return row;
+}
+
+/** Everything that a store holds of the entities of these tests, as text. */
+export async function dump(store: KeyStore): Promise<string> {
+  const lists = [OWN, OTHER, THIRD].map((entityUuid) => store.list({ entityUuid, after: null, limit: 1000 }));
+  return JSON.stringify(await Promise.all(lists));
+}
+
+// ── What was thrown ───────────────────────────────────────────────────────────────────────────────────
+
+/** What `act` rejects with. A synchronous throw fails the test: every operation answers by promise. */
+export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
+  let promise: Promise<unknown>;
+  try {
+    promise = act();
+  } catch (error) {
+    throw new Error('threw synchronously', { cause: error });
+  }
+  return promise.then(
+    () => {
+      throw new Error('was not refused');
+    },
+    (error: unknown) => error,
+  );
+}
+
+/** Asserts an `AccessError` by code and reason, and hands it over. */
+export async function denied(act: () => Promise<unknown>, code: AccessErrorCode, reason: DenialReason) {
+  const error = await thrown(act);
+  if (!isAccessError(error)) throw error;
+  expect({ code: error.code, reason: error.reason }).toEqual({ code, reason });
+  expect(error).toBeInstanceOf(AccessError);
+  return error;
+}
+
+/** Asserts a `StoreError`, and hands it over. */
+export async function storeError(act: () => Promise<unknown>): Promise<StoreError> {
+  const error = await thrown(act);
+  if (!isStoreError(error)) throw error;
+  expect(error).toBeInstanceOf(StoreError);
+  return error;
+}
+
+/** Asserts a `TypeError` that was written for people: it names what is wrong, and is none of the engine's. */
+export async function typeError(act: () => Promise<unknown>, message: RegExp): Promise<void> {
+  const error = await thrown(act);
+  expect(error).toBeInstanceOf(TypeError);
+  expect((error as TypeError).message).toMatch(message);
+}
+
+/** The same value without its type: what a caller in JavaScript can pass. */
+export const untyped = <T>(value: unknown): T => value as T;
