@@ -1,14 +1,10 @@
 /** The front door: from a request to a principal, and on to an operation on an entity. */
 import { authorizationOf, parseAuthorization } from './authorization.js';
+import { type Admit, type Context, openRecord, type Verify } from './context.js';
 import { AccessError, isAccessError, isStoreError } from './errors.js';
-import type { KeyringEvent } from './events.js';
 import { fields, isUuid } from './input.js';
-import type { Clock } from './outage.js';
 import type { Policy } from './policy.js';
-import type { Principal } from './principal.js';
-import { createPrincipal } from './principal.js';
-import type { KeyRecord } from './record.js';
-import type { KeyStore } from './store.js';
+import { createPrincipal, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
 import type { UsageRecorder } from './usage.js';
 
@@ -20,105 +16,57 @@ export interface AdmitInput<Operation extends string = string> {
   readonly entityUuid?: unknown;
 }
 
-/** Who does it, on which entity. */
-export interface Admission {
-  readonly principal: Principal;
-  /** The entity that was checked; handlers use no other. */
-  readonly entityUuid: string;
-}
+/** Who does it, and on which entity: the one that was checked. Handlers use no other. */
+export type Admission = { readonly principal: Principal; readonly entityUuid: string };
 
-export interface AuthenticateOptions {
-  readonly verify: (key: unknown) => Promise<Principal>;
-  readonly tokens: TokenVerifier | undefined;
-  /** Whether a token's parent key is looked up on each use. */
-  readonly checkParent: boolean;
-  readonly catalog: ReadonlySet<string>;
-  readonly store: KeyStore;
-  /** Verify's steps from seal to expired. */
-  readonly admit: (record: KeyRecord) => Principal;
-}
-
-const DENIALS = {
-  missing: ['missing_credentials', 'no_header'],
-  'other-scheme': ['missing_credentials', 'other_scheme'],
-  malformed: ['invalid_request', 'malformed_header'],
-} as const;
-
-export function createAuthenticate(options: AuthenticateOptions) {
-  const { verify, tokens, checkParent, catalog, store, admit } = options;
-
-  async function verifyToken(verifier: TokenVerifier, token: string): Promise<Principal> {
-    const claimed = await verifier.verify(token);
-    if (!checkParent) return claimed;
-    const parent = await store.findById(claimed.keyId);
-    if (parent?.entityUuid !== claimed.entityUuid) throw new AccessError('invalid_token', 'unknown_key');
-    const { scopes, accessibleEntities, ...rest } = admit(parent);
-    const narrowed = {
-      ...rest,
-      scopes: Object.freeze(scopes.filter((scope) => claimed.scopes.includes(scope))),
-      accessibleEntities: Object.freeze(
-        accessibleEntities.filter((entity) => claimed.accessibleEntities.includes(entity)),
-      ),
-      expiresAt: claimed.expiresAt,
-    };
-    return createPrincipal(narrowed, 'jwt', catalog);
-  }
-
-  return (request: unknown): Promise<Principal> => {
-    try {
-      const credential = parseAuthorization(authorizationOf(request));
-      if (credential.kind !== 'bearer') {
-        const [code, reason] = DENIALS[credential.kind];
-        return Promise.reject(new AccessError(code, reason));
-      }
-      // A key never holds a dot and a JWT always does: shape alone tells them apart.
-      const { token } = credential;
-      return tokens !== undefined && token.includes('.') ? verifyToken(tokens, token) : verify(token);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+/** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
+export function createAuthenticate(verify: Verify, verifyToken: Verify = verify) {
+  return async (request: unknown): Promise<Principal> => {
+    const credential = parseAuthorization(authorizationOf(request));
+    if (credential.kind === 'bearer') return (credential.token.includes('.') ? verifyToken : verify)(credential.token);
+    if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
+    throw new AccessError('missing_credentials', credential.kind === 'missing' ? 'no_header' : 'other_scheme');
   };
 }
 
-export interface AdmitOptions {
-  readonly authenticate: (request: unknown) => Promise<Principal>;
-  readonly usage: UsageRecorder;
-  readonly clock: Clock;
-  readonly emit: (event: KeyringEvent) => void;
+/**
+ * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
+ * token's scopes and entities are an upper bound on a principal made from the parent's record.
+ */
+export function createTokenCheck({ store, known }: Context, admit: Admit, tokens: TokenVerifier) {
+  return async (token: unknown): Promise<Principal> => {
+    const claimed = await tokens.verify(token as string);
+    const row = await store.findById(claimed.keyId);
+    if (row?.entityUuid !== claimed.entityUuid) throw new AccessError('invalid_token', 'unknown_key');
+    const parent = admit(openRecord(row));
+    const both = (side: 'scopes' | 'accessibleEntities') =>
+      Object.freeze(parent[side].filter((element) => claimed[side].includes(element)));
+    const narrowed = { scopes: both('scopes'), accessibleEntities: both('accessibleEntities') };
+    return createPrincipal({ ...parent, ...narrowed, expiresAt: claimed.expiresAt }, 'jwt', known);
+  };
 }
 
-export function createAdmit(options: AdmitOptions) {
-  const { authenticate, usage, clock, emit } = options;
-
-  function report(error: unknown, time: number, operation: string, asked: unknown, keyId: string | null) {
-    const denied = isAccessError(error);
-    if (!denied && !isStoreError(error)) return;
-    emit({
-      type: 'access.denied',
-      time,
-      keyId: denied ? (error.keyId ?? keyId) : keyId,
-      entityUuid: isUuid(asked) ? asked : null,
-      operation,
-      code: denied ? error.code : 'store_error',
-      reason: denied ? error.reason : 'store_error',
-    });
-  }
-
-  return async <Operation extends string>(request: unknown, input: AdmitInput<Operation>): Promise<Admission> => {
+export function createAdmit({ clock, emit }: Context, authenticate: Verify, usage: UsageRecorder) {
+  return async <Op extends string>(request: unknown, input: AdmitInput<Op>): Promise<Admission> => {
     const { policy, operation, entityUuid: asked } = input;
     fields(input, ['policy', 'operation', 'entityUuid'], 'admit');
-    // A typo in an operation's name is a TypeError here, before anybody is let in or sent away.
+    // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.leastScopes([operation]);
-    let principal: Principal | undefined;
+    let keyId: string | null = null;
     try {
-      principal = await authenticate(request);
+      const principal = await authenticate(request);
+      keyId = principal.keyId;
       const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
       const time = clock();
-      usage.record(principal.keyId, scopes, time);
-      emit({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
+      usage.record(keyId, scopes, time);
+      emit({ type: 'access.granted', time, keyId, entityUuid, operation });
       return { principal, entityUuid };
     } catch (error) {
-      report(error, clock(), operation, asked, principal?.keyId ?? null);
+      const broken = isStoreError(error) && ({ code: 'store_error', reason: 'store_error' } as const);
+      const denial = isAccessError(error) ? { code: error.code, reason: error.reason } : broken;
+      keyId ??= isAccessError(error) ? (error.keyId ?? null) : null;
+      const entityUuid = isUuid(asked) ? asked : null;
+      if (denial) emit({ type: 'access.denied', time: Date.now(), keyId, entityUuid, operation, ...denial });
       throw error;
     }
   };

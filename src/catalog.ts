@@ -5,27 +5,13 @@ import { isCovered, isScope, patterns } from './scope.js';
 /** Resource → action → one sentence on what the scope allows. */
 export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-type ScopesIn<D> = {
-  [R in keyof D & string]: `${R}:${keyof D[R] & string}`;
-}[keyof D & string];
-type Resource<S extends string> = S extends `${infer R}:${string}` ? R : never;
-type Action<S extends string> = S extends `${string}:${infer A}` ? A : never;
-type Wildcard<S extends string> = '*:*' | `${Resource<S>}:*` | `*:${Action<S>}`;
+type ScopesIn<D> = { [R in keyof D & string]: `${R}:${keyof D[R] & string}` }[keyof D & string];
+type Wildcard<S extends string> = '*:*' | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
 
-/** The scopes of `S` that pattern `P` means. */
-type Matching<S extends string, P extends string> = P extends '*:*'
-  ? S
-  : P extends `${infer R}:*`
-    ? Extract<S, `${R}:${string}`>
-    : P extends `*:${infer A}`
-      ? Extract<S, `${string}:${A}`>
-      : Extract<S, P>;
-
-type Harmless<S extends string, Reserved extends string, P extends string> = P extends string
-  ? Matching<S, P> & Reserved extends never
-    ? P
-    : never
-  : never;
+/** The scopes of `S` that pattern `P` means: each `*` stands for any segment. */
+type Matching<S, P> = P extends `${infer R}:${infer A}` ? Extract<S, `${Segment<R>}:${Segment<A>}`> : never;
+type Segment<T extends string> = T extends '*' ? string : T;
+type Harmless<S, Reserved, P> = P extends string ? ([Matching<S, P> & Reserved] extends [never] ? P : never) : never;
 
 /** A service's scopes. Made by {@link defineScopes}; frozen. */
 export interface Catalog<S extends string = string, Reserved extends string = string> {
@@ -66,54 +52,54 @@ export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harm
  */
 export function defineScopes<
   const D extends ScopeDefinition,
-  const R extends ScopesIn<D> | Wildcard<ScopesIn<D>> = never,
+  const R extends Wildcard<ScopesIn<D>> | ScopesIn<D> = never,
 >(definition: D, options: { readonly reserved?: readonly R[] } = {}): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
   type S = ScopesIn<D>;
-  const { reserved: reservedPatterns = [] } = fields(options, ['reserved'], 'defineScopes');
-  const sentences = readDefinition(definition) as ReadonlyMap<S, string>;
-  const all: readonly S[] = Object.freeze([...sentences.keys()]);
-
-  const expand = (input: readonly string[]): readonly S[] => {
+  const { reserved = [] } = fields(options, ['reserved'], 'defineScopes');
+  const sentences = readDefinition(definition);
+  const all = Object.freeze([...sentences.keys()]) as readonly S[];
+  const expand = (input: unknown): readonly S[] => {
     const wanted = new Set(patterns(input));
     for (const pattern of wanted) {
-      const reaches = all.some((scope) => isCovered(new Set([pattern]), scope));
-      expect(reaches, `scopes: ${quote(pattern)} matches nothing in the catalog`);
+      const only = new Set([pattern]);
+      expect(
+        all.some((scope) => isCovered(only, scope)),
+        `scopes: ${quote(pattern)} matches nothing in the catalog`,
+      );
     }
     return Object.freeze(all.filter((scope) => isCovered(wanted, scope)));
   };
-  const reserved: ReadonlySet<string> = new Set(expand(reservedPatterns as readonly string[]));
-
+  const guarded: ReadonlySet<string> = new Set(expand(reserved));
   return Object.freeze({
     all,
     expand,
     describe(scope: string) {
-      const sentence = sentences.get(scope as S);
+      const sentence = sentences.get(scope);
       expect(sentence !== undefined, `scopes: ${quote(scope)} is not in the catalog`);
       return sentence;
     },
     difference(a: readonly string[], b: readonly string[]) {
-      const taken = new Set(expand(b));
-      return Object.freeze(expand(a).filter((scope) => !taken.has(scope)));
+      const taken = expand(b);
+      return Object.freeze(expand(a).filter((scope) => !taken.includes(scope)));
     },
-    isReserved: (scope: string): scope is Matching<S, R> => reserved.has(scope),
+    isReserved: (scope: string): scope is Matching<S, R> => guarded.has(scope),
   });
 }
 
 /** Own properties only, into a Map: a resource called `constructor` is a name like any other. */
 function readDefinition(definition: unknown): ReadonlyMap<string, string> {
   const sentences = new Map<string, string>();
-  const isObject = (value: unknown) => typeof value === 'object' && value !== null;
-  expect(isObject(definition), 'defineScopes: pass { resource: { action: sentence } }');
-  for (const [resource, actions] of Object.entries(definition as object)) {
-    const listed = isObject(actions) && Object.keys(actions).length > 0;
-    expect(listed, `defineScopes: ${quote(resource)} needs { action: sentence }`);
-    for (const [action, sentence] of Object.entries(actions as object)) {
+  const entries = (table: unknown): [string, unknown][] => {
+    const list = typeof table === 'object' && table !== null ? Object.entries(table) : [];
+    expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');
+    return list;
+  };
+  for (const [resource, actions] of entries(definition)) {
+    for (const [action, sentence] of entries(actions)) {
       const scope = `${resource}:${action}`;
-      const named = isScope(scope);
-      expect(named, `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
+      expect(isScope(scope), `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
       sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   }
-  expect(sentences.size > 0, 'defineScopes: a catalog has at least one scope');
   return sentences;
 }

@@ -5,8 +5,7 @@
  *
  * Nothing in a response depends on why a credential failed: all answers for one code are the same bytes.
  */
-import type { AccessErrorCode } from './errors.js';
-import { isAccessError, isStoreError } from './errors.js';
+import { type AccessErrorCode, DENIALS, isAccessError, isStoreError } from './errors.js';
 import { expect, fields } from './input.js';
 
 /** A response as data: any framework can send it. */
@@ -25,71 +24,27 @@ export interface ChallengeOptions {
   readonly resourceMetadata?: string;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly title: string;
-  readonly detail: string;
-  /** `bare` is a challenge without `error`: RFC 6750 §3.1 wants none where no credential was sent. */
-  readonly challenge?: 'bare' | 'error';
-}
+const OUTAGE = [503, 'Credentials cannot be checked at the moment. Try again shortly.'] as const;
+const BUG = [500, 'Something went wrong.'] as const;
 
-const ANSWERS: Readonly<Record<AccessErrorCode, Answer>> = {
-  missing_credentials: {
-    status: 401,
-    title: 'Unauthorized',
-    detail: 'Send the API key as "Authorization: Bearer <API_KEY>".',
-    challenge: 'bare',
-  },
-  invalid_request: {
-    status: 400,
-    title: 'Bad Request',
-    detail:
-      'Send exactly one Authorization header, "Bearer" and the key, and at most one entity, a UUID in lower case.',
-    challenge: 'error',
-  },
-  invalid_token: {
-    status: 401,
-    title: 'Unauthorized',
-    detail: 'The credential is not valid: it may be mistyped, revoked or expired.',
-    challenge: 'error',
-  },
-  insufficient_scope: {
-    status: 403,
-    title: 'Forbidden',
-    detail: 'The key was not granted a scope that this operation requires.',
-    challenge: 'error',
-  },
-  entity_forbidden: {
-    status: 403,
-    title: 'Forbidden',
-    detail: 'The key cannot address this entity.',
-  },
-  ceiling_exceeded: {
-    status: 403,
-    title: 'Forbidden',
-    detail: 'A key can carry no more scopes and entities than its maker may hand out.',
-  },
-  not_found: { status: 404, title: 'Not Found', detail: 'There is no such key.' },
-  conflict: { status: 409, title: 'Conflict', detail: 'The key was ended in the meantime.' },
-};
+// RFC 9110 §15: with `about:blank` as the type, a problem's title is the status phrase (RFC 9457 §4.2.1).
+// biome-ignore format: one line
+const TITLES = { 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 409: 'Conflict',
+  500: 'Internal Server Error', 503: 'Service Unavailable' } as const;
 
-const OUTAGE: Answer = {
-  status: 503,
-  title: 'Service Unavailable',
-  detail: 'Credentials cannot be checked at the moment. Try again shortly.',
-};
+// The codes with a challenge; it is bare where no credential was sent (RFC 6750 §3.1).
+// biome-ignore format: one line
+const CHALLENGED: Partial<Record<AccessErrorCode, 'bare' | 'error'>> = {
+  missing_credentials: 'bare', invalid_request: 'error', invalid_token: 'error', insufficient_scope: 'error' };
 
-const BUG: Answer = {
-  status: 500,
-  title: 'Internal Server Error',
-  detail: 'Something went wrong.',
-};
-
-/** A quoted-string (RFC 9110 §5.6.4) of printable ASCII; other characters could end the header line. */
-function quoted(value: unknown, what: string): string {
-  const printable = typeof value === 'string' && /^[ -~]*$/.test(value);
-  expect(printable, `${what}: pass printable ASCII text`);
-  return `"${value.replace(/["\\]/g, '\\$&')}"`;
+/** Every parameter that is given, as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line. */
+function authParams(params: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(params).filter(([, value]) => value !== undefined);
+  const written = given.map(([name, value]) => {
+    expect(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
+    return `${name}="${value.replace(/["\\]/g, '\\$&')}"`;
+  });
+  return written.join(', ');
 }
 
 /**
@@ -106,23 +61,16 @@ function quoted(value: unknown, what: string): string {
  */
 export function toResponse(error: unknown, options: ChallengeOptions): DenialResponse {
   const { realm, resourceMetadata } = fields(options, ['realm', 'resourceMetadata'], 'toResponse');
-  const params = [`realm=${quoted(realm, 'realm')}`];
-  const metadata =
-    resourceMetadata === undefined ? [] : [`resource_metadata=${quoted(resourceMetadata, 'resourceMetadata')}`];
   const denial = isAccessError(error) ? error : undefined;
-  const { status, title, detail, challenge } = denial ? ANSWERS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
+  const [status, detail] = denial ? DENIALS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
+  const challenged = denial && CHALLENGED[denial.code];
+  const code = challenged === 'bare' ? undefined : denial?.code;
   const scope = denial?.requiredScopes?.join(' ');
-  const code = challenge === 'bare' ? undefined : denial?.code;
-  if (challenge === 'error') params.push(`error="${code}"`);
-  if (challenge === 'error' && scope !== undefined) params.push(`scope=${quoted(scope, 'scope')}`);
-  return {
-    status,
-    headers: {
-      'Content-Type': 'application/problem+json',
-      'Cache-Control': 'no-store',
-      ...(challenge && { 'WWW-Authenticate': `Bearer ${[...params, ...metadata].join(', ')}` }),
-      ...(status === 503 && { 'Retry-After': '1' }),
-    },
-    body: JSON.stringify({ type: 'about:blank', title, status, detail, error: code, scope }),
-  };
+  // Written whether it is sent or not, so that a malformed realm shows at the first denial of any kind.
+  const params = authParams({ realm: realm ?? null, error: code, scope, resource_metadata: resourceMetadata });
+  const headers: Record<string, string> = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
+  if (challenged) headers['WWW-Authenticate'] = `Bearer ${params}`;
+  if (status === 503) headers['Retry-After'] = '1';
+  const body = { type: 'about:blank', title: TITLES[status], status, detail, error: code, scope };
+  return { status, headers, body: JSON.stringify(body) };
 }

@@ -11,30 +11,25 @@ export const MAX_ENTITIES = 1000;
  * not shown, and every run that could be part of a key (20 letters and digits or more) masked.
  */
 export function quote(value: unknown): string {
-  if (typeof value !== 'string') {
-    return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
-  }
+  if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
   if (value.length > 129) return `a text of ${value.length} characters`;
-  const escaped = JSON.stringify(value.replace(/[0-9A-Za-z]{20,}/g, '[masked]'));
-  const code = (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return escaped.replace(/[^ -~]/g, code);
+  const masked = JSON.stringify(value.replace(/[0-9A-Za-z]{20,}/g, '[masked]'));
+  return masked.replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The check that every `TypeError` of the core comes from: throws unless `holds`. */
+/** The check that the core's `TypeError`s come from: throws unless `holds`. */
 export function expect(holds: boolean, instead: string): asserts holds {
   if (!holds) throw new TypeError(instead);
 }
 
-/** A plain object with no other than the `known` own fields; anything else is named and refused. */
-export function fields<Known extends string>(
-  value: unknown,
-  known: readonly Known[],
-  what: string,
-): Readonly<Partial<Record<Known, unknown>>> {
+export type Fields<F extends string> = Readonly<Partial<Record<F, unknown>>>;
+
+/** The own fields of an object that has no other than the `known` ones; anything else is named and refused. */
+export function fields<F extends string>(value: unknown, known: readonly F[], what: string): Fields<F> {
   expect(typeof value === 'object' && value !== null && !Array.isArray(value), `${what}: pass an object`);
   for (const name of Reflect.ownKeys(value)) {
-    const ok = known.includes(name as Known);
-    expect(ok, `${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
+    const message = `${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`;
+    expect(known.includes(name as F), message);
   }
   // A null prototype, own fields only: an inherited `scopes` is not a given one.
   return Object.assign(Object.create(null), value);
@@ -43,10 +38,9 @@ export function fields<Known extends string>(
 /** An array of strings, copied; holes and other elements are refused. */
 export function strings(value: unknown, what: string): string[] {
   expect(Array.isArray(value), `${what}: pass a list of strings, not ${quote(value)}`);
-  const list: unknown[] = Array.from(value);
-  const odd = list.findIndex((element) => typeof element !== 'string');
-  expect(odd === -1, `${what}: element ${odd} is ${quote(list[odd])}; pass strings`);
-  return list as string[];
+  const odd = Array.from(value).findIndex((element) => typeof element !== 'string');
+  expect(odd === -1, `${what}: element ${odd} is ${quote(value[odd])}; pass strings`);
+  return [...value];
 }
 
 /** Well-formed Unicode of 1 to `max` characters (code points) without control characters, in NFC. */
@@ -54,11 +48,10 @@ export function text(value: unknown, max: number, what: string): string {
   expect(typeof value === 'string', `${what}: pass a string, not ${quote(value)}`);
   // A bound before the work: composing shortens a text to a quarter at the most.
   expect(value.length <= 8 * max, `${what}: at most ${max} characters`);
-  expect(value.isWellFormed(), `${what}: holds half a surrogate pair`);
   const normal = value.normalize('NFC');
   const length = [...normal].length;
   expect(length >= 1 && length <= max, `${what}: 1 to ${max} characters, not ${length}`);
-  expect(!/\p{Cc}/u.test(normal), `${what}: no control characters`);
+  expect(value.isWellFormed() && !/\p{Cc}/u.test(normal), `${what}: no control characters, no half surrogate pair`);
   return normal;
 }
 
@@ -67,47 +60,31 @@ export function isUuid(value: unknown): value is string {
   if (typeof value !== 'string' || value.length !== 36) return false;
   for (let i = 0; i < 36; i++) {
     const c = value.charCodeAt(i);
-    const dash = i === 8 || i === 13 || i === 18 || i === 23;
     const hex = (c >= 48 && c <= 57) || (c >= 97 && c <= 102);
-    if (dash ? c !== 45 : !hex) return false;
+    if (i === 8 || i === 13 || i === 18 || i === 23 ? c !== 45 : !hex) return false;
   }
   return true;
 }
 
-/** A UUID in lower case. */
-export function uuid(value: unknown, what: string): string {
-  expect(isUuid(value), `${what}: pass a UUID in lower case, not ${quote(value)}`);
-  return value;
+/** A list of entities that always contains `own`: that one first, then the others in the order given, each once. */
+export function entityList(own: string, others: unknown, what: string): readonly string[] {
+  const all = [...new Set([own, ...strings(others ?? [], what)])];
+  expect(all.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities, your own included`);
+  for (const entity of all) expect(isUuid(entity), `${what}: ${quote(entity)} is no UUID in lower case`);
+  return Object.freeze(all);
 }
 
-/** The own entity first, then the others in the order given, each once. */
-export function entityList(own: string, others: unknown, what: string): readonly string[] {
-  const list = others === undefined ? [] : strings(others, what);
-  expect(list.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities`);
-  for (const entity of list) uuid(entity, what);
-  const all = [...new Set([own, ...list])];
-  expect(all.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities, your own included`);
-  return Object.freeze(all);
+/** When something ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
+export function expiry(value: unknown, now: number): number | null {
+  if (value === 'never') return null;
+  const time = value instanceof Date ? value.getTime() : Number.NaN;
+  expect(time > now, "expiresAt: pass a valid Date in the future, or 'never' to go without");
+  return time;
 }
 
 /** A whole number from `min` to `max`. */
 export function whole(value: unknown, min: number, max: number, what: string): number {
-  const ok = Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
-  expect(ok, `${what}: pass a whole number from ${min} to ${max}`);
-  return value as number;
-}
-
-/** When a key ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
-export function expiry(value: unknown, now: number): number | null {
-  if (value === 'never') return null;
-  const time = value instanceof Date ? value.getTime() : Number.NaN;
-  expect(!Number.isNaN(time), "expiresAt: pass a valid Date, or 'never' to go without");
-  expect(time > now, 'expiresAt: pass a Date in the future');
-  return time;
-}
-
-/** A function, or undefined where it was left out. */
-export function optionalFunction<F>(value: F, what: string): F {
-  expect(value === undefined || typeof value === 'function', `${what}: pass a function or leave it out`);
+  const holds = typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max;
+  expect(holds, `${what}: pass a whole number from ${min} to ${max}`);
   return value;
 }

@@ -18,11 +18,7 @@ const CHECKSUM_LENGTH = 6;
 const SECRET_LENGTH = ENTROPY_LENGTH + CHECKSUM_LENGTH;
 
 /** A key taken apart. `entropy` and `checksum` are secret. */
-export interface KeyParts {
-  readonly prefix: string;
-  readonly entropy: string;
-  readonly checksum: string;
-}
+export type KeyParts = { readonly prefix: string; readonly entropy: string; readonly checksum: string };
 
 // By character code: the value of a base62 digit plus one, 0 for every other character.
 const DIGITS = new Uint8Array(128);
@@ -37,52 +33,41 @@ const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
 /** Continues a CRC-32 (IEEE 802.3, reflected) over the ASCII characters of `text` from `from` to `to`. */
 function crc32(crc: number, text: string, from: number, to: number): number {
   let state = crc;
-  for (let i = from; i < to; i++) {
-    state = (state >>> 8) ^ (CRC_TABLE[(state ^ text.charCodeAt(i)) & 255] as number);
-  }
+  for (let i = from; i < to; i++) state = (state >>> 8) ^ (CRC_TABLE[(state ^ text.charCodeAt(i)) & 255] as number);
   return state;
 }
 
-/** The reading of keys with one prefix; what depends on the prefix alone is worked out once. */
+/** How keys with one prefix are read; what depends on the prefix alone is worked out once. */
 export interface KeyFormat {
   readonly prefix: string;
-  /** `null`, or why `text` is no key: its shape (length, prefix, alphabet) or its checksum. One scan. */
+  /** `null`, or why `text` is no key: its shape (length, prefix, alphabet) or its checksum. */
   refuse(text: unknown): 'malformed_key' | 'wrong_checksum' | null;
-  /** The six characters that belong behind `entropy`. */
-  checksum(entropy: string): string;
+  /** The whole key around 26 characters of entropy. */
+  complete(entropy: string): string;
 }
 
 export function keyFormat(prefix: unknown): KeyFormat {
-  expect(
-    typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix),
-    `prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter; not ${quote(prefix)}`,
-  );
-  const start = prefix.length + 1;
-  const end = start + ENTROPY_LENGTH;
-  const seed = crc32(-1, `${prefix}_`, 0, start);
+  const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
+  expect(valid, `prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter; not ${quote(prefix)}`);
+  const head = `${prefix}_`;
+  const end = head.length + ENTROPY_LENGTH;
+  const seed = crc32(-1, head, 0, head.length);
   return Object.freeze({
     prefix,
     refuse(text: unknown) {
-      if (typeof text !== 'string' || text.length !== start + SECRET_LENGTH) return 'malformed_key';
-      if (!text.startsWith(prefix) || text.charCodeAt(start - 1) !== 95) return 'malformed_key';
-      for (let i = start; i < text.length; i++) {
-        // Beyond the table is undefined, as 0 is: no digit.
-        if (!DIGITS[text.charCodeAt(i)]) return 'malformed_key';
-      }
-      let value = 0;
-      for (let i = end; i < text.length; i++) {
-        value = value * 62 + (DIGITS[text.charCodeAt(i)] as number) - 1;
-      }
-      return value === ~crc32(seed, text, start, end) >>> 0 ? null : 'wrong_checksum';
+      if (typeof text !== 'string' || text.length !== head.length + SECRET_LENGTH) return 'malformed_key';
+      if (!text.startsWith(head)) return 'malformed_key';
+      // Beyond the table is undefined, which is no digit, as 0 is.
+      for (let i = head.length; i < text.length; i++) if (!DIGITS[text.charCodeAt(i)]) return 'malformed_key';
+      let checksum = 0;
+      for (let i = end; i < text.length; i++) checksum = checksum * 62 + (DIGITS[text.charCodeAt(i)] as number) - 1;
+      // Compared as the number it spells: what is beyond 32 bits equals no CRC.
+      return checksum === ~crc32(seed, text, head.length, end) >>> 0 ? null : 'wrong_checksum';
     },
-    checksum(entropy: string) {
-      let value = ~crc32(seed, entropy, 0, entropy.length) >>> 0;
-      let digits = '';
-      for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-        digits = ALPHABET.charAt(value % 62) + digits;
-        value = Math.floor(value / 62);
-      }
-      return digits;
+    complete(entropy: string) {
+      const crc = ~crc32(seed, entropy, 0, entropy.length) >>> 0;
+      const digit = (_: unknown, i: number) => ALPHABET.charAt(Math.floor(crc / 62 ** (CHECKSUM_LENGTH - 1 - i)) % 62);
+      return head + entropy + Array.from({ length: CHECKSUM_LENGTH }, digit).join('');
     },
   });
 }
@@ -100,9 +85,7 @@ export function keyFormat(prefix: unknown): KeyFormat {
 export function parseKey(text: unknown, options: { readonly prefix: string }): KeyParts | null {
   const { prefix, refuse } = keyFormat(options?.prefix);
   if (typeof text !== 'string' || refuse(text) !== null) return null;
-  const start = prefix.length + 1;
-  const checksum = text.slice(start + ENTROPY_LENGTH);
-  return { prefix, entropy: text.slice(start, start + ENTROPY_LENGTH), checksum };
+  return { prefix, entropy: text.slice(-SECRET_LENGTH, -CHECKSUM_LENGTH), checksum: text.slice(-CHECKSUM_LENGTH) };
 }
 
 /**

@@ -1,27 +1,20 @@
 /** Puts the operations together: configuration in, one frozen object out. */
-import type { Admission, AdmitInput } from './admit.js';
-import { createAdmit, createAuthenticate } from './admit.js';
+import { type Admission, type AdmitInput, createAdmit, createAuthenticate, createTokenCheck } from './admit.js';
 import type { Authority } from './authority.js';
 import type { RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import type { EventListener } from './events.js';
-import { createEmitter } from './events.js';
-import { expect, fields, optionalFunction, whole } from './input.js';
-import type { IssueInput, Mint } from './issue.js';
-import { createIssue } from './issue.js';
+import type { Clock, Context } from './context.js';
+import { createEmitter, type EventListener } from './events.js';
+import { expect, fields, whole } from './input.js';
+import { type IssueInput, issue } from './issue.js';
 import { keyFormat } from './key.js';
-import type { ListInput, ListPage } from './list.js';
-import { createGet, createList } from './list.js';
-import type { Clock } from './outage.js';
+import { get, type ListInput, type ListPage, list } from './list.js';
 import { guardClock, guardStore } from './outage.js';
 import type { Principal } from './principal.js';
 import type { IssuedKey, KeyInfo } from './record.js';
-import { sealRecord } from './record.js';
-import { createRevoke } from './revoke.js';
-import type { RotateInput } from './rotate.js';
-import { createRotate } from './rotate.js';
-import type { Peppers, RandomBytes } from './secret.js';
-import { generateKey, platformRandom, prepareSchemes, randomUuid } from './secret.js';
+import { revoke } from './revoke.js';
+import { type RotateInput, rotate } from './rotate.js';
+import { type Peppers, platformRandom, prepareSchemes, type RandomBytes } from './secret.js';
 import type { KeyStore } from './store.js';
 import type { TokenVerifier } from './tokens.js';
 import { createUsage } from './usage.js';
@@ -120,19 +113,9 @@ export interface Keyring<C extends Catalog = Catalog> {
   flush(): Promise<void>;
 }
 
-const OPTIONS = [
-  'prefix',
-  'catalog',
-  'store',
-  'peppers',
-  'tokens',
-  'checkParent',
-  'storeTimeoutMs',
-  'insecureAcceptUnpeppered',
-  'now',
-  'random',
-  'onEvent',
-] as const;
+// biome-ignore format: one line
+const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
+  'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
 /**
  * Makes a keyring. Options are checked and copied here: a bad configuration fails at start-up.
@@ -145,59 +128,45 @@ const OPTIONS = [
  */
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
   const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
-  const { catalog, tokens, checkParent = true } = given;
-  const format = keyFormat(given.prefix);
-  const schemes = prepareSchemes(given.peppers);
-  const random = optionalFunction(given.random, 'random') ?? platformRandom;
-  const clock = guardClock(optionalFunction(given.now, 'now') ?? Date.now);
-  const store = guardStore(given.store, whole(given.storeTimeoutMs ?? 2000, 1, 600_000, 'storeTimeoutMs'));
-  const emit = createEmitter(optionalFunction(given.onEvent, 'onEvent'));
-  expect(Array.isArray(catalog?.all), 'catalog: pass what defineScopes returned');
+  const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
+  const { now = Date.now, random = platformRandom, onEvent = () => {} } = given;
+  for (const part of [now, random, onEvent, tokens ? tokens.verify : now, catalog?.expand]) {
+    const advice = 'now, random and onEvent are functions, tokens a token verifier, catalog what defineScopes returned';
+    expect(typeof part === 'function', `createKeyring: ${advice}`);
+  }
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  expect(tokens === undefined || typeof tokens?.verify === 'function', 'tokens: pass a token verifier');
-
-  const mint: Mint = (draft) => {
-    const key = generateKey({ prefix: format.prefix, random });
-    return { key, record: sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]) };
-  };
-  const scopes: ReadonlySet<string> = new Set(catalog.all);
-  const unpepperedUntil = readUntil(given);
-  const verifier = createVerifier({
-    format,
-    catalog: scopes,
-    schemes,
-    unpepperedUntil,
-    store,
-    clock,
+  const context: Context = Object.freeze({
+    format: keyFormat(given.prefix),
+    catalog,
+    known: new Set(catalog.all),
+    schemes: prepareSchemes(peppers),
+    unpepperedUntil: readUntil(given),
+    store: guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs')),
+    clock: guardClock(now),
+    random,
+    emit: createEmitter(onEvent),
   });
-  const { verify, admit } = verifier;
-  const authenticate = createAuthenticate({
-    verify,
-    admit,
-    tokens,
-    checkParent,
-    catalog: scopes,
-    store,
-  });
-  const usage = createUsage(store);
+  const { verify, admit } = createVerifier(context);
+  const direct = tokens && ((token: unknown) => tokens.verify(token as string));
+  const checked = tokens && checkParent ? createTokenCheck(context, admit, tokens) : direct;
+  const authenticate = createAuthenticate(verify, checked);
+  const usage = createUsage(context);
   return Object.freeze({
-    issue: createIssue({ catalog, store, clock, mint, emit }),
-    revoke: createRevoke({ store, clock, emit }),
-    rotate: createRotate({ store, clock, mint, admit, emit }),
-    list: createList(store),
-    get: createGet(store),
+    issue: (input: IssueInput, authority: Authority) => issue(context, input, authority),
+    revoke: (keyId: string, authority: Authority) => revoke(context, keyId, authority),
+    rotate: (keyId: string, input: RotateInput, by: Authority) => rotate(context, admit, keyId, input, by),
+    list: (input: ListInput, authority: Authority) => list(context, input, authority),
+    get: (keyId: string, authority: Authority) => get(context, keyId, authority),
     verify,
     authenticate,
-    admit: createAdmit({ authenticate, usage, clock, emit }),
+    admit: createAdmit(context, authenticate, usage),
     flush: usage.flush,
   });
 }
 
-function readUntil({ insecureAcceptUnpeppered, peppers }: KeyringOptions): number | null {
-  if (insecureAcceptUnpeppered === undefined) return null;
-  const { until } = fields(insecureAcceptUnpeppered, ['until'], 'insecureAcceptUnpeppered');
-  const time = until instanceof Date ? until.getTime() : Number.NaN;
-  expect(!Number.isNaN(time), 'insecureAcceptUnpeppered: pass { until: Date }');
-  expect(peppers !== 'none', "insecureAcceptUnpeppered: has no meaning with peppers 'none'");
-  return time;
+function readUntil({ insecureAcceptUnpeppered: accept, peppers }: KeyringOptions): number | null {
+  if (accept === undefined) return null;
+  const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
+  expect(until instanceof Date && peppers !== 'none', 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
+  return until.getTime();
 }

@@ -16,11 +16,6 @@ export interface Me {
  * @example
  * response.json(toMe(principal));
  */
-export function toMe(principal: Principal): Me {
-  return {
-    entity_uuid: principal.entityUuid,
-    key_id: principal.keyId,
-    scopes: principal.scopes,
-    accessible_entities: principal.accessibleEntities,
-  };
+export function toMe({ entityUuid, keyId, scopes, accessibleEntities }: Principal): Me {
+  return { entity_uuid: entityUuid, key_id: keyId, scopes, accessible_entities: accessibleEntities };
 }

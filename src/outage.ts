@@ -2,119 +2,68 @@
  * A store or a clock that breaks. Whatever a store throws, rejects with, never answers or answers in the wrong
  * shape becomes a `StoreError`: 503 and fail closed, never "bad key".
  */
+import type { Clock } from './context.js';
 import { StoreError } from './errors.js';
 import { expect } from './input.js';
 import type { KeyRecord } from './record.js';
-import { readRecord } from './record.js';
-import type { Awaitable, KeyStore } from './store.js';
-
-/** Milliseconds since the epoch. Injected in tests. */
-export type Clock = () => number;
+import type { KeyStore } from './store.js';
 
 /** A clock that throws rather than answer with what no deadline can be compared to. */
 export function guardClock(now: Clock): Clock {
   return () => {
     const time: unknown = now();
-    if (!Number.isSafeInteger(time)) throw new StoreError('the clock did not answer whole milliseconds');
+    if (!Number.isSafeInteger(time)) throw new StoreError('the clock did not answer in whole milliseconds');
     return time as number;
   };
 }
 
-export const isPromise = <T>(value: Awaitable<T>): value is PromiseLike<T> =>
-  typeof value === 'object' && value !== null && typeof (value as PromiseLike<T>).then === 'function';
-
-const METHODS = ['insert', 'findByDigest', 'findById', 'list', 'markEnded', 'touch', 'summarize'] as const;
+/** Every method, and whether an answer has its shape. What stands in a record is for `readRecord` to say. */
+const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
+  insert: () => true,
+  findByDigest: Array.isArray,
+  findById: (row, keyId) => row === null || (row as Partial<KeyRecord> | undefined)?.keyId === keyId,
+  list: Array.isArray,
+  markEnded: (wrote) => typeof wrote === 'boolean',
+  touch: () => true,
+  summarize: Array.isArray,
+};
 
 /**
- * The user's store as the operations see it: errors wrapped, answers awaited for at most `timeoutMs`, their
- * shape checked and their records frozen. A synchronous answer stays synchronous.
+ * The user's store as the operations see it: errors wrapped, answers awaited for at most `timeoutMs` and their
+ * shape checked. A synchronous answer stays synchronous; every other becomes a native `Promise`.
  *
- * Not checked: `findByDigest`'s rows, which `verify` reads itself. What a write did that timed out is unknown.
+ * What a write did that timed out is unknown.
  */
-export function guardStore(store: KeyStore, timeoutMs: number): KeyStore {
-  const complete =
-    typeof store === 'object' && store !== null && METHODS.every((name) => typeof store[name] === 'function');
-  expect(complete, `store: pass an object with the methods ${METHODS.join(', ')}`);
-
-  function ask<T>(name: string, call: () => Awaitable<unknown>, read: (answer: unknown) => T): Awaitable<T> {
-    let answer: Awaitable<unknown>;
-    try {
-      answer = call();
-    } catch (cause) {
-      throw new StoreError(`store.${name} failed`, cause);
-    }
-    if (!isPromise(answer)) return read(answer);
-    return inTime(answer, timeoutMs, name).then(read);
-  }
-
-  const written = () => undefined;
-  return {
-    insert: (record) => ask('insert', () => store.insert(record), written),
-    findByDigest: (digests) =>
-      ask(
-        'findByDigest',
-        () => store.findByDigest(digests),
-        (rows) => list('findByDigest', rows),
-      ),
-    findById: (keyId) =>
-      ask(
-        'findById',
-        () => store.findById(keyId),
-        (row) => {
-          const found = row === null ? null : readable('findById', row);
-          if (found !== null && found.keyId !== keyId) throw broken('findById');
-          return found;
-        },
-      ),
-    list: (query) =>
-      ask(
-        'list',
-        () => store.list(query),
-        (rows) => list('list', rows).map((row) => readable('list', row)),
-      ),
-    markEnded: (keyId, ending) =>
-      ask(
-        'markEnded',
-        () => store.markEnded(keyId, ending),
-        (wrote) => {
-          if (typeof wrote !== 'boolean') throw broken('markEnded');
-          return wrote;
-        },
-      ),
-    touch: (entries) => ask('touch', () => store.touch(entries), written),
-    summarize: (now) =>
-      ask(
-        'summarize',
-        () => store.summarize(now),
-        (rows) => list('summarize', rows),
-      ),
-  };
-}
-
-const broken = (name: string) => new StoreError(`store.${name} broke its contract: see KeyStore.${name}`);
-
-function list<T>(name: string, rows: unknown): readonly T[] {
-  if (!Array.isArray(rows)) throw broken(name);
-  return rows;
-}
-
-function readable(name: string, row: unknown): KeyRecord {
-  const record = readRecord(row);
-  if (record === null) throw broken(name);
-  return record;
-}
-
-function inTime(answer: PromiseLike<unknown>, timeoutMs: number, name: string): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new StoreError(`store.${name} did not answer within ${timeoutMs} ms`));
-    const timer = setTimeout(late, timeoutMs);
-    const settle = (act: () => void) => {
-      clearTimeout(timer);
-      act();
+export function guardStore(store: unknown, timeoutMs: number): KeyStore {
+  const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
+  const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
+    expect(typeof methods?.[name] === 'function', `store: pass an object with the method ${name}; see KeyStore`);
+    const failed = (cause: unknown) => new StoreError(`store.${name} failed`, cause);
+    const read = (answer: unknown, argument: unknown) => {
+      if (!holds(answer, argument)) throw new StoreError(`store.${name} broke its contract; see KeyStore`);
+      return answer;
     };
-    answer.then(
-      (value) => settle(() => resolve(value)),
-      (cause) => settle(() => reject(new StoreError(`store.${name} failed`, cause))),
-    );
+    const ask = (...args: unknown[]) => {
+      let answer: unknown;
+      try {
+        answer = methods[name]?.(...args);
+      } catch (cause) {
+        throw failed(cause);
+      }
+      if (typeof (answer as PromiseLike<unknown> | null)?.then !== 'function') return read(answer, args[0]);
+      return inTime(answer, timeoutMs, `store.${name}`, failed).then((value) => read(value, args[0]));
+    };
+    return [name, ask];
+  });
+  return Object.fromEntries(guarded);
+}
+
+function inTime(answer: unknown, ms: number, what: string, failed: (cause: unknown) => StoreError): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new StoreError(`${what} did not answer within ${ms} ms`)), ms);
+    const refuse = (cause: unknown) => reject(failed(cause));
+    Promise.resolve(answer)
+      .then(resolve, refuse)
+      .finally(() => clearTimeout(timer));
   });
 }

@@ -2,8 +2,7 @@
 import type { Catalog, ScopeOf } from './catalog.js';
 import { AccessError } from './errors.js';
 import { expect, quote, strings } from './input.js';
-import type { Principal } from './principal.js';
-import { hasScopes, requireEntity, requireScopes } from './principal.js';
+import { hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 import { isScope } from './scope.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
@@ -45,43 +44,33 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
   expect(typeof table === 'object' && table !== null, 'definePolicy: pass { operation: [scopes] }');
   const needs = new Map<string, readonly string[]>();
   for (const [operation, scopes] of Object.entries(table)) {
-    const what = `definePolicy: ${quote(operation)}`;
-    const list = strings(scopes, what);
-    for (const scope of list) expect(isScope(scope), `${what}: ${quote(scope)} is no concrete scope`);
+    const list = strings(scopes, `definePolicy: ${quote(operation)}`);
+    const odd = list.find((scope) => !isScope(scope));
+    expect(odd === undefined, `definePolicy: ${quote(operation)} needs concrete scopes, not ${quote(odd)}`);
     needs.set(operation, catalog.expand(list));
   }
   expect(needs.size > 0, 'definePolicy: a policy has at least one operation');
   const operations = Object.freeze([...needs.keys()] as Operation[]);
-
   const need = (operation: string): readonly string[] => {
     const scopes = needs.get(operation);
     expect(scopes !== undefined, `policy: ${quote(operation)} is not in the table; add it to definePolicy`);
     return scopes;
   };
-  // A policy entry may be empty, `requireScopes()` may not.
-  const may = (principal: Principal, scopes: readonly string[]) =>
-    scopes.length === 0 || hasScopes(principal, ...scopes);
-
   return Object.freeze({
     operations,
-    authorize(principal, operation, options = {}) {
+    authorize(principal: Principal, operation: Operation, options: { readonly entityUuid?: unknown } = {}) {
       const scopes = need(operation);
-      if (!may(principal, scopes)) requireScopes(principal, ...scopes);
-      return addressed(principal, options.entityUuid);
+      if (scopes.length > 0) requireScopes(principal, ...scopes);
+      // The one entity that is meant: the key's own by default, and never the first of several.
+      const asked: readonly unknown[] = [options.entityUuid ?? []].flat();
+      const entityUuid = asked.length === 0 ? principal.entityUuid : asked[0];
+      if (asked.length > 1) throw new AccessError('invalid_request', 'malformed_entity', { keyId: principal.keyId });
+      requireEntity(principal, entityUuid);
+      return entityUuid;
     },
-    allowed: (principal) => Object.freeze(operations.filter((operation) => may(principal, need(operation)))),
-    leastScopes: (names) => catalog.expand(strings(names, 'operations').flatMap(need)),
-    unmapped: (names) => Object.freeze(strings(names, 'names').filter((name) => !needs.has(name))),
-  } satisfies Policy<Operation>);
-}
-
-/** The one entity that a request means: its own by default, never the first of several. */
-function addressed(principal: Principal, asked: unknown): string {
-  const values: readonly unknown[] = Array.isArray(asked) ? asked : [asked ?? principal.entityUuid];
-  if (values.length > 1) {
-    throw new AccessError('invalid_request', 'malformed_entity', { keyId: principal.keyId });
-  }
-  const [entityUuid = principal.entityUuid] = values;
-  requireEntity(principal, entityUuid);
-  return entityUuid;
+    allowed: (principal: Principal) =>
+      Object.freeze(operations.filter((name) => need(name).every((s) => hasScopes(principal, s)))),
+    leastScopes: (names: readonly Operation[]) => catalog.expand(strings(names, 'operations').flatMap(need)),
+    unmapped: (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((name) => !needs.has(name))),
+  });
 }

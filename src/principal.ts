@@ -1,7 +1,7 @@
 /** The verified caller, and the guards over it. A guard throws; the boolean forms are for display. */
 import { AccessError } from './errors.js';
 import { expect, isUuid, quote } from './input.js';
-import type { KeyRecord, Metadata } from './record.js';
+import type { Metadata } from './record.js';
 import { isScope } from './scope.js';
 
 /** Who is calling. Frozen to the bottom; handlers may share it. */
@@ -17,66 +17,38 @@ export interface Principal {
   readonly metadata: Metadata;
   /** Milliseconds since the epoch, or `null` for never. */
   readonly expiresAt: number | null;
-  /** How the caller authenticated. */
-  readonly via: 'key' | 'jwt';
+  readonly via: Via;
 }
+
+/** How a caller authenticated. */
+export type Via = 'key' | 'jwt';
 
 // Guards read the private sets and not the public lists: an object put together elsewhere, from a request body
 // say, or a copy of a principal with other scopes, is no principal.
-class VerifiedPrincipal implements Principal {
-  readonly keyId: string;
-  readonly name: string;
-  readonly entityUuid: string;
-  readonly accessibleEntities: readonly string[];
-  readonly scopes: readonly string[];
-  readonly metadata: Metadata;
-  readonly expiresAt: number | null;
-  readonly via: 'key' | 'jwt';
-  readonly #granted: ReadonlySet<string>;
-  readonly #entities: ReadonlySet<string>;
+class VerifiedPrincipal {
+  readonly #sets: { readonly granted: ReadonlySet<string>; readonly entities: ReadonlySet<string> };
 
-  constructor(source: Omit<Principal, 'via'>, via: 'key' | 'jwt', catalog: ReadonlySet<string>) {
-    this.keyId = source.keyId;
-    this.name = source.name;
-    this.entityUuid = source.entityUuid;
-    this.accessibleEntities = source.accessibleEntities;
-    this.scopes = source.scopes;
-    this.metadata = source.metadata;
-    this.expiresAt = source.expiresAt;
-    this.via = via;
-    this.#granted = new Set(source.scopes.filter((scope) => catalog.has(scope)));
-    this.#entities = new Set(source.accessibleEntities);
-    Object.freeze(this);
+  constructor(shown: Principal, catalog: ReadonlySet<string>) {
+    const granted = new Set(shown.scopes.filter((scope) => catalog.has(scope)));
+    this.#sets = { granted, entities: new Set(shown.accessibleEntities) };
+    Object.freeze(Object.assign(this, shown));
   }
 
-  static holds(principal: Principal, scope: string): boolean {
-    return genuine(principal).#granted.has(scope);
+  static sets(principal: unknown) {
+    const genuine = typeof principal === 'object' && principal !== null && #sets in principal;
+    expect(genuine, 'principal: pass the one that verify, authenticate or admit returned, not a copy');
+    return (principal as VerifiedPrincipal).#sets;
   }
-
-  static reaches(principal: Principal, entityUuid: string): boolean {
-    return genuine(principal).#entities.has(entityUuid);
-  }
-
-  static is(value: unknown): value is VerifiedPrincipal {
-    return typeof value === 'object' && value !== null && #granted in value;
-  }
-}
-
-function genuine(principal: Principal): VerifiedPrincipal {
-  if (VerifiedPrincipal.is(principal)) return principal;
-  throw new TypeError('principal: pass the one that verify, authenticate or admit returned, not a copy');
 }
 
 /**
  * Compiles the principal of a record that passed every check. `catalog` is the set of scopes that exist:
  * what is not in it grants nothing. Lists are shared with the record, which is frozen.
  */
-export function createPrincipal(
-  record: Pick<KeyRecord, Exclude<keyof Principal, 'via'>>,
-  via: 'key' | 'jwt',
-  catalog: ReadonlySet<string>,
-): Principal {
-  return new VerifiedPrincipal(record, via, catalog);
+export function createPrincipal(record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>): Principal {
+  const { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt } = record;
+  const shown: Principal = { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt, via };
+  return new VerifiedPrincipal(shown, catalog) as unknown as Principal;
 }
 
 /**
@@ -87,16 +59,13 @@ export function createPrincipal(
  * const showButton = hasScopes(principal, 'threats:write');
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
+  const { granted } = VerifiedPrincipal.sets(principal);
+  if (scopes.length > 0 && scopes.every((scope) => granted.has(scope))) return true;
   expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
-  // A granted scope is a concrete one, so grammar needs a look only where something is missing.
-  let all = true;
-  for (const scope of scopes) {
-    if (VerifiedPrincipal.holds(principal, scope)) continue;
-    const concrete = typeof scope === 'string' && isScope(scope);
-    expect(concrete, `scopes: ${quote(scope)} is no concrete scope; what is required names resource:action`);
-    all = false;
-  }
-  return all;
+  // What was granted is concrete, so grammar needs a look only where something is missing.
+  const odd = scopes.findIndex((scope) => !isScope(scope));
+  expect(odd === -1, `scopes: ${quote(scopes[odd])} is no concrete scope; what is required names resource:action`);
+  return false;
 }
 
 /**
@@ -111,8 +80,7 @@ export function hasScopes(principal: Principal, ...scopes: readonly string[]): b
  */
 export function requireScopes(principal: Principal, ...scopes: readonly string[]): void {
   if (hasScopes(principal, ...scopes)) return;
-  const details = { keyId: principal.keyId, requiredScopes: scopes };
-  throw new AccessError('insufficient_scope', 'scope_missing', details);
+  throw new AccessError('insufficient_scope', 'scope_missing', { keyId: principal.keyId, requiredScopes: scopes });
 }
 
 /**
@@ -122,9 +90,8 @@ export function requireScopes(principal: Principal, ...scopes: readonly string[]
  * @example
  * const tabs = entities.filter((entity) => canAddress(principal, entity));
  */
-export function canAddress(principal: Principal, entityUuid: string): boolean {
-  return VerifiedPrincipal.reaches(principal, entityUuid);
-}
+export const canAddress = (principal: Principal, entityUuid: string): boolean =>
+  VerifiedPrincipal.sets(principal).entities.has(entityUuid);
 
 /**
  * Guards by entity: returns where the principal can address `entityUuid`.
@@ -138,6 +105,5 @@ export function canAddress(principal: Principal, entityUuid: string): boolean {
 export function requireEntity(principal: Principal, entityUuid: unknown): asserts entityUuid is string {
   const { keyId } = principal;
   if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId });
-  if (canAddress(principal, entityUuid)) return;
-  throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
+  if (!canAddress(principal, entityUuid)) throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

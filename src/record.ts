@@ -1,7 +1,7 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { utf8 } from './bytes.js';
 import { expect, isUuid, MAX_ENTITIES, quote } from './input.js';
-import { isScope, MAX_SCOPES } from './scope.js';
+import { MAX_SCOPES } from './scope.js';
 import type { Scheme } from './secret.js';
 
 /** String pairs that belong to the integration; keyscope never interprets them. */
@@ -37,56 +37,51 @@ export interface KeyRecord {
   readonly scopesUsed: Readonly<Record<string, number>>;
 }
 
+type Dated<T> = T extends number ? Date : T extends null ? null : Readonly<Record<string, Date>>;
+type Time = 'createdAt' | 'expiresAt' | 'revokedAt' | 'retireAt' | 'lastUsedAt' | 'scopesUsed';
+
 /** A key as callers see it: {@link KeyRecord} without `digest` and `seal`, times as fresh `Date`s. */
-export interface KeyInfo
-  extends Omit<
-    KeyRecord,
-    'digest' | 'seal' | 'createdAt' | 'expiresAt' | 'revokedAt' | 'retireAt' | 'lastUsedAt' | 'scopesUsed'
-  > {
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-  readonly retireAt: Date | null;
-  readonly lastUsedAt: Date | null;
-  readonly scopesUsed: Readonly<Record<string, Date>>;
-}
+export type KeyInfo = Omit<KeyRecord, 'digest' | 'seal' | Time> & { readonly [F in Time]: Dated<KeyRecord[F]> };
+
+/** When a key was last used, and which scopes were exercised when. Milliseconds. */
+export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly<Record<string, number>> };
 
 // ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
-const isTime = (value: unknown): value is number => Number.isSafeInteger(value);
-const orNull = (check: (value: unknown) => boolean) => (value: unknown) => value === null || check(value);
-const isList = (value: unknown, max: number, check: (element: string) => boolean): boolean =>
-  Array.isArray(value) && value.length <= max && value.every((e) => typeof e === 'string' && check(e));
-const isTable = (value: unknown, check: (element: unknown) => boolean): boolean =>
+const isTable = (value: unknown, check: (content: unknown) => boolean) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(check);
+const isList = (value: unknown, max: number, check: (element: unknown) => boolean) =>
+  Array.isArray(value) && value.length <= max && value.every(check);
 
-// One line a field; a scope with `*` refuses the record.
-const SHAPE: readonly (readonly [keyof KeyRecord, (value: unknown) => boolean])[] = [
-  ['keyId', isUuid],
-  ['name', isText],
-  ['digest', isText],
-  ['seal', orNull(isText)],
-  ['entityUuid', isUuid],
-  ['accessibleEntities', (value) => isList(value, MAX_ENTITIES, isUuid)],
-  ['scopes', (value) => isList(value, MAX_SCOPES, isScope)],
-  ['justification', orNull(isText)],
-  ['metadata', (value) => isTable(value, isText)],
-  ['createdAt', isTime],
-  ['expiresAt', orNull(isTime)],
-  ['revokedAt', orNull(isTime)],
-  ['retireAt', orNull(isTime)],
-  ['rotatedFrom', orNull(isUuid)],
-  ['lastUsedAt', orNull(isTime)],
-  ['scopesUsed', (value) => isTable(value, isTime)],
+// biome-ignore format: a line for each kind
+const SHAPE: readonly [(value: unknown) => boolean, ...(keyof KeyRecord)[]][] = [
+  [isUuid, 'keyId', 'entityUuid', 'rotatedFrom'],
+  [isText, 'name', 'digest', 'seal', 'justification'],
+  [Number.isSafeInteger, 'createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'],
+  [(value) => isList(value, MAX_ENTITIES, isUuid), 'accessibleEntities'],
+  // A `*` refuses the record. Other grammar does not matter: what the catalog does not have grants nothing.
+  [(value) => isList(value, MAX_SCOPES, (scope) => isText(scope) && !scope.includes('*')), 'scopes'],
+  [(value) => isTable(value, isText), 'metadata'],
+  [(value) => isTable(value, Number.isSafeInteger), 'scopesUsed'],
 ];
+const NULLABLE = 'seal justification rotatedFrom expiresAt revokedAt retireAt lastUsedAt'.split(' ');
 
-// Records that are copies of ours: checked, frozen to the bottom, and so good for as long as they live.
+// Copies of ours: checked, frozen to the bottom, and so good for as long as they live.
 const own = new WeakSet<object>();
 
-const freezeTable = <V>(table: Readonly<Record<string, V>>): Readonly<Record<string, V>> =>
-  // Entry by entry: `fromEntries` defines properties, so not even `__proto__` reaches a prototype.
-  Object.freeze(Object.fromEntries(Object.entries(table)));
+/** A list or a table, copied and frozen; `fromEntries` defines properties, so no name reaches a prototype. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.freeze(Array.isArray(value) ? [...value] : Object.fromEntries(Object.entries(value))) as T;
+}
+
+/** Copies a record that is known to be well-formed, and freezes the copy to the bottom. */
+export function freezeRecord(record: KeyRecord): KeyRecord {
+  const copy = Object.fromEntries(SHAPE.flatMap(([, ...names]) => names.map((name) => [name, frozen(record[name])])));
+  own.add(Object.freeze(copy));
+  return copy as unknown as KeyRecord;
+}
 
 /**
  * A checked, deep-frozen copy of what a store returned; the record itself where it is such a copy already.
@@ -96,110 +91,53 @@ const freezeTable = <V>(table: Readonly<Record<string, V>>): Readonly<Record<str
 export function readRecord(value: unknown): KeyRecord | null {
   if (typeof value !== 'object' || value === null) return null;
   if (own.has(value)) return value as KeyRecord;
-  const row = value as KeyRecord;
-  const draft: Record<string, unknown> = {};
-  for (const [field, check] of SHAPE) {
-    const content = row[field];
-    if (!check(content)) return null;
-    draft[field] = content;
-  }
-  return row.accessibleEntities.includes(row.entityUuid) ? freezeRecord(draft as unknown as KeyRecord) : null;
-}
-
-/** Copies a record that is known to be well-formed, and freezes the copy to the bottom. */
-export function freezeRecord(record: KeyRecord): KeyRecord {
-  const copy = Object.freeze({
-    keyId: record.keyId,
-    name: record.name,
-    digest: record.digest,
-    seal: record.seal,
-    entityUuid: record.entityUuid,
-    accessibleEntities: Object.freeze([...record.accessibleEntities]),
-    scopes: Object.freeze([...record.scopes]),
-    justification: record.justification,
-    metadata: freezeTable(record.metadata),
-    createdAt: record.createdAt,
-    expiresAt: record.expiresAt,
-    revokedAt: record.revokedAt,
-    retireAt: record.retireAt,
-    rotatedFrom: record.rotatedFrom,
-    lastUsedAt: record.lastUsedAt,
-    scopesUsed: freezeTable(record.scopesUsed),
-  });
-  own.add(copy);
-  return copy;
+  const record = { ...value } as KeyRecord;
+  const sound = SHAPE.every(([check, ...names]) =>
+    names.every((name) => check(record[name]) || (record[name] === null && NULLABLE.includes(name))),
+  );
+  return sound && record.accessibleEntities.includes(record.entityUuid) ? freezeRecord(record) : null;
 }
 
 // ── The seal ──────────────────────────────────────────────────────────────────────────────────────────
 
-type Sealed = string | number | null | readonly Sealed[];
+// biome-ignore format: one line
+const SEALED = ['keyId', 'name', 'digest', 'entityUuid', 'accessibleEntities', 'scopes', 'justification',
+  'metadata', 'createdAt', 'expiresAt', 'rotatedFrom'] as const;
 
-// Prefix-free, so that no two contents share an encoding: each value begins with its type, texts and lists
-// with their length; null, empty and absent differ.
-function encode(value: Sealed): string {
-  if (value === null) return 'n';
-  if (typeof value === 'number') return `i${value};`;
+// Prefix-free, so that no two contents share an encoding: each value begins with its type, texts and lists with
+// their length; null, empty and absent differ. A table is its sorted pairs: databases may reorder it.
+function encode(value: unknown): string {
   if (typeof value === 'string') return `s${value.length}:${value}`;
-  return `l${value.length}:${value.map(encode).join('')}`;
+  if (typeof value === 'number') return `i${value};`;
+  if (typeof value !== 'object' || value === null) return 'n';
+  const items = Array.isArray(value) ? value : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `l${items.length}:${items.map(encode).join('')}`;
 }
 
-/** The encoding of every field that never changes. Metadata is sorted: databases may reorder it. */
-export function sealedText(record: KeyRecord): string {
-  const metadata = Object.entries(record.metadata).sort(([a], [b]) => (a < b ? -1 : 1));
-  return encode([
-    'keyscope record v1',
-    record.keyId,
-    record.name,
-    record.digest,
-    record.entityUuid,
-    record.accessibleEntities,
-    record.scopes,
-    record.justification,
-    metadata,
-    record.createdAt,
-    record.expiresAt,
-    record.rotatedFrom,
-  ]);
-}
+/** The encoding of every field that never changes. */
+export const sealedText = (record: KeyRecord): string =>
+  encode(['keyscope record v1', ...SEALED.map((field) => record[field])]);
 
 // ── Making and showing ────────────────────────────────────────────────────────────────────────────────
 
 /** What `issue` and `rotate` decide of a new key. */
-export type RecordDraft = Pick<
-  KeyRecord,
-  | 'keyId'
-  | 'name'
-  | 'entityUuid'
-  | 'accessibleEntities'
-  | 'scopes'
-  | 'justification'
-  | 'metadata'
-  | 'createdAt'
-  | 'expiresAt'
-  | 'rotatedFrom'
->;
+export type RecordDraft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest'>;
 
 /** Digests and seals a new key. */
 export function sealRecord(draft: RecordDraft, key: string, scheme: Scheme): KeyRecord {
-  const marks = { revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: {} };
-  const unsealed: KeyRecord = { ...draft, ...marks, digest: scheme.digest(key), seal: null };
+  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: {} };
+  const unsealed: KeyRecord = { ...draft, ...marks, digest: scheme.digest(key) };
   return freezeRecord({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
 }
 
 /** The projection that callers see; nothing in it derives from the key. */
-export function toKeyInfo(record: KeyRecord): KeyInfo {
-  const { digest: _digest, seal: _seal, ...shown } = record;
-  const date = (time: number | null) => (time === null ? null : new Date(time));
-  const used = Object.entries(record.scopesUsed).map(([scope, time]) => [scope, new Date(time)]);
-  return {
-    ...shown,
-    createdAt: new Date(record.createdAt),
-    expiresAt: date(record.expiresAt),
-    revokedAt: date(record.revokedAt),
-    retireAt: date(record.retireAt),
-    lastUsedAt: date(record.lastUsedAt),
-    scopesUsed: Object.fromEntries(used),
-  };
+export function toKeyInfo({ digest: _digest, seal: _seal, ...shown }: KeyRecord): KeyInfo {
+  const date = <T extends number | null>(time: T) => (time === null ? null : new Date(time)) as Dated<T>;
+  const { createdAt, expiresAt, revokedAt, retireAt, lastUsedAt } = shown;
+  const dates = { createdAt: date(createdAt), expiresAt: date(expiresAt), revokedAt: date(revokedAt) };
+  const used = Object.entries(shown.scopesUsed).map(([scope, time]) => [scope, new Date(time)]);
+  const scopesUsed = Object.fromEntries(used);
+  return { ...shown, ...dates, retireAt: date(retireAt), lastUsedAt: date(lastUsedAt), scopesUsed };
 }
 
 /**
@@ -210,9 +148,9 @@ export class IssuedKey {
   readonly info: KeyInfo;
   readonly #key: string;
 
-  constructor(key: string, info: KeyInfo) {
+  constructor(key: string, record: KeyRecord) {
     this.#key = key;
-    this.info = info;
+    this.info = toKeyInfo(record);
     Object.freeze(this);
   }
 
@@ -224,17 +162,17 @@ export class IssuedKey {
 
 /** Reads `metadata` as `issue` takes it: at most 16 pairs and 2 KiB, keys and values together in UTF-8. */
 export function readMetadata(value: unknown): Metadata {
-  if (value === undefined) return freezeTable({});
-  expect(isTable(value, isText), `metadata: pass an object of strings, not ${quote(value)}`);
-  const pairs = Object.entries(value as Metadata);
-  expect(pairs.length <= 16, `metadata: at most 16 pairs, not ${pairs.length}`);
-  const texts = pairs.flat();
-  // PostgreSQL text cannot hold NUL, and a seal covers only well-formed text.
-  expect(
-    texts.every((t) => isText(t) && !t.includes('\0')),
-    'metadata: well-formed text without NUL',
-  );
-  const size = texts.reduce((sum, t) => sum + utf8(t).length, 0);
-  expect(size <= 2048, `metadata: at most 2048 bytes, not ${size}`);
-  return freezeTable(value as Metadata);
+  expect(isTable(value, isText), `metadata: pass an object of well-formed strings, not ${quote(value)}`);
+  const texts = Object.entries(value as Metadata).flat();
+  // PostgreSQL's text cannot hold NUL, and a seal covers only well-formed text.
+  const sound = texts.length <= 32 && texts.every((t) => isText(t) && !t.includes('\0'));
+  expect(sound && utf8(texts.join('')).length <= 2048, 'metadata: at most 16 pairs and 2048 bytes, without NUL');
+  return frozen(value as Metadata);
+}
+
+/** What a key was used for, brought forward by `entry` and never back. */
+export function mergeUsage(old: Usage | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
+  const merged = { ...old?.scopesUsed };
+  for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
+  return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }

@@ -5,33 +5,25 @@
  * scope: the core checks everything that comes back. Anything thrown or rejected means that the store is
  * broken, and the request is answered with 503. `keyscope/testing` has the suite that every store must pass.
  */
-import type { KeyRecord } from './record.js';
+import type { KeyRecord, Usage } from './record.js';
 
 /** A value, or a promise of one. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
 /** A position in a listing: the creation time and id of the last record seen. */
-export interface ListPosition {
-  readonly createdAt: number;
-  readonly keyId: string;
-}
+export type ListPosition = { readonly createdAt: number; readonly keyId: string };
 
 /** How a key ends: revoked for good, or retired at a time by its successor. Milliseconds. */
 export type Ending = { readonly revokedAt: number } | { readonly retireAt: number };
 
-/** That a key was used: when last, and which scopes were exercised when. Milliseconds. */
-export interface UsageEntry {
-  readonly keyId: string;
-  readonly lastUsedAt: number;
-  readonly scopesUsed: Readonly<Record<string, number>>;
-}
+/** Which part of an entity's keys. */
+export type ListQuery = { readonly entityUuid: string; readonly after: ListPosition | null; readonly limit: number };
+
+/** That a key was used. */
+export type UsageEntry = Usage & { readonly keyId: string };
 
 /** The live keys of one digest scheme (`s1`, `h1.<pepper id>`) and the newest use of any of its keys. */
-export interface SchemeSummary {
-  readonly scheme: string;
-  readonly live: number;
-  readonly lastUsedAt: number | null;
-}
+export type SchemeSummary = { readonly scheme: string; readonly live: number; readonly lastUsedAt: number | null };
 
 export interface KeyStore {
   /**
@@ -54,11 +46,7 @@ export interface KeyStore {
    * both descending. With `after`, those that come behind that position: a listing neither repeats nor skips
    * a record while keys are added.
    */
-  list(query: {
-    readonly entityUuid: string;
-    readonly after: ListPosition | null;
-    readonly limit: number;
-  }): Awaitable<readonly KeyRecord[]>;
+  list(query: ListQuery): Awaitable<readonly KeyRecord[]>;
 
   /**
    * Ends a key by one conditional write: `retireAt` only where both marks are null, `revokedAt` only where

@@ -2,8 +2,8 @@
  * That keys are used: collected in memory, written in batches beside the request path. Losing a batch loses
  * usage data and nothing else; no decision reads it.
  */
-import { StoreError } from './errors.js';
-import type { KeyStore, UsageEntry } from './store.js';
+import type { Context } from './context.js';
+import { mergeUsage, type Usage } from './record.js';
 
 const INTERVAL_MS = 5_000;
 const MAX_PENDING = 50_000;
@@ -15,60 +15,36 @@ export interface UsageRecorder {
   flush(): Promise<void>;
 }
 
-interface Pending {
-  lastUsedAt: number;
-  readonly scopesUsed: Map<string, number>;
-}
-
-export function createUsage(store: KeyStore): UsageRecorder {
-  let pending = new Map<string, Pending>();
+export function createUsage({ store }: Context): UsageRecorder {
+  let pending = new Map<string, Usage>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function note(keyId: string, scopes: Iterable<readonly [string, number]>, time: number): void {
-    let entry = pending.get(keyId);
-    if (entry === undefined) {
-      // While the store is down the batch is bounded: what does not fit is usage data lost.
-      if (pending.size >= MAX_PENDING) return;
-      entry = { lastUsedAt: time, scopesUsed: new Map() };
-      pending.set(keyId, entry);
-    }
-    entry.lastUsedAt = Math.max(entry.lastUsedAt, time);
-    for (const [scope, used] of scopes) {
-      entry.scopesUsed.set(scope, Math.max(entry.scopesUsed.get(scope) ?? used, used));
-    }
+  function note(keyId: string, usage: Usage): void {
+    const old = pending.get(keyId);
+    // While the store is down the batch is bounded: what does not fit is usage data lost.
+    if (old !== undefined || pending.size < MAX_PENDING) pending.set(keyId, mergeUsage(old, usage));
   }
 
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    if (pending.size === 0) return;
     const batch = pending;
+    if (batch.size === 0) return;
     pending = new Map();
-    const entries: UsageEntry[] = Array.from(batch, ([keyId, { lastUsedAt, scopesUsed }]) => ({
-      keyId,
-      lastUsedAt,
-      scopesUsed: Object.fromEntries(scopesUsed),
-    }));
     try {
-      await store.touch(entries);
+      await store.touch(Array.from(batch, ([keyId, usage]) => ({ keyId, ...usage })));
     } catch (error) {
-      for (const [keyId, { lastUsedAt, scopesUsed }] of batch) note(keyId, scopesUsed, lastUsedAt);
-      throw error instanceof StoreError ? error : new StoreError('usage was not written', error);
+      for (const [keyId, usage] of batch) note(keyId, usage);
+      throw error;
     }
   }
 
-  return {
-    record(keyId, scopes, time) {
-      note(
-        keyId,
-        scopes.map((scope) => [scope, time] as const),
-        time,
-      );
-      if (timer !== undefined) return;
-      timer = setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
-      // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
-      (timer as { unref?(): void }).unref?.();
-    },
-    flush,
-  };
+  function record(keyId: string, scopes: readonly string[], time: number): void {
+    note(keyId, { lastUsedAt: time, scopesUsed: Object.fromEntries(scopes.map((scope) => [scope, time])) });
+    timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
+    // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
+    (timer as { unref?(): void }).unref?.();
+  }
+
+  return { record, flush };
 }

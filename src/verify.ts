@@ -3,46 +3,24 @@
  * look-up, and nothing about a key's state or rights is said before it is authenticated.
  */
 import { equalText } from './bytes.js';
-import type { DenialReason } from './errors.js';
-import { AccessError, StoreError } from './errors.js';
-import type { KeyFormat } from './key.js';
-import type { Clock } from './outage.js';
-import { isPromise } from './outage.js';
-import type { Principal } from './principal.js';
-import { createPrincipal } from './principal.js';
-import type { KeyRecord } from './record.js';
-import { readRecord, sealedText } from './record.js';
-import type { Scheme } from './secret.js';
-import { UNPEPPERED } from './secret.js';
-import type { KeyStore } from './store.js';
-
-export interface VerifyOptions {
-  readonly format: KeyFormat;
-  /** The scopes that exist. */
-  readonly catalog: ReadonlySet<string>;
-  readonly schemes: readonly Scheme[];
-  /** Until when keys without a pepper are taken beside peppered ones; `null` for not at all. */
-  readonly unpepperedUntil: number | null;
-  readonly store: KeyStore;
-  readonly clock: Clock;
-}
-
-export interface Verifier {
-  /** Steps 1 to 10. Never throws synchronously. */
-  verify(key: unknown): Promise<Principal>;
-  /** Steps 6 to 10, for a record that was found by its id. */
-  admit(record: KeyRecord): Principal;
-}
+import type { Admit, Context, Verify } from './context.js';
+import { AccessError, type DenialReason, StoreError } from './errors.js';
+import { createPrincipal, type Principal } from './principal.js';
+import { type KeyRecord, readRecord, sealedText } from './record.js';
+import { type Scheme, UNPEPPERED } from './secret.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
 
-export function createVerifier(options: VerifyOptions): Verifier {
-  const { format, catalog, schemes, unpepperedUntil, store, clock } = options;
+/** `verify` takes all steps and never throws synchronously; `admit` takes those from 6 on. */
+export function createVerifier({ format, known, schemes, unpepperedUntil, store, clock }: Context): {
+  verify: Verify;
+  admit: Admit;
+} {
   const withUnpeppered = [...schemes, UNPEPPERED];
   const accepted = () => (unpepperedUntil !== null && clock() < unpepperedUntil ? withUnpeppered : schemes);
-  // A frozen record cannot change, so its seal holds for as long as the object lives.
-  const sealed = new WeakMap<KeyRecord, Principal>();
+  // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
+  const principals = new WeakMap<KeyRecord, Principal>();
 
   function verify(key: unknown): Promise<Principal> {
     try {
@@ -51,31 +29,13 @@ export function createVerifier(options: VerifyOptions): Verifier {
       if (garbage !== null) return Promise.reject(refuse(garbage));
       // 3. Digests: one for each scheme that a key could have been stored under.
       const digests = accepted().map((scheme) => scheme.digest(key as string));
-      // 4. One look-up with all of them.
+      // 4. One look-up with all of them. A synchronous store costs no turn of the event loop.
       const rows = store.findByDigest(digests);
-      if (isPromise(rows)) return Promise.resolve(rows.then((found) => admit(match(found, digests))));
-      return Promise.resolve(admit(match(rows, digests)));
+      if (rows instanceof Promise) return rows.then((found) => admit(match(found, digests)));
+      return Promise.resolve(admit(match(rows as readonly KeyRecord[], digests)));
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-
-  /** 5. Exactly one match, compared here although the store has compared: it may have returned another's row. */
-  function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
-    let found: KeyRecord | undefined;
-    let matches = 0;
-    for (const row of rows) {
-      const record = readRecord(row);
-      if (record === null) throw refuse('record_tampered');
-      for (const digest of digests) {
-        if (!equalText(record.digest, digest)) continue;
-        found = record;
-        matches += 1;
-      }
-    }
-    if (matches > 1) throw new StoreError('store.findByDigest returned more than one record for a key');
-    if (found === undefined) throw refuse('unknown_key');
-    return found;
   }
 
   function admit(record: KeyRecord): Principal {
@@ -83,8 +43,7 @@ export function createVerifier(options: VerifyOptions): Verifier {
     // 6. Seal. A pepper that was taken out leaves no scheme: its keys are unknown.
     const scheme = accepted().find(({ tag }) => record.digest.startsWith(tag));
     if (scheme === undefined) throw refuse('unknown_key', keyId);
-    const known = sealed.get(record);
-    if (known === undefined && !sealHolds(record, scheme)) throw refuse('record_tampered', keyId);
+    const principal = principals.get(record) ?? unseal(record, scheme);
     // 7. Revoked: by presence, so that no clock can bring a key back.
     if (revokedAt !== null) throw refuse('revoked', keyId);
     // 8. Retired, 9. expired: valid only while now < deadline.
@@ -92,17 +51,27 @@ export function createVerifier(options: VerifyOptions): Verifier {
     if (retireAt !== null && now >= retireAt) throw refuse('retired', keyId);
     if (expiresAt !== null && now >= expiresAt) throw refuse('expired', keyId);
     // 10. Principal.
-    if (known !== undefined) return known;
-    const principal = createPrincipal(record, 'key', catalog);
-    sealed.set(record, principal);
+    return principal;
+  }
+
+  function unseal(record: KeyRecord, scheme: Scheme): Principal {
+    const seal = scheme.seal(sealedText(record));
+    const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
+    if (!genuine) throw refuse('record_tampered', record.keyId);
+    const principal = createPrincipal(record, 'key', known);
+    principals.set(record, principal);
     return principal;
   }
 
   return { verify, admit };
 }
 
-function sealHolds(record: KeyRecord, scheme: Scheme): boolean {
-  const seal = scheme.seal(sealedText(record));
-  if (seal === null || record.seal === null) return seal === record.seal;
-  return equalText(seal, record.seal);
+/** Step 5. Exactly one match, compared here although the store has compared: it may return another's row. */
+function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
+  const records = rows.map(readRecord);
+  if (records.includes(null)) throw refuse('record_tampered');
+  const matches = records.filter((record) => record && digests.some((digest) => equalText(record.digest, digest)));
+  if (matches.length > 1) throw new StoreError('store.findByDigest returned more than one record for a key');
+  if (!matches[0]) throw refuse('unknown_key');
+  return matches[0];
 }

@@ -2,8 +2,7 @@
  * Keys in this process's memory: the reference, and the shortest example of the contract. For tests and for
  * services whose keys may end with the process. Synchronous throughout, which makes every write atomic.
  */
-import type { KeyRecord } from '../record.js';
-import { freezeRecord } from '../record.js';
+import { freezeRecord, type KeyRecord, mergeUsage } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 
 /**
@@ -63,16 +62,11 @@ export function memoryStore(): KeyStore {
     },
 
     touch(entries) {
-      for (const { keyId, lastUsedAt, scopesUsed } of entries) {
+      for (const { keyId, ...usage } of entries) {
         const record = byId.get(keyId);
         if (record === undefined) continue;
-        const used: Record<string, number> = { ...record.scopesUsed };
-        for (const [scope, time] of Object.entries(scopesUsed)) used[scope] = Math.max(used[scope] ?? time, time);
-        put({
-          ...record,
-          lastUsedAt: Math.max(record.lastUsedAt ?? lastUsedAt, lastUsedAt),
-          scopesUsed: used,
-        });
+        const { lastUsedAt, scopesUsed } = record;
+        put({ ...record, ...mergeUsage({ lastUsedAt: lastUsedAt ?? usage.lastUsedAt, scopesUsed }, usage) });
       }
     },
 
@@ -83,10 +77,7 @@ export function memoryStore(): KeyStore {
         const scheme = record.digest.slice(0, record.digest.indexOf('$'));
         const row = rows.get(scheme) ?? { live: 0, lastUsedAt: null };
         const used = [row.lastUsedAt, record.lastUsedAt].filter((time) => time !== null);
-        rows.set(scheme, {
-          live: row.live + 1,
-          lastUsedAt: used.length > 0 ? Math.max(...used) : null,
-        });
+        rows.set(scheme, { live: row.live + 1, lastUsedAt: used.length > 0 ? Math.max(...used) : null });
       }
       return Array.from(rows, ([scheme, row]): SchemeSummary => ({ scheme, ...row }));
     },

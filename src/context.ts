@@ -1,0 +1,58 @@
+/** What the operations stand on: configuration that `createKeyring` has checked, and two steps they share. */
+import type { Catalog } from './catalog.js';
+import { StoreError } from './errors.js';
+import type { KeyringEvent } from './events.js';
+import { expect, isUuid, quote } from './input.js';
+import type { KeyFormat } from './key.js';
+import type { Principal } from './principal.js';
+import { type KeyRecord, type RecordDraft, readRecord, sealRecord } from './record.js';
+import { drawEntropy, type RandomBytes, randomUuid, type Scheme } from './secret.js';
+import type { KeyStore } from './store.js';
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number;
+
+/** Verifies whatever a caller sent as a key. */
+export type Verify = (key: unknown) => Promise<Principal>;
+
+/** Verify's steps from seal to expired, for a record that was found by its id. */
+export type Admit = (record: KeyRecord) => Principal;
+
+export interface Context {
+  readonly format: KeyFormat;
+  readonly catalog: Catalog;
+  /** The scopes that exist. */
+  readonly known: ReadonlySet<string>;
+  /** The first digests new keys, all are tried on verify. */
+  readonly schemes: readonly [Scheme, ...Scheme[]];
+  /** Until when keys without a pepper are taken beside peppered ones; `null` for not at all. */
+  readonly unpepperedUntil: number | null;
+  /** Guarded: answers in time and in shape, or throws a `StoreError`. */
+  readonly store: KeyStore;
+  /** Guarded likewise. */
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly emit: (event: KeyringEvent) => void;
+}
+
+/** A new key, and the record to store for it. */
+export function mint(context: Context, draft: Omit<RecordDraft, 'keyId'>): { key: string; record: KeyRecord } {
+  const { format, random, schemes } = context;
+  const key = format.complete(drawEntropy(random));
+  return { key, record: sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]) };
+}
+
+/** A record that a store returned, copied and frozen; a malformed one is a broken store. Not checked: the seal. */
+export function openRecord(row: unknown): KeyRecord {
+  const record = readRecord(row);
+  if (record === null) throw new StoreError('the store returned a malformed record');
+  return record;
+}
+
+/** An entity's key by its id. Another entity's key, an id that is no UUID, and no key at all are all `null`. */
+export async function findOwn({ store }: Context, keyId: unknown, entityUuid: string): Promise<KeyRecord | null> {
+  expect(typeof keyId === 'string', `keyId: pass a string, not ${quote(keyId)}`);
+  const row = isUuid(keyId) ? await store.findById(keyId) : null;
+  const record = row && openRecord(row);
+  return record?.entityUuid === entityUuid ? record : null;
+}
