@@ -1,0 +1,448 @@
+import fc from 'fast-check';
+import type { KeyRecord, KeyringEvent, Principal, RequestLike, TokenVerifier } from 'keyscope';
+import { AccessError, definePolicy, generateKey, hasScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  catalog,
+  delayed,
+  denied,
+  HOUR,
+  issue,
+  NOWHERE,
+  OTHER,
+  OWN,
+  recording,
+  START,
+  setUp,
+  storeError,
+  THIRD,
+  tampering,
+  thrown,
+  typeError,
+  untyped,
+  wrap,
+} from './support/keyring.ts';
+
+const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], remove: ['threats:delete'] });
+
+const bearer = (key: string) => `Bearer ${key}`;
+
+/** Something with a `then` of the test's own: what a listener may return that is no promise. */
+const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object =>
+  // biome-ignore lint/suspicious/noThenProperty: a thenable that misbehaves is the case.
+  ({ then });
+
+/** What Node's IncomingMessage shows: `headers` hides a second Authorization line, `rawHeaders` has both. */
+const incoming = (...lines: readonly string[]) => ({
+  rawHeaders: ['Host', 'x', ...lines.flatMap((line) => ['aUTHORIZATION', line]), 'X-Api-Key', 'y'],
+  headers: { host: 'x', authorization: lines[0] },
+});
+
+describe('authenticate', () => {
+  const good: readonly (readonly [string, (value: string) => RequestLike])[] = [
+    ['a fetch Request', (value) => new Request('http://x/', { headers: { AUTHORIZATION: value } })],
+    ['fetch Headers', (value) => new Headers({ authorization: value })],
+    ['an object with Headers', (value) => ({ headers: new Headers({ authorization: value }) })],
+    ['an IncomingMessage', (value) => incoming(value)],
+    ['plain headers', (value) => ({ authorization: value, cookie: 'a=b' })],
+    ['plain headers in odd case', (value) => ({ aUtHoRiZaTiOn: value })],
+    ['plain headers with a list', (value) => ({ authorization: [value] })],
+    ['plain headers without a prototype', (value) => Object.assign(Object.create(null), { authorization: value })],
+    ['an object with plain headers', (value) => untyped({ headers: { Authorization: value } })],
+    ['the value', (value) => value],
+    ['a list of the one value', (value) => [value]],
+  ];
+
+  it.each(good)('reads %s', async (_what, request) => {
+    const { keyring } = setUp();
+    const { key, info } = await issue(keyring);
+    expect((await keyring.authenticate(request(bearer(key)))).keyId).toBe(info.keyId);
+    expect((await keyring.authenticate(request(`bEARER  ${key}`))).keyId).toBe(info.keyId);
+    await denied(() => keyring.authenticate(request(`Basic ${key}`)), 'missing_credentials', 'other_scheme');
+    await denied(() => keyring.authenticate(request('Bearer')), 'invalid_request', 'malformed_header');
+    await denied(
+      () => keyring.authenticate(request(`Bearer ${key}, Bearer ${key}`)),
+      'invalid_request',
+      'malformed_header',
+    );
+    await denied(() => keyring.authenticate(request(`Bearer ${key}0`)), 'invalid_token', 'malformed_key');
+  });
+
+  const none: readonly (readonly [string, (key: string) => RequestLike])[] = [
+    ['nothing', () => undefined],
+    ['null', () => null],
+    ['an empty list', () => []],
+    ['a Request without the header', () => new Request('http://x/')],
+    ['empty Headers', () => new Headers()],
+    ['an IncomingMessage without the header', () => incoming()],
+    ['no headers', () => ({})],
+    ['headers that are undefined', () => ({ authorization: undefined })],
+    ['an empty list of values', () => ({ authorization: [] })],
+    [
+      'a key in other places',
+      (key) => ({
+        'proxy-authorization': bearer(key),
+        'x-api-key': key,
+        'x-authorization': bearer(key),
+        'x-forwarded-authorization': bearer(key),
+        authorizatio: bearer(key),
+        cookie: `authorization=${bearer(key)}`,
+      }),
+    ],
+    [
+      'a key in the URL or the body',
+      (key) => new Request(`http://x/?authorization=Bearer%20${key}&api_key=${key}`, { method: 'POST', body: key }),
+    ],
+    ['an inherited header', (key) => Object.create({ authorization: bearer(key) })],
+    ['a look-alike name', (key) => ({ 'author\u0131zation': bearer(key) })],
+  ];
+
+  it.each(none)('finds no credential in %s', async (_what, request) => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    await denied(() => keyring.authenticate(request(key)), 'missing_credentials', 'no_header');
+  });
+
+  const malformed: readonly (readonly [string, (key: string) => RequestLike])[] = [
+    ['two lines on Node, of which `headers` hides one', (key) => incoming(bearer(key), bearer(key))],
+    ['two lines on Node, the second another scheme', (key) => incoming(bearer(key), 'Basic eDp5')],
+    ['two lines on Node, the first another scheme', (key) => incoming('Basic eDp5', bearer(key))],
+    [
+      'two lines in Headers',
+      (key) =>
+        new Headers([
+          ['authorization', bearer(key)],
+          ['authorization', bearer(key)],
+        ]),
+    ],
+    ['two values', (key) => [bearer(key), bearer(key)]],
+    ['two values in a list of plain headers', (key) => ({ authorization: [bearer(key), bearer(key)] })],
+    ['two spellings of the name', (key) => ({ authorization: bearer(key), Authorization: bearer(key) })],
+    ['the empty text', () => ''],
+    ['an empty value', () => ({ authorization: '' })],
+    ['a number', () => untyped({ authorization: 7 })],
+    ['a nested list', (key) => untyped([[bearer(key)]])],
+    ['more than 16 KiB', (key) => `${bearer(key)}${'='.repeat(16_384)}`],
+    ['a control character', (key) => `${bearer(key)}\u0000`],
+  ];
+
+  it.each(malformed)('refuses %s, and asks no store', async (_what, request) => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring } = setUp({ store });
+    const { key } = await issue(keyring);
+    calls.length = 0;
+    await denied(() => keyring.authenticate(request(key)), 'invalid_request', 'malformed_header');
+    expect(calls).toEqual([]);
+  });
+
+  it.each([7, true, 10n, Symbol('x'), () => 'Bearer x'])('takes %s for a caller’s bug', async (request) => {
+    const { keyring } = setUp();
+    await typeError(() => keyring.authenticate(untyped(request)), /request: pass a request/);
+    await typeError(() => keyring.admit(untyped(request), { policy, operation: 'whoami' }), /request: pass a request/);
+  });
+});
+
+describe('admit', () => {
+  it.each([
+    ['at once', (store: ReturnType<typeof memoryStore>) => store],
+    ['by promise', delayed],
+  ])('yields principal and entity and says so, over a store that answers %s', async (_how, through) => {
+    const { keyring, clock, events } = setUp({ store: through(memoryStore()) });
+    const { key, info } = await keyring.issue(
+      { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] },
+      { entityUuid: OWN, entities: [OTHER] },
+    );
+    events.length = 0;
+    clock.advance(HOUR);
+    const admitted = await keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: [OTHER] });
+    expect(Object.keys(admitted)).toEqual(['principal', 'entityUuid']);
+    expect(admitted.entityUuid).toBe(OTHER);
+    expect(hasScopes(admitted.principal, 'threats:read')).toBe(true);
+    expect((await keyring.admit(bearer(key), { policy, operation: 'whoami' })).entityUuid).toBe(OWN);
+    const granted = { type: 'access.granted', time: START + HOUR, keyId: info.keyId };
+    expect(events).toEqual([
+      { ...granted, entityUuid: OTHER, operation: 'list' },
+      { ...granted, entityUuid: OWN, operation: 'whoami' },
+    ]);
+  });
+
+  it('tells every denial by code and reason, and the key where one was recognised', async () => {
+    const { keyring, clock, events } = setUp();
+    const { key, info } = await issue(keyring);
+    const gone = await issue(keyring);
+    await keyring.revoke(gone.info.keyId, AUTHORITY);
+    events.length = 0;
+    clock.advance(1);
+    const unknown = bearer(generateKey({ prefix: 'acme' }));
+    const denials = [
+      [undefined, 'list', undefined, 'missing_credentials', 'no_header', null],
+      ['Basic x', 'list', undefined, 'missing_credentials', 'other_scheme', null],
+      ['Bearer', 'list', OWN, 'invalid_request', 'malformed_header', null],
+      ['Bearer x', 'list', OWN, 'invalid_token', 'malformed_key', null],
+      [unknown, 'list', OTHER, 'invalid_token', 'unknown_key', null],
+      [bearer(gone.key), 'list', undefined, 'invalid_token', 'revoked', gone.info.keyId],
+      [bearer(key), 'remove', OTHER, 'insufficient_scope', 'scope_missing', info.keyId],
+      [bearer(key), 'list', OTHER, 'entity_forbidden', 'entity_not_accessible', info.keyId],
+      [bearer(key), 'list', [OWN, OTHER], 'invalid_request', 'malformed_entity', info.keyId],
+      [bearer(key), 'list', 'no uuid\r\n\u001b', 'invalid_request', 'malformed_entity', info.keyId],
+    ] as const;
+    const told: KeyringEvent[] = [];
+    for (const [request, operation, entityUuid, code, reason, keyId] of denials) {
+      await denied(() => keyring.admit(request, { policy, operation, entityUuid }), code, reason);
+      const entity = entityUuid === OWN || entityUuid === OTHER ? entityUuid : null;
+      told.push({ type: 'access.denied', time: START + 1, keyId, entityUuid: entity, operation, code, reason });
+    }
+    expect(events).toEqual(told);
+  });
+
+  it('tells a broken store as one, without a key', async () => {
+    const store = wrap(memoryStore(), () => {
+      throw new Error('down');
+    });
+    const { keyring, events } = setUp({ store });
+    const act = () =>
+      keyring.admit(bearer(generateKey({ prefix: 'acme' })), { policy, operation: 'list', entityUuid: OWN });
+    await storeError(act);
+    const what = { code: 'store_error', reason: 'store_error' } as const;
+    expect(events).toEqual([
+      { type: 'access.denied', time: START, keyId: null, entityUuid: OWN, operation: 'list', ...what },
+    ]);
+  });
+
+  it('decides the same whatever its listener does', async () => {
+    const listeners: readonly (() => unknown)[] = [
+      () => {
+        throw new Error('sink');
+      },
+      () => Promise.reject(new Error('sink')),
+      () =>
+        thenable(() => {
+          throw new Error('sink');
+        }),
+      () => thenable((_, reject) => reject(new Error('sink'))),
+      () => new Promise(() => {}),
+      async () => 7,
+      () => null,
+    ];
+    for (const onEvent of listeners) {
+      const { keyring } = setUp({ onEvent });
+      const { key, info } = await issue(keyring);
+      await keyring.admit(bearer(key), { policy, operation: 'list' });
+      await denied(
+        () => keyring.admit(bearer(key), { policy, operation: 'remove' }),
+        'insufficient_scope',
+        'scope_missing',
+      );
+      const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+      await keyring.revoke(next.info.keyId, AUTHORITY);
+      await denied(() => keyring.admit(bearer(key), { policy, operation: 'list' }), 'invalid_token', 'retired');
+    }
+    // An unhandled rejection would fail this run by itself; give it the turn it needs to show.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('hands the listener a frozen event: it cannot rewrite what the next one reads', async () => {
+    const thrownBy: unknown[] = [];
+    const onEvent = (event: KeyringEvent) => {
+      try {
+        Object.assign(event, { keyId: NOWHERE });
+      } catch (error) {
+        thrownBy.push(error);
+      }
+    };
+    await issue(setUp({ onEvent }).keyring);
+    expect(thrownBy).toEqual([expect.any(TypeError)]);
+  });
+
+  it.each([
+    [undefined, /TypeError|admit/],
+    [{ policy, operation: 'lists' }, /"lists" is not in the table/],
+    [{ policy, operation: '__proto__' }, /not in the table/],
+    [{ policy, operation: undefined }, /operation/],
+    [{ policy }, /operation/],
+    [{ policy, operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
+    [{ policy, operation: 'list', principal: {} }, /unknown field "principal"/],
+  ])('of %j is a caller’s bug, before anybody is looked up, and no event', async (input, message) => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring, events } = setUp({ store });
+    const { key } = await issue(keyring);
+    calls.length = events.length = 0;
+    const error = await thrown(() =>
+      keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
+    );
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toMatch(message);
+    expect({ calls, events }).toEqual({ calls: [], events: [] });
+  });
+
+  it('works off the object: no method needs `this`', async () => {
+    const { issue: make, admit, verify, authenticate, flush, revoke, rotate, list, get } = setUp().keyring;
+    const { key, info } = await make({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, AUTHORITY);
+    await admit(bearer(key), { policy, operation: 'list' });
+    await authenticate(bearer(key));
+    await verify(key);
+    await flush();
+    await get(info.keyId, AUTHORITY);
+    await list({}, AUTHORITY);
+    const next = await rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    await revoke(next.info.keyId, AUTHORITY);
+  });
+});
+
+describe('tokens at the same door', () => {
+  /**
+   * A verifier of tokens that look like `a.<key>`: its principal is the key's own, as `claims` has edited it.
+   * Peppers 'none', so that the edited row is taken for genuine, as a token's claims would be.
+   */
+  async function door(claims: Partial<KeyRecord>, options: { checkParent?: boolean } = {}) {
+    // A token knows nothing of what became of its key.
+    const unended = { revokedAt: null, retireAt: null };
+    const store = memoryStore();
+    const parent = setUp({ store, peppers: 'none' });
+    const { key, info } = await parent.keyring.issue(
+      {
+        name: 'parent',
+        scopes: ['threats:read', 'threats:write', 'decoys:read'],
+        expiresAt: new Date(START + 9 * HOUR),
+        accessibleEntities: [OTHER],
+        metadata: { a: '1' },
+      },
+      { entityUuid: OWN, entities: [OTHER] },
+    );
+    const claimed = setUp({ store: tampering(store, (row) => ({ ...row, ...unended, ...claims })), peppers: 'none' });
+    const seen: string[] = [];
+    const tokens: TokenVerifier = {
+      verify: (token) => {
+        seen.push(token);
+        return claimed.keyring.verify(token.slice(token.indexOf('.') + 1));
+      },
+    };
+    const { store: watched, calls } = recording(store);
+    const front = setUp({ store: watched, peppers: 'none', tokens, ...options, now: parent.clock.now });
+    return { ...front, parent: parent.keyring, clock: parent.clock, key, info, token: bearer(`a.${key}`), calls, seen };
+  }
+
+  it('tells keys and tokens apart by shape alone', async () => {
+    const { keyring, key, token, seen, info } = await door({});
+    expect((await keyring.authenticate(bearer(key))).via).toBe('key');
+    expect(seen).toEqual([]);
+    const principal = await keyring.authenticate(token);
+    expect(seen).toEqual([`a.${key}`]);
+    expect({ ...principal }).toEqual({
+      keyId: info.keyId,
+      name: 'parent',
+      entityUuid: OWN,
+      accessibleEntities: [OWN, OTHER],
+      scopes: ['threats:read', 'threats:write', 'decoys:read'],
+      metadata: { a: '1' },
+      expiresAt: START + 9 * HOUR,
+      via: 'jwt',
+    });
+    expect(Object.isFrozen(principal.scopes) && Object.isFrozen(principal.accessibleEntities)).toBe(true);
+  });
+
+  it('without a verifier a token is a malformed key', async () => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring } = setUp({ store });
+    const act = () => keyring.authenticate('Bearer eyJhbGciOiJub25lIn0.e30.');
+    await denied(act, 'invalid_token', 'malformed_key');
+    expect(calls).toEqual([]);
+  });
+
+  it('verify takes keys alone: a token comes in by its header only', async () => {
+    const { keyring, key, seen } = await door({});
+    await denied(() => keyring.verify(`a.${key}`), 'invalid_token', 'malformed_key');
+    expect(seen).toEqual([]);
+  });
+
+  it('grants what token and parent both hold, never more than either', async () => {
+    const scope = fc.subarray([...catalog.all]);
+    const entity = fc.subarray([OTHER, THIRD, NOWHERE]);
+    await fc.assert(
+      fc.asyncProperty(scope, entity, async (scopes, entities) => {
+        const { keyring, parent, key, token } = await door({ scopes, accessibleEntities: [OWN, ...entities] });
+        const own = await parent.verify(key);
+        const principal = await keyring.authenticate(token);
+        expect(principal.scopes).toEqual(own.scopes.filter((s) => scopes.includes(s as 'threats:read')));
+        expect(principal.accessibleEntities).toEqual(entities.includes(OTHER) ? [OWN, OTHER] : [OWN]);
+        for (const s of catalog.all) {
+          expect(hasScopes(principal, s)).toBe(hasScopes(own, s) && scopes.includes(s));
+        }
+        const { entityUuid } = await keyring.admit(token, { policy, operation: 'whoami', entityUuid: OWN });
+        expect(entityUuid).toBe(OWN);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('refuses a token whose parent would not authenticate', async () => {
+    const revoked = await door({});
+    await revoked.keyring.authenticate(revoked.token);
+    await revoked.parent.revoke(revoked.info.keyId, AUTHORITY);
+    const error = await denied(() => revoked.keyring.authenticate(revoked.token), 'invalid_token', 'revoked');
+    expect(error.keyId).toBe(revoked.info.keyId);
+
+    const retired = await door({});
+    await retired.parent.rotate(retired.info.keyId, { overlapMs: HOUR }, { entityUuid: OWN, entities: [OTHER] });
+    await retired.keyring.authenticate(retired.token);
+    retired.clock.advance(HOUR);
+    await denied(() => retired.keyring.authenticate(retired.token), 'invalid_token', 'retired');
+
+    const expired = await door({ expiresAt: null });
+    expired.clock.set(START + 9 * HOUR);
+    await denied(() => expired.keyring.authenticate(expired.token), 'invalid_token', 'expired');
+
+    const unknown = await door({ keyId: NOWHERE });
+    await denied(() => unknown.keyring.authenticate(unknown.token), 'invalid_token', 'unknown_key');
+
+    const foreign = await door({ entityUuid: OTHER });
+    await denied(() => foreign.keyring.authenticate(foreign.token), 'invalid_token', 'unknown_key');
+  });
+
+  it('looks the parent up once, and not at all without checkParent', async () => {
+    const checked = await door({ scopes: ['threats:read'] });
+    await checked.keyring.authenticate(checked.token);
+    expect(checked.calls).toEqual(['findById']);
+    const trusting = await door({ scopes: ['threats:read'] }, { checkParent: false });
+    const principal = await trusting.keyring.authenticate(trusting.token);
+    expect(trusting.calls).toEqual([]);
+    expect(principal.scopes).toEqual(['threats:read']);
+    await trusting.parent.revoke(trusting.info.keyId, AUTHORITY);
+    // The price of not asking, until the token expires.
+    await trusting.keyring.authenticate(trusting.token);
+  });
+
+  it('passes the verifier’s refusal on, and a broken store as one', async () => {
+    const refusal = new AccessError('invalid_token', 'token_refused');
+    for (const verify of [
+      () => Promise.reject(refusal),
+      () => {
+        throw refusal;
+      },
+    ]) {
+      const { keyring, events } = setUp({ tokens: { verify } });
+      expect(await thrown(() => keyring.authenticate('Bearer a.b.c'))).toBe(refusal);
+      await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'whoami' }));
+      expect(events).toMatchObject([{ code: 'invalid_token', reason: 'token_refused' }]);
+    }
+    const store = memoryStore();
+    const { key } = await issue(setUp({ store }).keyring);
+    const tokens = { verify: () => setUp({ store }).keyring.verify(key) };
+    const down = wrap(store, () => Promise.reject(new Error('down')));
+    await storeError(() => setUp({ store: down, tokens }).keyring.authenticate('Bearer a.b.c'));
+  });
+
+  it('lets nobody in on what a verifier made up: guards know a copy', async () => {
+    const fake = { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes: ['threats:read'], via: 'jwt' };
+    for (const answer of [fake, { ...fake, scopes: ['*:*'] }, {}, null, undefined, true]) {
+      for (const checkParent of [true, false]) {
+        const tokens = { verify: async () => untyped<Principal>(answer) };
+        const { keyring } = setUp({ tokens, checkParent });
+        const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
+        expect(error).toBeInstanceOf(Error);
+      }
+    }
+  });
+});
