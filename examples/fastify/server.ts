@@ -1,0 +1,54 @@
+/** The platform on Fastify 5. `node examples/fastify/server.ts` starts it on the demo's own file. */
+import type { Server } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { fastify } from 'fastify';
+import { run } from '../platform/boot.ts';
+import type { Service } from '../platform/http.ts';
+import { answer, BODY_LIMIT, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
+import { policy } from '../platform/policy.ts';
+import type { Answer } from '../platform/problem.ts';
+import { failure } from '../platform/problem.ts';
+import { routes } from '../platform/routes.ts';
+import { createGuard } from './adapter.ts';
+
+export async function createServer(service: Service): Promise<Server> {
+  const app = fastify({
+    serverFactory: (listener) => createNodeServer(listener),
+    clientErrorHandler: () => {}, // createNodeServer has answered.
+    bodyLimit: BODY_LIMIT,
+  });
+  // As bytes: Fastify adds a charset to JSON texts.
+  const send = (reply: FastifyReply, { status, headers, body }: Answer) =>
+    reply
+      .code(status)
+      .headers(headers)
+      .send(body === '' ? undefined : Buffer.from(body));
+
+  // Bytes, whatever the type: the table says what they must be.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+
+  // On request, so that strangers upload nothing.
+  const guard = createGuard({ keyring: service.keyring, policy, realm: REALM });
+  for (const route of routes) {
+    app.route<{ Params: { id?: string } }>({
+      method: route.method,
+      url: route.path,
+      onRequest: guard(route.operation, { entity: (request) => entityOf(request.url) }),
+      handler: async (request, reply) => {
+        const { principal, entityUuid, params, url, body } = request;
+        const header = (name: string) => [request.headers[name]].flat()[0];
+        return send(reply, await answer(route, service, { principal, entityUuid, params, url, header, body }));
+      },
+    });
+  }
+
+  app.setNotFoundHandler((request, reply) => send(reply, unrouted(request.method, request.url)));
+  app.setErrorHandler((error, request, reply) =>
+    send(reply, request.is404 ? unrouted(request.method, request.url) : failure(error, service.report)),
+  );
+  await app.ready();
+  return app.server;
+}
+
+if (import.meta.main) await run(createServer);

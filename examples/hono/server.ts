@@ -1,0 +1,51 @@
+/** The platform on Hono 4. `npm run demo` starts it; so does `node examples/hono/server.ts`. */
+import type { Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { run } from '../platform/boot.ts';
+import type { Service } from '../platform/http.ts';
+import { answer, BODY_LIMIT, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
+import { policy } from '../platform/policy.ts';
+import type { Answer } from '../platform/problem.ts';
+import { failure, refused } from '../platform/problem.ts';
+import { routes } from '../platform/routes.ts';
+import type { Guarded } from './adapter.ts';
+import { createGuard } from './adapter.ts';
+
+export function createApp(service: Service): Hono<Guarded> {
+  const app = new Hono<Guarded>();
+  const respond = ({ status, headers, body }: Answer) => new Response(body === '' ? null : body, { status, headers });
+
+  const guard = createGuard({ keyring: service.keyring, policy, realm: REALM });
+  const limit = bodyLimit({ maxSize: BODY_LIMIT, onError: () => respond(refused(413).answer) });
+
+  for (const route of routes) {
+    // The limit stands behind the guard, so that strangers upload nothing.
+    app.on(
+      route.method,
+      route.path,
+      guard(route.operation, { entity: (c) => entityOf(c.req.url) }),
+      limit,
+      async (c) => {
+        const { principal, entityUuid } = c.var;
+        const { url } = c.req;
+        const body = route.method === 'GET' ? undefined : await c.req.arrayBuffer();
+        const header = (name: string) => c.req.raw.headers.get(name);
+        return respond(
+          await answer(route, service, { principal, entityUuid, params: c.req.param(), url, header, body }),
+        );
+      },
+    );
+  }
+
+  app.notFound((c) => respond(unrouted(c.req.method, c.req.path)));
+  app.onError((error) => respond(failure(error, service.report)));
+  return app;
+}
+
+export function createServer(service: Service): Server {
+  return createNodeServer(getRequestListener(createApp(service).fetch));
+}
+
+if (import.meta.main) await run(createServer);

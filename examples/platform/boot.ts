@@ -1,0 +1,141 @@
+/** Puts the platform together on one SQLite file: for the demo, and for each server started by itself. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, relative } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Keyring, Pepper } from 'keyscope';
+import { createKeyring } from 'keyscope';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import { catalog } from './catalog.ts';
+import type { Domain } from './domain.ts';
+import { createDomain } from './domain.ts';
+import type { Service } from './http.ts';
+
+export const PREFIX = 'lure';
+/** The organization that the demo's keys belong to, and one that they cannot address. */
+export const ENTITY = '11111111-1111-4111-8111-111111111111';
+export const OTHER_ENTITY = '22222222-2222-4222-8222-222222222222';
+
+export interface Platform {
+  readonly keyring: Keyring<typeof catalog>;
+  readonly domain: Domain;
+  readonly file: string;
+  /** Where the pepper came from, to tell whoever starts it. */
+  readonly pepper: string;
+  /** Writes what is still in memory and closes the file. */
+  close(): Promise<void>;
+}
+
+/**
+ * A secret beside the database and not in it. From the environment, as in production; or, so that a newcomer
+ * need set nothing up, from a file made on the first run. With both, keys made under either keep working.
+ */
+function readPeppers(folder: string): { peppers: Pepper[]; source: string } {
+  const file = join(folder, 'pepper');
+  const { KEYSCOPE_PEPPER: given } = process.env;
+  if (!given && !existsSync(file)) {
+    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
+  }
+  const peppers = given ? [{ id: 'env', secret: given }] : [];
+  if (existsSync(file)) peppers.push({ id: 'file', secret: readFileSync(file, 'utf8') });
+  return { peppers, source: given ? 'the environment variable KEYSCOPE_PEPPER' : shown(file) };
+}
+
+/** A path as one would type it here. */
+export const shown = (path: string): string => relative(process.cwd(), path) || '.';
+
+export function openPlatform(folder: string, now: () => number = Date.now): Platform {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { peppers, source } = readPeppers(folder);
+  const file = join(folder, 'platform.db');
+  // Two handles on one file: the keys' writes are never part of the service's transactions.
+  const [keys, rows] = [new DatabaseSync(file), new DatabaseSync(file)];
+  const keyring = createKeyring({ prefix: PREFIX, catalog, store: sqliteStore(keys), peppers, now });
+  rows.exec('PRAGMA busy_timeout = 5000');
+  const domain = createDomain(rows, { now });
+  for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
+  return {
+    keyring,
+    domain,
+    file,
+    pepper: source,
+    async close() {
+      await keyring.flush();
+      keys.close();
+      rows.close();
+    },
+  };
+}
+
+/** Listens on this machine alone. Rejects where the port is taken. @returns The base URL. */
+export async function listen(server: Server, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+/** Lets requests in flight finish, and no idle connection hold the process up. */
+export const stop = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+
+const SCOPES = ['threats:read', 'interactions:read', 'decoys:read', 'canaries:read', 'reports:read'] as const;
+
+/** Makes a key where the entity has none, and says what to do with it; on later runs, that it was shown. */
+async function firstKey({ keyring }: Platform, url: string, folder: string): Promise<string> {
+  const authority = { entityUuid: ENTITY };
+  const { keys } = await keyring.list({ limit: 1 }, authority);
+  if (keys.length > 0) return `The key was shown on the first run and cannot be shown again. Afresh: rm -r ${folder}`;
+  const input = { name: 'Demo', scopes: SCOPES, expiresAt: 'never' } as const;
+  const { key } = await keyring.issue(input, authority);
+  return `Your key, shown this once (${SCOPES.join(' ')}):
+
+  export KEY=${key}
+
+Try:
+
+  curl -i -H "Authorization: Bearer $KEY" ${url}/me
+      200: the key's entity, id, scopes and the entities that it can address
+
+  curl -i -H "Authorization: Bearer $KEY" "${url}/threats?limit=2"
+      200: two threats, and "next" for the page after
+
+  curl -i -H "Authorization: Bearer $KEY" ${url}/users
+      403: insufficient_scope, and which scope is missing: users:read`;
+}
+
+/** Starts a server on the demo's file and stays up. */
+export async function run(createServer: (service: Service) => Server | Promise<Server>): Promise<void> {
+  const folder = join(import.meta.dirname, '../../.demo');
+  const { PORT = '8787' } = process.env;
+  const port = Number(PORT);
+  const platform = openPlatform(folder);
+  const server = await createServer(platform);
+  let url: string;
+  try {
+    url = await listen(server, port);
+  } catch (error) {
+    const taken = (error as { code?: string }).code === 'EADDRINUSE';
+    console.error(taken ? `Port ${port} is taken. Choose another: PORT=8788 npm run demo` : error);
+    process.exitCode = 1;
+    return platform.close();
+  }
+  console.log(`The deception platform is up at ${url}
+
+${await firstKey(platform, url, shown(folder))}
+
+Database: ${shown(platform.file)}, without a key in it. Pepper: ${platform.pepper}.
+Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);
+
+  const shutDown = async () => {
+    await stop(server);
+    await platform.close();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, shutDown);
+}

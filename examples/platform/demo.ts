@@ -1,0 +1,114 @@
+/**
+ * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through it over HTTP,
+ * on a port and a folder of its own, and exits non-zero on the first surprise.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { redactKeys } from 'keyscope';
+import { createServer } from '../hono/server.ts';
+import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, run, stop } from './boot.ts';
+
+class Surprise extends Error {}
+
+/** Everything that is printed goes through here: a key never reaches a terminal's history or a CI log. */
+const say = (text: string) => console.log(redactKeys(text, { prefix: PREFIX }));
+
+interface Expected {
+  readonly status: number;
+  readonly challenge?: string;
+  /** Fields of the body and what they must be. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function ask(url: string, key: string, expected: Expected, note = ''): Promise<void> {
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
+  const text = await response.text();
+  say(`   GET ${url.slice(url.indexOf('/v1'))}${note && ` with the ${note} key`}`);
+  say(`   Authorization: Bearer ${key}`);
+  say(`   → ${response.status} ${shorten(text)}`);
+  const body: Record<string, unknown> = JSON.parse(text);
+  const got: Expected = {
+    status: response.status,
+    ...(expected.challenge !== undefined && { challenge: response.headers.get('WWW-Authenticate') ?? 'none' }),
+    body: Object.fromEntries(Object.keys(expected.body).map((field) => [field, body[field]])),
+  };
+  same(got, expected);
+  same(response.headers.get('Cache-Control'), 'no-store');
+}
+
+const shorten = (text: string) => (text.length > 240 ? `${text.slice(0, 240)}…` : text);
+
+function same(got: unknown, expected: unknown): void {
+  const [actual, wanted] = [JSON.stringify(got), JSON.stringify(expected)];
+  if (actual !== wanted) throw new Surprise(`expected ${wanted}\n       but got ${actual}`);
+}
+
+const REFUSED: Expected = {
+  status: 401,
+  challenge: 'Bearer realm="deception platform", error="invalid_token"',
+  body: { error: 'invalid_token' },
+};
+
+async function check(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'keyscope-demo-'));
+  let ahead = 0;
+  const platform = openPlatform(folder, () => Date.now() + ahead);
+  const server = createServer(platform);
+  const authority = { entityUuid: ENTITY };
+  const { keyring } = platform;
+  try {
+    const base = await listen(server, 0);
+
+    say('1. Issue a key with threats:read and decoys:read');
+    const scopes = ['threats:read', 'decoys:read'] as const;
+    const first = await keyring.issue({ name: 'Check', scopes, expiresAt: 'never' }, authority);
+    const { keyId } = first.info;
+    say(`   ${first.key}, key id ${keyId}`);
+
+    say('2. /me shows what the key is');
+    const me = { entity_uuid: ENTITY, key_id: keyId, scopes, accessible_entities: [ENTITY] };
+    await ask(`${base}/me`, first.key, { status: 200, body: me });
+
+    say('3. Allowed: it has threats:read');
+    const threat = platform.domain.listThreats(ENTITY, { limit: 1, after: null }).items;
+    await ask(`${base}/threats?limit=1`, first.key, { status: 200, body: { items: threat } });
+
+    say('4. Under-scoped: it lacks users:read');
+    await ask(`${base}/users`, first.key, {
+      status: 403,
+      challenge: 'Bearer realm="deception platform", error="insufficient_scope", scope="users:read"',
+      body: { error: 'insufficient_scope', scope: 'users:read' },
+    });
+
+    say("5. Wrong entity: it cannot address another organization's threats");
+    const forbidden = { status: 403, challenge: 'none', body: { error: 'entity_forbidden' } };
+    await ask(`${base}/threats?entity_uuid=${OTHER_ENTITY}`, first.key, forbidden);
+
+    say('6. Rotate with an overlap of one minute: both keys work');
+    const second = await keyring.rotate(keyId, { overlapMs: 60_000 }, authority);
+    const next = { ...me, key_id: second.info.keyId };
+    await ask(`${base}/me`, first.key, { status: 200, body: me }, 'old');
+    await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
+
+    say('7. One minute later (the clock is set forward): the old key has ended, the new one has not');
+    ahead = 60_001;
+    await ask(`${base}/me`, first.key, REFUSED, 'old');
+    await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
+
+    say('8. Revoke: the new key has ended too');
+    await keyring.revoke(second.info.keyId, authority);
+    await ask(`${base}/me`, second.key, REFUSED, 'new');
+    say('All as expected.');
+  } catch (error) {
+    say(error instanceof Surprise ? `   Surprise: ${error.message}` : `   Failed: ${(error as Error).stack}`);
+    process.exitCode = 1;
+  } finally {
+    await stop(server);
+    await platform.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (process.argv.includes('--check')) await check();
+else await run(createServer);

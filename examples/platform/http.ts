@@ -1,0 +1,157 @@
+/**
+ * What the three servers share at the HTTP edge, so that one request gets one answer whichever framework serves
+ * it. The frameworks route, guard and read the body; this reads the rest.
+ */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Keyring, Principal } from 'keyscope';
+import type { catalog } from './catalog.ts';
+import type { Domain } from './domain.ts';
+import { Conflict } from './domain.ts';
+import type { Answer } from './problem.ts';
+import { problem, Refusal, refused } from './problem.ts';
+import type { Route } from './routes.ts';
+import { routes } from './routes.ts';
+
+/** What a server is made of. */
+export interface Service {
+  readonly keyring: Keyring<typeof catalog>;
+  readonly domain: Domain;
+  /** Told of every error that is ours and not the client's. Default: `console.error`. */
+  readonly report?: (error: unknown) => void;
+}
+
+export const REALM = 'deception platform';
+export const BODY_LIMIT = 65_536;
+const ENTITY = 'entity_uuid';
+
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** Reads a URL, or a path with a query: no framework's own idea of a query string is asked. */
+const parameters = (url: string): URLSearchParams => {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+};
+
+/** Every value of `entity_uuid`: none means the key's own, and the core refuses more than one. */
+export const entityOf = (url: string): readonly string[] => parameters(url).getAll(ENTITY);
+
+function queryOf(url: string): Record<string, string> {
+  const others = [...parameters(url)].filter(([name]) => name !== ENTITY);
+  const query = Object.fromEntries(others);
+  if (Object.keys(query).length < others.length) throw new Refusal(400, 'query: a parameter is repeated');
+  return query;
+}
+
+/** A request as it is after its guard. */
+export interface Admitted {
+  readonly principal: Principal;
+  readonly entityUuid: string;
+  readonly params: { readonly id?: string | string[] };
+  readonly url: string;
+  readonly header: (name: string) => string | null | undefined;
+  /** What was read of the body; none at all counts as empty. */
+  readonly body?: unknown;
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+
+function bodyOf({ header, body }: Admitted): unknown {
+  const type = header('content-type') ?? 'application/json';
+  const encoding = header('content-encoding') ?? 'identity';
+  if (!JSON_TYPE.test(type) || encoding.toLowerCase() !== 'identity') throw refused(415);
+  const bytes = body instanceof Uint8Array || body instanceof ArrayBuffer ? body : new Uint8Array();
+  if (bytes.byteLength === 0) return undefined;
+  if (!header('content-type')) throw refused(415);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw new Refusal(400, 'body: this is no JSON text in UTF-8');
+  }
+}
+
+/** Serves one route to an admitted request. Rejects with what is no fault of the client's. */
+export async function answer(route: Route, { domain }: Service, request: Admitted): Promise<Answer> {
+  try {
+    const { principal, entityUuid, params, url } = request;
+    const query = queryOf(url);
+    const body = route.method === 'GET' ? undefined : bodyOf(request);
+    if (route.body === null && body !== undefined) throw new Refusal(400, 'body: this operation takes none');
+    const id = typeof params.id === 'string' ? params.id : '';
+    const result = route.handle({ domain, principal, entityUuid, id, query, body });
+    if (result.body === undefined) return { status: result.status, headers: {}, body: '' };
+    return {
+      status: result.status,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(result.body),
+    };
+  } catch (error) {
+    if (error instanceof Refusal) return error.answer;
+    if (error instanceof Conflict) return problem(409, error.message);
+    throw error;
+  }
+}
+
+// ── Requests without a route ──────────────────────────────────────────────────────────────────────────
+
+const SHAPES = routes.map(({ method, path }) => ({
+  method,
+  shape: new RegExp(`^${path.replace(/:[a-z]+/g, '[^/]+')}$`),
+}));
+
+/**
+ * A request that no route took: 404, or for a known path 405, or 204 to OPTIONS, both with `Allow`. None of it
+ * needs a credential: it says what the documentation says, and nothing about what there is.
+ */
+export function unrouted(method: string, url: string): Answer {
+  const path = url.replace(/\?.*$/, '');
+  const methods = SHAPES.filter(({ shape }) => shape.test(path)).map((route) => route.method);
+  if (methods.length === 0) return problem(404, 'There is nothing at this path.');
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort().join(', ');
+  if (method === 'OPTIONS') return { status: 204, headers: { Allow: allow, 'Cache-Control': 'no-store' }, body: '' };
+  return problem(405, 'This path does not take this method.', { Allow: allow });
+}
+
+// ── The Node server ───────────────────────────────────────────────────────────────────────────────────
+
+export function send(res: ServerResponse, { status, headers, body }: Answer): void {
+  res.writeHead(status, headers).end(body);
+}
+
+// Routers differ over percent-encoding, dot segments, empty segments and a slash at the end. They agree on this.
+const TARGET = /^(?:\/[0-9A-Za-z_-]{1,64})+(?:\?[!-"$-~]*)?$/;
+const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+
+function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
+  if (!TARGET.test(url)) return problem(404, 'There is nothing at this path.');
+  // Frameworks differ over the first and the last of repeated lines, and over hosts that are none.
+  const types = headersDistinct['content-type']?.length ?? 0;
+  if (types > 1 || (headers.host !== undefined && !HOST.test(headers.host))) {
+    return problem(400, 'The request could not be read.');
+  }
+  return null;
+}
+
+/** What Node's parser refuses never becomes a request: there is only the socket to write the answer to. */
+function unparsed(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const { headers, body } = problem(status, 'The request could not be read.', { Connection: 'close' });
+  const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body) });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.end(`HTTP/1.1 ${status} ${JSON.parse(body).title}\r\n${head}\r\n${body}`);
+}
+
+/**
+ * A Node server in front of a framework's listener, which sees no request that frameworks read differently.
+ * This takes nothing away from the guards: they stand on the routes, whatever path led there.
+ */
+export function createNodeServer(listener: RequestListener): Server {
+  const server = createServer((req, res) => {
+    const refusal = unreadable(req);
+    if (refusal === null) listener(req, res);
+    else send(res, refusal);
+  });
+  return server.on('clientError', unparsed);
+}

@@ -1,0 +1,49 @@
+/** Answers as data, and the problem documents (RFC 9457) among them: any framework can send them. */
+import { STATUS_CODES } from 'node:http';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Never stored: it may be the answer to a request that carried a credential, on a path without a guard too. */
+export function problem(status: number, detail: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return {
+    status,
+    headers: { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store', ...headers },
+    body: JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }),
+  };
+}
+
+/** Thrown by whatever finds that a request cannot be served as it is; `answer` is what the client gets. */
+export class Refusal extends Error {
+  readonly answer: Answer;
+
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.answer = problem(status, detail);
+  }
+}
+
+const FRAMEWORK: Readonly<Record<number, string>> = {
+  400: 'The request could not be read.',
+  413: 'The body is too large: at most 64 KiB.',
+  415: 'Send the body as "Content-Type: application/json", in UTF-8 and not compressed.',
+};
+
+/**
+ * What to answer to an error that came out of a framework: those that it gave one of the statuses above are the
+ * client's, all others are ours. `report` sees ours, the client nothing of them.
+ */
+export function failure(error: unknown, report: (error: unknown) => void = console.error): Answer {
+  if (error instanceof Refusal) return error.answer;
+  const { status, statusCode = status } = (error ?? {}) as { status?: unknown; statusCode?: unknown };
+  const detail = typeof statusCode === 'number' ? FRAMEWORK[statusCode] : undefined;
+  if (detail !== undefined) return problem(Number(statusCode), detail);
+  report(error);
+  return problem(500, 'Something went wrong.');
+}
+
+/** 413 and 415 read alike, whoever noticed. */
+export const refused = (status: 413 | 415): Refusal => new Refusal(status, FRAMEWORK[status] ?? '');
