@@ -1,0 +1,789 @@
+/**
+ * For tests only: the suite that every store must pass, and principals without a keyring.
+ * Uses no assertion library and no test runner; what fails throws an `Error` that says which promise was broken.
+ */
+import type { Catalog, ScopeOf } from './catalog.js';
+import { entityList, expect, fields } from './input.js';
+import type { Principal } from './principal.js';
+import { createPrincipal } from './principal.js';
+import type { KeyRecord, Metadata } from './record.js';
+import type { Awaitable, Ending, KeyStore, ListPosition } from './store.js';
+
+// ── The store contract ────────────────────────────────────────────────────────────────────────────────
+
+/** What registers a test: `test` of vitest, `node:test` or `bun:test`. */
+export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
+
+/** A store, and what frees it after its test. */
+export type ContractStore = KeyStore & { close?(): Awaitable<void> };
+
+/**
+ * Registers the contract of `KeyStore` as tests, some thirty of them: every sentence of `store.ts`, concurrency
+ * and the other rows included. Ids, digests, entities and peppers are random, so the store need not be empty
+ * and runs may follow each other on one database; let them not overlap.
+ *
+ * Not checked: that a write survives a crash; that two processes agree; speed.
+ *
+ * @param test Registers one test: a name and an async function that throws where the store breaks a promise.
+ * @param factory Makes a store for one test; `close`, where it has one, is called afterwards.
+ * @example
+ * storeContract(test, async () => {
+ *   const pool = await openPool();
+ *   return Object.assign(myStore(pool), { close: () => pool.end() });
+ * });
+ */
+export function storeContract(test: RegisterTest, factory: () => Awaitable<ContractStore>): void {
+  for (const [name, run] of CONTRACT) {
+    test(name, async () => {
+      const store = await factory();
+      try {
+        await run(setting(store));
+      } finally {
+        await store.close?.();
+      }
+    });
+  }
+}
+
+/** What a test of the contract works with. Answers are awaited: a store may be synchronous. */
+interface Setting {
+  readonly store: KeyStore;
+  readonly entityUuid: string;
+  /** What digests begin with up to the `$`, unique to this test. */
+  readonly scheme: string;
+  /** A record with a key id and a digest of its own. Mutable, as nothing that a caller passes in need be frozen. */
+  record(given?: Partial<KeyRecord>): KeyRecord;
+  /** The same, stored. */
+  add(given?: Partial<KeyRecord>): Promise<KeyRecord>;
+  /** Fails unless exactly `expected` is stored under its key id and under its digest. */
+  holds(expected: KeyRecord, when: string): Promise<void>;
+}
+
+// A time that is far from any clock the test may run under: a store that asks its own clock is found out.
+const T = 1_000_000_000_000;
+const DAY = 86_400_000;
+
+const uuid = (): string => globalThis.crypto.randomUUID();
+/** Letters in front, for comparisons that fold case. */
+const lettered = (): string => `abcd${uuid().slice(4)}`;
+const hex = (): string => `${uuid()}${uuid()}`.replaceAll('-', '');
+
+function setting(store: KeyStore): Setting {
+  const entityUuid = lettered();
+  const scheme = `h1.t-${hex().slice(0, 20)}`;
+  const record = (given: Partial<KeyRecord> = {}): KeyRecord => ({
+    keyId: uuid(),
+    name: 'integration',
+    // Letters of both kinds at both ends, for comparisons that fold case or cut text short.
+    digest: `${scheme}$ab${hex().slice(4)}cd`,
+    seal: hex(),
+    entityUuid,
+    accessibleEntities: [entityUuid],
+    scopes: ['threats:read', 'decoys:read'],
+    justification: null,
+    metadata: {},
+    createdAt: T,
+    expiresAt: null,
+    revokedAt: null,
+    retireAt: null,
+    rotatedFrom: null,
+    lastUsedAt: null,
+    scopesUsed: {},
+    ...given,
+  });
+  const add = async (given: Partial<KeyRecord> = {}) => {
+    const made = record(given);
+    await store.insert(made);
+    return made;
+  };
+  const holds = async (expected: KeyRecord, when: string) => {
+    same(await store.findById(expected.keyId), expected, `${when}: findById`);
+    same(await store.findByDigest([expected.digest]), [expected], `${when}: findByDigest`);
+  };
+  return { store, entityUuid, scheme, record, add, holds };
+}
+
+// ── Saying what is wrong ──────────────────────────────────────────────────────────────────────────────
+
+function check(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Error(otherwise);
+}
+
+/**
+ * One text per content. Names are sorted, for databases may reorder a table; `undefined`, `NaN`, `bigint` and
+ * anything else that is no JSON differ from whatever JSON would make of them.
+ */
+function show(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(show).join(',')}]`;
+  if (typeof value !== 'object' || value === null) {
+    const json = typeof value === 'string' || value === null || Number.isFinite(value) || typeof value === 'boolean';
+    return json ? JSON.stringify(value) : `<${typeof value} ${String(value)}>`;
+  }
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${show((value as Record<string, unknown>)[name])}`).join(',')}}`;
+}
+
+function same(actual: unknown, expected: unknown, what: string): void {
+  const [got, wanted] = [show(actual), show(expected)];
+  if (got === wanted) return;
+  // Where they part, with what stands around: a record of 1,000 entities is no message.
+  let at = 0;
+  while (got.charAt(at) === wanted.charAt(at)) at++;
+  const part = (text: string) => `${at > 80 ? '…' : ''}${text.slice(Math.max(0, at - 80), at + 120)}`;
+  throw new Error(`${what}\n  expected ${part(wanted)}\n  but got  ${part(got)}`);
+}
+
+/** Whether `act` answers; `false` where it throws or rejects. */
+async function succeeds(act: () => Awaitable<unknown>): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Calls in parallel, each started before any is awaited. */
+const parallel = <A>(count: number, act: (i: number) => Awaitable<A>): Promise<A[]> =>
+  Promise.all(Array.from({ length: count }, async (_, i) => act(i)));
+
+/** Of a look-up with a value that no caller may send: nothing found, or a throw. */
+async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<void> {
+  let answer: unknown;
+  try {
+    answer = await ask();
+  } catch {
+    return;
+  }
+  const empty = answer === null || answer === false || (Array.isArray(answer) && answer.length === 0);
+  check(empty, `a look-up with ${typeof value} ${show(String(value))} must find nothing`);
+}
+
+/** Texts that are not `text`, though a lax comparison, a pattern or a C string would say so. */
+const nearTexts = (text: string): readonly string[] =>
+  [
+    '',
+    text.toUpperCase(),
+    ` ${text}`,
+    `${text} `,
+    `${text}\n`,
+    `${text}\0`,
+    `${text}\0x`,
+    `\0${text}`,
+    text.slice(0, -1),
+    text.slice(1),
+    `${text}0`,
+    `${text.slice(0, 8)}%`,
+    `${text.slice(0, -1)}_`,
+    `${text.slice(0, -1)}*`,
+    `${text.slice(0, -1)}?`,
+    '%',
+    '*',
+    `${text}' OR '1'='1`,
+    text.replace('c', 'ç'),
+    text.replace('d', '\uff44'),
+  ].filter((near) => near !== text);
+
+/** What is no text at all, though a driver may read `text` out of it, or a comparison with a number hold. */
+const oddValues = (text: string): readonly unknown[] => [
+  0,
+  1,
+  Number.NaN,
+  0n,
+  true,
+  null,
+  undefined,
+  {},
+  { toString: () => text, toJSON: () => text },
+  Object(text),
+  { $ne: null },
+  { '1': text },
+  [text],
+  [[text]],
+  [],
+];
+
+// ── insert ────────────────────────────────────────────────────────────────────────────────────────────
+
+async function keepsEveryField({ store, entityUuid, record, holds }: Setting): Promise<void> {
+  const odd = JSON.parse('{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}');
+  const quoted = `a'b"c\\d;--%_$1?\${x}`;
+  const variants: readonly Partial<KeyRecord>[] = [
+    {},
+    { name: 'Zoë 漢字 🦊 \u202eabc', justification: '🔑'.repeat(500), metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' } },
+    { name: quoted, justification: quoted, metadata: { [quoted]: quoted } },
+    { name: ' padded ', justification: ' ', metadata: { ' a ': ' b ' } },
+    { name: 'null', justification: '', metadata: { a: '' }, scopes: [] },
+    { name: '007', justification: '1e3', metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' } },
+    { metadata: odd, scopesUsed: { 'constructor:read': T } },
+    { seal: null, rotatedFrom: uuid(), expiresAt: T + 1, revokedAt: T + 2, retireAt: T + 3, lastUsedAt: T + 4 },
+    { createdAt: 0, expiresAt: 0, revokedAt: 0, retireAt: 0, lastUsedAt: 0, scopesUsed: { 'a:b': 0 } },
+    { createdAt: Number.MAX_SAFE_INTEGER, expiresAt: Number.MAX_SAFE_INTEGER, revokedAt: Number.MAX_SAFE_INTEGER },
+    { retireAt: Number.MAX_SAFE_INTEGER, lastUsedAt: Number.MAX_SAFE_INTEGER, scopesUsed: { 'a:b': 2 ** 53 - 1 } },
+    { createdAt: -1, scopes: ['z:z', 'a:a', 'm:m'], accessibleEntities: [uuid(), entityUuid, uuid()] },
+    { digest: `s1$${hex()}` },
+  ];
+  for (const [i, given] of variants.entries()) {
+    const made = record({ entityUuid: i % 2 === 0 ? entityUuid : uuid(), ...given });
+    const expected = structuredClone(made);
+    await store.insert(made);
+    await holds(expected, `a record with ${Object.keys(given).join(', ') || 'every default'}`);
+    const listed = await store.list({ entityUuid: expected.entityUuid, after: null, limit: 100 });
+    same(
+      listed.find(({ keyId }) => keyId === expected.keyId),
+      expected,
+      'list',
+    );
+  }
+}
+
+async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Promise<void> {
+  const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(64)}:${'a'.repeat(60)}${255 - i}`);
+  const accessibleEntities = [entityUuid, ...Array.from({ length: 999 }, uuid)];
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`name-${i}`, '🦊'.repeat(30)]));
+  const scopesUsed = Object.fromEntries(scopes.map((scope, i) => [scope, T + i]));
+  const made = record({ scopes, accessibleEntities, metadata, scopesUsed, name: '🦊'.repeat(100) });
+  await store.insert(made);
+  await holds(made, '256 scopes and 1,000 entities');
+}
+
+async function copiesWhatItIsGiven({ store, record, holds }: Setting): Promise<void> {
+  const made = record({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
+  const expected = structuredClone(made);
+  await store.insert(made);
+  vandalize(made);
+  await holds(expected, 'after the object that was inserted is changed');
+}
+
+async function handsOutCopies({ store, add, holds }: Setting): Promise<void> {
+  const made = await add({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
+  const { keyId, digest, entityUuid } = made;
+  const answers = [
+    await store.findById(keyId),
+    ...(await store.findByDigest([digest])),
+    ...(await store.list({ entityUuid, after: null, limit: 10 })),
+  ];
+  for (const answer of answers) if (answer !== null) vandalize(answer);
+  await holds(made, 'after the objects that were returned are changed');
+}
+
+/** Changes whatever can be changed; frozen parts refuse, which is as good. */
+function vandalize(record: KeyRecord): void {
+  const changes: readonly (() => unknown)[] = [
+    () => (record.scopes as string[]).push('users:delete'),
+    () => (record.accessibleEntities as string[]).splice(0, 1, uuid()),
+    () => Object.assign(record.metadata, { a: 'changed', more: 'x' }),
+    () => Object.assign(record.scopesUsed, { 'a:b': 2, 'c:d': 3 }),
+    () => Object.assign(record, { revokedAt: 1, name: 'changed', scopes: [] }),
+  ];
+  for (const change of changes) {
+    try {
+      change();
+    } catch {
+      // Frozen.
+    }
+  }
+}
+
+async function refusesSecondKeyId({ store, record, add, holds }: Setting): Promise<void> {
+  const first = await add();
+  const second = record({ keyId: first.keyId, name: 'second', entityUuid: uuid(), scopes: ['users:delete'] });
+  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a key id that exists');
+  await holds(first, 'after a second insert of its key id');
+  same(await store.findByDigest([second.digest]), [], 'the digest of the record that was refused');
+  const listed = await store.list({ entityUuid: second.entityUuid, after: null, limit: 10 });
+  same(listed, [], 'the entity of the record that was refused');
+}
+
+async function refusesSecondDigest({ store, entityUuid, record, add, holds }: Setting): Promise<void> {
+  const first = await add({ revokedAt: T });
+  const second = record({ digest: first.digest, name: 'second', createdAt: T + 1 });
+  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a digest that exists');
+  check(!(await succeeds(() => store.insert({ ...first, revokedAt: null }))), 'insert must throw on a known record');
+  await holds(first, 'after a second insert of its digest');
+  same(await store.findById(second.keyId), null, 'the key id of the record that was refused');
+  same(await store.list({ entityUuid, after: null, limit: 10 }), [first], 'list');
+}
+
+async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void> {
+  for (const field of ['digest', 'keyId'] as const) {
+    const shared = record();
+    const rivals = Array.from({ length: 20 }, (_, i) => record({ [field]: shared[field], name: `rival ${i}` }));
+    const wrote = await parallel(20, (i) => succeeds(() => store.insert(rivals[i] ?? shared)));
+    same(wrote.filter(Boolean).length, 1, `of 20 parallel inserts of one ${field} that succeed`);
+    const winner = rivals[wrote.indexOf(true)] ?? shared;
+    same(await store.findById(winner.keyId), winner, 'the record of the one that succeeded');
+    for (const rival of rivals) {
+      const expected = rival === winner || rival.digest === winner.digest ? [winner] : [];
+      same(await store.findByDigest([rival.digest]), expected, 'the digests of those that failed');
+    }
+    const listed = await store.list({ entityUuid, after: null, limit: 100 });
+    same(
+      listed.filter((row) => row[field] === shared[field]),
+      [winner],
+      'list',
+    );
+  }
+}
+
+async function insertsInParallel({ store, record, holds }: Setting): Promise<void> {
+  const records = Array.from({ length: 20 }, (_, i) => record({ createdAt: T + i, name: `key ${i}` }));
+  await Promise.all(records.map(async (made) => store.insert(made)));
+  for (const made of records) await holds(made, 'after 20 parallel inserts of different keys');
+}
+
+// ── findByDigest, findById ────────────────────────────────────────────────────────────────────────────
+
+async function comparesDigestsExactly({ store, record, add, holds }: Setting): Promise<void> {
+  const made = await add();
+  const { digest, keyId } = made;
+  same(await store.findByDigest([record().digest]), [], 'a digest that nothing has');
+  for (const near of [...nearTexts(digest), keyId]) await misses(near, () => store.findByDigest([near]));
+  for (const odd of oddValues(digest)) await misses(odd, () => store.findByDigest([odd as string]));
+  // One character apart, at either end: each finds its own.
+  const neighbours = [`${digest.slice(0, -1)}e`, digest.replace('$ab', '$aB'), digest.toUpperCase()];
+  for (const neighbour of neighbours) await holds(await add({ digest: neighbour }), 'a digest that differs little');
+  await holds(made, 'beside digests that differ little');
+}
+
+async function findsSeveralDigests({ store, record, add }: Setting): Promise<void> {
+  const known = [await add(), await add({ revokedAt: T }), await add({ expiresAt: 0, entityUuid: uuid() })];
+  await add();
+  const byDigest = (rows: readonly KeyRecord[]) => [...rows].sort((a, b) => (a.digest < b.digest ? -1 : 1));
+  const ask = async (digests: readonly string[], expected: readonly KeyRecord[]) =>
+    same(byDigest(await store.findByDigest(digests)), byDigest(expected), `with ${digests.length} digests`);
+  const digests = known.map(({ digest }) => digest);
+  await ask([], []);
+  await ask(digests, known);
+  await ask([...digests].reverse(), known);
+  await ask([record().digest, ...digests.slice(0, 1)], known.slice(0, 1));
+  await ask([record().digest, record().digest, record().digest], []);
+  await ask([...Array.from({ length: 40 }, () => record().digest), ...digests], known);
+}
+
+async function findsByIdExactly({ store, add }: Setting): Promise<void> {
+  const { keyId, digest, entityUuid } = await add({ keyId: lettered() });
+  same(await store.findById(uuid()), null, 'a key id that nothing has');
+  for (const near of [...nearTexts(keyId), digest, entityUuid]) await misses(near, () => store.findById(near));
+  for (const odd of oddValues(keyId)) await misses(odd, () => store.findById(odd as string));
+}
+
+// ── list ──────────────────────────────────────────────────────────────────────────────────────────────
+
+const newestFirst = (a: ListPosition, b: ListPosition): number =>
+  b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : a.keyId > b.keyId ? -1 : 0);
+
+/** Twelve keys at six times, so that key ids decide between two of each, added in no order. */
+async function addTwelve({ add }: Setting, given: Partial<KeyRecord> = {}): Promise<readonly KeyRecord[]> {
+  const made: KeyRecord[] = [];
+  for (let i = 0; i < 12; i++) made.push(await add({ createdAt: T + ((i * 5) % 6) * 1000, ...given }));
+  return made.sort(newestFirst);
+}
+
+async function listsNewestFirst(s: Setting): Promise<void> {
+  const { store, entityUuid, add } = s;
+  const all = await addTwelve(s);
+  // Times whose order as text is another: 9 after 10, and a negative one.
+  const old = [await add({ createdAt: 10 }), await add({ createdAt: 9 }), await add({ createdAt: -5 })];
+  // What addresses this entity and belongs to another is the other's.
+  await add({ entityUuid: uuid(), accessibleEntities: [entityUuid] });
+  const expected = [...all, ...old];
+  for (const limit of [1, 2, 7, 15, 16, 1001]) {
+    const rows = await store.list({ entityUuid, after: null, limit });
+    same(rows, expected.slice(0, limit), `list with limit ${limit}`);
+  }
+}
+
+async function listsOneEntity(s: Setting): Promise<void> {
+  const { store, entityUuid } = s;
+  const mine = await addTwelve(s);
+  const other = uuid();
+  const others = await addTwelve(s, { entityUuid: other });
+  same(await store.list({ entityUuid, after: null, limit: 100 }), mine, 'the first entity');
+  same(await store.list({ entityUuid: other, after: null, limit: 100 }), others, 'the second entity');
+  const after = others[5] ?? null;
+  same(
+    await store.list({ entityUuid, after, limit: 100 }),
+    mine.filter((row) => behind(row, after)),
+    'a page',
+  );
+  same(await store.list({ entityUuid: uuid(), after: null, limit: 100 }), [], 'an entity without keys');
+  const ask = (value: unknown) => store.list({ entityUuid: value as string, after: null, limit: 100 });
+  for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)]) await misses(odd, () => ask(odd));
+}
+
+const behind = (row: KeyRecord, after: ListPosition | null): boolean => after === null || newestFirst(after, row) < 0;
+
+async function listsEndedOnes({ store, entityUuid, add }: Setting): Promise<void> {
+  const live = await add({ createdAt: T + 4 });
+  const revoked = await add({ createdAt: T + 3, revokedAt: T + 5 });
+  const retired = await add({ createdAt: T + 2, retireAt: T + 5 });
+  const expired = await add({ createdAt: T + 1, expiresAt: T + 2 });
+  const rows = await store.list({ entityUuid, after: null, limit: 10 });
+  same(rows, [live, revoked, retired, expired], 'ended keys in a listing');
+}
+
+async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
+  const { store, entityUuid, add } = s;
+  const all = await addTwelve(s);
+  for (const limit of [1, 2, 5]) {
+    const seen: KeyRecord[] = [];
+    let after: ListPosition | null = null;
+    for (let page = 0; page < 20; page++) {
+      const rows: readonly KeyRecord[] = await store.list({ entityUuid, after, limit });
+      check(rows.length <= limit, `list answered ${rows.length} records to a limit of ${limit}`);
+      seen.push(...rows);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = { createdAt: last.createdAt, keyId: last.keyId };
+      await add({ createdAt: T + DAY + page });
+    }
+    const known = new Set(all.map(({ keyId }) => keyId));
+    same(
+      seen.filter(({ keyId }) => known.has(keyId)),
+      all,
+      `pages of ${limit} while keys are added`,
+    );
+    same(new Set(seen.map(({ keyId }) => keyId)).size, seen.length, `different records in pages of ${limit}`);
+  }
+}
+
+async function listsBehindAnyPosition(s: Setting): Promise<void> {
+  const { store, entityUuid } = s;
+  const all = await addTwelve(s);
+  const positions = all.flatMap(({ createdAt, keyId }) => [
+    { createdAt, keyId },
+    // Positions that no record has: a cursor outlives nothing but may be made up.
+    { createdAt: createdAt - 1, keyId },
+    { createdAt: createdAt + 1, keyId },
+    { createdAt, keyId: '00000000-0000-4000-8000-000000000000' },
+    { createdAt, keyId: 'ffffffff-ffff-4fff-bfff-ffffffffffff' },
+  ]);
+  for (const after of positions) {
+    const rows = await store.list({ entityUuid, after, limit: 100 });
+    same(
+      rows,
+      all.filter((row) => behind(row, after)),
+      `list after ${after.createdAt} ${after.keyId}`,
+    );
+  }
+}
+
+// ── markEnded ─────────────────────────────────────────────────────────────────────────────────────────
+
+async function endsByItsConditions({ store, add, holds }: Setting): Promise<void> {
+  const marks = [null, T + 1];
+  for (const revokedAt of marks) {
+    for (const retireAt of marks) {
+      for (const ending of [{ revokedAt: T + 9 }, { retireAt: T + 9 }] as const) {
+        // Used, with an expiry past or to come: neither is a condition, and nothing else is written.
+        for (const expiresAt of [0, Number.MAX_SAFE_INTEGER]) {
+          const made = await add({ revokedAt, retireAt, expiresAt, lastUsedAt: T, scopesUsed: { 'a:b': T } });
+          const may = revokedAt === null && ('revokedAt' in ending || retireAt === null);
+          const when = `markEnded ${show(ending)} where revokedAt is ${revokedAt} and retireAt ${retireAt}`;
+          same(await store.markEnded(made.keyId, ending), may, when);
+          await holds(may ? { ...made, ...ending } : made, when);
+        }
+      }
+    }
+  }
+}
+
+async function endsOnce({ store, add, holds }: Setting): Promise<void> {
+  const made = await add();
+  const end = (ending: Ending) => store.markEnded(made.keyId, ending);
+  same(await end({ retireAt: T + 20 }), true, 'the first to retire');
+  same(await end({ retireAt: T + 10 }), false, 'the second to retire');
+  await holds({ ...made, retireAt: T + 20 }, 'retired twice');
+  same(await end({ revokedAt: T + 5 }), true, 'the first to revoke, after it was retired');
+  same(await end({ revokedAt: T + 1 }), false, 'the second to revoke');
+  same(await end({ revokedAt: T + 5 }), false, 'to revoke again at the very same time');
+  same(await end({ retireAt: T + 1 }), false, 'to retire what is revoked');
+  await holds({ ...made, retireAt: T + 20, revokedAt: T + 5 }, 'retired and revoked twice');
+}
+
+async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void> {
+  for (const mark of ['revokedAt', 'retireAt'] as const) {
+    const made = await add();
+    const ending = (i: number) => ({ [mark]: T + i }) as unknown as Ending;
+    const wrote = await parallel(20, (i) => store.markEnded(made.keyId, ending(i)));
+    same(
+      wrote.filter((w) => w !== false),
+      [true],
+      `of 20 parallel calls with ${mark} that wrote`,
+    );
+    await holds({ ...made, ...ending(wrote.indexOf(true)) }, 'the time is that of the call that wrote');
+  }
+}
+
+async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    const made = await add();
+    const wrote = await parallel(20, (i) =>
+      store.markEnded(made.keyId, i % 2 === round % 2 ? { retireAt: T + i } : { revokedAt: T + i }),
+    );
+    const winner = (parity: number) => wrote.findIndex((w, i) => w && i % 2 === parity % 2);
+    same(wrote.filter((w, i) => w && i % 2 !== round % 2).length, 1, 'of 10 parallel calls to revoke that wrote');
+    check(wrote.filter((w, i) => w && i % 2 === round % 2).length <= 1, 'at most one of 10 parallel calls retires');
+    const retirer = winner(round);
+    const retireAt = retirer === -1 ? null : T + retirer;
+    await holds({ ...made, revokedAt: T + winner(round + 1), retireAt }, 'after parallel calls');
+  }
+}
+
+async function endsNothingUnknown({ store, entityUuid, add, holds }: Setting): Promise<void> {
+  const made = await add({ keyId: lettered() });
+  for (const ending of [{ revokedAt: T }, { retireAt: T }]) {
+    same(await store.markEnded(uuid(), ending), false, 'markEnded of an unknown key id');
+    const values = [...nearTexts(made.keyId), ...oddValues(made.keyId), made.digest, entityUuid];
+    for (const value of values) await misses(value, () => store.markEnded(value as string, ending));
+  }
+  await holds(made, 'after others were to be ended');
+  same(await store.list({ entityUuid, after: null, limit: 10 }), [made], 'no record was made');
+}
+
+// ── touch ─────────────────────────────────────────────────────────────────────────────────────────────
+
+async function touchesForward({ store, add, holds }: Setting): Promise<void> {
+  const made = await add();
+  const { keyId } = made;
+  const steps: readonly (readonly [number, number])[] = [
+    [T + 50, T + 50],
+    [T + 40, T + 50],
+    [T + 50, T + 50],
+    [T + 51, T + 51],
+    [0, T + 51],
+    [9, T + 51],
+    [T * 5, T * 5],
+  ];
+  for (const [time, expected] of steps) {
+    same(await succeeds(() => store.touch([{ keyId, lastUsedAt: time, scopesUsed: {} }])), true, 'touch succeeds');
+    await holds({ ...made, lastUsedAt: expected }, `lastUsedAt after touch at ${time}`);
+  }
+}
+
+async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<void> {
+  const made = await add({ lastUsedAt: T + 10, scopesUsed: { 'a:read': T + 10, 'b:read': T + 5 } });
+  const { keyId } = made;
+  await store.touch([{ keyId, lastUsedAt: T + 8, scopesUsed: { 'a:read': T + 8, 'b:read': T + 8, 'c:read': T + 1 } }]);
+  const once = { 'a:read': T + 10, 'b:read': T + 8, 'c:read': T + 1 };
+  await holds({ ...made, scopesUsed: once }, 'older for one scope, newer for another, new for a third');
+  await store.touch([{ keyId, lastUsedAt: T + 20, scopesUsed: { 'constructor:read': 9 } }]);
+  const twice = { ...once, 'constructor:read': 9 };
+  await holds({ ...made, lastUsedAt: T + 20, scopesUsed: twice }, 'scopes that are not mentioned stay');
+  await store.touch([{ keyId, lastUsedAt: T + 21, scopesUsed: { 'constructor:read': 10, 'x:y': 2 ** 53 - 1 } }]);
+  const last = { ...twice, 'constructor:read': 10, 'x:y': 2 ** 53 - 1 };
+  await holds({ ...made, lastUsedAt: T + 21, scopesUsed: last }, 'times are numbers, not texts');
+}
+
+async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Promise<void> {
+  const made = await add();
+  const other = await add();
+  const unknown = uuid();
+  const entry = (keyId: string, lastUsedAt: number, scopesUsed = {}) => ({ keyId, lastUsedAt, scopesUsed });
+  await store.touch([]);
+  await store.touch([
+    entry(unknown, T + 1, { 'a:b': T }),
+    entry(made.keyId, T + 3, { 'a:b': T + 3, 'c:d': T }),
+    entry(unknown, T + 2),
+    entry(other.keyId, T + 7, { 'a:b': T + 7 }),
+    // Twice in one batch, the older one last.
+    entry(made.keyId, T + 2, { 'a:b': T + 2, 'e:f': T + 2 }),
+  ]);
+  await holds({ ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } }, 'a batch');
+  await holds({ ...other, lastUsedAt: T + 7, scopesUsed: { 'a:b': T + 7 } }, 'a batch');
+  same(await store.findById(unknown), null, 'an unknown key id in a batch');
+  same((await store.list({ entityUuid, after: null, limit: 10 })).length, 2, 'records after a batch');
+}
+
+async function touchesInParallel({ store, add, holds }: Setting): Promise<void> {
+  const made = await add();
+  const times = [7, 3, 19, 0, 11, 15, 1, 18, 5, 13, 9, 2, 17, 4, 16, 6, 14, 8, 12, 10];
+  await parallel(20, (i) => {
+    const time = T + (times[i] ?? 0);
+    return store.touch([{ keyId: made.keyId, lastUsedAt: time, scopesUsed: { 'a:b': time, [`only:s${i}`]: time } }]);
+  });
+  const own = Object.fromEntries(times.map((time, i) => [`only:s${i}`, T + time]));
+  await holds({ ...made, lastUsedAt: T + 19, scopesUsed: { 'a:b': T + 19, ...own } }, '20 parallel calls');
+}
+
+async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void> {
+  for (const ending of [{ revokedAt: T + 5 }, { retireAt: T + 5 }]) {
+    const made = await add();
+    const entry = { keyId: made.keyId, lastUsedAt: T + 6, scopesUsed: { 'a:b': T + 6 } };
+    const touch = async () => store.touch([entry]);
+    const calls = [touch(), touch(), (async () => store.markEnded(made.keyId, ending))(), touch(), touch()];
+    await Promise.all(calls);
+    const ended = { ...made, ...ending, lastUsedAt: T + 6, scopesUsed: { 'a:b': T + 6 } };
+    await holds(ended, 'use recorded while the key is ended');
+    await store.touch([{ ...entry, lastUsedAt: T + 7 }]);
+    await holds({ ...ended, lastUsedAt: T + 7 }, 'use recorded after the key is ended');
+  }
+}
+
+// ── summarize ─────────────────────────────────────────────────────────────────────────────────────────
+
+async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void> {
+  const other = `${scheme}2`;
+  const row = async (of: string) => (await store.summarize(T)).filter((line) => line.scheme === of);
+  same(await row(scheme), [], 'a scheme without keys');
+  await add();
+  same(await row(scheme), [{ scheme, live: 1, lastUsedAt: null }], 'one key, never used');
+  await add({ lastUsedAt: 9, entityUuid: uuid() });
+  await add({ lastUsedAt: 10 });
+  await add({ digest: `${other}$${hex()}`, lastUsedAt: T + 99 });
+  same(await row(scheme), [{ scheme, live: 3, lastUsedAt: 10 }], 'three keys of two entities');
+  same(await row(other), [{ scheme: other, live: 1, lastUsedAt: T + 99 }], 'a second scheme');
+  const plain = async () => (await row('s1'))[0]?.live ?? 0;
+  const before = await plain();
+  await add({ digest: `s1$${hex()}` });
+  same(await plain(), before + 1, 'keys without a pepper');
+}
+
+async function summarizesLiveKeys({ store, scheme, add }: Setting): Promise<void> {
+  const lives = async (now: number) => (await store.summarize(now)).filter((line) => line.scheme === scheme);
+  const row = (live: number) => [{ scheme, live, lastUsedAt: null }];
+  await add({ revokedAt: T - 1 });
+  await add({ revokedAt: T + DAY, expiresAt: T + DAY });
+  same(await lives(T), [], 'a scheme whose keys are revoked, be it at a time to come');
+  await add({ expiresAt: T });
+  await add({ retireAt: T });
+  await add({ expiresAt: T + 5, retireAt: T });
+  await add({ expiresAt: T, retireAt: T + 5 });
+  same(await lives(T - 1), row(4), 'a millisecond before the deadline');
+  same(await lives(T), [], 'at the deadline');
+  same(await lives(T + 1), [], 'a millisecond after the deadline');
+  await add();
+  // Decades apart: whichever clock the database has, one of the two is not its time.
+  same(await lives(0), row(5), 'in 1970');
+  same(await lives(T * 5), row(1), 'in 2128');
+}
+
+// ── Everybody else ────────────────────────────────────────────────────────────────────────────────────
+
+async function leavesOthersAlone({ store, record, add, holds }: Setting): Promise<void> {
+  const target = await add({ keyId: uuid().replace(/..$/, 'aa'), metadata: { a: 'b' } });
+  const { keyId, digest, entityUuid } = target;
+  const others = [
+    await add({ keyId: keyId.replace(/..$/, 'ab') }),
+    await add({ digest: `${digest.slice(0, -1)}e`, rotatedFrom: keyId }),
+    await add({ ...target, keyId: uuid(), digest: record().digest }),
+    await add({ lastUsedAt: T + 1, scopesUsed: { 'a:b': T + 1 } }),
+    await add({ retireAt: T + 1 }),
+    await add({ revokedAt: T + 1 }),
+    await add({ entityUuid: uuid(), accessibleEntities: [entityUuid] }),
+  ];
+  const used = { lastUsedAt: T + 90, scopesUsed: { 'a:b': T + 90 } };
+  const writes: readonly (readonly [string, () => Awaitable<unknown>])[] = [
+    ['insert', () => store.insert(record())],
+    ['an insert that is refused', () => succeeds(() => store.insert(record({ digest })))],
+    ['touch', () => store.touch([{ keyId, ...used }])],
+    ['retire', () => store.markEnded(keyId, { retireAt: T + 90 })],
+    ['revoke', () => store.markEnded(keyId, { revokedAt: T + 90 })],
+    ['revoke again', () => store.markEnded(keyId, { revokedAt: T + 91 })],
+    ['touch of an unknown key', () => store.touch([{ keyId: uuid(), ...used }])],
+    ['revoke of an unknown key', () => store.markEnded(uuid(), { revokedAt: T })],
+    ['reads', () => Promise.all([store.summarize(T * 5), store.findById(keyId), store.findByDigest([digest])])],
+  ];
+  for (const [name, write] of writes) {
+    await write();
+    for (const other of others) await holds(other, `another record after ${name}`);
+  }
+  await holds({ ...target, ...used, retireAt: T + 90, revokedAt: T + 90 }, 'the record itself');
+}
+
+const CONTRACT: readonly (readonly [string, (setting: Setting) => Promise<void>])[] = [
+  ['insert keeps every field exactly', keepsEveryField],
+  ['insert keeps 256 scopes and 1,000 entities', keepsLongLists],
+  ['insert copies what it is given', copiesWhatItIsGiven],
+  ['insert refuses a second key id and leaves the first record', refusesSecondKeyId],
+  ['insert refuses a second digest and leaves the first record', refusesSecondDigest],
+  ['insert in parallel: one of 20 with the same digest or key id succeeds', insertsOnce],
+  ['insert in parallel: 20 different keys are all there', insertsInParallel],
+  ['answers are copies', handsOutCopies],
+  ['findByDigest compares byte for byte', comparesDigestsExactly],
+  ['findByDigest takes any number of digests', findsSeveralDigests],
+  ['findById answers null for any other id', findsByIdExactly],
+  ['list answers newest first, up to the limit', listsNewestFirst],
+  ['list answers the keys of one entity', listsOneEntity],
+  ['list answers ended keys too', listsEndedOnes],
+  ['list neither repeats nor skips while keys are added', pagesWhileKeysAreAdded],
+  ['list takes a position that no record has', listsBehindAnyPosition],
+  ['markEnded writes where its condition holds, and nothing else', endsByItsConditions],
+  ['markEnded is true to the one that wrote', endsOnce],
+  ['markEnded in parallel: true to one of 20', endsOnceInParallel],
+  ['markEnded in parallel: revoked once and retired at most once', retiresAndRevokesInParallel],
+  ['markEnded is false for any other id', endsNothingUnknown],
+  ['touch writes lastUsedAt only forward', touchesForward],
+  ['touch writes each scope only forward and leaves the others', touchesEachScopeForward],
+  ['touch takes a batch and ignores unknown ids', touchesManyKeys],
+  ['touch in parallel loses nothing', touchesInParallel],
+  ['touch undoes no ending', touchUndoesNoEnding],
+  ['summarize answers one row a digest scheme', summarizesByScheme],
+  ['summarize counts the keys that are live at the time given', summarizesLiveKeys],
+  ['a write leaves every other record as it is', leavesOthersAlone],
+];
+
+// ── Principals ────────────────────────────────────────────────────────────────────────────────────────
+
+/** What a handler's test says of its caller. */
+export interface TestPrincipalOptions<C extends Catalog = Catalog> {
+  readonly catalog: C;
+  /** Concrete ones of the catalog. */
+  readonly scopes: readonly ScopeOf<C>[];
+  /** Default: `00000000-0000-4000-8000-000000000001`. */
+  readonly entityUuid?: string;
+  /** Beside `entityUuid`, which is always included. */
+  readonly accessibleEntities?: readonly string[];
+  /** Default: `00000000-0000-4000-8000-000000000002`. */
+  readonly keyId?: string;
+  /** Default: `test`. */
+  readonly name?: string;
+  readonly metadata?: Metadata;
+  /** Milliseconds since the epoch. Default: `null`, never. */
+  readonly expiresAt?: number | null;
+  /** Default: `key`. */
+  readonly via?: 'key' | 'jwt';
+}
+
+const PRINCIPAL_OPTIONS = [
+  'catalog',
+  'scopes',
+  'entityUuid',
+  'accessibleEntities',
+  'keyId',
+  'name',
+  'metadata',
+  'expiresAt',
+  'via',
+] as const;
+
+/**
+ * Makes a principal that every guard takes, without a key, a keyring or a store. For tests only: nobody was
+ * authenticated. A service that calls it outside its tests has no authentication there.
+ *
+ * Not checked: `keyId`, `name`, `metadata`, `expiresAt`.
+ *
+ * @throws TypeError on a scope that the catalog lacks, an entity that is no UUID, or an unknown option.
+ * @example
+ * const principal = testPrincipal({ catalog, scopes: ['threats:read'] });
+ * expect(listThreats(principal)).toEqual([]);
+ */
+export function testPrincipal<const C extends Catalog>(options: TestPrincipalOptions<C>): Principal {
+  fields(options, PRINCIPAL_OPTIONS, 'testPrincipal');
+  const { catalog, scopes, metadata = {}, entityUuid = '00000000-0000-4000-8000-000000000001' } = options;
+  const known = new Set<string>(catalog.all);
+  expect(Array.isArray(scopes), 'scopes: pass a list of scopes of the catalog');
+  for (const scope of scopes) catalog.describe(scope);
+  const source = {
+    keyId: options.keyId ?? '00000000-0000-4000-8000-000000000002',
+    name: options.name ?? 'test',
+    entityUuid,
+    accessibleEntities: entityList(entityUuid, options.accessibleEntities, 'accessibleEntities'),
+    // Each once and in catalog order, as `issue` stores them.
+    scopes: Object.freeze(catalog.expand(scopes)),
+    metadata: Object.freeze({ ...metadata }),
+    expiresAt: options.expiresAt ?? null,
+  };
+  return createPrincipal(source, options.via ?? 'key', known);
+}
