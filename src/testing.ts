@@ -451,7 +451,9 @@ async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
 async function listsBehindAnyPosition(s: Setting): Promise<void> {
   const { store, entityUuid } = s;
   const all = await addTwelve(s);
-  const positions = all.flatMap(({ createdAt, keyId }) => [
+  // Every third: now the first of a millisecond, now the second.
+  const some = all.filter((_, i) => i % 3 === 0);
+  const positions = some.flatMap(({ createdAt, keyId }) => [
     { createdAt, keyId },
     // Positions that no record has: a cursor outlives nothing but may be made up.
     { createdAt: createdAt - 1, keyId },

@@ -1,0 +1,712 @@
+/** That the contract has teeth: a store with one promise broken fails it, and no test of it is there for show. */
+import type { Ending, KeyRecord, KeyStore, UsageEntry } from 'keyscope';
+import { defineScopes, hasScopes, requireEntity, requireScopes } from 'keyscope';
+import { storeContract, testPrincipal } from 'keyscope/testing';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+type Mutable = { -readonly [F in keyof KeyRecord]: KeyRecord[F] };
+type Rows = Map<string, Mutable>;
+type Query = Parameters<KeyStore['list']>[0];
+type Entries = readonly UsageEntry[];
+
+const copy = (row: KeyRecord): Mutable => structuredClone(row);
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+const newestFirst = (a: KeyRecord, b: KeyRecord) => b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : -1);
+
+/** A right store over rows that a wrong one can reach. */
+function rightStore(rows: Rows): KeyStore {
+  const all = () => [...rows.values()];
+  return {
+    insert(record) {
+      if (rows.has(record.keyId) || all().some((row) => row.digest === record.digest)) throw new Error('exists');
+      rows.set(record.keyId, copy(record));
+    },
+    findByDigest: (digests) =>
+      all()
+        .filter((row) => digests.includes(row.digest))
+        .map(copy),
+    findById: (keyId) =>
+      all()
+        .filter((row) => row.keyId === keyId)
+        .map(copy)[0] ?? null,
+    list: ({ entityUuid, after, limit }) =>
+      all()
+        .filter((row) => row.entityUuid === entityUuid)
+        .sort(newestFirst)
+        .filter((row) => after === null || isBehind(row, after))
+        .slice(0, limit)
+        .map(copy),
+    markEnded(keyId, ending) {
+      const row = rows.get(keyId);
+      if (row === undefined || row.revokedAt !== null || ('retireAt' in ending && row.retireAt !== null)) return false;
+      Object.assign(row, ending);
+      return true;
+    },
+    touch(entries) {
+      for (const { keyId, lastUsedAt, scopesUsed } of entries) {
+        const row = rows.get(keyId);
+        if (row === undefined) continue;
+        row.lastUsedAt = Math.max(row.lastUsedAt ?? lastUsedAt, lastUsedAt);
+        const used = { ...row.scopesUsed };
+        for (const [scope, time] of Object.entries(scopesUsed)) used[scope] = Math.max(used[scope] ?? time, time);
+        row.scopesUsed = used;
+      }
+    },
+    summarize: (now) => summary(all().filter((row) => isLive(row, now))),
+  };
+}
+
+type Position = { readonly createdAt: number; readonly keyId: string };
+const isBehind = (row: Position, { createdAt, keyId }: Position) =>
+  row.createdAt < createdAt || (row.createdAt === createdAt && row.keyId < keyId);
+
+const isLive = (row: KeyRecord, now: number) =>
+  row.revokedAt === null &&
+  (row.retireAt === null || now < row.retireAt) &&
+  (row.expiresAt === null || now < row.expiresAt);
+
+function summary(live: readonly KeyRecord[]) {
+  const scheme = ({ digest }: KeyRecord) => digest.slice(0, digest.indexOf('$'));
+  return [...new Set(live.map(scheme))].map((name) => {
+    const own = live.filter((row) => scheme(row) === name);
+    const used = own.flatMap((row) => row.lastUsedAt ?? []);
+    return { scheme: name, live: own.length, lastUsedAt: used.length > 0 ? Math.max(...used) : null };
+  });
+}
+
+/** What a wrong store does instead; `rows` are what `right` reads and writes. */
+type Mutant = (right: KeyStore, rows: Rows) => Partial<Record<keyof KeyStore, unknown>>;
+
+const lower = (text: unknown) => String(text).toLowerCase();
+const sync = <T>(answer: unknown) => answer as T;
+const every = (right: KeyStore, change: (row: Mutable) => unknown): Partial<KeyStore> => ({
+  findById: (keyId) => {
+    const row = sync<Mutable | null>(right.findById(keyId));
+    if (row !== null) change(row);
+    return row;
+  },
+  findByDigest: (digests) => {
+    const found = sync<Mutable[]>(right.findByDigest(digests));
+    for (const row of found) change(row);
+    return found;
+  },
+});
+
+/** Right but for one list, and so on: each breaks one sentence of the doc comments of `KeyStore`. */
+const MUTANTS: Readonly<Record<string, Mutant>> = {
+  // insert
+  'insert overwrites a key id': (right, rows) => ({
+    insert: (record: KeyRecord) => {
+      rows.delete(record.keyId);
+      return right.insert(record);
+    },
+  }),
+  'insert ignores a second key id in silence': (right, rows) => ({
+    insert: (record: KeyRecord) => (rows.has(record.keyId) ? undefined : right.insert(record)),
+  }),
+  'insert takes a second digest': (_right, rows) => ({
+    insert: (record: KeyRecord) => {
+      if (rows.has(record.keyId)) throw new Error('exists');
+      rows.set(record.keyId, copy(record));
+    },
+  }),
+  'insert replaces the row with the same digest': (right, rows) => ({
+    insert: (record: KeyRecord) => {
+      for (const row of rows.values()) if (row.digest === record.digest) rows.delete(row.keyId);
+      return right.insert(record);
+    },
+  }),
+  'insert throws but has written': (right, rows) => ({
+    insert: (record: KeyRecord) => {
+      if (![...rows.values()].some((row) => row.digest === record.digest)) return right.insert(record);
+      rows.set(record.keyId, { ...copy(record), digest: `${record.digest}-second` });
+      throw new Error('exists');
+    },
+  }),
+  'insert looks first and writes later': (right, rows) => ({
+    insert: async (record: KeyRecord) => {
+      if (sync<KeyRecord[]>(right.findByDigest([record.digest])).length > 0) throw new Error('exists');
+      if (rows.has(record.keyId)) throw new Error('exists');
+      await tick();
+      rows.set(record.keyId, copy(record));
+    },
+  }),
+  'insert answers before it has written': (_right, rows) => ({
+    insert: (record: KeyRecord) => {
+      setImmediate(() => rows.set(record.keyId, copy(record)));
+    },
+  }),
+  'insert loses all but one of parallel writes': (_right, rows) => ({
+    insert: async (record: KeyRecord) => {
+      const before = new Map(rows);
+      await tick();
+      rows.clear();
+      for (const row of before.values()) rows.set(row.keyId, row);
+      rows.set(record.keyId, copy(record));
+    },
+  }),
+  'insert keeps the object it was given': (_right, rows) => ({
+    insert: (record: KeyRecord) => {
+      rows.set(record.keyId, record);
+    },
+  }),
+  'answers are the rows themselves': (_right, rows) => ({
+    findById: (keyId: string) => rows.get(keyId) ?? null,
+    findByDigest: (digests: readonly string[]) => [...rows.values()].filter((row) => digests.includes(row.digest)),
+  }),
+  // fidelity
+  'an empty text becomes null': (right) =>
+    every(right, (row) => Object.assign(row, { justification: row.justification || null })),
+  'null becomes an empty text': (right) => every(right, (row) => Object.assign(row, { seal: row.seal ?? '' })),
+  'null becomes undefined': (right) =>
+    every(right, (row) => Object.assign(row, { expiresAt: row.expiresAt ?? undefined })),
+  'a field is missing': (right) => every(right, (row) => Reflect.deleteProperty(row, 'rotatedFrom')),
+  'a column too many': (right) => every(right, (row) => Object.assign(row, { id: 1 })),
+  'texts are trimmed': (right) => every(right, (row) => Object.assign(row, { name: row.name.trim() })),
+  'texts are folded to NFKD': (right) =>
+    every(right, (row) => Object.assign(row, { name: row.name.normalize('NFKD') })),
+  'texts are Latin-1': (right) =>
+    every(right, (row) => Object.assign(row, { name: Buffer.from(row.name, 'latin1').toString('latin1') })),
+  'texts are cut at 255 bytes': (right) =>
+    every(right, (row) => Object.assign(row, { name: Buffer.from(row.name).subarray(0, 255).toString() })),
+  'numeric texts become numbers': (right) =>
+    every(right, (row) => Object.assign(row, { name: /^\d+$/.test(row.name) ? Number(row.name) : row.name })),
+  'scopes are sorted': (right) => every(right, (row) => Object.assign(row, { scopes: [...row.scopes].sort() })),
+  'scopes are one comma-separated text': (right) =>
+    every(right, (row) => Object.assign(row, { scopes: row.scopes.join(',').split(',') })),
+  'lists end at 255': (right) => every(right, (row) => Object.assign(row, { scopes: row.scopes.slice(0, 255) })),
+  'entities end at 999': (right) =>
+    every(right, (row) => Object.assign(row, { accessibleEntities: row.accessibleEntities.slice(0, 999) })),
+  'metadata loses __proto__': (right) =>
+    every(right, (row) => {
+      const kept: Record<string, string> = {};
+      for (const [name, value] of Object.entries(row.metadata)) kept[name] = value;
+      row.metadata = kept;
+    }),
+  'times are seconds': (right) =>
+    every(right, (row) => Object.assign(row, { createdAt: Math.floor(row.createdAt / 1000) * 1000 })),
+  'times are 32 bits': (right) =>
+    every(right, (row) => Object.assign(row, { retireAt: row.retireAt === null ? null : row.retireAt % 2 ** 42 })),
+  'times are bigint': (right) => every(right, (row) => Object.assign(row, { createdAt: BigInt(row.createdAt) })),
+  'times are Dates': (right) => every(right, (row) => Object.assign(row, { createdAt: new Date(row.createdAt) })),
+  'time 0 is null': (right) => every(right, (row) => Object.assign(row, { revokedAt: row.revokedAt || null })),
+  'list answers without metadata': (right) => ({
+    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).map((row) => ({ ...row, metadata: {} })),
+  }),
+  // look-ups
+  'findByDigest ignores case': (_right, rows) => ({
+    findByDigest: (digests: unknown[]) =>
+      [...rows.values()].filter((row) => digests.map(lower).includes(lower(row.digest))).map(copy),
+  }),
+  'findByDigest ignores trailing spaces': (right) => ({
+    findByDigest: (digests: unknown[]) => right.findByDigest(digests.map((digest) => String(digest).trimEnd())),
+  }),
+  'findByDigest stops at NUL': (right) => ({
+    findByDigest: (digests: unknown[]) =>
+      right.findByDigest(
+        digests.map((digest) => (typeof digest === 'string' ? (digest.split('\0')[0] ?? '') : 'none')),
+      ),
+  }),
+  'findByDigest compares a prefix': (_right, rows) => ({
+    findByDigest: (digests: unknown[]) =>
+      [...rows.values()]
+        .filter((row) => digests.some((d) => typeof d === 'string' && d !== '' && row.digest.startsWith(d)))
+        .map(copy),
+  }),
+  'findByDigest takes patterns': (_right, rows) => ({
+    findByDigest: (digests: unknown[]) =>
+      [...rows.values()].filter((row) => digests.some((d) => row.digest === d || d === '%')).map(copy),
+  }),
+  'findByDigest compares with == to a number': (_right, rows) => ({
+    findByDigest: (digests: unknown[]) =>
+      [...rows.values()].filter((row) => digests.some((d) => row.digest === d || d === 0)).map(copy),
+  }),
+  'findByDigest flattens lists': (right) => ({
+    findByDigest: (digests: string[][]) => right.findByDigest(digests.flat()),
+  }),
+  'findByDigest reads objects as text': (right) => ({
+    findByDigest: (digests: unknown[]) => right.findByDigest(digests.map((digest) => `${digest}`)),
+  }),
+  'findByDigest asks for the first alone': (right) => ({
+    findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 1)),
+  }),
+  'findByDigest takes at most eight': (right) => ({
+    findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 8)),
+  }),
+  'findByDigest of nothing answers everything': (right, rows) => ({
+    findByDigest: (digests: string[]) => (digests.length === 0 ? [...rows.values()] : right.findByDigest(digests)),
+  }),
+  'findByDigest leaves revoked keys out': (right) => ({
+    findByDigest: (digests: string[]) =>
+      sync<KeyRecord[]>(right.findByDigest(digests)).filter((row) => row.revokedAt === null),
+  }),
+  'findByDigest throws where there is none': (right) => ({
+    findByDigest: (digests: string[]) => {
+      const found = sync<KeyRecord[]>(right.findByDigest(digests));
+      if (found.length === 0) throw new Error('none');
+      return found;
+    },
+  }),
+  'findById throws where there is none': (right) => ({
+    findById: (keyId: string) => {
+      const found = right.findById(keyId);
+      if (found === null) throw new Error('none');
+      return found;
+    },
+  }),
+  'findById answers undefined': (right) => ({ findById: (keyId: string) => right.findById(keyId) ?? undefined }),
+  'findById ignores case': (_right, rows) => ({
+    findById: (keyId: unknown) => [...rows.values()].filter((row) => row.keyId === lower(keyId)).map(copy)[0] ?? null,
+  }),
+  'findById finds by digest too': (right) => ({
+    findById: (id: string) => right.findById(id) ?? sync<KeyRecord[]>(right.findByDigest([id]))[0] ?? null,
+  }),
+  'reads are stale': (right) => {
+    const seen = new Map<string, unknown>();
+    return {
+      findById: (keyId: string) => {
+        if (!seen.has(keyId)) seen.set(keyId, right.findById(keyId));
+        return seen.get(keyId);
+      },
+    };
+  },
+  // list
+  'list is not sorted': (_right, rows) => ({
+    list: ({ entityUuid, after, limit }: Query) =>
+      [...rows.values()]
+        .filter((row) => row.entityUuid === entityUuid && (after === null || isBehind(row, after)))
+        .slice(0, limit)
+        .map(copy),
+  }),
+  'list is oldest first': (right) => ({ list: (query: Query) => sync<KeyRecord[]>(right.list(query)).reverse() }),
+  'list leaves ties as they come': (_right, rows) => ({
+    list: ({ entityUuid, after, limit }: Query) =>
+      [...rows.values()]
+        .filter((row) => row.entityUuid === entityUuid && (after === null || isBehind(row, after)))
+        .sort((a, b) => b.createdAt - a.createdAt)
+        .slice(0, limit)
+        .map(copy),
+  }),
+  'list sorts times as text': (_right, rows) => ({
+    list: ({ entityUuid, after, limit }: Query) =>
+      [...rows.values()]
+        .filter((row) => row.entityUuid === entityUuid && (after === null || isBehind(row, after)))
+        .sort((a, b) => (`${a.createdAt}${a.keyId}` < `${b.createdAt}${b.keyId}` ? 1 : -1))
+        .slice(0, limit)
+        .map(copy),
+  }),
+  'list ignores after': (right) => ({ list: (query: Query) => right.list({ ...query, after: null }) }),
+  'list repeats the record of the position': (right, rows) => ({
+    list: (query: Query) => {
+      const at = query.after === null ? undefined : rows.get(query.after.keyId);
+      return [...(at === undefined ? [] : [copy(at)]), ...sync<KeyRecord[]>(right.list(query))].slice(0, query.limit);
+    },
+  }),
+  'list skips the rest of the position’s millisecond': (right) => ({
+    list: (query: Query) => right.list({ ...query, after: query.after && { ...query.after, keyId: '' } }),
+  }),
+  'list needs the record of the position': (right, rows) => ({
+    list: (query: Query) => {
+      const at = query.after === null ? null : rows.get(query.after.keyId);
+      return at === undefined || (at && at.createdAt !== query.after?.createdAt) ? [] : right.list(query);
+    },
+  }),
+  'list counts pages and not positions': (right) => {
+    const seen = new Map<string, number>();
+    return {
+      list: (query: Query) => {
+        const from = query.after === null ? 0 : (seen.get(query.entityUuid) ?? 0);
+        seen.set(query.entityUuid, from + query.limit);
+        return sync<KeyRecord[]>(right.list({ ...query, after: null, limit: from + query.limit })).slice(from);
+      },
+    };
+  },
+  'list ignores the limit': (right) => ({ list: (query: Query) => right.list({ ...query, limit: 9999 }) }),
+  'list stops at 10': (right) => ({
+    list: (query: Query) => right.list({ ...query, limit: Math.min(10, query.limit) }),
+  }),
+  'list leaves ended keys out': (right) => ({
+    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).filter((row) => row.revokedAt === null),
+  }),
+  'list leaves expired keys out': (right) => ({
+    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).filter((row) => row.expiresAt === null),
+  }),
+  'list answers what can address the entity': (_right, rows) => ({
+    list: ({ entityUuid, after, limit }: Query) =>
+      [...rows.values()]
+        .filter((row) => row.accessibleEntities.includes(entityUuid) && (after === null || isBehind(row, after)))
+        .sort(newestFirst)
+        .slice(0, limit)
+        .map(copy),
+  }),
+  'list mixes entities': (_right, rows) => ({
+    list: ({ after, limit }: Query) =>
+      [...rows.values()]
+        .filter((row) => after === null || isBehind(row, after))
+        .sort(newestFirst)
+        .slice(0, limit)
+        .map(copy),
+  }),
+  'list ignores case': (right) => ({
+    list: (query: Query) => right.list({ ...query, entityUuid: lower(query.entityUuid) }),
+  }),
+  // markEnded
+  'markEnded is unconditional': (_right, rows) => ({
+    markEnded: (keyId: string, ending: object) => {
+      const row = rows.get(keyId);
+      if (row) Object.assign(row, ending);
+      return row !== undefined;
+    },
+  }),
+  'markEnded retires what is revoked': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const row = rows.get(keyId);
+      if (!row || !('retireAt' in ending) || row.retireAt !== null) return right.markEnded(keyId, ending);
+      row.retireAt = ending.retireAt;
+      return true;
+    },
+  }),
+  'markEnded does not revoke what is retired': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      rows.get(keyId)?.retireAt === null ? right.markEnded(keyId, ending) : false,
+  }),
+  'markEnded does not end what is expired': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      rows.get(keyId)?.expiresAt === 0 ? false : right.markEnded(keyId, ending),
+  }),
+  'markEnded is always true': (right) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      right.markEnded(keyId, ending);
+      return true;
+    },
+  }),
+  'markEnded is true to the same time again': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      right.markEnded(keyId, ending) || ('revokedAt' in ending && rows.get(keyId)?.revokedAt === ending.revokedAt),
+  }),
+  'markEnded answers a count': (right) => ({
+    markEnded: (keyId: string, ending: Ending) => Number(right.markEnded(keyId, ending)),
+  }),
+  'markEnded throws on an unknown id': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      if (!rows.has(keyId)) throw new Error('none');
+      return right.markEnded(keyId, ending);
+    },
+  }),
+  'markEnded makes a row for an unknown id': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const [some] = rows.values();
+      if (some && !rows.has(keyId)) rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
+      return right.markEnded(keyId, ending);
+    },
+  }),
+  'markEnded looks first and writes later': (_right, rows) => ({
+    markEnded: async (keyId: string, ending: Ending) => {
+      const row = rows.get(keyId);
+      if (!row || row.revokedAt !== null || ('retireAt' in ending && row.retireAt !== null)) return false;
+      await tick();
+      Object.assign(row, ending);
+      return true;
+    },
+  }),
+  'markEnded writes the last of parallel times': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const wrote = right.markEnded(keyId, ending);
+      const row = rows.get(keyId);
+      if (row && 'revokedAt' in ending) row.revokedAt = ending.revokedAt;
+      return wrote;
+    },
+  }),
+  'markEnded retires by revoking': (right) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      right.markEnded(keyId, { revokedAt: 'retireAt' in ending ? ending.retireAt : ending.revokedAt }),
+  }),
+  'markEnded writes another field': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const row = rows.get(keyId);
+      if (row) row.lastUsedAt = 1;
+      return right.markEnded(keyId, ending);
+    },
+  }),
+  'markEnded ends successors as well': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      for (const row of rows.values()) if (row.rotatedFrom === keyId) Object.assign(row, ending);
+      return right.markEnded(keyId, ending);
+    },
+  }),
+  'markEnded ends the whole entity': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const wrote = right.markEnded(keyId, ending);
+      for (const row of rows.values()) {
+        if (wrote && row.revokedAt === null && row.entityUuid === rows.get(keyId)?.entityUuid)
+          Object.assign(row, ending);
+      }
+      return wrote;
+    },
+  }),
+  // touch
+  'touch writes nothing': () => ({ touch: () => undefined }),
+  'touch goes backwards': (right, rows) => ({
+    touch: (entries: Entries) => {
+      right.touch(entries);
+      for (const { keyId, lastUsedAt } of entries) Object.assign(rows.get(keyId) ?? {}, { lastUsedAt });
+    },
+  }),
+  'touch goes backwards for a scope': (right, rows) => ({
+    touch: (entries: Entries) => {
+      right.touch(entries);
+      for (const { keyId, scopesUsed } of entries) Object.assign(rows.get(keyId)?.scopesUsed ?? {}, scopesUsed);
+    },
+  }),
+  'touch skips scopes where lastUsedAt is older': (right, rows) => ({
+    touch: (entries: Entries) =>
+      right.touch(entries.filter(({ keyId, lastUsedAt }) => (rows.get(keyId)?.lastUsedAt ?? -1) < lastUsedAt)),
+  }),
+  'touch replaces the scopes': (right, rows) => ({
+    touch: (entries: Entries) => {
+      for (const { keyId } of entries) Object.assign(rows.get(keyId) ?? {}, { scopesUsed: {} });
+      right.touch(entries);
+    },
+  }),
+  'touch forgets the scopes': (right) => ({
+    touch: (entries: Entries) => right.touch(entries.map((entry) => ({ ...entry, scopesUsed: {} }))),
+  }),
+  'touch compares times as text': (right, rows) => ({
+    touch: (entries: Entries) =>
+      right.touch(
+        entries.filter(({ keyId, lastUsedAt }) => !(`${rows.get(keyId)?.lastUsedAt ?? ''}` > `${lastUsedAt}`)),
+      ),
+  }),
+  'touch throws on an unknown id': (right, rows) => ({
+    touch: (entries: Entries) => {
+      if (entries.some(({ keyId }) => !rows.has(keyId))) throw new Error('none');
+      right.touch(entries);
+    },
+  }),
+  'touch makes a row for an unknown id': (right, rows) => ({
+    touch: (entries: Entries) => {
+      const [some] = rows.values();
+      for (const { keyId } of entries) {
+        if (some && !rows.has(keyId)) rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
+      }
+      right.touch(entries);
+    },
+  }),
+  'touch takes the first entry alone': (right) => ({ touch: (entries: Entries) => right.touch(entries.slice(0, 1)) }),
+  'touch takes one entry a key, the last': (right) => ({
+    touch: (entries: Entries) => right.touch([...new Map(entries.map((entry) => [entry.keyId, entry])).values()]),
+  }),
+  'touch fails on an empty batch': (right) => ({
+    touch: (entries: Entries) => {
+      if (entries.length === 0) throw new Error('empty');
+      right.touch(entries);
+    },
+  }),
+  'touch reads and writes back the scopes': (_right, rows) => ({
+    touch: async (entries: Entries) => {
+      const scratch: Rows = new Map([...rows].map(([keyId, row]) => [keyId, copy(row)]));
+      rightStore(scratch).touch(entries);
+      await tick();
+      for (const { keyId } of entries) {
+        const { lastUsedAt = null, scopesUsed = {} } = scratch.get(keyId) ?? {};
+        Object.assign(rows.get(keyId) ?? {}, { lastUsedAt, scopesUsed });
+      }
+    },
+  }),
+  'touch writes back the whole record': (right, rows) => ({
+    touch: async (entries: Entries) => {
+      const marks = entries.map(({ keyId }) => [keyId, rows.get(keyId)?.revokedAt] as const);
+      await tick();
+      right.touch(entries);
+      for (const [keyId, revokedAt] of marks)
+        if (revokedAt === null) Object.assign(rows.get(keyId) ?? {}, { revokedAt });
+    },
+  }),
+  'touch ends retirement': (right, rows) => ({
+    touch: (entries: Entries) => {
+      right.touch(entries);
+      for (const { keyId } of entries) Object.assign(rows.get(keyId) ?? {}, { retireAt: null });
+    },
+  }),
+  'touch touches the entity': (right, rows) => ({
+    touch: (entries: Entries) => {
+      right.touch(entries);
+      const [first] = entries;
+      const own = rows.get(first?.keyId ?? '');
+      for (const row of rows.values()) if (row.entityUuid === own?.entityUuid) row.lastUsedAt = own.lastUsedAt;
+    },
+  }),
+  // summarize
+  'summarize counts revoked keys': (_right, rows) => ({
+    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive({ ...row, revokedAt: null }, now))),
+  }),
+  'summarize counts what is revoked at a time to come': (_right, rows) => ({
+    summarize: (now: number) =>
+      summary(
+        [...rows.values()].filter((row) => isLive({ ...row, revokedAt: null }, now) && now >= (row.revokedAt ?? now)),
+      ),
+  }),
+  'summarize counts expired keys': (_right, rows) => ({
+    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive({ ...row, expiresAt: null }, now))),
+  }),
+  'summarize counts retired keys': (_right, rows) => ({
+    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive({ ...row, retireAt: null }, now))),
+  }),
+  'summarize leaves retiring keys out': (_right, rows) => ({
+    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive(row, now) && row.retireAt === null)),
+  }),
+  'summarize takes a deadline as the last live millisecond': (right) => ({
+    summarize: (now: number) => right.summarize(now - 1),
+  }),
+  'summarize ends a millisecond early': (right) => ({ summarize: (now: number) => right.summarize(now + 1) }),
+  'summarize asks its own clock': (right) => ({ summarize: () => right.summarize(Date.now()) }),
+  'summarize lists schemes without live keys': (right, rows) => ({
+    summarize: (now: number) => {
+      const live = sync<{ scheme: string }[]>(right.summarize(now));
+      const ended = summary([...rows.values()]).filter(({ scheme }) => !live.some((row) => row.scheme === scheme));
+      return [...live, ...ended.map((row) => ({ ...row, live: 0 }))];
+    },
+  }),
+  'summarize takes schemes by their first letters': (_right, rows) => ({
+    summarize: (now: number) =>
+      summary(
+        [...rows.values()]
+          .filter((row) => isLive(row, now))
+          .map((row) => ({ ...row, digest: `${row.digest.slice(0, 25)}$` })),
+      ),
+  }),
+  'summarize counts as text': (right) => ({
+    summarize: (now: number) =>
+      sync<{ live: number }[]>(right.summarize(now)).map((row) => ({ ...row, live: String(row.live) })),
+  }),
+  'summarize has 0 for never used': (right) => ({
+    summarize: (now: number) =>
+      sync<{ lastUsedAt: number }[]>(right.summarize(now)).map((row) => ({ ...row, lastUsedAt: row.lastUsedAt ?? 0 })),
+  }),
+  'summarize has the newest use as text order has it': (_right, rows) => ({
+    summarize: (now: number) =>
+      summary([...rows.values()].filter((row) => isLive(row, now))).map((row) => ({
+        ...row,
+        lastUsedAt: row.lastUsedAt === 10 ? 9 : row.lastUsedAt,
+      })),
+  }),
+  'summarize counts one entity': (_right, rows) => ({
+    summarize: (now: number) => {
+      const [first] = rows.values();
+      return summary([...rows.values()].filter((row) => isLive(row, now) && row.entityUuid === first?.entityUuid));
+    },
+  }),
+};
+
+/** The names of the contract's tests that `make` fails. */
+async function failures(make: () => KeyStore): Promise<readonly string[]> {
+  const failed: string[] = [];
+  const tests: [string, () => Promise<void>][] = [];
+  storeContract((name, run) => tests.push([name, run]), make);
+  for (const [name, run] of tests) {
+    await run().catch((error: unknown) => {
+      // What the suite throws names a promise; an engine's error would be a bug of the suite.
+      if (!(error instanceof Error) || error.message === '') throw new Error(`${name} threw no message`);
+      failed.push(name);
+    });
+  }
+  return failed;
+}
+
+const killed: Record<string, readonly string[]> = {};
+beforeAll(async () => {
+  for (const [name, mutate] of Object.entries(MUTANTS)) {
+    killed[name] = await failures(() => {
+      const rows: Rows = new Map();
+      const right = rightStore(rows);
+      return { ...right, ...mutate(right, rows) } as KeyStore;
+    });
+  }
+});
+
+describe('the store contract', () => {
+  storeContract(test, () => rightStore(new Map()));
+
+  test.each(Object.keys(MUTANTS))('refuses a store where %s', (name) => {
+    expect(killed[name]).not.toEqual([]);
+  });
+
+  test('has no test that no wrong store fails', () => {
+    const names: string[] = [];
+    storeContract(
+      (name) => names.push(name),
+      () => rightStore(new Map()),
+    );
+    const useful = new Set(Object.values(killed).flat());
+    expect(names.filter((name) => !useful.has(name))).toEqual([]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('closes the store, also after a failure', async () => {
+    let closed = 0;
+    let runs = 0;
+    const broken: KeyStore = { ...rightStore(new Map()), insert: () => Promise.reject(new Error('down')) };
+    const tests: (() => Promise<void>)[] = [];
+    storeContract(
+      (_name, run) => tests.push(run),
+      async () => {
+        runs += 1;
+        return {
+          ...broken,
+          close: async () => {
+            closed += 1;
+          },
+        };
+      },
+    );
+    for (const run of tests) await run().catch(() => undefined);
+    expect([closed, runs]).toEqual([tests.length, tests.length]);
+  });
+});
+
+describe('testPrincipal', () => {
+  const catalog = defineScopes({
+    threats: { read: 'Read threats.', write: 'Update threats.' },
+    decoys: { read: 'Read decoys.' },
+  });
+  const entity = '0a0a0a0a-0000-4000-8000-00000000000a';
+
+  test('makes a principal that the guards take', () => {
+    const principal = testPrincipal({ catalog, scopes: ['decoys:read', 'threats:read'], entityUuid: entity });
+    expect(principal).toEqual({
+      keyId: '00000000-0000-4000-8000-000000000002',
+      name: 'test',
+      entityUuid: entity,
+      accessibleEntities: [entity],
+      scopes: ['threats:read', 'decoys:read'],
+      metadata: {},
+      expiresAt: null,
+      via: 'key',
+    });
+    expect(hasScopes(principal, 'threats:read')).toBe(true);
+    expect(() => requireScopes(principal, 'threats:write')).toThrow();
+    expect(() => requireEntity(principal, '0b0b0b0b-0000-4000-8000-00000000000b')).toThrow();
+    expect(Object.isFrozen(principal) && Object.isFrozen(principal.scopes) && Object.isFrozen(principal.metadata)).toBe(
+      true,
+    );
+  });
+
+  test('takes what a test wants otherwise', () => {
+    const accessibleEntities = ['0b0b0b0b-0000-4000-8000-00000000000b'];
+    const given = { keyId: 'k', name: 'n', metadata: { a: 'b' }, expiresAt: 5, via: 'jwt' } as const;
+    const principal = testPrincipal({ catalog, scopes: [], entityUuid: entity, accessibleEntities, ...given });
+    expect(principal).toMatchObject({ ...given, scopes: [], accessibleEntities: [entity, ...accessibleEntities] });
+  });
+
+  test.each([
+    ['a scope that the catalog lacks', { scopes: ['users:read'] }],
+    ['a pattern', { scopes: ['threats:*'] }],
+    ['no list', { scopes: 'threats:read' }],
+    ['an entity that is no UUID', { entityUuid: 'a' }],
+    ['entities that are no UUIDs', { accessibleEntities: ['a'] }],
+    ['an unknown option', { scope: [] }],
+  ])('refuses %s with a TypeError', (_what, given) => {
+    const options = { catalog, scopes: [], ...given } as unknown as Parameters<typeof testPrincipal>[0];
+    expect(() => testPrincipal(options)).toThrow(TypeError);
+  });
+});
