@@ -20,8 +20,8 @@ export interface AdmitInput<Operation extends string = string> {
 export type Admission = { readonly principal: Principal; readonly entityUuid: string };
 
 /** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
-export function createAuthenticate(verify: Verify, verifyToken: Verify = verify) {
-  return async (request: unknown): Promise<Principal> => {
+export function createAuthenticate(verify: Verify, verifyToken: Verify = verify): Verify {
+  return async (request) => {
     const credential = parseAuthorization(authorizationOf(request));
     if (credential.kind === 'bearer') return (credential.token.includes('.') ? verifyToken : verify)(credential.token);
     if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
@@ -33,9 +33,10 @@ export function createAuthenticate(verify: Verify, verifyToken: Verify = verify)
  * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
  * token's scopes and entities are an upper bound on a principal made from the parent's record.
  */
-export function createTokenCheck({ store, known }: Context, admit: Admit, tokens: TokenVerifier) {
-  return async (token: unknown): Promise<Principal> => {
+export function createTokenCheck({ store, known }: Context, admit: Admit | null, tokens: TokenVerifier): Verify {
+  return async (token) => {
     const claimed = await tokens.verify(token as string);
+    if (admit === null) return claimed;
     const row = await store.findById(claimed.keyId);
     if (row?.entityUuid !== claimed.entityUuid) throw new AccessError('invalid_token', 'unknown_key');
     const parent = admit(openRecord(row));
@@ -51,7 +52,7 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
     const { policy, operation, entityUuid: asked } = input;
     fields(input, ['policy', 'operation', 'entityUuid'], 'admit');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
-    const scopes = policy.leastScopes([operation]);
+    const scopes = policy.requires(operation);
     let keyId: string | null = null;
     try {
       const principal = await authenticate(request);
@@ -62,11 +63,11 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
       emit({ type: 'access.granted', time, keyId, entityUuid, operation });
       return { principal, entityUuid };
     } catch (error) {
-      const broken = isStoreError(error) && ({ code: 'store_error', reason: 'store_error' } as const);
-      const denial = isAccessError(error) ? { code: error.code, reason: error.reason } : broken;
-      keyId ??= isAccessError(error) ? (error.keyId ?? null) : null;
-      const entityUuid = isUuid(asked) ? asked : null;
-      if (denial) emit({ type: 'access.denied', time: Date.now(), keyId, entityUuid, operation, ...denial });
+      const broken = isStoreError(error) ? ({ code: 'store_error', reason: 'store_error', keyId } as const) : null;
+      const denial = isAccessError(error) ? error : broken;
+      const about = { keyId: keyId ?? denial?.keyId ?? null, entityUuid: isUuid(asked) ? asked : null, operation };
+      const time = Date.now();
+      if (denial) emit({ type: 'access.denied', time, ...about, code: denial.code, reason: denial.reason });
       throw error;
     }
   };

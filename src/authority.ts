@@ -1,6 +1,7 @@
 /** On whose behalf a key is managed, and the most that may be handed out on it. */
 import { AccessError } from './errors.js';
 import { entityList, expect, fields, isUuid, quote } from './input.js';
+import type { KeyRecord } from './record.js';
 import { isCovered, patterns } from './scope.js';
 
 /** The second argument of every management call. It comes from the caller's own session, never from a request. */
@@ -13,24 +14,20 @@ export interface Authority {
   readonly scopes?: readonly string[] | undefined;
 }
 
-/** An {@link Authority}, checked and copied; `ceiling` throws where more is handed out than it holds. */
-export interface Ceiling {
-  readonly entityUuid: string;
-  ceiling(scopes: readonly string[], accessible: readonly string[]): void;
+type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
+
+/** An {@link Authority}, checked, completed and copied. */
+export function checkAuthority(authority: unknown): Held {
+  const { entityUuid, entities, scopes } = fields(authority, ['entityUuid', 'entities', 'scopes'], 'authority');
+  expect(isUuid(entityUuid), `authority.entityUuid: pass a UUID in lower case, not ${quote(entityUuid)}`);
+  const held = entityList(entityUuid, entities, 'authority.entities');
+  return { entityUuid, entities: held, scopes: patterns(scopes ?? ['*:*']) };
 }
 
-export function checkAuthority(authority: unknown): Ceiling {
-  const given = fields(authority, ['entityUuid', 'entities', 'scopes'], 'authority');
-  const { entityUuid } = given;
-  expect(isUuid(entityUuid), `authority.entityUuid: pass a UUID in lower case, not ${quote(entityUuid)}`);
-  const entities = new Set(entityList(entityUuid, given.entities, 'authority.entities'));
-  const held = new Set(patterns(given.scopes ?? ['*:*']));
-
-  function ceiling(scopes: readonly string[], accessible: readonly string[]): void {
-    const beyond = scopes.filter((scope) => !isCovered(held, scope));
-    if (beyond.length > 0) throw new AccessError('ceiling_exceeded', 'scopes_beyond_authority', { excess: beyond });
-    const excess = accessible.filter((entity) => !entities.has(entity));
-    if (excess.length > 0) throw new AccessError('ceiling_exceeded', 'entities_beyond_authority', { excess });
-  }
-  return { entityUuid, ceiling };
+/** Throws where a key would carry more than its authority holds, and names the excess. */
+export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>): void {
+  const scopes = key.scopes.filter((scope) => !isCovered(new Set(held.scopes), scope));
+  if (scopes.length > 0) throw new AccessError('ceiling_exceeded', 'scopes_beyond_authority', { excess: scopes });
+  const excess = key.accessibleEntities.filter((entity) => !held.entities.includes(entity));
+  if (excess.length > 0) throw new AccessError('ceiling_exceeded', 'entities_beyond_authority', { excess });
 }

@@ -59,15 +59,11 @@ export function defineScopes<
   const sentences = readDefinition(definition);
   const all = Object.freeze([...sentences.keys()]) as readonly S[];
   const expand = (input: unknown): readonly S[] => {
-    const wanted = new Set(patterns(input));
-    for (const pattern of wanted) {
-      const only = new Set([pattern]);
-      expect(
-        all.some((scope) => isCovered(only, scope)),
-        `scopes: ${quote(pattern)} matches nothing in the catalog`,
-      );
-    }
-    return Object.freeze(all.filter((scope) => isCovered(wanted, scope)));
+    const wanted = patterns(input);
+    const odd = wanted.find((pattern) => !all.some((scope) => isCovered(new Set([pattern]), scope)));
+    expect(odd === undefined, `scopes: ${quote(odd)} matches nothing in the catalog`);
+    const set = new Set(wanted);
+    return Object.freeze(all.filter((scope) => isCovered(set, scope)));
   };
   const guarded: ReadonlySet<string> = new Set(expand(reserved));
   return Object.freeze({
@@ -78,7 +74,7 @@ export function defineScopes<
       expect(sentence !== undefined, `scopes: ${quote(scope)} is not in the catalog`);
       return sentence;
     },
-    difference(a: readonly string[], b: readonly string[]) {
+    difference: (a: readonly string[], b: readonly string[]) => {
       const taken = expand(b);
       return Object.freeze(expand(a).filter((scope) => !taken.includes(scope)));
     },
@@ -88,18 +84,17 @@ export function defineScopes<
 
 /** Own properties only, into a Map: a resource called `constructor` is a name like any other. */
 function readDefinition(definition: unknown): ReadonlyMap<string, string> {
-  const sentences = new Map<string, string>();
   const entries = (table: unknown): [string, unknown][] => {
-    const list = typeof table === 'object' && table !== null ? Object.entries(table) : [];
+    const list = Object.entries(Object(table));
     expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');
     return list;
   };
-  for (const [resource, actions] of entries(definition)) {
-    for (const [action, sentence] of entries(actions)) {
+  const scopes = entries(definition).flatMap(([resource, actions]) =>
+    entries(actions).map(([action, sentence]): [string, string] => {
       const scope = `${resource}:${action}`;
       expect(isScope(scope), `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
-      sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
-    }
-  }
-  return sentences;
+      return [scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`)];
+    }),
+  );
+  return new Map(scopes);
 }

@@ -1,4 +1,5 @@
 /** What the operations stand on: configuration that `createKeyring` has checked, and two steps they share. */
+import type { Authority } from './authority.js';
 import type { Catalog } from './catalog.js';
 import { StoreError } from './errors.js';
 import type { KeyringEvent } from './events.js';
@@ -36,10 +37,9 @@ export interface Context {
 }
 
 /** A new key, and the record to store for it. */
-export function mint(context: Context, draft: Omit<RecordDraft, 'keyId'>): { key: string; record: KeyRecord } {
-  const { format, random, schemes } = context;
+export function mint({ format, random, schemes }: Context, draft: Omit<RecordDraft, 'keyId'>): [string, KeyRecord] {
   const key = format.complete(drawEntropy(random));
-  return { key, record: sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]) };
+  return [key, sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0])];
 }
 
 /** A record that a store returned, copied and frozen; a malformed one is a broken store. Not checked: the seal. */
@@ -50,9 +50,9 @@ export function openRecord(row: unknown): KeyRecord {
 }
 
 /** An entity's key by its id. Another entity's key, an id that is no UUID, and no key at all are all `null`. */
-export async function findOwn({ store }: Context, keyId: unknown, entityUuid: string): Promise<KeyRecord | null> {
+export async function findOwn({ store }: Context, keyId: unknown, by: Authority): Promise<KeyRecord | null> {
   expect(typeof keyId === 'string', `keyId: pass a string, not ${quote(keyId)}`);
   const row = isUuid(keyId) ? await store.findById(keyId) : null;
   const record = row && openRecord(row);
-  return record?.entityUuid === entityUuid ? record : null;
+  return record?.entityUuid === by.entityUuid ? record : null;
 }

@@ -3,24 +3,28 @@
  * The three never mix: a broken store is never reported as a bad key, nor a typo as a denial.
  */
 
-/** Code → HTTP status, and the sentence that the caller gets. Codes are API and closed; sentences may change. */
+/**
+ * Code → status, status phrase, the sentence that the caller gets, and whether the answer carries a challenge:
+ * `bare` without `error`, as RFC 6750 §3.1 wants it where no credential was sent. Codes are API and closed; sentences
+ * may change.
+ */
 export const DENIALS = {
   /** No `Authorization` header, or one with another auth-scheme. */
-  missing_credentials: [401, 'Send the API key in the header "Authorization: Bearer <API_KEY>".'],
+  missing_credentials: [401, 'Unauthorized', 'Send the key as "Authorization: Bearer <API_KEY>".', 'bare'],
   /** A malformed or repeated credential, or an entity that is repeated or no UUID. */
-  invalid_request: [400, 'Send one credential, "Bearer" and the key, and at most one entity, a lower-case UUID.'],
+  invalid_request: [400, 'Bad Request', 'Send one bearer credential and at most one entity, a UUID.', 'error'],
   /** A credential that does not authenticate; outside the server's log nobody learns why. */
-  invalid_token: [401, 'The credential is not valid: it may be mistyped, revoked or expired.'],
+  invalid_token: [401, 'Unauthorized', 'The credential is not valid: it may be mistyped, revoked or expired.', 'error'],
   /** Authenticated, but a required scope was not granted. */
-  insufficient_scope: [403, 'The key was not granted a scope that this operation requires.'],
+  insufficient_scope: [403, 'Forbidden', 'The key was not granted a scope that this operation requires.', 'error'],
   /** Authenticated, but the entity is not among those that the key can address. */
-  entity_forbidden: [403, 'The key cannot address this entity.'],
+  entity_forbidden: [403, 'Forbidden', 'The key cannot address this entity.', 'none'],
   /** Management: more scopes or entities than the authority may hand out. */
-  ceiling_exceeded: [403, 'A key can carry no more scopes and entities than its maker may hand out.'],
+  ceiling_exceeded: [403, 'Forbidden', 'A key can carry no more than its maker may hand out.', 'none'],
   /** Management: no such key under this entity. */
-  not_found: [404, 'There is no such key.'],
+  not_found: [404, 'Not Found', 'There is no such key.', 'none'],
   /** Management: somebody else ended the key first. */
-  conflict: [409, 'The key was ended by somebody else in the meantime.'],
+  conflict: [409, 'Conflict', 'The key was ended by somebody else in the meantime.', 'none'],
 } as const;
 
 export type AccessErrorCode = keyof typeof DENIALS;
@@ -59,7 +63,7 @@ export class AccessError extends Error {
   declare readonly excess?: readonly string[];
 
   constructor(code: AccessErrorCode, reason: DenialReason, { keyId, ...shown }: DenialDetails = {}) {
-    super(DENIALS[code][1]);
+    super(DENIALS[code][2]);
     this.code = code;
     Object.assign(this, shown);
     hide(this, { name: 'AccessError', reason, keyId, [ACCESS]: true });
@@ -80,12 +84,11 @@ export class StoreError extends Error {
   }
 }
 
-const branded = (value: unknown, brand: symbol): boolean =>
-  typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+const branded = (value: unknown, brand: symbol) => Object(value)[brand] === true;
 
 /** Whether `value` is an {@link AccessError}, also one of another copy of keyscope: reads the brand and the code. */
 export const isAccessError = (value: unknown): value is AccessError =>
-  branded(value, ACCESS) && Object.hasOwn(DENIALS, (value as AccessError).code);
+  branded(value, ACCESS) && Object.hasOwn(DENIALS, Object(value).code);
 
 /** Whether `value` is a {@link StoreError}, also one of another copy of keyscope. */
 export const isStoreError = (value: unknown): value is StoreError => branded(value, STORE);

@@ -1,14 +1,8 @@
 /** The table of contents, by rank: what a name rests on stands above it. */
 
 // biome-ignore-start assist/source/organizeImports: by rank, not by name
-export {
-  AccessError,
-  type AccessErrorCode,
-  type DenialReason,
-  isAccessError,
-  isStoreError,
-  StoreError,
-} from './errors.js';
+export { AccessError, type AccessErrorCode, type DenialReason } from './errors.js';
+export { isAccessError, isStoreError, StoreError } from './errors.js';
 export { isKey, type KeyParts, keyPattern, parseKey, redactKeys } from './key.js';
 export { coversScopes, equalScopes, formatScopes, intersectScopes, normalizeScopes } from './scope.js';
 export { parseScopes, unionScopes } from './scope.js';

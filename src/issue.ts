@@ -1,5 +1,5 @@
 /** Makes keys: what may come from a request, then on whose authority. */
-import { type Authority, checkAuthority } from './authority.js';
+import { type Authority, checkAuthority, requireCeiling } from './authority.js';
 import type { Catalog } from './catalog.js';
 import { type Context, mint } from './context.js';
 import { entityList, expect, expiry, fields, strings, text } from './input.js';
@@ -25,14 +25,14 @@ const INPUT = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justificati
 
 export async function issue(context: Context, input: IssueInput, authority: Authority): Promise<IssuedKey> {
   const { catalog, store, clock, emit } = context;
-  const { entityUuid, ceiling } = checkAuthority(authority);
+  const by = checkAuthority(authority);
   const given = fields(input, INPUT, 'issue');
   const { justification } = given;
   const now = clock();
   const draft = {
     name: text(given.name, 100, 'name'),
-    entityUuid,
-    accessibleEntities: entityList(entityUuid, given.accessibleEntities, 'accessibleEntities'),
+    entityUuid: by.entityUuid,
+    accessibleEntities: entityList(by.entityUuid, given.accessibleEntities, 'accessibleEntities'),
     scopes: grant(catalog, strings(given.scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
     metadata: readMetadata(given.metadata ?? {}),
@@ -40,10 +40,10 @@ export async function issue(context: Context, input: IssueInput, authority: Auth
     expiresAt: expiry(given.expiresAt, now),
     rotatedFrom: null,
   };
-  ceiling(draft.scopes, draft.accessibleEntities);
-  const { key, record } = mint(context, draft);
+  requireCeiling(by, draft);
+  const [key, record] = mint(context, draft);
   await store.insert(record);
-  emit({ type: 'key.issued', time: now, keyId: record.keyId, entityUuid });
+  emit({ type: 'key.issued', time: now, keyId: record.keyId, entityUuid: by.entityUuid });
   return new IssuedKey(key, record);
 }
 

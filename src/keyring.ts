@@ -130,10 +130,9 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent = () => {} } = given;
-  for (const part of [now, random, onEvent, tokens ? tokens.verify : now, catalog?.expand]) {
-    const advice = 'now, random and onEvent are functions, tokens a token verifier, catalog what defineScopes returned';
-    expect(typeof part === 'function', `createKeyring: ${advice}`);
-  }
+  const functions = [now, random, onEvent, tokens ? tokens.verify : now].every((part) => typeof part === 'function');
+  expect(functions, 'now, random, onEvent and tokens.verify: pass functions or leave them out');
+  expect(Array.isArray(catalog?.all), 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const context: Context = Object.freeze({
     format: keyFormat(given.prefix),
@@ -147,9 +146,8 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     emit: createEmitter(onEvent),
   });
   const { verify, admit } = createVerifier(context);
-  const direct = tokens && ((token: unknown) => tokens.verify(token as string));
-  const checked = tokens && checkParent ? createTokenCheck(context, admit, tokens) : direct;
-  const authenticate = createAuthenticate(verify, checked);
+  const checkToken = tokens && createTokenCheck(context, checkParent ? admit : null, tokens);
+  const authenticate = createAuthenticate(verify, checkToken);
   const usage = createUsage(context);
   return Object.freeze({
     issue: (input: IssueInput, authority: Authority) => issue(context, input, authority),

@@ -19,16 +19,15 @@ export async function list({ store }: Context, input: ListInput, authority: Auth
   // One more than asked for: whether there is a next page.
   const rows = await store.list({ entityUuid, after: readCursor(given.after ?? null), limit: limit + 1 });
   const records = rows.map(openRecord);
-  if (records.length > limit + 1 || records.some((record) => record.entityUuid !== entityUuid)) {
-    throw new StoreError('store.list returned more than it was asked for');
-  }
-  const page = records.slice(0, limit);
-  const last = records.length > limit ? page.at(-1) : undefined;
-  return { keys: page.map(toKeyInfo), next: last ? `${last.createdAt.toString(36)}.${last.keyId}` : null };
+  const right = records.length <= limit + 1 && records.every((record) => record.entityUuid === entityUuid);
+  if (!right) throw new StoreError('store.list returned more than it was asked for');
+  const last = records.length > limit ? records[limit - 1] : undefined;
+  const next = last ? `${last.createdAt.toString(36)}.${last.keyId}` : null;
+  return { keys: records.slice(0, limit).map(toKeyInfo), next };
 }
 
 export async function get(context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> {
-  const record = await findOwn(context, keyId, checkAuthority(authority).entityUuid);
+  const record = await findOwn(context, keyId, checkAuthority(authority));
   return record && toKeyInfo(record);
 }
 

@@ -38,32 +38,29 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
     expect(typeof methods?.[name] === 'function', `store: pass an object with the method ${name}; see KeyStore`);
-    const failed = (cause: unknown) => new StoreError(`store.${name} failed`, cause);
-    const read = (answer: unknown, argument: unknown) => {
-      if (!holds(answer, argument)) throw new StoreError(`store.${name} broke its contract; see KeyStore`);
-      return answer;
-    };
+    const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
     const ask = (...args: unknown[]) => {
+      const read = (answer: unknown) => {
+        if (!holds(answer, args[0])) throw broken('broke its contract; see KeyStore');
+        return answer;
+      };
       let answer: unknown;
       try {
         answer = methods[name]?.(...args);
       } catch (cause) {
-        throw failed(cause);
+        throw broken('failed', cause);
       }
-      if (typeof (answer as PromiseLike<unknown> | null)?.then !== 'function') return read(answer, args[0]);
-      return inTime(answer, timeoutMs, `store.${name}`, failed).then((value) => read(value, args[0]));
+      return typeof Object(answer).then === 'function' ? inTime(answer, timeoutMs, broken).then(read) : read(answer);
     };
     return [name, ask];
   });
   return Object.fromEntries(guarded);
 }
 
-function inTime(answer: unknown, ms: number, what: string, failed: (cause: unknown) => StoreError): Promise<unknown> {
+function inTime(answer: unknown, ms: number, broken: (how: string, cause?: unknown) => StoreError): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new StoreError(`${what} did not answer within ${ms} ms`)), ms);
-    const refuse = (cause: unknown) => reject(failed(cause));
-    Promise.resolve(answer)
-      .then(resolve, refuse)
-      .finally(() => clearTimeout(timer));
+    const timer = setTimeout(() => reject(broken(`did not answer within ${ms} ms`)), ms);
+    const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed', cause)));
+    settled.finally(() => clearTimeout(timer));
   });
 }

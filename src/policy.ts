@@ -1,6 +1,5 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { AccessError } from './errors.js';
 import { expect, quote, strings } from './input.js';
 import { hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 import { isScope } from './scope.js';
@@ -22,6 +21,8 @@ export interface Policy<Operation extends string = string> {
   authorize(principal: Principal, operation: Operation, options?: { readonly entityUuid?: unknown }): string;
   /** The operations that a principal may use, in the order written: for menus and MCP `tools/list`. */
   allowed(principal: Principal): readonly Operation[];
+  /** The scopes that an operation needs, in catalog order: guards ask when a route is declared. */
+  requires(operation: Operation): readonly string[];
   /** The fewest scopes with which an integration can use `operations`, in catalog order. */
   leastScopes(operations: readonly Operation[]): readonly string[];
   /** Which of `names` (routes, tools) the table does not have: a test asserts that it is none. */
@@ -41,36 +42,34 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
   catalog: C,
   table: Readonly<Record<Operation, readonly ScopeOf<C>[]>>,
 ): Policy<Operation> {
-  expect(typeof table === 'object' && table !== null, 'definePolicy: pass { operation: [scopes] }');
   const needs = new Map<string, readonly string[]>();
-  for (const [operation, scopes] of Object.entries(table)) {
-    const list = strings(scopes, `definePolicy: ${quote(operation)}`);
-    const odd = list.find((scope) => !isScope(scope));
+  for (const [operation, scopes] of Object.entries(Object(table))) {
+    const odd = strings(scopes, `definePolicy: ${quote(operation)}`).find((scope) => !isScope(scope));
     expect(odd === undefined, `definePolicy: ${quote(operation)} needs concrete scopes, not ${quote(odd)}`);
-    needs.set(operation, catalog.expand(list));
+    needs.set(operation, catalog.expand(scopes as readonly string[]));
   }
-  expect(needs.size > 0, 'definePolicy: a policy has at least one operation');
+  expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Operation[]);
-  const need = (operation: string): readonly string[] => {
+  function requires(operation: string): readonly string[] {
     const scopes = needs.get(operation);
     expect(scopes !== undefined, `policy: ${quote(operation)} is not in the table; add it to definePolicy`);
     return scopes;
-  };
+  }
+  function authorize(principal: Principal, operation: string, { entityUuid }: { entityUuid?: unknown } = {}): string {
+    const scopes = requires(operation);
+    if (scopes.length > 0) requireScopes(principal, ...scopes);
+    // The one entity that is meant: the key's own by default, and never the first of several.
+    const [asked = principal.entityUuid, second] = [entityUuid ?? []].flat();
+    requireEntity(principal, second === undefined ? asked : null);
+    return asked as string;
+  }
   return Object.freeze({
     operations,
-    authorize(principal: Principal, operation: Operation, options: { readonly entityUuid?: unknown } = {}) {
-      const scopes = need(operation);
-      if (scopes.length > 0) requireScopes(principal, ...scopes);
-      // The one entity that is meant: the key's own by default, and never the first of several.
-      const asked: readonly unknown[] = [options.entityUuid ?? []].flat();
-      const entityUuid = asked.length === 0 ? principal.entityUuid : asked[0];
-      if (asked.length > 1) throw new AccessError('invalid_request', 'malformed_entity', { keyId: principal.keyId });
-      requireEntity(principal, entityUuid);
-      return entityUuid;
-    },
+    requires,
+    authorize,
     allowed: (principal: Principal) =>
-      Object.freeze(operations.filter((name) => need(name).every((s) => hasScopes(principal, s)))),
-    leastScopes: (names: readonly Operation[]) => catalog.expand(strings(names, 'operations').flatMap(need)),
+      Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope)))),
+    leastScopes: (names: readonly Operation[]) => catalog.expand(strings(names, 'operations').flatMap(requires)),
     unmapped: (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((name) => !needs.has(name))),
   });
 }

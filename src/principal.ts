@@ -35,8 +35,10 @@ class VerifiedPrincipal {
   }
 
   static sets(principal: unknown) {
-    const genuine = typeof principal === 'object' && principal !== null && #sets in principal;
-    expect(genuine, 'principal: pass the one that verify, authenticate or admit returned, not a copy');
+    expect(
+      #sets in Object(principal),
+      'principal: pass the one that verify, authenticate or admit returned, not a copy',
+    );
     return (principal as VerifiedPrincipal).#sets;
   }
 }

@@ -1,6 +1,6 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { utf8 } from './bytes.js';
-import { expect, isUuid, MAX_ENTITIES, quote } from './input.js';
+import { expect, MAX_ENTITIES, quote } from './input.js';
 import { MAX_SCOPES } from './scope.js';
 import type { Scheme } from './secret.js';
 
@@ -48,20 +48,21 @@ export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly
 
 // ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
 
-const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
-const isTable = (value: unknown, check: (content: unknown) => boolean) =>
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string' && value.isWellFormed();
+const isTable = (value: unknown, check: Check) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(check);
-const isList = (value: unknown, max: number, check: (element: unknown) => boolean) =>
+const isList = (value: unknown, max: number, check: Check) =>
   Array.isArray(value) && value.length <= max && value.every(check);
 
+// Of texts the type alone: what a forged one could reach is the seal's to refuse.
 // biome-ignore format: a line for each kind
-const SHAPE: readonly [(value: unknown) => boolean, ...(keyof KeyRecord)[]][] = [
-  [isUuid, 'keyId', 'entityUuid', 'rotatedFrom'],
-  [isText, 'name', 'digest', 'seal', 'justification'],
+const SHAPE: readonly [Check, ...(keyof KeyRecord)[]][] = [
+  [isText, 'keyId', 'name', 'digest', 'seal', 'entityUuid', 'justification', 'rotatedFrom'],
   [Number.isSafeInteger, 'createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'],
-  [(value) => isList(value, MAX_ENTITIES, isUuid), 'accessibleEntities'],
-  // A `*` refuses the record. Other grammar does not matter: what the catalog does not have grants nothing.
-  [(value) => isList(value, MAX_SCOPES, (scope) => isText(scope) && !scope.includes('*')), 'scopes'],
+  [(value) => isList(value, MAX_ENTITIES, isText), 'accessibleEntities'],
+  // A `*` refuses the record.
+  [(value) => isList(value, MAX_SCOPES, (scope) => isText(scope) && !(scope as string).includes('*')), 'scopes'],
   [(value) => isTable(value, isText), 'metadata'],
   [(value) => isTable(value, Number.isSafeInteger), 'scopesUsed'],
 ];
@@ -91,7 +92,7 @@ export function freezeRecord(record: KeyRecord): KeyRecord {
 export function readRecord(value: unknown): KeyRecord | null {
   if (typeof value !== 'object' || value === null) return null;
   if (own.has(value)) return value as KeyRecord;
-  const record = { ...value } as KeyRecord;
+  const record = value as KeyRecord;
   const sound = SHAPE.every(([check, ...names]) =>
     names.every((name) => check(record[name]) || (record[name] === null && NULLABLE.includes(name))),
   );
@@ -130,14 +131,11 @@ export function sealRecord(draft: RecordDraft, key: string, scheme: Scheme): Key
   return freezeRecord({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
 }
 
-/** The projection that callers see; nothing in it derives from the key. */
+/** The projection that callers see; nothing in it derives from the key. Every number in a record is a time. */
 export function toKeyInfo({ digest: _digest, seal: _seal, ...shown }: KeyRecord): KeyInfo {
-  const date = <T extends number | null>(time: T) => (time === null ? null : new Date(time)) as Dated<T>;
-  const { createdAt, expiresAt, revokedAt, retireAt, lastUsedAt } = shown;
-  const dates = { createdAt: date(createdAt), expiresAt: date(expiresAt), revokedAt: date(revokedAt) };
-  const used = Object.entries(shown.scopesUsed).map(([scope, time]) => [scope, new Date(time)]);
-  const scopesUsed = Object.fromEntries(used);
-  return { ...shown, ...dates, retireAt: date(retireAt), lastUsedAt: date(lastUsedAt), scopesUsed };
+  const dated = (table: object) =>
+    Object.fromEntries(Object.entries(table).map(([name, v]) => [name, typeof v === 'number' ? new Date(v) : v]));
+  return { ...dated(shown), scopesUsed: dated(shown.scopesUsed) } as unknown as KeyInfo;
 }
 
 /**

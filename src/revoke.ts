@@ -4,9 +4,9 @@ import { type Context, findOwn } from './context.js';
 import { AccessError } from './errors.js';
 
 export async function revoke(context: Context, keyId: string, authority: Authority): Promise<void> {
-  const { entityUuid } = checkAuthority(authority);
-  if ((await findOwn(context, keyId, entityUuid)) === null) throw new AccessError('not_found', 'no_such_key');
+  const by = checkAuthority(authority);
+  if ((await findOwn(context, keyId, by)) === null) throw new AccessError('not_found', 'no_such_key');
   const time = context.clock();
   const wrote = await context.store.markEnded(keyId, { revokedAt: time });
-  if (wrote) context.emit({ type: 'key.revoked', time, keyId, entityUuid });
+  if (wrote) context.emit({ type: 'key.revoked', time, keyId, entityUuid: by.entityUuid });
 }

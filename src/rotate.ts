@@ -3,19 +3,17 @@
  * the predecessor with one conditional write, and only then hand out the plaintext. Whatever fails in between
  * leaves one usable key that somebody holds, never none through a crash before the write, never two.
  */
-import { type Authority, checkAuthority } from './authority.js';
+import { type Authority, checkAuthority, requireCeiling } from './authority.js';
 import { type Admit, type Context, findOwn, mint } from './context.js';
 import { AccessError } from './errors.js';
 import { expiry, fields, whole } from './input.js';
 import { IssuedKey } from './record.js';
 
-/** How a rotation goes. */
-export interface RotateInput {
-  /** How long the old key lives on, in milliseconds: 0 ends it at once; at most a year. Never extends its expiry. */
-  readonly overlapMs: number;
-  /** The successor's expiry; left out, it is the predecessor's. */
-  readonly expiresAt?: Date | 'never' | undefined;
-}
+/**
+ * How a rotation goes. `overlapMs`: how long the old key lives on, in milliseconds; 0 ends it at once, a year is the
+ * most, and its own expiry holds all the same. `expiresAt`: the successor's; left out, it is the predecessor's.
+ */
+export type RotateInput = { readonly overlapMs: number; readonly expiresAt?: Date | 'never' | undefined };
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
@@ -27,26 +25,27 @@ export async function rotate(
   authority: Authority,
 ): Promise<IssuedKey> {
   const { store, clock, emit } = context;
-  const { entityUuid, ceiling } = checkAuthority(authority);
+  const by = checkAuthority(authority);
   const given = fields(input, ['overlapMs', 'expiresAt'], 'rotate');
   const now = clock();
   const retireAt = now + whole(given.overlapMs, 0, YEAR_MS, 'overlapMs');
   const expires = given.expiresAt === undefined ? undefined : expiry(given.expiresAt, now);
 
-  const old = await findOwn(context, keyId, entityUuid);
+  const old = await findOwn(context, keyId, by);
   if (old === null) throw new AccessError('not_found', 'no_such_key');
   // Verify's steps from seal to expired: what would not authenticate is not rotated, nor a tampered row sealed anew.
   admit(old);
-  ceiling(old.scopes, old.accessibleEntities);
+  requireCeiling(by, old);
 
   const expiresAt = expires === undefined ? old.expiresAt : expires;
-  const { key, record } = mint(context, { ...old, createdAt: now, expiresAt, rotatedFrom: keyId });
+  const [key, record] = mint(context, { ...old, createdAt: now, expiresAt, rotatedFrom: keyId });
   await store.insert(record);
   if (!(await store.markEnded(keyId, { retireAt }))) {
     // Somebody was faster. The successor's plaintext exists only here, and ends here.
     await store.markEnded(record.keyId, { revokedAt: now });
     throw new AccessError('conflict', 'already_ended', { keyId });
   }
+  const { entityUuid } = by;
   emit({ type: 'key.rotated', time: now, keyId: record.keyId, entityUuid, rotatedFrom: keyId, retireAt });
   return new IssuedKey(key, record);
 }

@@ -8,12 +8,12 @@ import { mergeUsage, type Usage } from './record.js';
 const INTERVAL_MS = 5_000;
 const MAX_PENDING = 50_000;
 
-export interface UsageRecorder {
-  /** Notes that a key exercised `scopes`; never waits and never throws. */
-  record(keyId: string, scopes: readonly string[], time: number): void;
-  /** Writes what was noted. Rejects with `StoreError`; the batch is kept for the next attempt. */
-  flush(): Promise<void>;
-}
+/**
+ * `record` notes that a key exercised `scopes`; it never waits and never throws. `flush` writes what was noted; it
+ * rejects with `StoreError`, and the batch is kept for the next attempt.
+ */
+export type UsageRecorder = { record(keyId: string, scopes: readonly string[], time: number): void; flush: Flush };
+type Flush = () => Promise<void>;
 
 export function createUsage({ store }: Context): UsageRecorder {
   let pending = new Map<string, Usage>();
