@@ -1,0 +1,60 @@
+/** Reads `test/vectors/*.json` and unfolds their notation for large values. */
+import { readFileSync } from 'node:fs';
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+/** What every vector has. */
+export interface Vector {
+  readonly id: number;
+  readonly comment: string;
+  readonly flags: readonly string[];
+}
+
+export function readVectors<File>(name: string): File {
+  return JSON.parse(readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), 'utf8'));
+}
+
+/** One line a failing vector: which it is and what it says. */
+export const label = ({ id, comment }: Vector): string => `${id}: ${comment}`;
+
+type Part = string | { readonly repeat: readonly [string, number] };
+
+/** `["a", { "repeat": ["b", 3] }]` is `abbb`. */
+export const concat = (parts: readonly Part[]): string =>
+  parts.map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1]))).join('');
+
+export const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+
+const NOTATION: Readonly<Record<string, (args: readonly [Json, number]) => Json>> = {
+  $repeat: ([text, n]) => String(text).repeat(n),
+  $list: ([element, n]) => Array.from({ length: n }, () => element),
+  $uuids: ([from, to]) => Array.from({ length: to - Number(from) + 1 }, (_, i) => uuid(Number(from) + i)),
+};
+
+/** Unfolds `$repeat`, `$list` and `$uuids` wherever they stand; every other field stays, `__proto__` included. */
+export function unfold(value: Json): Json {
+  if (Array.isArray(value)) return value.map(unfold);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const [name, args] = entries[0] ?? [];
+  const notation = entries.length === 1 && name !== undefined ? NOTATION[name] : undefined;
+  if (notation !== undefined && Object.hasOwn(NOTATION, String(name)))
+    return notation(args as unknown as [Json, number]);
+  return Object.fromEntries(entries.map(([field, content]) => [field, unfold(content)]));
+}
+
+/** Runs `check` on every vector and lists those that failed, so that one run shows all of them. */
+export async function failures<V extends Vector>(
+  vectors: readonly V[],
+  check: (vector: V) => unknown,
+): Promise<readonly string[]> {
+  const failed: string[] = [];
+  for (const vector of vectors) {
+    try {
+      await check(vector);
+    } catch (error) {
+      failed.push(`${label(vector)}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return failed;
+}
