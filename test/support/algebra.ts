@@ -1,0 +1,156 @@
+/**
+ * The laws of the scope algebra as a function over any algebra, and a model to compare it with. A suite that
+ * every wrong algebra passes proves nothing: `scope.test.ts` runs wrong ones through it, too.
+ */
+import fc from 'fast-check';
+
+type Set = readonly string[];
+
+export interface Algebra {
+  normalize(set: Set): Set;
+  covers(granted: Set, required: Set): boolean;
+  union(a: Set, b: Set): Set;
+  intersect(a: Set, b: Set): Set;
+  equal(a: Set, b: Set): boolean;
+}
+
+// ── The model ─────────────────────────────────────────────────────────────────────────────────────────
+
+const RESOURCES = ['a', 'ab'];
+const ACTIONS = ['x', 'xy'];
+// The world is open: one resource and one action that no pattern names stand for all the others.
+const CELLS = [...RESOURCES, 'fresh'].flatMap((r) => [...ACTIONS, 'fresh'].map((a) => [r, a] as const));
+
+/** Every pattern over the two resources and two actions: 9. One name begins with the other, in both places. */
+export const PATTERNS: Set = [...RESOURCES, '*'].flatMap((r) => [...ACTIONS, '*'].map((a) => `${r}:${a}`));
+
+const denotes = (pattern: string): number => {
+  const [resource, action] = pattern.split(':');
+  return CELLS.reduce((bits, [r, a], i) => {
+    const within = (resource === '*' || resource === r) && (action === '*' || action === a);
+    return within ? bits | (1 << i) : bits;
+  }, 0);
+};
+const BITS = new Map(PATTERNS.map((pattern) => [pattern, denotes(pattern)]));
+
+/** The pairs of names that a set means, one bit each. Throws on a pattern that is not of {@link PATTERNS}. */
+export const meaning = (set: Set): number =>
+  set.reduce((bits, pattern) => {
+    const more = BITS.get(pattern);
+    if (more === undefined) throw new Error(`not a pattern of the model: ${pattern}`);
+    return bits | more;
+  }, 0);
+
+/** All 512 sets of the 9 patterns. */
+export const SETS: readonly Set[] = Array.from({ length: 2 ** PATTERNS.length }, (_, bits) =>
+  PATTERNS.filter((_pattern, i) => (bits >> i) & 1),
+);
+
+const isMinimal = (set: Set): boolean =>
+  set.every((pattern) => meaning(set.filter((other) => other !== pattern)) !== meaning(set));
+
+/** One set for each meaning: 48. */
+export const MINIMAL: readonly Set[] = SETS.filter(isMinimal);
+
+const text = (set: Set): string => set.join(' ');
+
+/**
+ * Compares every operation on every set, and on every set against each minimal one, with what they mean. Stops
+ * at the end of the set with which the first disagreement was found.
+ */
+export function disagreements(algebra: Algebra): readonly string[] {
+  const found: string[] = [];
+  const check = (holds: boolean, what: string) => {
+    if (!holds) found.push(what);
+  };
+  const minimal = new Map(MINIMAL.map((set) => [meaning(set), text([...set].sort())]));
+  const safely = (set: Set): number => {
+    try {
+      return meaning(set);
+    } catch {
+      return -1;
+    }
+  };
+  for (const a of SETS) {
+    if (found.length > 0) break;
+    const bits = meaning(a);
+    check(text(algebra.normalize(a)) === minimal.get(bits), `normalize ${text(a)}`);
+    for (const b of MINIMAL) {
+      const other = meaning(b);
+      const pair = `(${text(a)}) (${text(b)})`;
+      check(algebra.covers(a, b) === ((bits & other) === other), `covers ${pair}`);
+      check(algebra.covers(b, a) === ((bits & other) === bits), `covers, turned ${pair}`);
+      check(algebra.equal(a, b) === (bits === other), `equal ${pair}`);
+      check(safely(algebra.union(a, b)) === (bits | other), `union ${pair}`);
+      check(safely(algebra.intersect(a, b)) === (bits & other), `intersect ${pair}`);
+    }
+  }
+  return found;
+}
+
+// ── The laws ──────────────────────────────────────────────────────────────────────────────────────────
+
+const segment = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('a', 'ab', 'abc', 'b', 'constructor') },
+  { weight: 3, arbitrary: fc.constant('*') },
+  { weight: 1, arbitrary: fc.stringMatching(/^[a-z][a-z0-9_-]{0,63}$/) },
+);
+export const pattern = fc.tuple(segment, segment).map((sides) => sides.join(':'));
+export const patternSet = fc.array(pattern, { maxLength: 6 });
+
+const LAWS: Readonly<Record<string, (algebra: Algebra, a: Set, b: Set, c: Set) => boolean>> = {
+  reflexive: ({ covers, equal }, a) => covers(a, a) && equal(a, a),
+  transitive: ({ covers }, a, b, c) => !(covers(a, b) && covers(b, c)) || covers(a, c),
+  antisymmetric: ({ covers, equal }, a, b) => (covers(a, b) && covers(b, a)) === equal(a, b),
+  'equal is symmetric': ({ equal }, a, b) => equal(a, b) === equal(b, a),
+  'everything covers nothing': ({ covers }, a) => covers(a, []) && (a.length === 0 || !covers([], a)),
+  'union commutes': ({ union, equal }, a, b) => equal(union(a, b), union(b, a)),
+  'intersect commutes': ({ intersect, equal }, a, b) => equal(intersect(a, b), intersect(b, a)),
+  'union associates': ({ union, equal }, a, b, c) => equal(union(a, union(b, c)), union(union(a, b), c)),
+  'intersect associates': ({ intersect, equal }, a, b, c) =>
+    equal(intersect(a, intersect(b, c)), intersect(intersect(a, b), c)),
+  absorption: ({ union, intersect, equal }, a, b) =>
+    equal(union(a, intersect(a, b)), a) && equal(intersect(a, union(a, b)), a),
+  idempotent: ({ union, intersect, equal }, a) => equal(union(a, a), a) && equal(intersect(a, a), a),
+  distributive: ({ union, intersect, equal }, a, b, c) =>
+    equal(intersect(a, union(b, c)), union(intersect(a, b), intersect(a, c))),
+  'union is the least upper bound': ({ union, covers }, a, b, c) =>
+    covers(union(a, b), a) && covers(union(a, b), b) && (!(covers(c, a) && covers(c, b)) || covers(c, union(a, b))),
+  'intersect is the greatest lower bound': ({ intersect, covers }, a, b, c) =>
+    covers(a, intersect(a, b)) &&
+    covers(b, intersect(a, b)) &&
+    (!(covers(a, c) && covers(b, c)) || covers(intersect(a, b), c)),
+  monotone: ({ union, intersect, covers }, a, b, c) =>
+    !covers(a, b) || (covers(union(a, c), union(b, c)) && covers(intersect(a, c), intersect(b, c))),
+  'normalize keeps the meaning': ({ normalize, covers }, a) => covers(a, normalize(a)) && covers(normalize(a), a),
+  'normalize is a projection': ({ normalize }, a) => text(normalize(normalize(a))) === text(normalize(a)),
+  'normalize is unique': ({ normalize, equal }, a, b) => equal(a, b) === (text(normalize(a)) === text(normalize(b))),
+  'normalize is minimal': ({ normalize, covers }, a) =>
+    normalize(a).every((one, i, all) => !covers(all.toSpliced(i, 1), [one])),
+  'order and repetition do not matter': ({ normalize }, a, b) =>
+    text(normalize([...a, ...b])) === text(normalize([...b, ...a, ...b])),
+  'concrete scopes never add up to a wildcard': ({ covers }, a, b) => {
+    const concrete = a.filter((one) => !one.includes('*'));
+    const wild = b.filter((one) => one.includes('*'));
+    return wild.length === 0 || !covers(concrete, wild);
+  },
+  'a fresh name is covered by a wildcard alone': ({ covers }, a) =>
+    covers(a, ['zzz:zzz']) === a.includes('*:*') &&
+    covers(a, ['a:zzz']) === (a.includes('*:*') || a.includes('a:*')) &&
+    covers(a, ['zzz:a']) === (a.includes('*:*') || a.includes('*:a')),
+};
+
+/**
+ * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every law sees the
+ * same samples; a fresh seed each time, as in any property test.
+ */
+export function brokenLaws(algebra: Algebra, numRuns: number): readonly string[] {
+  const broken = new Map<string, string>();
+  for (const [a, b, c] of fc.sample(fc.tuple(patternSet, patternSet, patternSet), numRuns)) {
+    for (const [name, law] of Object.entries(LAWS)) {
+      if (broken.has(name) || law(algebra, a, b, c)) continue;
+      broken.set(name, `${name}: (${text(a)}) (${text(b)}) (${text(c)})`);
+    }
+  }
+  return [...broken.values()];
+}
