@@ -122,7 +122,7 @@ export async function run(createServer: (service: Service) => Server | Promise<S
     url = await listen(server, port);
   } catch (error) {
     const taken = (error as { code?: string }).code === 'EADDRINUSE';
-    console.error(taken ? `Port ${port} is taken. Choose another: PORT=8788 npm run demo` : error);
+    console.error(taken ? `Port ${port} is taken. Set PORT to another one, as in PORT=8788 npm run demo` : error);
     process.exitCode = 1;
     return platform.close();
   }
@@ -130,7 +130,7 @@ export async function run(createServer: (service: Service) => Server | Promise<S
 
 ${await firstKey(platform, url, shown(folder))}
 
-Database: ${shown(platform.file)}, without a key in it. Pepper: ${platform.pepper}.
+Database: ${shown(platform.file)} (digests of keys, never keys). Pepper: ${platform.pepper}.
 Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);
 
   const shutDown = async () => {
