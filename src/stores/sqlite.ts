@@ -135,12 +135,11 @@ const setting = (db: SqliteHandle, name: 'busy_timeout' | 'synchronous', column:
   Number(pick(db.prepare(`PRAGMA ${name}`).all(), column));
 
 function waitForLocks(db: SqliteHandle): void {
-  // better-sqlite3 sets 5 s itself, the others 0: a second process's write would fail at once.
+  // better-sqlite3 sets 5 s itself, the others 0: beside a second process, reads and writes would fail at once.
   if (setting(db, 'busy_timeout', 'timeout') === 0) db.exec('PRAGMA busy_timeout = 5000');
 }
 
 function configure(db: SqliteHandle): void {
-  waitForLocks(db);
   enterWal(db);
   // In WAL mode NORMAL syncs at checkpoints alone: commits since the last one survive the end of the process,
   // but a power cut takes them back, and with them a revocation that was acknowledged. FULL syncs every commit.
@@ -186,6 +185,8 @@ function transaction<T>(db: SqliteHandle, work: () => T): T {
 function checkHandle(db: SqliteHandle): void {
   const usable = typeof db === 'object' && db !== null && ['exec', 'prepare'].every((name) => name in db);
   if (!usable) throw new TypeError('sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite');
+  // Before anything that looks into the file: even preparing a SELECT reads its schema under a lock.
+  waitForLocks(db);
   const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
   // Every record would look tampered with.
   if (!plain) throw new TypeError('sqliteStore: the handle must return rows as objects and integers as numbers');
