@@ -20,7 +20,6 @@ import {
   THIRD,
   tampering,
   thrown,
-  typeError,
   untyped,
   wrap,
 } from './support/keyring.ts';
@@ -30,9 +29,7 @@ const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], remov
 const bearer = (key: string) => `Bearer ${key}`;
 
 /** Something with a `then` of the test's own: what a listener may return that is no promise. */
-const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object =>
-  // biome-ignore lint/suspicious/noThenProperty: a thenable that misbehaves is the case.
-  ({ then });
+const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object => ({ then });
 
 /** What Node's IncomingMessage shows: `headers` hides a second Authorization line, `rawHeaders` has both. */
 const incoming = (...lines: readonly string[]) => ({
@@ -137,11 +134,13 @@ describe('authenticate', () => {
     expect(calls).toEqual([]);
   });
 
-  it.each([7, true, 10n, Symbol('x'), () => 'Bearer x'])('takes %s for a caller’s bug', async (request) => {
-    const { keyring } = setUp();
-    await typeError(() => keyring.authenticate(untyped(request)), /request: pass a request/);
-    await typeError(() => keyring.admit(untyped(request), { policy, operation: 'whoami' }), /request: pass a request/);
-  });
+  it.each([7, true, 10n, Symbol('x'), () => 'Bearer x'])(
+    'takes %s for no credential, whatever it holds',
+    async (request) => {
+      const { keyring } = setUp();
+      await denied(() => keyring.authenticate(untyped(request)), 'invalid_request', 'malformed_header');
+    },
+  );
 });
 
 describe('admit', () => {
@@ -189,10 +188,11 @@ describe('admit', () => {
       [bearer(key), 'list', 'no uuid\r\n\u001b', 'invalid_request', 'malformed_entity', info.keyId],
     ] as const;
     const told: KeyringEvent[] = [];
+    const time = expect.any(Number) as unknown as number;
     for (const [request, operation, entityUuid, code, reason, keyId] of denials) {
       await denied(() => keyring.admit(request, { policy, operation, entityUuid }), code, reason);
       const entity = entityUuid === OWN || entityUuid === OTHER ? entityUuid : null;
-      told.push({ type: 'access.denied', time: START + 1, keyId, entityUuid: entity, operation, code, reason });
+      told.push({ type: 'access.denied', time, keyId, entityUuid: entity, operation, code, reason });
     }
     expect(events).toEqual(told);
   });
@@ -207,7 +207,7 @@ describe('admit', () => {
     await storeError(act);
     const what = { code: 'store_error', reason: 'store_error' } as const;
     expect(events).toEqual([
-      { type: 'access.denied', time: START, keyId: null, entityUuid: OWN, operation: 'list', ...what },
+      { type: 'access.denied', time: expect.any(Number), keyId: null, entityUuid: OWN, operation: 'list', ...what },
     ]);
   });
 
@@ -260,11 +260,11 @@ describe('admit', () => {
     [undefined, /TypeError|admit/],
     [{ policy, operation: 'lists' }, /"lists" is not in the table/],
     [{ policy, operation: '__proto__' }, /not in the table/],
-    [{ policy, operation: undefined }, /operation/],
-    [{ policy }, /operation/],
+    [{ policy, operation: undefined }, /not in the table/],
+    [{ policy }, /not in the table/],
     [{ policy, operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
     [{ policy, operation: 'list', principal: {} }, /unknown field "principal"/],
-  ])('of %j is a caller’s bug, before anybody is looked up, and no event', async (input, message) => {
+  ])('of bad input is a caller’s bug, case %#, before anybody is looked up, and no event', async (input, message) => {
     const { store, calls } = recording(memoryStore());
     const { keyring, events } = setUp({ store });
     const { key } = await issue(keyring);

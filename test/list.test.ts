@@ -142,7 +142,7 @@ describe('list', () => {
     [{ after: `1e9!.${NOWHERE}` }, /after/],
     [{ after: `${START.toString(36)}.' OR 1=1` }, /after/],
     [{ after: 'x'.repeat(1_000_000) }, /after/],
-  ])('%j is refused before the store is asked', async (input, message) => {
+  ])('case %# is refused before the store is asked', async (input, message) => {
     const { store, calls } = recording(memoryStore());
     await typeError(() => setUp({ store }).keyring.list(untyped(input), AUTHORITY), message);
     expect(calls).toEqual([]);

@@ -281,20 +281,23 @@ describe('what a store returned', () => {
     Object.fromEntries(Object.entries(row).filter(([name]) => name !== field));
   const text = 'not what belongs here';
   const malformed: readonly (readonly [keyof KeyRecord, readonly unknown[]])[] = [
-    ['keyId', [text, null, 7, OWN.toUpperCase()]],
+    ['keyId', [null, 7]],
     ['name', [null, 7, '\ud800']],
     ['digest', [null, 7]],
     ['seal', [7, {}]],
     ['entityUuid', [text, null, OWN.toUpperCase()]],
-    ['accessibleEntities', [null, {}, [text], [OWN.toUpperCase()], [null], JSON.stringify([OWN]), [], [OTHER]]],
-    ['scopes', [null, 'threats:read', ['threats:*'], ['*:*'], ['threats'], ['threats:read '], [7]]],
+    [
+      'accessibleEntities',
+      [null, {}, [text], [OWN.toUpperCase()], [null], [OWN, null], JSON.stringify([OWN]), [], [OTHER]],
+    ],
+    ['scopes', [null, 'threats:read', ['threats:*'], ['*:*'], [7], [null]]],
     ['justification', [7, {}]],
     ['metadata', [null, [], '{}', { a: 1 }, { a: null }]],
     ['createdAt', [null, String(START), 1.5, Number.NaN, new Date(START), BigInt(START)]],
     ['expiresAt', [undefined, String(START), 1.5, Number.NaN, new Date(START), BigInt(START), false]],
     ['revokedAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
     ['retireAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
-    ['rotatedFrom', [undefined, text, 7]],
+    ['rotatedFrom', [undefined, 7]],
     ['lastUsedAt', [undefined, '', 1.5]],
     ['scopesUsed', [null, [], { 'threats:read': 'yesterday' }]],
   ];

@@ -1,0 +1,305 @@
+import { inspect } from 'node:util';
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { definePolicy, toResponse } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  AUTHORITY,
+  type Between,
+  catalog,
+  delayed,
+  HOUR,
+  issue,
+  METHODS,
+  type Method,
+  OWN,
+  PLAIN,
+  type Ring,
+  rowOf,
+  setUp,
+  storeError,
+  thrown,
+  untyped,
+  wrap,
+} from './support/keyring.ts';
+
+const policy = definePolicy(catalog, { list: ['threats:read'] });
+
+/** Two keys made before anything breaks: one to use, one that is retiring already. */
+interface Known {
+  readonly key: string;
+  readonly keyId: string;
+  readonly retiringId: string;
+}
+
+/** Every operation that asks the store. What it resolves with would be a request that passed. */
+const OPERATIONS: Readonly<Record<string, (keyring: Ring, known: Known) => Promise<unknown>>> = {
+  issue: (keyring) => issue(keyring),
+  verify: (keyring, { key }) => keyring.verify(key),
+  authenticate: (keyring, { key }) => keyring.authenticate(`Bearer ${key}`),
+  admit: (keyring, { key }) => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }),
+  revoke: (keyring, { keyId }) => keyring.revoke(keyId, AUTHORITY),
+  rotate: (keyring, { keyId }) => keyring.rotate(keyId, { overlapMs: HOUR }, AUTHORITY),
+  'rotate that loses': (keyring, { retiringId }) => keyring.rotate(retiringId, { overlapMs: HOUR }, AUTHORITY),
+  list: (keyring) => keyring.list({}, AUTHORITY),
+  get: (keyring, { keyId }) => keyring.get(keyId, AUTHORITY),
+  flush: (keyring) => keyring.flush(),
+};
+
+/** A store with two keys and pending usage, behind `between`, which starts to act when `arm` is called. */
+async function behind(between: Between, inner: KeyStore = memoryStore()) {
+  let armed = false;
+  const store = wrap(inner, (method, args, call) => (armed ? between(method, args, call) : call()));
+  const { keyring, events } = setUp({ store });
+  const [{ key, info }, retiring] = [await issue(keyring), await issue(keyring)];
+  await keyring.rotate(retiring.info.keyId, { overlapMs: HOUR }, AUTHORITY);
+  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+  events.length = 0;
+  armed = true;
+  const known = { key, keyId: info.keyId, retiringId: retiring.info.keyId };
+  const disarm = () => {
+    armed = false;
+  };
+  return { keyring, inner, events, known, disarm };
+}
+
+/** How often an operation asks the store. */
+async function callsOf(name: string): Promise<Method[]> {
+  const calls: Method[] = [];
+  const { keyring, known } = await behind((method, _args, call) => {
+    calls.push(method);
+    return call();
+  });
+  await OPERATIONS[name]?.(keyring, known).catch(() => {});
+  return calls;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe.each(Object.keys(OPERATIONS))('%s, when the n-th call of the store fails', (name) => {
+  const operation = OPERATIONS[name] as (keyring: Ring, known: Known) => Promise<unknown>;
+
+  it.each(['before', 'after'] as const)('%s it happened: refused as an outage, and well again later', async (when) => {
+    const calls = await callsOf(name);
+    expect(calls.length).toBeGreaterThan(0);
+    for (let n = 1; n <= calls.length; n++) {
+      for (const fail of [
+        () => {
+          throw new Error('lost');
+        },
+        () => Promise.reject(new Error('lost')),
+      ]) {
+        let count = 0;
+        const { keyring, known, disarm, events, inner } = await behind((_method, _args, call) => {
+          count += 1;
+          if (count !== n) return call();
+          if (when === 'after') call();
+          return fail();
+        });
+        const before = await inner.list({ entityUuid: OWN, after: null, limit: 99 });
+        const error = await storeError(() => operation(keyring, known));
+        expect(toResponse(error, { realm: 'x' }).status).toBe(503);
+        expect(events.filter(({ type }) => type !== 'access.denied')).toEqual([]);
+        disarm();
+        // Without a restart: the key works, unless it was the write that ended it which failed after the fact.
+        const ended = (await rowOf(inner, known.keyId)).revokedAt !== null;
+        const works = await keyring.verify(known.key).then(
+          () => true,
+          () => false,
+        );
+        expect(works).toBe(!ended);
+        expect(ended).toBe(name === 'revoke' && when === 'after' && calls[n - 1] === 'markEnded');
+        // Nothing was left half written: a new row is a whole one, and at most one of them.
+        const rows = await inner.list({ entityUuid: OWN, after: null, limit: 99 });
+        expect(rows.length - before.length).toBeLessThanOrEqual(1);
+        for (const row of rows) expect(await keyring.get(row.keyId, AUTHORITY)).not.toBeNull();
+        await keyring.issue(PLAIN, AUTHORITY);
+      }
+    }
+  });
+});
+
+describe('a store that answers in the wrong shape', () => {
+  const nothing: readonly unknown[] = [undefined, 'rows', 7, {}, new Set()];
+  const wrong: Readonly<Record<string, readonly (readonly [Method, readonly unknown[]])[]>> = {
+    verify: [['findByDigest', [null, ...nothing]]],
+    admit: [['findByDigest', [null, ...nothing]]],
+    get: [['findById', [[], false, ...nothing]]],
+    revoke: [
+      ['findById', [[], false, ...nothing]],
+      ['markEnded', [null, [], 1, 'true', ...nothing]],
+    ],
+    rotate: [
+      ['findById', [[], false, ...nothing]],
+      ['markEnded', [null, [], 1, 'true', ...nothing]],
+    ],
+    list: [['list', [null, ...nothing, [null], [{}], ['row']]]],
+  };
+
+  it.each(Object.keys(wrong))('is broken: %s', async (name) => {
+    for (const [method, answers] of wrong[name] ?? []) {
+      for (const answer of answers) {
+        for (const give of [() => answer, async () => answer]) {
+          const { keyring, known } = await behind((asked, _args, call) => (asked === method ? give() : call()));
+          await storeError(async () => OPERATIONS[name]?.(keyring, known));
+        }
+      }
+    }
+  });
+
+  it('with the wrong fields in a row is broken for management, which has no credential to refuse', async () => {
+    const bad = (row: KeyRecord) => ({ ...row, scopes: ['*:*'] });
+    const { keyring, known } = await behind((method, _args, call) => {
+      if (method === 'findById') return bad(call() as KeyRecord);
+      return method === 'list' ? (call() as readonly KeyRecord[]).map(bad) : call();
+    });
+    for (const name of ['get', 'revoke', 'rotate', 'list']) {
+      await storeError(async () => OPERATIONS[name]?.(keyring, known));
+    }
+  });
+});
+
+describe('a store that never answers', () => {
+  it.each(Object.keys(OPERATIONS).filter((name) => name !== 'rotate that loses'))(
+    'is given up on after the time-out: %s',
+    async (name) => {
+      vi.useFakeTimers();
+      const { keyring, known } = await behind(() => new Promise(() => {}));
+      let settled: unknown;
+      const answer = thrown(async () => OPERATIONS[name]?.(keyring, known)).then((error) => {
+        settled = error;
+      });
+      await vi.advanceTimersByTimeAsync(1_999);
+      expect(settled).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(1);
+      await answer;
+      expect(String(settled)).toMatch(/^StoreError: store\.\w+ did not answer within 2000 ms$/);
+    },
+  );
+
+  it('is given the time that was configured, for each call', async () => {
+    vi.useFakeTimers();
+    const inner = memoryStore();
+    const slow = wrap(inner, (_method, _args, call) => new Promise((resolve) => setTimeout(() => resolve(call()), 30)));
+    const { keyring } = setUp({ store: slow, storeTimeoutMs: 31 });
+    const issued = issue(keyring);
+    await vi.advanceTimersByTimeAsync(30);
+    const { info } = await issued;
+    // Three calls of 30 ms each are in time.
+    const rotated = keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    await vi.advanceTimersByTimeAsync(90);
+    await rotated;
+    const late = storeError(() => setUp({ store: slow, storeTimeoutMs: 29 }).keyring.get(info.keyId, AUTHORITY));
+    await vi.advanceTimersByTimeAsync(29);
+    await late;
+  });
+
+  it('leaves no timer behind when it answered, and no unhandled rejection when it answers late', async () => {
+    vi.useFakeTimers();
+    const { keyring } = setUp({ store: delayed(memoryStore()) });
+    const issued = issue(keyring);
+    await vi.advanceTimersByTimeAsync(10);
+    await issued;
+    expect(vi.getTimerCount()).toBe(0);
+    const rejecting = wrap(
+      memoryStore(),
+      () => new Promise((_, reject) => setTimeout(() => reject(new Error('x')), 50)),
+    );
+    const late = storeError(() => setUp({ store: rejecting, storeTimeoutMs: 10 }).keyring.get(OWN, AUTHORITY));
+    await vi.advanceTimersByTimeAsync(100);
+    await late;
+  });
+
+  it('holds nobody else up: garbage is refused at once meanwhile', async () => {
+    vi.useFakeTimers();
+    const { keyring, known } = await behind(() => new Promise(() => {}));
+    const pending = keyring.verify(known.key).catch(() => 'timed out');
+    expect(String(await thrown(() => keyring.verify('garbage')))).toMatch(/^AccessError/);
+    expect(await Promise.race([pending, Promise.resolve('still waiting')])).toBe('still waiting');
+  });
+});
+
+describe('what a driver says', () => {
+  const said = 'duplicate key value h1.p1$00 for "root:hunter2@db"';
+
+  it.each([
+    ['an Error', new Error(said)],
+    ['an Error with more', Object.assign(new Error(said), { code: '23505', detail: said })],
+    ['a text', said],
+    ['an object', { message: said }],
+    ['nothing', undefined],
+    ['null', null],
+  ])('is in the cause and nowhere else: %s', async (_what, cause) => {
+    for (const fail of [
+      () => {
+        throw cause;
+      },
+      () => Promise.reject(cause),
+    ]) {
+      const { keyring, known } = await behind(fail);
+      for (const operation of Object.values(OPERATIONS)) {
+        const error = await storeError(() => operation(keyring, known));
+        expect(error.cause).toBe(cause);
+        expect(Object.getOwnPropertyDescriptor(error, 'cause')?.enumerable ?? false).toBe(false);
+        const shown = [
+          String(error),
+          error.message,
+          error.stack,
+          JSON.stringify(error),
+          JSON.stringify({ ...error }),
+          inspect(error, { depth: Infinity }),
+          inspect(error, { depth: Infinity, showHidden: true }),
+          inspect(new Error('outer', { cause: error }), { depth: Infinity }),
+          JSON.stringify(toResponse(error, { realm: 'x' })),
+        ].join('\n');
+        expect(shown).not.toMatch(/hunter2|23505|h1\.p1/);
+      }
+    }
+  });
+});
+
+describe('a store that is none', () => {
+  it.each(METHODS)('because it has no %s, fails at start', (method) => {
+    const store = memoryStore();
+    const { [method]: _left, ...rest } = store;
+    for (const odd of [rest, { ...rest, [method]: null }, { ...rest, [method]: 'function' }]) {
+      expect(() => setUp({ store: untyped(odd) })).toThrow(TypeError);
+      expect(() => setUp({ store: untyped(odd) })).toThrow(/store: pass an object with the method/);
+    }
+  });
+
+  it('may be an instance of a class, whose methods need their `this`', async () => {
+    class Store implements KeyStore {
+      readonly #inner = memoryStore();
+      insert(record: KeyRecord) {
+        return this.#inner.insert(record);
+      }
+      findByDigest(digests: readonly string[]) {
+        return this.#inner.findByDigest(digests);
+      }
+      findById(keyId: string) {
+        return this.#inner.findById(keyId);
+      }
+      list(query: Parameters<KeyStore['list']>[0]) {
+        return this.#inner.list(query);
+      }
+      markEnded(...args: Parameters<KeyStore['markEnded']>) {
+        return this.#inner.markEnded(...args);
+      }
+      touch(entries: Parameters<KeyStore['touch']>[0]) {
+        return this.#inner.touch(entries);
+      }
+      summarize(now: number) {
+        return this.#inner.summarize(now);
+      }
+    }
+    const { keyring } = setUp({ store: new Store() });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.flush();
+    await keyring.revoke(info.keyId, AUTHORITY);
+    expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(1);
+  });
+});
