@@ -27,7 +27,7 @@ type EntityReader = (request: Request) => unknown;
 export function createGuard<Operation extends string>({ keyring, policy, ...challenge }: GuardOptions<Operation>) {
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   return (operation: Operation, { entity }: { entity?: EntityReader } = {}): RequestHandler => {
-    policy.leastScopes([operation]); // So does an operation that the policy does not have.
+    policy.requires(operation); // So does an operation that the policy does not have.
     return async (req, res, next) => {
       res.setHeader('Cache-Control', 'no-store');
       try {
@@ -39,7 +39,8 @@ export function createGuard<Operation extends string>({ keyring, policy, ...chal
         // A bug is no denial: it goes to the error handler, where your logger sees it.
         if (!isAccessError(error) && !isStoreError(error)) throw error;
         const { status, headers, body } = toResponse(error, challenge);
-        res.writeHead(status, headers).end(body); // Node leaves the body out of an answer to HEAD.
+        // Node leaves the body out of an answer to HEAD.
+        res.status(status).setHeaders(new Headers(headers)).end(body);
         return;
       }
       next();

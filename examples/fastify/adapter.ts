@@ -27,7 +27,7 @@ type EntityReader = (request: FastifyRequest) => unknown;
 export function createGuard<Operation extends string>({ keyring, policy, ...challenge }: GuardOptions<Operation>) {
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   return (operation: Operation, { entity }: { entity?: EntityReader } = {}) => {
-    policy.leastScopes([operation]); // So does an operation that the policy does not have.
+    policy.requires(operation); // So does an operation that the policy does not have.
     return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       reply.header('Cache-Control', 'no-store');
       try {

@@ -116,7 +116,9 @@ export function unrouted(method: string, url: string): Answer {
 // ── The Node server ───────────────────────────────────────────────────────────────────────────────────
 
 export function send(res: ServerResponse, { status, headers, body }: Answer): void {
-  res.writeHead(status, headers).end(body);
+  res.statusCode = status;
+  // Not with writeHead: behind it Node no longer works out the length.
+  res.setHeaders(new Headers(headers)).end(body);
 }
 
 // Routers differ over percent-encoding, dot segments, empty segments and a slash at the end. They agree on this.
@@ -125,9 +127,9 @@ const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
   if (!TARGET.test(url)) return problem(404, 'There is nothing at this path.');
-  // Frameworks differ over the first and the last of repeated lines, and over hosts that are none.
+  // Frameworks differ over repeated lines, and over a host that is missing or none.
   const types = headersDistinct['content-type']?.length ?? 0;
-  if (types > 1 || (headers.host !== undefined && !HOST.test(headers.host))) {
+  if (types > 1 || !HOST.test(headers.host ?? '')) {
     return problem(400, 'The request could not be read.');
   }
   return null;
@@ -148,7 +150,7 @@ function unparsed(error: Error & { code?: string }, socket: Duplex): void {
  * This takes nothing away from the guards: they stand on the routes, whatever path led there.
  */
 export function createNodeServer(listener: RequestListener): Server {
-  const server = createServer((req, res) => {
+  const server = createServer({ requireHostHeader: false }, (req, res) => {
     const refusal = unreadable(req);
     if (refusal === null) listener(req, res);
     else send(res, refusal);
