@@ -216,7 +216,8 @@ export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
  * Scopes are those of the catalog and the wildcards that catch no reserved scope, as in the type `PatternOf`.
  * That is stricter than `issue` in one point: a wildcard beside all reserved scopes it catches is refused too.
  *
- * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together.
+ * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together. Counted as
+ * sent: `issue` drops repetitions first.
  *
  * @param catalog What `defineScopes` returned.
  * @param options `now`: the clock that the keyring has; default `Date.now`.
@@ -245,7 +246,7 @@ export function issueInputSchemaFor<C extends Catalog>(
     if (input.expiresAt !== 'never' && input.expiresAt.getTime() <= now()) refuse('expiresAt', 'a time in the future');
   });
   const justified = {
-    if: { properties: { scopes: { contains: { enum: reserved } } } },
+    if: { properties: { scopes: { type: 'array', contains: { enum: reserved } } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
     then: { required: ['justification'] },
   };
