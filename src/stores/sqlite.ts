@@ -143,8 +143,9 @@ function configure(db: SqliteHandle): void {
   enterWal(db);
   // In WAL mode NORMAL syncs at checkpoints alone: commits since the last one survive the end of the process,
   // but a power cut takes them back, and with them a revocation that was acknowledged. FULL syncs every commit.
-  // Set in any case: better-sqlite3 is compiled with NORMAL as its default for WAL.
-  if (setting(db, 'synchronous', 'synchronous') < 2) db.exec('PRAGMA synchronous = FULL');
+  // Set also where it reads FULL already: builds such as better-sqlite3's say so and then fall to NORMAL with the
+  // first transaction in WAL, unless somebody has set it. EXTRA (3) is stricter still and stays.
+  if (setting(db, 'synchronous', 'synchronous') !== 3) db.exec('PRAGMA synchronous = FULL');
 }
 
 /** The mode is kept in the file, so this writes once in a file's life. */
@@ -245,7 +246,7 @@ function prepareAll(db: SqliteHandle) {
     retire: db.prepare(
       'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
     ),
-    // A table that is no JSON would fail every batch that its key is in.
+    // What is no JSON object would fail every batch that its key is in, so such a row is passed over.
     touch: db.prepare(`
       UPDATE keyscope_keys SET
         last_used_at = max(ifnull(last_used_at, ?), ?),
@@ -254,7 +255,7 @@ function prepareAll(db: SqliteHandle) {
             SELECT key AS scope, max(value) AS time
             FROM (SELECT key, value FROM json_each(scopes_used) UNION ALL SELECT key, value FROM json_each(?))
             GROUP BY key))
-      WHERE key_id = ? AND json_valid(scopes_used)`),
+      WHERE key_id = ? AND CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END`),
     summarize: db.prepare(`
       SELECT substr(digest, 1, instr(digest, '$') - 1) AS scheme, count(*) AS live, max(last_used_at) AS lastUsedAt
       FROM keyscope_keys
