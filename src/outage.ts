@@ -39,18 +39,19 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
     expect(typeof methods?.[name] === 'function', `store: pass an object with the method ${name}; see KeyStore`);
     const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
-    const ask = (...args: unknown[]) => {
-      const read = (answer: unknown) => {
-        if (!holds(answer, args[0])) throw broken('broke its contract; see KeyStore');
-        return answer;
-      };
+    const read = (answer: unknown, argument: unknown) => {
+      if (!holds(answer, argument)) throw broken('broke its contract; see KeyStore');
+      return answer;
+    };
+    const ask = (argument: unknown, second: unknown) => {
       let answer: unknown;
       try {
-        answer = methods[name]?.(...args);
+        answer = methods[name]?.(argument, second);
       } catch (cause) {
         throw broken('failed', cause);
       }
-      return typeof Object(answer).then === 'function' ? inTime(answer, timeoutMs, broken).then(read) : read(answer);
+      if (typeof Object(answer).then !== 'function') return read(answer, argument);
+      return inTime(answer, timeoutMs, broken).then((settled) => read(settled, argument));
     };
     return [name, ask];
   });

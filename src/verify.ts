@@ -12,11 +12,10 @@ import { type Scheme, UNPEPPERED } from './secret.js';
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
 
+type Verifier = { readonly verify: Verify; readonly admit: Admit };
+
 /** `verify` takes all steps and never throws synchronously; `admit` takes those from 6 on. */
-export function createVerifier({ format, known, schemes, unpepperedUntil, store, clock }: Context): {
-  verify: Verify;
-  admit: Admit;
-} {
+export function createVerifier({ format, known, schemes, unpepperedUntil, store, clock }: Context): Verifier {
   const withUnpeppered = [...schemes, UNPEPPERED];
   const accepted = () => (unpepperedUntil !== null && clock() < unpepperedUntil ? withUnpeppered : schemes);
   // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
@@ -68,10 +67,16 @@ export function createVerifier({ format, known, schemes, unpepperedUntil, store,
 
 /** Step 5. Exactly one match, compared here although the store has compared: it may return another's row. */
 function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
-  const records = rows.map(readRecord);
-  if (records.includes(null)) throw refuse('record_tampered');
-  const matches = records.filter((record) => record && digests.some((digest) => equalText(record.digest, digest)));
-  if (matches.length > 1) throw new StoreError('store.findByDigest returned more than one record for a key');
-  if (!matches[0]) throw refuse('unknown_key');
-  return matches[0];
+  let found: KeyRecord | undefined;
+  for (const row of rows) {
+    const record = readRecord(row);
+    if (record === null) throw refuse('record_tampered');
+    for (const digest of digests) {
+      if (!equalText(record.digest, digest)) continue;
+      if (found) throw new StoreError('store.findByDigest returned more than one record for a key');
+      found = record;
+    }
+  }
+  if (found === undefined) throw refuse('unknown_key');
+  return found;
 }
