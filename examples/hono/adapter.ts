@@ -29,7 +29,7 @@ export function createGuard<Operation extends string>({ keyring, policy, ...chal
   return (operation: Operation, { entity }: { entity?: EntityReader } = {}): MiddlewareHandler<Guarded> => {
     policy.requires(operation); // So does an operation that the policy does not have.
     return async (c, next) => {
-      c.header('Cache-Control', 'no-store');
+      c.res.headers.set('Cache-Control', 'no-store'); // Not with c.header, which a handler's own Response ignores.
       try {
         const input = { policy, operation, entityUuid: entity?.(c) };
         const { principal, entityUuid } = await keyring.admit(c.req.raw, input);
@@ -43,7 +43,6 @@ export function createGuard<Operation extends string>({ keyring, policy, ...chal
         return;
       }
       await next();
-      c.header('Cache-Control', 'no-store'); // Again: a handler's own Response knows nothing of the first.
     };
   };
 }
