@@ -1,0 +1,230 @@
+/** What must and must not compile. `tsc -p .` is the test: an `@ts-expect-error` without an error fails it. */
+import type {
+  AccessErrorCode,
+  Catalog,
+  IssueInput,
+  KeyInfo,
+  Keyring,
+  Me,
+  PatternOf,
+  Policy,
+  Principal,
+  ScopeOf,
+} from 'keyscope';
+import { createKeyring, definePolicy, defineScopes, isAccessError, parseAuthorization, requireEntity } from 'keyscope';
+import type { IssueInputJson, KeyInfoJson } from 'keyscope/schemas';
+import { issueInputSchema, issueInputSchemaFor, type keyInfoSchema, type meSchema } from 'keyscope/schemas';
+import { memoryStore } from 'keyscope/stores/memory';
+
+type Equals<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <A, B>(holds: Equals<A, B>): void => void holds;
+
+const catalog = defineScopes(
+  {
+    threats: { read: 'Read threats.', write: 'Write threats.' },
+    decoys: { read: 'Read decoys.', delete: 'Delete decoys.' },
+    users: { read: 'Read users.', write: 'Write users.', delete: 'Delete users.' },
+  },
+  { reserved: ['users:*', '*:delete'] },
+);
+const authority = { entityUuid: '00000000-0000-4000-8000-000000000001' };
+const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+
+// ── The catalog ───────────────────────────────────────────────────────────────────────────────────────
+
+type Scope =
+  | 'threats:read'
+  | 'threats:write'
+  | 'decoys:read'
+  | 'decoys:delete'
+  | 'users:read'
+  | 'users:write'
+  | 'users:delete';
+same<ScopeOf<typeof catalog>, Scope>(true);
+// `users:*` and `*:delete` are reserved, `*:*`, `*:read`, `*:write` and `decoys:*` catch a reserved scope.
+same<PatternOf<typeof catalog>, Scope | 'threats:*'>(true);
+same<(typeof catalog)['all'], readonly Scope[]>(true);
+same<ReturnType<typeof catalog.expand>, readonly Scope[]>(true);
+
+const open = defineScopes({ a: { x: 'A sentence.', y: 'Another.' }, b: { x: 'A third.' } });
+same<PatternOf<typeof open>, 'a:x' | 'a:y' | 'b:x' | '*:*' | 'a:*' | 'b:*' | '*:x' | '*:y'>(true);
+same<ScopeOf<typeof open>, 'a:x' | 'a:y' | 'b:x'>(true);
+
+const one = defineScopes({ a: { x: 'A sentence.', y: 'Another.' }, b: { x: 'A third.' } }, { reserved: ['a:x'] });
+same<PatternOf<typeof one>, 'a:x' | 'a:y' | 'b:x' | 'b:*' | '*:y'>(true);
+
+// A definition that is known only at run time gives up the literals, not the functions.
+const loose = defineScopes(JSON.parse('{"a":{"b":"A sentence."}}') as Record<string, Record<string, string>>);
+const wide: Catalog = loose;
+
+export const catalogs = () => [
+  wide,
+  // @ts-expect-error: a sentence is a text
+  defineScopes({ a: { b: 1 } }),
+  // @ts-expect-error: reserved patterns name what the catalog has
+  defineScopes({ a: { b: 'A sentence.' } }, { reserved: ['a:c'] }),
+  // @ts-expect-error: another option
+  defineScopes({ a: { b: 'A sentence.' } }, { reservd: ['a:b'] }),
+];
+
+export function narrows(scope: Scope): void {
+  if (catalog.isReserved(scope)) {
+    same<typeof scope, 'users:read' | 'users:write' | 'users:delete' | 'decoys:delete'>(true);
+  } else same<typeof scope, 'threats:read' | 'threats:write' | 'decoys:read'>(true);
+}
+
+// ── Issue ─────────────────────────────────────────────────────────────────────────────────────────────
+
+same<Parameters<typeof keyring.issue>[0], IssueInput<Scope | 'threats:*'>>(true);
+
+export async function issues(key: Keyring<typeof catalog>): Promise<void> {
+  const base = { name: 'ci', expiresAt: 'never' } as const;
+  await key.issue({ ...base, scopes: [] }, authority);
+  await key.issue({ ...base, scopes: ['threats:read', 'threats:*'] }, authority);
+  await key.issue({ ...base, scopes: ['users:read'], justification: 'Needed.' }, authority);
+  await key.issue({ name: 'ci', scopes: [], expiresAt: new Date() }, authority);
+  // @ts-expect-error: a typo
+  await key.issue({ ...base, scopes: ['threats:raed'] }, authority);
+  // @ts-expect-error: a wildcard over reserved scopes
+  await key.issue({ ...base, scopes: ['users:*'] }, authority);
+  // @ts-expect-error: a wildcard that catches one reserved scope
+  await key.issue({ ...base, scopes: ['decoys:*'] }, authority);
+  // @ts-expect-error: everything catches reserved scopes
+  await key.issue({ ...base, scopes: ['*:*'] }, authority);
+  // @ts-expect-error: a wildcard that matches nothing
+  await key.issue({ ...base, scopes: ['canaries:*'] }, authority);
+  // @ts-expect-error: scopes have no default
+  await key.issue(base, authority);
+  // @ts-expect-error: expiry has no default
+  await key.issue({ name: 'ci', scopes: [] }, authority);
+  // @ts-expect-error: a date is no text
+  await key.issue({ name: 'ci', scopes: [], expiresAt: '2030-01-01T00:00:00Z' }, authority);
+  // @ts-expect-error: a date is no number
+  await key.issue({ name: 'ci', scopes: [], expiresAt: 0 }, authority);
+  // @ts-expect-error: null is no text
+  await key.issue({ ...base, scopes: [], justification: null }, authority);
+  // @ts-expect-error: an owner does not come with the request
+  await key.issue({ ...base, scopes: [], entityUuid: authority.entityUuid }, authority);
+  // @ts-expect-error: no key without an authority
+  await key.issue({ ...base, scopes: [] });
+  // @ts-expect-error: another field of the authority
+  await key.issue({ ...base, scopes: [] }, { ...authority, userId: '1' });
+  const issued = await key.issue({ ...base, scopes: [] }, authority);
+  same<typeof issued.key, string>(true);
+  same<typeof issued.info, KeyInfo>(true);
+  // @ts-expect-error: the plaintext is not part of what is listed
+  void issued.info.key;
+  // @ts-expect-error: nor the digest
+  void issued.info.digest;
+  // @ts-expect-error: nor the seal
+  void issued.info.seal;
+}
+
+// ── Principal, policy, errors ─────────────────────────────────────────────────────────────────────────
+
+export function frozen(principal: Principal): void {
+  // @ts-expect-error: read only
+  principal.keyId = '';
+  // @ts-expect-error: read only
+  principal.entityUuid = '';
+  // @ts-expect-error: read only
+  principal.scopes = [];
+  // @ts-expect-error: no list of one's own to push to
+  principal.scopes.push('users:delete');
+  // @ts-expect-error: no list of one's own to push to
+  principal.accessibleEntities.push(authority.entityUuid);
+  // @ts-expect-error: read only
+  principal.metadata = {};
+  // @ts-expect-error: read only
+  principal.expiresAt = null;
+  // @ts-expect-error: read only
+  principal.via = 'key';
+  same<Principal['via'], 'key' | 'jwt'>(true);
+  same<
+    keyof Principal,
+    'keyId' | 'name' | 'entityUuid' | 'accessibleEntities' | 'scopes' | 'metadata' | 'expiresAt' | 'via'
+  >(true);
+}
+
+const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'], removeUser: ['users:delete'] });
+same<typeof policy, Policy<'whoami' | 'listThreats' | 'removeUser'>>(true);
+
+export async function operations(principal: Principal): Promise<void> {
+  same<ReturnType<typeof policy.allowed>, readonly ('whoami' | 'listThreats' | 'removeUser')[]>(true);
+  const entityUuid = policy.authorize(principal, 'listThreats');
+  same<typeof entityUuid, string>(true);
+  // @ts-expect-error: an operation that is not in the table
+  policy.authorize(principal, 'listThreat');
+  // @ts-expect-error: an operation that is not in the table
+  policy.leastScopes(['whoami', 'deleteUser']);
+  await keyring.admit('Bearer a', { policy, operation: 'whoami' });
+  // @ts-expect-error: an operation that is not in the table
+  await keyring.admit('Bearer a', { policy, operation: 'whoAmI' });
+  // @ts-expect-error: a scope that is not in the catalog
+  definePolicy(catalog, { listThreats: ['threats:raed'] });
+  // @ts-expect-error: what is required is concrete
+  definePolicy(catalog, { listThreats: ['threats:*'] });
+  // @ts-expect-error: a list, also of one
+  definePolicy(catalog, { listThreats: 'threats:read' });
+}
+
+same<
+  AccessErrorCode,
+  | 'missing_credentials'
+  | 'invalid_request'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'entity_forbidden'
+  | 'ceiling_exceeded'
+  | 'not_found'
+  | 'conflict'
+>(true);
+
+/** Closed: a switch over the codes needs no default. */
+export function statusOf(code: AccessErrorCode): number {
+  switch (code) {
+    case 'missing_credentials':
+    case 'invalid_token':
+      return 401;
+    case 'invalid_request':
+      return 400;
+    case 'insufficient_scope':
+    case 'entity_forbidden':
+    case 'ceiling_exceeded':
+      return 403;
+    case 'not_found':
+      return 404;
+    case 'conflict':
+      return 409;
+  }
+}
+
+export function guards(error: unknown, principal: Principal, asked: unknown): void {
+  if (isAccessError(error)) same<typeof error.code, AccessErrorCode>(true);
+  // @ts-expect-error: unknown until the guard has looked
+  void error.code;
+  requireEntity(principal, asked);
+  same<typeof asked, string>(true);
+  const credential = parseAuthorization(asked);
+  if (credential.kind === 'bearer') same<typeof credential.token, string>(true);
+  // @ts-expect-error: no token but in a bearer credential
+  else void credential.token;
+}
+
+// ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
+
+same<ReturnType<typeof meSchema.parse>, Me>(true);
+same<ReturnType<typeof keyInfoSchema.parse>, KeyInfoJson>(true);
+same<KeyInfoJson['createdAt'], string>(true);
+same<KeyInfoJson['expiresAt'], string | null>(true);
+same<KeyInfoJson['scopesUsed'], Readonly<Record<string, string>>>(true);
+same<keyof KeyInfoJson, keyof KeyInfo>(true);
+same<IssueInputJson['expiresAt'], string>(true);
+
+export async function requests(body: unknown): Promise<void> {
+  const general: IssueInput = issueInputSchema.parse(body);
+  // What was parsed for the catalog goes into `issue` as it is; what was parsed for any catalog does not.
+  await keyring.issue(issueInputSchemaFor(catalog).parse(body), authority);
+  // @ts-expect-error: these scopes may be anything
+  await keyring.issue(general, authority);
+}
