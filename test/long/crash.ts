@@ -8,6 +8,7 @@ import { DRIVERS, folder } from '../support/sqlite.ts';
 
 const [kills = 100, rotations = 1000, migrations = 200] = process.argv.slice(2).map(Number);
 const { file, remove } = folder();
+Object.assign(process.env, { NODE_COMPILE_CACHE: file('cache') });
 const seed = Date.now() % 1_000_000;
 console.log(`seed ${seed}`);
 

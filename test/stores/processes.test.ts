@@ -6,6 +6,8 @@ import { DRIVERS, folder } from '../support/sqlite.ts';
 
 const { file, remove } = folder();
 const timeout = 60_000;
+// Each start would strip the types of the whole source again.
+Object.assign(process.env, { NODE_COMPILE_CACHE: file('cache') });
 
 let servants: readonly Servant[] = [];
 beforeAll(() => {

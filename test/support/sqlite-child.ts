@@ -3,6 +3,7 @@
  * says of each operation that it begins and that it was acknowledged. `serve <driver>` does what it is asked.
  */
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import { isAccessError } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
@@ -77,6 +78,9 @@ async function serve(driver: Driver): Promise<void> {
     }
   }
 }
+
+// Who is killed leaves no cache behind; without one this does nothing.
+flushCompileCache();
 
 const [task, driver, file = '', seed] = process.argv.slice(2);
 await (task === 'write' ? write(driver as Driver, file, Number(seed)) : serve(driver as Driver));
