@@ -159,6 +159,13 @@ export function close(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
+/** A value of a platform by its name. */
+export function valueOf({ values }: Pick<Platform, 'values'>, name: string): string {
+  const value = values[name];
+  if (value === undefined) throw new Error(`no value ${name}`);
+  return value;
+}
+
 /** Replaces `{name}` by the value of that name; unknown names stay, so that JSON does. */
 export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(/\{([A-Za-z][A-Za-z:.]*)\}/g, (whole, name) => values[name] ?? whole);

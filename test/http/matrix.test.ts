@@ -6,7 +6,7 @@ import { policy } from '../../examples/platform/policy.ts';
 import { routes } from '../../examples/platform/routes.ts';
 import { definePolicy } from '../../src/index.js';
 import type { Fleet, Running } from './harness.ts';
-import { A, FRAMEWORKS, startAll } from './harness.ts';
+import { A, FRAMEWORKS, startAll, valueOf } from './harness.ts';
 
 // From the service description, not from the policy: what each scope opens. `whoami` needs none.
 const OPENS: Readonly<Record<string, readonly Operation[]>> = {
@@ -49,8 +49,9 @@ interface Call {
 }
 
 /** One call an operation. What ends a row ends the second, so that the order of the calls is of no matter. */
-function calls({ domain, values }: Running): Readonly<Record<Operation, Call>> {
-  const id = (name: string) => values[name];
+function calls(running: Running): Readonly<Record<Operation, Call>> {
+  const { domain } = running;
+  const id = (name: string) => valueOf(running, name);
   const second = { limit: 2, after: null };
   const decoy = domain.listDecoys(A, second).items[1]?.id;
   const canary = domain.listCanaries(A, second).items[1]?.id;
@@ -110,7 +111,7 @@ describe.each(FRAMEWORKS)('on %s', (framework) => {
     const wanted: Record<string, string> = {};
     for (const [operation, call] of Object.entries(calls(running()))) {
       for (const name of ['bare', ...catalog.all]) {
-        const { status, scope, challenge } = await send(running(), call, running().values[name]);
+        const { status, scope, challenge } = await send(running(), call, valueOf(running(), name));
         const cell = `${name} ${operation}`;
         got[cell] = `${status} ${scope}`;
         const needs = Object.keys(OPENS).find((one) => OPENS[one]?.includes(operation as Operation)) ?? '';

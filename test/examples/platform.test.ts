@@ -1,0 +1,290 @@
+/** The reference service: entities kept apart, pages that walk, errors that say nothing, a file that lasts. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer as createNode } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createApp } from '../../examples/hono/server.ts';
+import { ENTITY, listen as listenAt, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/boot.ts';
+import { Conflict, createDomain } from '../../examples/platform/domain.ts';
+import { keyPattern } from '../../src/index.js';
+import { A, B, C, close, createPlatform, exchange, listen, startAll, valueOf } from '../http/harness.ts';
+
+const TABLES = ['threats', 'interactions', 'decoys', 'breadcrumbs', 'canaries', 'users'];
+
+describe('entities are kept apart', () => {
+  function domainOf() {
+    const db = new DatabaseSync(':memory:');
+    const domain = createDomain(db);
+    for (const entity of [A, B]) domain.seed(entity);
+    const rows = (entity: string) =>
+      JSON.stringify(TABLES.map((table) => db.prepare(`SELECT * FROM ${table} WHERE entity_uuid = ?`).all(entity)));
+    return { db, domain, rows };
+  }
+  const all = { limit: 100, after: null };
+
+  test('lists and reports show the rows of one entity', () => {
+    const { domain } = domainOf();
+    const lists = [
+      domain.listThreats,
+      domain.listInteractions,
+      domain.listDecoys,
+      domain.listCanaries,
+      domain.listUsers,
+    ];
+    for (const list of lists) {
+      const [ofA, ofB] = [A, B].map((entity) => list(entity, all).items.map(({ id }) => id));
+      expect(ofA?.length).toBeGreaterThan(0);
+      expect(ofA?.filter((id) => ofB?.includes(id))).toEqual([]);
+      expect(list(C, all)).toEqual({ items: [], next: null });
+    }
+    expect(domain.exportReport(A).interactions).toBe(12);
+    expect(domain.exportReport(C)).toMatchObject({ interactions: 0, top_sources: [], threats_by_status: {} });
+  });
+
+  test('the ids of one entity are nothing to another, and nothing of it changes', () => {
+    const { domain, rows } = domainOf();
+    const before = rows(B);
+    const id = (page: { readonly items: readonly { readonly id: string }[] }) => page.items[0]?.id ?? '';
+    const [threat, interaction] = [id(domain.listThreats(B, all)), id(domain.listInteractions(B, all))];
+    const [decoy, canary, user] = [
+      id(domain.listDecoys(B, all)),
+      id(domain.listCanaries(B, all)),
+      id(domain.listUsers(B, all)),
+    ];
+    const asB = [domain.readThreat(B, threat), domain.readDecoy(B, decoy), domain.readUser(B, user)];
+    expect(asB).not.toContain(null);
+    expect([
+      domain.readThreat(A, threat),
+      domain.updateThreat(A, threat, { status: 'dismissed' }),
+      domain.readInteraction(A, interaction),
+      domain.readDecoy(A, decoy),
+      domain.updateDecoy(A, decoy),
+      domain.readCanary(A, canary),
+      domain.updateCanary(A, canary, { notes: 'x' }),
+      domain.readUser(A, user),
+    ]).toEqual(Array(8).fill(null));
+    const ended = [
+      domain.decommissionDecoy(A, decoy),
+      domain.decommissionCanary(A, canary),
+      domain.deleteUser(A, user),
+    ];
+    expect(ended).toEqual([false, false, false]);
+    domain.createCanary(A, { name: 'n', kind: 'dns', notes: '' });
+    domain.createUser(A, { email: 'new@example.com', name: 'n', role: 'viewer' });
+    expect(rows(B)).toBe(before);
+  });
+
+  test('every statement on rows names the entity', () => {
+    const { db, domain } = domainOf();
+    const statements: string[] = [];
+    const prepare = db.prepare.bind(db);
+    vi.spyOn(db, 'prepare').mockImplementation((sql, ...rest) => {
+      statements.push(sql);
+      return prepare(sql, ...rest);
+    });
+    const change = { status: 'open', notes: 'x' } as const;
+    for (const [name, call] of Object.entries(domain)) {
+      if (name === 'exportReport') domain.exportReport(A);
+      else if (name.startsWith('list')) (call as typeof domain.listThreats)(A, all);
+      else if (name === 'createCanary') domain.createCanary(A, { name: 'n', kind: 'dns', notes: '' });
+      else if (name === 'createUser') domain.createUser(A, { email: 'e@example.com', name: 'n', role: 'viewer' });
+      else (call as typeof domain.updateThreat)(A, 'x', change);
+    }
+    expect(statements.length).toBeGreaterThan(20);
+    const named = /^INSERT INTO \w+ \(entity_uuid, |\bWHERE entity_uuid = (\?|:entity)/;
+    expect(statements.filter((sql) => !named.test(sql))).toEqual([]);
+  });
+
+  test('a value that is no text reaches no row', () => {
+    const { domain } = domainOf();
+    expect(() => domain.listThreats(undefined as unknown as string, all)).toThrow();
+    expect(() => domain.deleteUser(A, undefined as unknown as string)).toThrow();
+  });
+});
+
+describe('pages', () => {
+  const EACH = 57;
+
+  async function service() {
+    const platform = await createPlatform();
+    // All at one time: order and cursor must fall back to the id.
+    for (let i = 0; i < EACH; i++) platform.domain.createCanary(B, { name: `c${i}`, kind: 'dns', notes: '' });
+    const app = createApp(platform);
+    const get = async (query: string) => {
+      const headers = { Authorization: `Bearer ${valueOf(platform, 'full')}` };
+      const response = await app.request(`/v1/canaries?entity_uuid=${B}&${query}`, { headers });
+      return (await response.json()) as { items: { id: string; created_at: string }[]; next: string | null };
+    };
+    return { platform, get };
+  }
+
+  test.each([1, 7, 19, 60, 100])('of %i walk over everything once, newest first', async (limit) => {
+    const { get } = await service();
+    const seen: string[] = [];
+    let next: string | null = null;
+    do {
+      const page = await get(`limit=${limit}${next === null ? '' : `&after=${next}`}`);
+      expect(page.items.length).toBeLessThanOrEqual(limit);
+      seen.push(...page.items.map(({ created_at, id }) => `${created_at} ${id}`));
+      next = page.next;
+    } while (next !== null);
+    expect(seen).toHaveLength(EACH + 3);
+    expect(seen).toEqual([...new Set(seen)].sort().reverse());
+  });
+
+  test('neither repeat nor skip a row while rows are added', async () => {
+    const { platform, get } = await service();
+    const first = await get('limit=30');
+    platform.domain.createCanary(B, { name: 'late', kind: 'dns', notes: '' });
+    const second = await get(`limit=100&after=${first.next}`);
+    const ids = [...first.items, ...second.items].map(({ id }) => id);
+    expect(new Set(ids).size).toBe(EACH + 3);
+    expect(ids).toHaveLength(EACH + 3);
+  });
+
+  test('hold 20 by default, and none is left where they end', async () => {
+    const { get } = await service();
+    expect((await get('')).items).toHaveLength(20);
+    expect((await get(`limit=${EACH + 3}`)).next).toBeNull();
+  });
+
+  test("an entity's cursor shows another entity's rows to nobody", async () => {
+    const { platform, get } = await service();
+    const { next } = await get('limit=1');
+    const headers = { Authorization: `Bearer ${valueOf(platform, 'full')}` };
+    const other = await createApp(platform).request(`/v1/canaries?limit=100&after=${next}`, { headers });
+    const own = platform.domain.listCanaries(A, { limit: 100, after: null }).items.map(({ id }) => id);
+    const { items } = (await other.json()) as { items: { id: string }[] };
+    expect(items.filter(({ id }) => !own.includes(id))).toEqual([]);
+  });
+});
+
+describe('the domain', () => {
+  test('is seeded the same on each machine, and once', () => {
+    const dump = (times: number) => {
+      const db = new DatabaseSync(':memory:');
+      const domain = createDomain(db);
+      for (let i = 0; i < times; i++) domain.seed(A);
+      return TABLES.map((table) => db.prepare(`SELECT * FROM ${table}`).all());
+    };
+    expect(dump(2)).toEqual(dump(1));
+    expect(dump(1).map((rows) => rows.length)).toEqual([5, 12, 3, 6, 3, 3]);
+  });
+
+  test('does not change what is decommissioned, and ends it once or twice alike', () => {
+    const domain = createDomain(new DatabaseSync(':memory:'), { now: () => 0 });
+    domain.seed(A);
+    const [decoy, canary] = [domain.listDecoys, domain.listCanaries].map(
+      (list) => list(A, { limit: 1, after: null }).items[0]?.id ?? '',
+    ) as [string, string];
+    expect(domain.updateDecoy(A, decoy)).toMatchObject({ update_requested_at: '1970-01-01T00:00:00.000Z' });
+    expect([domain.decommissionDecoy(A, decoy), domain.decommissionDecoy(A, decoy)]).toEqual([true, true]);
+    expect([domain.decommissionCanary(A, canary), domain.decommissionCanary(A, canary)]).toEqual([true, true]);
+    expect(() => domain.updateDecoy(A, decoy)).toThrow(Conflict);
+    expect(() => domain.updateCanary(A, canary, { notes: 'x' })).toThrow(Conflict);
+    expect(domain.readDecoy(A, decoy)).toMatchObject({ status: 'decommissioned', breadcrumbs: [{}, {}] });
+  });
+
+  test('changes only the columns that were given', () => {
+    const domain = createDomain(new DatabaseSync(':memory:'));
+    domain.seed(A);
+    const threat = domain.listThreats(A, { limit: 1, after: null }).items[0];
+    domain.updateThreat(A, threat?.id ?? '', { notes: 'seen' });
+    const changed = domain.updateThreat(A, threat?.id ?? '', { status: 'resolved', notes: undefined });
+    expect(changed).toEqual({ ...threat, status: 'resolved', notes: 'seen' });
+  });
+
+  test('lets one email stand once in an entity, and a deleted user come back', () => {
+    const domain = createDomain(new DatabaseSync(':memory:'));
+    const user = { email: 'a@example.com', name: 'A', role: 'viewer' } as const;
+    const { id } = domain.createUser(A, user);
+    expect(domain.createUser(B, user).id).not.toBe(id);
+    expect(() => domain.createUser(A, user)).toThrow(Conflict);
+    expect([domain.deleteUser(A, id), domain.deleteUser(A, id)]).toEqual([true, false]);
+    expect(domain.createUser(A, user)).toMatchObject(user);
+  });
+});
+
+test('an error of ours is reported, answered with 500 and no detail, and equal on all frameworks', async () => {
+  const fleet = await startAll();
+  const request = (key: string) =>
+    `GET /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  try {
+    for (const { db } of fleet.all) db.close();
+    const answers = await Promise.all(fleet.all.map((one) => exchange(one.port, request(valueOf(one, 'full')))));
+    for (const { status, headers, body } of answers) {
+      expect(status).toBe(500);
+      expect(headers).toMatchObject({ 'content-type': 'application/problem+json', 'cache-control': 'no-store' });
+      expect(JSON.parse(body)).toEqual({
+        type: 'about:blank',
+        title: 'Internal Server Error',
+        status: 500,
+        detail: 'Something went wrong.',
+      });
+    }
+    for (const { errors } of fleet.all) expect(errors).toMatchObject([{ message: 'database is not open' }]);
+  } finally {
+    await fleet.stop();
+  }
+});
+
+describe('on a file', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'keyscope-platform-'));
+    vi.stubEnv('KEYSCOPE_PEPPER', '');
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+    vi.unstubAllEnvs();
+  });
+  const issue = (platform: ReturnType<typeof openPlatform>) =>
+    platform.keyring.issue({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid: ENTITY });
+
+  test('keys and rows outlast the process, the pepper is its own secret, and no key is in any file', async () => {
+    const first = openPlatform(folder);
+    const { key, info } = await issue(first);
+    const [threat] = first.domain.listThreats(ENTITY, { limit: 1, after: null }).items;
+    first.domain.updateThreat(ENTITY, threat?.id ?? '', { notes: 'kept' });
+    await first.close();
+
+    expect(statSync(join(folder, 'pepper')).mode & 0o777).toBe(0o600);
+    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+    expect(files.join('').match(new RegExp(keyPattern(PREFIX)))).toBeNull();
+    expect(files.join('')).not.toContain(key.slice(-32));
+
+    const second = openPlatform(folder);
+    expect(await second.keyring.verify(key)).toMatchObject({ keyId: info.keyId });
+    expect(second.domain.readThreat(ENTITY, threat?.id ?? '')).toMatchObject({ notes: 'kept' });
+    expect(second.domain.listThreats(OTHER_ENTITY, { limit: 9, after: null }).items).toHaveLength(5);
+    await second.close();
+  });
+
+  test('the pepper from the environment comes first, and keys of the file keep working', async () => {
+    const first = openPlatform(folder);
+    const old = await issue(first);
+    await first.close();
+    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
+    const second = openPlatform(folder);
+    expect(second.pepper).toContain('KEYSCOPE_PEPPER');
+    const next = await issue(second);
+    expect(await second.keyring.verify(old.key)).toMatchObject({ keyId: old.info.keyId });
+    expect(await second.keyring.verify(next.key)).toMatchObject({ keyId: next.info.keyId });
+    await second.close();
+  });
+
+  test('a pepper from the environment leaves no file behind', async () => {
+    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
+    await openPlatform(folder).close();
+    expect(readdirSync(folder)).not.toContain('pepper');
+  });
+
+  test('a port that is taken is an error, not a wait', async () => {
+    const [one, two] = [createNode(), createNode()];
+    const port = await listen(one);
+    await expect(listenAt(two, port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await close(one);
+  });
+});
