@@ -1,12 +1,11 @@
 /** The front door: from a request to a principal, and on to an operation on an entity. */
 import { authorizationOf, parseAuthorization } from './authorization.js';
-import { type Admit, type Context, openRecord, type Verify } from './context.js';
+import { type Admit, type Context, openRecord, type UsageRecorder, type Verify } from './context.js';
 import { AccessError, isAccessError, isStoreError } from './errors.js';
 import { fields, isUuid } from './input.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
-import type { UsageRecorder } from './usage.js';
 
 /** What a request is about to do. */
 export interface AdmitInput<Operation extends string = string> {

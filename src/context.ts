@@ -19,6 +19,15 @@ export type Verify = (key: unknown) => Promise<Principal>;
 /** Verify's steps from seal to expired, for a record that was found by its id. */
 export type Admit = (record: KeyRecord) => Principal;
 
+/**
+ * `record` notes that a key exercised `scopes`; it never waits and never throws. `flush` writes what was noted; it
+ * rejects with `StoreError`, and the batch is kept for the next attempt.
+ */
+export type UsageRecorder = {
+  record(keyId: string, scopes: readonly string[], time: number): void;
+  flush(): Promise<void>;
+};
+
 export interface Context {
   readonly format: KeyFormat;
   readonly catalog: Catalog;

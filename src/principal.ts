@@ -1,7 +1,6 @@
 /** The verified caller, and the guards over it. A guard throws; the boolean forms are for display. */
 import { AccessError } from './errors.js';
 import { expect, isUuid, quote } from './input.js';
-import type { Metadata } from './record.js';
 import { isScope } from './scope.js';
 
 /** Who is calling. Frozen to the bottom; handlers may share it. */
@@ -14,7 +13,7 @@ export interface Principal {
   readonly accessibleEntities: readonly string[];
   /** As granted. One that the catalog no longer knows is shown here and grants nothing. */
   readonly scopes: readonly string[];
-  readonly metadata: Metadata;
+  readonly metadata: Readonly<Record<string, string>>;
   /** Milliseconds since the epoch, or `null` for never. */
   readonly expiresAt: number | null;
   readonly via: Via;

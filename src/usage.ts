@@ -2,18 +2,11 @@
  * That keys are used: collected in memory, written in batches beside the request path. Losing a batch loses
  * usage data and nothing else; no decision reads it.
  */
-import type { Context } from './context.js';
+import type { Context, UsageRecorder } from './context.js';
 import { mergeUsage, type Usage } from './record.js';
 
 const INTERVAL_MS = 5_000;
 const MAX_PENDING = 50_000;
-
-/**
- * `record` notes that a key exercised `scopes`; it never waits and never throws. `flush` writes what was noted; it
- * rejects with `StoreError`, and the batch is kept for the next attempt.
- */
-export type UsageRecorder = { record(keyId: string, scopes: readonly string[], time: number): void; flush: Flush };
-type Flush = () => Promise<void>;
 
 export function createUsage({ store }: Context): UsageRecorder {
   let pending = new Map<string, Usage>();

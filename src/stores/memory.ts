@@ -14,7 +14,6 @@ import type { KeyStore, SchemeSummary } from '../store.js';
 export function memoryStore(): KeyStore {
   const byId = new Map<string, KeyRecord>();
   const byDigest = new Map<string, KeyRecord>();
-  const byEntity = new Map<string, Set<string>>();
 
   function put(record: KeyRecord): void {
     const frozen = freezeRecord(record);
@@ -28,9 +27,6 @@ export function memoryStore(): KeyStore {
         throw new Error('a record with this key id or digest exists already');
       }
       put(record);
-      const ids = byEntity.get(record.entityUuid);
-      if (ids) ids.add(record.keyId);
-      else byEntity.set(record.entityUuid, new Set([record.keyId]));
     },
 
     findByDigest(digests) {
@@ -44,13 +40,11 @@ export function memoryStore(): KeyStore {
 
     findById: (keyId) => byId.get(keyId) ?? null,
 
+    // Looks at every record: a listing is rare, and an index would cost every key memory.
     list({ entityUuid, after, limit }) {
-      const records: KeyRecord[] = [];
-      for (const keyId of byEntity.get(entityUuid) ?? []) {
-        const record = byId.get(keyId);
-        if (record !== undefined && (after === null || newestFirst(after, record) < 0)) records.push(record);
-      }
-      return records.sort(newestFirst).slice(0, limit);
+      const records = [...byId.values()].filter((record) => record.entityUuid === entityUuid);
+      const behind = records.filter((record) => after === null || newestFirst(after, record) < 0);
+      return behind.sort(newestFirst).slice(0, limit);
     },
 
     markEnded(keyId, ending) {
@@ -70,18 +64,19 @@ export function memoryStore(): KeyStore {
       }
     },
 
-    summarize(now) {
-      const rows = new Map<string, { live: number; lastUsedAt: number | null }>();
-      for (const record of byId.values()) {
-        if (!isLive(record, now)) continue;
-        const scheme = record.digest.slice(0, record.digest.indexOf('$'));
-        const row = rows.get(scheme) ?? { live: 0, lastUsedAt: null };
-        const used = [row.lastUsedAt, record.lastUsedAt].filter((time) => time !== null);
-        rows.set(scheme, { live: row.live + 1, lastUsedAt: used.length > 0 ? Math.max(...used) : null });
-      }
-      return Array.from(rows, ([scheme, row]): SchemeSummary => ({ scheme, ...row }));
-    },
+    summarize: (now) => summarize([...byId.values()].filter((record) => isLive(record, now))),
   };
+}
+
+function summarize(live: readonly KeyRecord[]): SchemeSummary[] {
+  const rows = new Map<string, SchemeSummary>();
+  for (const { digest, lastUsedAt } of live) {
+    const scheme = digest.slice(0, digest.indexOf('$'));
+    const row = rows.get(scheme) ?? { scheme, live: 0, lastUsedAt: null };
+    const newest = Math.max(row.lastUsedAt ?? -Infinity, lastUsedAt ?? -Infinity);
+    rows.set(scheme, { scheme, live: row.live + 1, lastUsedAt: Number.isFinite(newest) ? newest : null });
+  }
+  return [...rows.values()];
 }
 
 type Position = Pick<KeyRecord, 'createdAt' | 'keyId'>;

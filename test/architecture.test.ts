@@ -1,0 +1,241 @@
+/**
+ * The layout and the budgets, proved from the source itself: who may import whom and which package, how much code
+ * the core is, and which names each entry exports. The numbers are printed, so that a run shows them.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import ts from 'typescript';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = new URL('../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const manifest = JSON.parse(read('package.json'));
+
+// A file imports only files of lower lines, types included.
+const RANKS = [
+  ['errors', 'bytes', 'input'], // vocabulary
+  ['key', 'scope'], // text and algebra
+  ['authorization', 'challenge', 'secret'], // edge and secrets
+  ['record', 'principal', 'catalog', 'events'], // shapes
+  ['store', 'tokens', 'policy', 'me', 'authority'], // contracts
+  ['context'], // what the operations stand on
+  ['issue', 'verify', 'revoke', 'rotate', 'list', 'usage', 'admit', 'outage'], // operations
+  ['keyring'], // facade
+  ['index'], // table of contents
+];
+const CORE = RANKS.flat();
+
+// Who may import which package, and nobody else may import any.
+const PACKAGES: Readonly<Record<string, readonly string[]>> = { secret: ['@noble/hashes'], schemas: ['zod'] };
+
+const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => path.slice(0, -'.ts'.length))
+  .sort();
+
+const parse = (name: string) => ts.createSourceFile(`${name}.ts`, read(`src/${name}.ts`), ts.ScriptTarget.Latest, true);
+const sources = new Map(files.map((name) => [name, parse(name)]));
+
+function* nodes(node: ts.Node): Generator<ts.Node> {
+  yield node;
+  for (const child of node.getChildren()) yield* nodes(child);
+}
+
+function importsOf(name: string): string[] {
+  const found: string[] = [];
+  for (const node of nodes(sources.get(name) as ts.SourceFile)) {
+    const specifier =
+      ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
+        ? node.moduleSpecifier
+        : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+          ? node.arguments[0]
+          : ts.isImportTypeNode(node)
+            ? node.argument
+            : undefined;
+    if (specifier !== undefined) found.push(specifier.getText().slice(1, -1));
+  }
+  return found;
+}
+
+const local = (name: string) =>
+  importsOf(name)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => new URL(specifier, `file:///${name}`).pathname.slice(1).replace(/\.js$/, ''));
+const packages = (name: string) => importsOf(name).filter((specifier) => !specifier.startsWith('.'));
+
+/** What is left once comments and blank lines are taken away; a comment behind code leaves the code. */
+const codeLines = (text: string): string[] => text.split('\n').filter((line) => !/^\s*(?:\/\/|\/?\*|$)/.test(line));
+const textOf = (name: string) => (sources.get(name) as ts.SourceFile).text;
+
+const figures: Record<string, string | number> = {};
+afterAll(() => console.log('\nthe numbers of this build\n', figures));
+
+describe('layout', () => {
+  it('gives every file of the core a rank, and every rank existing files', () => {
+    const others = ['schemas', 'testing', 'jwt', 'mcp', 'cache'];
+    const core = files.filter((name) => !name.includes('/') && !others.includes(name));
+    expect(core).toEqual([...CORE].sort());
+  });
+
+  it.each(CORE)('%s imports only lower ranks', (name) => {
+    const rank = (file: string) => RANKS.findIndex((names) => names.includes(file));
+    expect(local(name).filter((file) => rank(file) < 0 || rank(file) >= rank(name))).toEqual([]);
+  });
+
+  it('keeps the core free of the optional entries, and those free of the facade', () => {
+    const optional = files.filter((name) => !CORE.includes(name));
+    const reaching = optional.filter((name) => local(name).some((file) => file === 'index' || file === 'keyring'));
+    expect(reaching).toEqual([]);
+    expect(CORE.flatMap(local).filter((file) => optional.includes(file))).toEqual([]);
+  });
+
+  it.each(files)('%s imports no package but the pinned ones, and no node:*', (name) => {
+    const allowed = PACKAGES[name] ?? [];
+    const foreign = packages(name).filter((specifier) => !allowed.some((p) => `${specifier}/`.startsWith(`${p}/`)));
+    expect(foreign).toEqual([]);
+  });
+
+  it('has no cycle', () => {
+    const cycles: string[][] = [];
+    const walk = (name: string, path: string[]): void => {
+      if (path.includes(name)) cycles.push([...path, name]);
+      else for (const next of local(name)) walk(next, [...path, name]);
+    };
+    for (const name of files.filter((file) => !CORE.includes(file))) walk(name, []);
+    figures['import cycles'] = cycles.length;
+    expect(cycles).toEqual([]);
+  });
+});
+
+describe('budgets', () => {
+  it('counts the core', () => {
+    const code = CORE.flatMap((name) => codeLines(textOf(name)));
+    const wiring = code.filter((line) => /^(?:import|export .* from) /.test(line));
+    figures['core, lines of code'] = `${code.length} (aim 1000), ${wiring.length} of them imports and re-exports`;
+    expect(code.length).toBeLessThanOrEqual(1200);
+  });
+
+  it('keeps every function to 45 lines', () => {
+    let longest = { lines: 0, name: '' };
+    const long: string[] = [];
+    for (const [file, source] of sources) {
+      for (const node of nodes(source)) {
+        if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) continue;
+        const name = `${file}.ts ${node.name?.getText() ?? '(anonymous)'}`;
+        const lines = codeLines(node.getText()).length;
+        if (lines > longest.lines) longest = { lines, name };
+        if (lines > 45) long.push(`${name}: ${lines}`);
+      }
+    }
+    figures['longest function'] = `${longest.lines} lines (budget 45): ${longest.name}`;
+    expect(long).toEqual([]);
+  });
+
+  it('has no any, no non-null assertion, no suppressed error and no TODO', () => {
+    const found: string[] = [];
+    for (const [file, source] of sources) {
+      for (const node of nodes(source)) {
+        const bad = node.kind === ts.SyntaxKind.AnyKeyword || ts.isNonNullExpression(node);
+        if (bad) found.push(`${file}: ${node.parent.getText().slice(0, 60)}`);
+      }
+      const words = source.text.match(/@ts-(?:ignore|nocheck|expect-error)|TODO|FIXME|XXX/g) ?? [];
+      found.push(...words.map((word) => `${file}: ${word}`));
+    }
+    figures['any, !, ts-ignore, TODO in src'] = found.length;
+    expect(found).toEqual([]);
+  });
+
+  it('spends 25 to 40 % of its lines on comments', () => {
+    let comment = 0;
+    let all = 0;
+    for (const source of sources.values()) {
+      const filled = source.text.split('\n').filter((line) => line.trim() !== '').length;
+      all += filled;
+      comment += filled - codeLines(source.text).length;
+    }
+    const share = Math.round((100 * comment) / all);
+    figures['comment lines in src'] = `${share} %`;
+    expect(share).toBeGreaterThanOrEqual(25);
+    expect(share).toBeLessThanOrEqual(40);
+  });
+
+  it('has three runtime dependencies, none of which has dependencies of its own', () => {
+    const names = Object.keys(manifest.dependencies);
+    expect(names).toEqual(['@noble/hashes', 'jose', 'zod']);
+    const own = names.flatMap((name) =>
+      Object.keys(JSON.parse(read(`node_modules/${name}/package.json`)).dependencies ?? {}),
+    );
+    expect(own).toEqual([]);
+    figures['runtime dependencies'] = `${names.join(', ')}; theirs: ${own.length}`;
+  });
+
+  it('runs no script on the machines of those who install it', () => {
+    const hooks = ['preinstall', 'install', 'postinstall', 'prepare'];
+    expect(hooks.filter((hook) => hook in manifest.scripts)).toEqual([]);
+  });
+});
+
+const SCHEMAS = ['issueInputJsonSchema', 'issueInputJsonSchemaFor', 'issueInputSchema', 'issueInputSchemaFor'].concat([
+  'keyInfoJsonSchema',
+  'keyInfoSchema',
+  'meJsonSchema',
+  'meSchema',
+]);
+
+// Growth is deliberate: a name that is added, renamed or lost shows here first.
+describe('exports', () => {
+  const names = async (entry: string) => {
+    const [folder, name] = entry.includes('/') ? entry.split('/') : ['', entry];
+    // Two literal patterns, because a bundler resolves no deeper variable.
+    return Object.keys(folder ? await import(`../src/stores/${name}.ts`) : await import(`../src/${name}.ts`)).sort();
+  };
+
+  it('of keyscope', async () => {
+    expect(await names('index')).toMatchInlineSnapshot(`
+      [
+        "AccessError",
+        "StoreError",
+        "canAddress",
+        "coversScopes",
+        "createKeyring",
+        "definePolicy",
+        "defineScopes",
+        "digestBackend",
+        "digestKey",
+        "equalScopes",
+        "formatScopes",
+        "generateKey",
+        "hasScopes",
+        "intersectScopes",
+        "isAccessError",
+        "isKey",
+        "isStoreError",
+        "keyPattern",
+        "normalizeScopes",
+        "parseAuthorization",
+        "parseKey",
+        "parseScopes",
+        "redactKeys",
+        "requireEntity",
+        "requireScopes",
+        "toMe",
+        "toResponse",
+        "unionScopes",
+      ]
+    `);
+  });
+
+  it.each([
+    ['schemas', SCHEMAS],
+    ['testing', ['storeContract', 'testPrincipal']],
+    ['stores/memory', ['memoryStore']],
+    ['stores/sqlite', ['migrate', 'sqliteStore']],
+  ])('of keyscope/%s', async (entry, expected) => {
+    expect(await names(entry)).toEqual(expected);
+  });
+
+  it('has an entry in package.json for every file that stands alone, and no other', () => {
+    const standing = files.filter((name) => name === 'index' || !CORE.includes(name));
+    const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
+    expect(entries.sort()).toEqual(standing.map((name) => (name === 'index' ? '.' : `./${name}`)).sort());
+  });
+});
