@@ -579,7 +579,7 @@ async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<
 }
 
 async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Promise<void> {
-  const made = await add();
+  const made = await add({ keyId: lettered() });
   const other = await add();
   const unknown = uuid();
   const entry = (keyId: string, lastUsedAt: number, scopesUsed = {}) => ({ keyId, lastUsedAt, scopesUsed });
@@ -594,6 +594,10 @@ async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Prom
   ]);
   await holds({ ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } }, 'a batch');
   await holds({ ...other, lastUsedAt: T + 7, scopesUsed: { 'a:b': T + 7 } }, 'a batch');
+  for (const odd of [...nearTexts(made.keyId), ...oddValues(made.keyId), made.digest]) {
+    await succeeds(() => store.touch([entry(odd as string, T + 9)]));
+  }
+  await holds({ ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } }, 'ids like it');
   same(await store.findById(unknown), null, 'an unknown key id in a batch');
   same((await store.list({ entityUuid, after: null, limit: 10 })).length, 2, 'records after a batch');
 }

@@ -483,6 +483,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       right.touch(entries);
     },
   }),
+  'touch ignores case': (right) => ({
+    touch: (entries: Entries) => right.touch(entries.map((entry) => ({ ...entry, keyId: lower(entry.keyId) }))),
+  }),
   'touch makes a row for an unknown id': (right, rows) => ({
     touch: (entries: Entries) => {
       const [some] = rows.values();

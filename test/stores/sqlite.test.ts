@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import Better from 'better-sqlite3';
-import type { KeyRecord } from 'keyscope';
+import type { Awaitable, KeyRecord } from 'keyscope';
 import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
 import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
@@ -40,6 +40,9 @@ const second = (n: number): KeyRecord => ({
   keyId: RECORD.keyId.replace(/.$/, String(n)),
   digest: `${RECORD.digest.slice(0, -1)}${n}`,
 });
+
+/** This store answers at once. */
+const sync = <T>(answer: Awaitable<T>): T => answer as T;
 
 /** An in-memory database with one record. */
 function stocked() {
@@ -281,7 +284,7 @@ describe('the handle', () => {
 
   test('rows are fresh plain objects', () => {
     const { store } = stocked();
-    const rows = [store.findById(RECORD.keyId), store.findById(RECORD.keyId)];
+    const rows = [store.findById(RECORD.keyId), store.findById(RECORD.keyId), [...sync(store.summarize(5))][0]];
     expect(rows[0]).not.toBe(rows[1]);
     for (const row of rows) expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
   });
@@ -297,6 +300,13 @@ describe('migrate', () => {
     sqliteStore(db);
     expect(db.prepare('SELECT sql FROM sqlite_master').all()).toEqual(schema);
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
+  });
+
+  test('waits for locks when it is called by itself', () => {
+    const db = new DatabaseSync(':memory:');
+    migrate(db);
+    expect(value(db, 'PRAGMA busy_timeout')).toBe(5000);
+    expect(sqliteStore(db).findById(RECORD.keyId)).toBe(null);
   });
 
   test('takes no lock where the schema is current', () => {
