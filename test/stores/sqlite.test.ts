@@ -278,7 +278,7 @@ describe('the handle', () => {
       const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
       return plan.some(({ detail }) => /SCAN keyscope_keys|TEMP B-TREE FOR ORDER BY/.test(String(detail)));
     });
-    expect(statements).toHaveLength(8);
+    expect(statements).toHaveLength(9);
     expect(scans).toEqual([expect.stringContaining('count(*) AS live')]);
   });
 
