@@ -14,7 +14,7 @@ import { createGuard } from './adapter.ts';
 export async function createServer(service: Service): Promise<Server> {
   const app = fastify({
     serverFactory: (listener) => createNodeServer(listener),
-    clientErrorHandler: () => {}, // createNodeServer has answered.
+    clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own would cut that short.
     bodyLimit: BODY_LIMIT,
   });
   // As bytes: Fastify adds a charset to JSON texts.

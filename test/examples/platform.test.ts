@@ -9,7 +9,7 @@ import { createApp } from '../../examples/hono/server.ts';
 import { ENTITY, listen as listenAt, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/boot.ts';
 import { Conflict, createDomain } from '../../examples/platform/domain.ts';
 import { keyPattern } from '../../src/index.js';
-import { A, B, C, close, createPlatform, exchange, listen, startAll, valueOf } from '../http/harness.ts';
+import { A, B, C, close, createPlatform, exchange, listen, named, startAll } from '../http/harness.ts';
 
 const TABLES = ['threats', 'interactions', 'decoys', 'breadcrumbs', 'canaries', 'users'];
 
@@ -93,8 +93,8 @@ describe('entities are kept apart', () => {
       else (call as typeof domain.updateThreat)(A, 'x', change);
     }
     expect(statements.length).toBeGreaterThan(20);
-    const named = /^INSERT INTO \w+ \(entity_uuid, |\bWHERE entity_uuid = (\?|:entity)/;
-    expect(statements.filter((sql) => !named.test(sql))).toEqual([]);
+    const byEntity = /^INSERT INTO \w+ \(entity_uuid, |\bWHERE entity_uuid = (\?|:entity)/;
+    expect(statements.filter((sql) => !byEntity.test(sql))).toEqual([]);
   });
 
   test('a value that is no text reaches no row', () => {
@@ -113,7 +113,7 @@ describe('pages', () => {
     for (let i = 0; i < EACH; i++) platform.domain.createCanary(B, { name: `c${i}`, kind: 'dns', notes: '' });
     const app = createApp(platform);
     const get = async (query: string) => {
-      const headers = { Authorization: `Bearer ${valueOf(platform, 'full')}` };
+      const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
       const response = await app.request(`/v1/canaries?entity_uuid=${B}&${query}`, { headers });
       return (await response.json()) as { items: { id: string; created_at: string }[]; next: string | null };
     };
@@ -153,7 +153,7 @@ describe('pages', () => {
   test("an entity's cursor shows another entity's rows to nobody", async () => {
     const { platform, get } = await service();
     const { next } = await get('limit=1');
-    const headers = { Authorization: `Bearer ${valueOf(platform, 'full')}` };
+    const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
     const other = await createApp(platform).request(`/v1/canaries?limit=100&after=${next}`, { headers });
     const own = platform.domain.listCanaries(A, { limit: 100, after: null }).items.map(({ id }) => id);
     const { items } = (await other.json()) as { items: { id: string }[] };
@@ -213,7 +213,7 @@ test('an error of ours is reported, answered with 500 and no detail, and equal o
     `GET /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   try {
     for (const { db } of fleet.all) db.close();
-    const answers = await Promise.all(fleet.all.map((one) => exchange(one.port, request(valueOf(one, 'full')))));
+    const answers = await Promise.all(fleet.all.map((one) => exchange(one.port, request(named(one, 'full')))));
     for (const { status, headers, body } of answers) {
       expect(status).toBe(500);
       expect(headers).toMatchObject({ 'content-type': 'application/problem+json', 'cache-control': 'no-store' });

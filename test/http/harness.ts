@@ -160,7 +160,7 @@ export function close(server: Server): Promise<void> {
 }
 
 /** A value of a platform by its name. */
-export function valueOf({ values }: Pick<Platform, 'values'>, name: string): string {
+export function named({ values }: Pick<Platform, 'values'>, name: string): string {
   const value = values[name];
   if (value === undefined) throw new Error(`no value ${name}`);
   return value;
