@@ -164,8 +164,9 @@ const timeOrNull = time.nullable();
 /**
  * A key as `list`, `get` and `issue` show it, after `JSON.stringify`.
  *
- * As wide as what a store may hold and the core will show: names and metadata of any length. Years beyond 9999,
- * which RFC 3339 cannot write, are refused.
+ * Names and metadata may be of any length, as in the core's own reading of a stored record. Refused although the
+ * core would show them: ids and scopes that only a forged row can hold, and years beyond 9999, which RFC 3339
+ * cannot write.
  *
  * @example
  * const keys = keyInfoSchema.array().parse(body.keys);
