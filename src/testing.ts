@@ -205,6 +205,10 @@ const oddValues = (text: string): readonly unknown[] => [
 
 // ── insert ────────────────────────────────────────────────────────────────────────────────────────────
 
+/**
+ * Catches: null for empty and empty for null, trimmed or folded text, numbers read out of text, names that reach a
+ * prototype, times in seconds or 32 bits, lists in another order.
+ */
 async function keepsEveryField({ store, entityUuid, record, holds }: Setting): Promise<void> {
   const odd = JSON.parse('{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}');
   const quoted = `a'b"c\\d;--%_$1?\${x}`;
@@ -237,6 +241,7 @@ async function keepsEveryField({ store, entityUuid, record, holds }: Setting): P
   }
 }
 
+/** Catches: columns that are too short, lists that are cut off. */
 async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Promise<void> {
   const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(64)}:${'a'.repeat(60)}${255 - i}`);
   const accessibleEntities = [entityUuid, ...Array.from({ length: 999 }, uuid)];
@@ -247,6 +252,7 @@ async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Pr
   await holds(made, '256 scopes and 1,000 entities');
 }
 
+/** Catches: a store that keeps the caller's object. */
 async function copiesWhatItIsGiven({ store, record, holds }: Setting): Promise<void> {
   const made = record({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
   const expected = structuredClone(made);
@@ -255,6 +261,7 @@ async function copiesWhatItIsGiven({ store, record, holds }: Setting): Promise<v
   await holds(expected, 'after the object that was inserted is changed');
 }
 
+/** Catches: a store that hands out its own rows. */
 async function handsOutCopies({ store, add, holds }: Setting): Promise<void> {
   const made = await add({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
   const { keyId, digest, entityUuid } = made;
@@ -285,6 +292,7 @@ function vandalize(record: KeyRecord): void {
   }
 }
 
+/** Catches: an upsert, a second key id that is passed over in silence, a half-written record. */
 async function refusesSecondKeyId({ store, record, add, holds }: Setting): Promise<void> {
   const first = await add();
   const second = record({ keyId: first.keyId, name: 'second', entityUuid: uuid(), scopes: ['users:delete'] });
@@ -295,6 +303,7 @@ async function refusesSecondKeyId({ store, record, add, holds }: Setting): Promi
   same(listed, [], 'the entity of the record that was refused');
 }
 
+/** Catches: a digest without a unique index, and an insert that throws but has written. */
 async function refusesSecondDigest({ store, entityUuid, record, add, holds }: Setting): Promise<void> {
   const first = await add({ revokedAt: T });
   const second = record({ digest: first.digest, name: 'second', createdAt: T + 1 });
@@ -305,6 +314,7 @@ async function refusesSecondDigest({ store, entityUuid, record, add, holds }: Se
   same(await store.list({ entityUuid, after: null, limit: 10 }), [first], 'list');
 }
 
+/** Catches: a look before the write instead of a constraint. */
 async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void> {
   for (const field of ['digest', 'keyId'] as const) {
     const shared = record();
@@ -326,6 +336,7 @@ async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void
   }
 }
 
+/** Catches: writes that overwrite each other, as of one document that holds all keys. */
 async function insertsInParallel({ store, record, holds }: Setting): Promise<void> {
   const records = Array.from({ length: 20 }, (_, i) => record({ createdAt: T + i, name: `key ${i}` }));
   await Promise.all(records.map(async (made) => store.insert(made)));
@@ -334,6 +345,7 @@ async function insertsInParallel({ store, record, holds }: Setting): Promise<voi
 
 // ── findByDigest, findById ────────────────────────────────────────────────────────────────────────────
 
+/** Catches: collations without case, padding, patterns, C strings, comparisons of text with numbers. */
 async function comparesDigestsExactly({ store, record, add, holds }: Setting): Promise<void> {
   const made = await add();
   const { digest, keyId } = made;
@@ -346,6 +358,7 @@ async function comparesDigestsExactly({ store, record, add, holds }: Setting): P
   await holds(made, 'beside digests that differ little');
 }
 
+/** Catches: a look-up of the first digest alone, an empty list that means everything, ended keys left out. */
 async function findsSeveralDigests({ store, record, add }: Setting): Promise<void> {
   const known = [await add(), await add({ revokedAt: T }), await add({ expiresAt: 0, entityUuid: uuid() })];
   await add();
@@ -361,6 +374,7 @@ async function findsSeveralDigests({ store, record, add }: Setting): Promise<voi
   await ask([...Array.from({ length: 40 }, () => record().digest), ...digests], known);
 }
 
+/** Catches: a throw where null is the answer, and the collations of {@link comparesDigestsExactly}. */
 async function findsByIdExactly({ store, add }: Setting): Promise<void> {
   const { keyId, digest, entityUuid } = await add({ keyId: lettered() });
   same(await store.findById(uuid()), null, 'a key id that nothing has');
@@ -380,6 +394,7 @@ async function addTwelve({ add }: Setting, given: Partial<KeyRecord> = {}): Prom
   return made.sort(newestFirst);
 }
 
+/** Catches: ties in no order, times ordered as text, a limit that is ignored or has a ceiling. */
 async function listsNewestFirst(s: Setting): Promise<void> {
   const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
@@ -394,6 +409,7 @@ async function listsNewestFirst(s: Setting): Promise<void> {
   }
 }
 
+/** Catches: another tenant's keys in a listing. */
 async function listsOneEntity(s: Setting): Promise<void> {
   const { store, entityUuid } = s;
   const mine = await addTwelve(s);
@@ -414,6 +430,7 @@ async function listsOneEntity(s: Setting): Promise<void> {
 
 const behind = (row: KeyRecord, after: ListPosition | null): boolean => after === null || newestFirst(after, row) < 0;
 
+/** Catches: a listing of live keys alone. */
 async function listsEndedOnes({ store, entityUuid, add }: Setting): Promise<void> {
   const live = await add({ createdAt: T + 4 });
   const revoked = await add({ createdAt: T + 3, revokedAt: T + 5 });
@@ -423,6 +440,7 @@ async function listsEndedOnes({ store, entityUuid, add }: Setting): Promise<void
   same(rows, [live, revoked, retired, expired], 'ended keys in a listing');
 }
 
+/** Catches: pages by offset, and by time alone. */
 async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
   const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
@@ -448,6 +466,7 @@ async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
   }
 }
 
+/** Catches: a cursor that is looked up as a record. */
 async function listsBehindAnyPosition(s: Setting): Promise<void> {
   const { store, entityUuid } = s;
   const all = await addTwelve(s);
@@ -473,6 +492,7 @@ async function listsBehindAnyPosition(s: Setting): Promise<void> {
 
 // ── markEnded ─────────────────────────────────────────────────────────────────────────────────────────
 
+/** Catches: any other condition than the two marks, and any other field that is written. */
 async function endsByItsConditions({ store, add, holds }: Setting): Promise<void> {
   const marks = [null, T + 1];
   for (const revokedAt of marks) {
@@ -491,6 +511,7 @@ async function endsByItsConditions({ store, add, holds }: Setting): Promise<void
   }
 }
 
+/** Catches: a later call that moves the time of the first. */
 async function endsOnce({ store, add, holds }: Setting): Promise<void> {
   const made = await add();
   const end = (ending: Ending) => store.markEnded(made.keyId, ending);
@@ -504,6 +525,7 @@ async function endsOnce({ store, add, holds }: Setting): Promise<void> {
   await holds({ ...made, retireAt: T + 20, revokedAt: T + 5 }, 'retired and revoked twice');
 }
 
+/** Catches: a look before the write: two rotations would both hand out a successor. */
 async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void> {
   for (const mark of ['revokedAt', 'retireAt'] as const) {
     const made = await add();
@@ -518,6 +540,7 @@ async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void>
   }
 }
 
+/** Catches: a retirement that undoes a revocation, or keeps it out. */
 async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const made = await add();
@@ -533,6 +556,7 @@ async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Prom
   }
 }
 
+/** Catches: an upsert, a throw, and values that a driver reads as a condition. */
 async function endsNothingUnknown({ store, entityUuid, add, holds }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   for (const ending of [{ revokedAt: T }, { retireAt: T }]) {
@@ -546,6 +570,7 @@ async function endsNothingUnknown({ store, entityUuid, add, holds }: Setting): P
 
 // ── touch ─────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Catches: late batches that move a time back, and times compared as text. */
 async function touchesForward({ store, add, holds }: Setting): Promise<void> {
   const made = await add();
   const { keyId } = made;
@@ -564,6 +589,7 @@ async function touchesForward({ store, add, holds }: Setting): Promise<void> {
   }
 }
 
+/** Catches: a table of scopes that is replaced, and one condition for all of them. */
 async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<void> {
   const made = await add({ lastUsedAt: T + 10, scopesUsed: { 'a:read': T + 10, 'b:read': T + 5 } });
   const { keyId } = made;
@@ -578,6 +604,7 @@ async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<
   await holds({ ...made, lastUsedAt: T + 21, scopesUsed: last }, 'times are numbers, not texts');
 }
 
+/** Catches: a batch that fails for one unknown key, and one that takes the last of two entries. */
 async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   const other = await add();
@@ -602,6 +629,7 @@ async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Prom
   same((await store.list({ entityUuid, after: null, limit: 10 })).length, 2, 'records after a batch');
 }
 
+/** Catches: a table of scopes that is read, changed and written back. */
 async function touchesInParallel({ store, add, holds }: Setting): Promise<void> {
   const made = await add();
   const times = [7, 3, 19, 0, 11, 15, 1, 18, 5, 13, 9, 2, 17, 4, 16, 6, 14, 8, 12, 10];
@@ -613,6 +641,7 @@ async function touchesInParallel({ store, add, holds }: Setting): Promise<void> 
   await holds({ ...made, lastUsedAt: T + 19, scopesUsed: { 'a:b': T + 19, ...own } }, '20 parallel calls');
 }
 
+/** Catches: a whole record that is written back over a revocation. */
 async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void> {
   for (const ending of [{ revokedAt: T + 5 }, { retireAt: T + 5 }]) {
     const made = await add();
@@ -629,6 +658,7 @@ async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void
 
 // ── summarize ─────────────────────────────────────────────────────────────────────────────────────────
 
+/** Catches: rows of other schemes counted in, counts as text, 0 for never. */
 async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void> {
   const other = `${scheme}2`;
   const row = async (of: string) => (await store.summarize(T)).filter((line) => line.scheme === of);
@@ -646,6 +676,7 @@ async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void
   same(await plain(), before + 1, 'keys without a pepper');
 }
 
+/** Catches: deadlines a millisecond off, and the database's own clock. */
 async function summarizesLiveKeys({ store, scheme, add }: Setting): Promise<void> {
   const lives = async (now: number) => (await store.summarize(now)).filter((line) => line.scheme === scheme);
   const row = (live: number) => [{ scheme, live, lastUsedAt: null }];
@@ -667,6 +698,7 @@ async function summarizesLiveKeys({ store, scheme, add }: Setting): Promise<void
 
 // ── Everybody else ────────────────────────────────────────────────────────────────────────────────────
 
+/** Catches: a WHERE that reaches further than one key. */
 async function leavesOthersAlone({ store, record, add, holds }: Setting): Promise<void> {
   const target = await add({ keyId: uuid().replace(/..$/, 'aa'), metadata: { a: 'b' } });
   const { keyId, digest, entityUuid } = target;

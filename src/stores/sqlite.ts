@@ -216,6 +216,26 @@ function toRecord(row: unknown): KeyRecord {
   };
 }
 
+/** In the order of the INSERT. */
+const toValues = (record: KeyRecord): readonly SqliteValue[] => [
+  record.keyId,
+  record.name,
+  record.digest,
+  record.seal,
+  record.entityUuid,
+  JSON.stringify(record.accessibleEntities),
+  JSON.stringify(record.scopes),
+  record.justification,
+  JSON.stringify(record.metadata),
+  record.createdAt,
+  record.expiresAt,
+  record.revokedAt,
+  record.retireAt,
+  record.rotatedFrom,
+  record.lastUsedAt,
+  JSON.stringify(record.scopesUsed),
+];
+
 function parse(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -266,6 +286,60 @@ function prepareAll(db: SqliteHandle) {
   };
 }
 
+type Statements = ReturnType<typeof prepareAll>;
+type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
+
+function reads(statements: Statements): Pick<KeyStore, Reads> {
+  return {
+    findByDigest(digests) {
+      const [only, ...more] = digests.filter(isText);
+      if (only === undefined) return [];
+      const { findOneDigest, findDigests } = statements;
+      const rows = more.length === 0 ? findOneDigest.all(only) : findDigests.all(JSON.stringify([only, ...more]));
+      return rows.map(toRecord);
+    },
+
+    findById(keyId) {
+      const rows = isText(keyId) ? statements.findById.all(keyId) : [];
+      return rows.length > 0 ? toRecord(rows[0]) : null;
+    },
+
+    list({ entityUuid, after, limit }) {
+      if (!isText(entityUuid)) return [];
+      // Everything comes behind infinity.
+      const { createdAt, keyId } = after ?? { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
+      return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
+    },
+
+    summarize: (now) => statements.summarize.all(now, now).map((row): SchemeSummary => ({ ...(row as SchemeSummary) })),
+  };
+}
+
+function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads> {
+  return {
+    insert(record) {
+      // The table's trigger refuses a key id or a digest that exists, its UNIQUE again.
+      transaction(db, () => statements.insert.run(...toValues(record)));
+    },
+
+    markEnded(keyId, ending) {
+      if (!isText(keyId)) return false;
+      const [statement, time] =
+        'revokedAt' in ending ? [statements.revoke, ending.revokedAt] : [statements.retire, ending.retireAt];
+      return transaction(db, () => Number(statement.run(time, keyId).changes) === 1);
+    },
+
+    // One transaction for the batch: one sync of the disk, and no batch half counted.
+    touch(entries) {
+      transaction(db, () => {
+        for (const { keyId, lastUsedAt, scopesUsed } of entries) {
+          if (isText(keyId)) statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
+        }
+      });
+    },
+  };
+}
+
 /**
  * A store in a SQLite file. Sets WAL, `synchronous = FULL` and, where the handle has none, a busy timeout of
  * 5 s; then migrates. What it acknowledged survives the end of the process and of the machine's power.
@@ -283,67 +357,5 @@ export function sqliteStore(db: SqliteHandle): KeyStore {
   configure(db);
   migrate(db);
   const statements = prepareAll(db);
-
-  return {
-    insert(record) {
-      const values = [
-        record.keyId,
-        record.name,
-        record.digest,
-        record.seal,
-        record.entityUuid,
-        JSON.stringify(record.accessibleEntities),
-        JSON.stringify(record.scopes),
-        record.justification,
-        JSON.stringify(record.metadata),
-        record.createdAt,
-        record.expiresAt,
-        record.revokedAt,
-        record.retireAt,
-        record.rotatedFrom,
-        record.lastUsedAt,
-        JSON.stringify(record.scopesUsed),
-      ];
-      transaction(db, () => statements.insert.run(...values));
-    },
-
-    findByDigest(digests) {
-      const texts = digests.filter(isText);
-      const [only] = texts;
-      const rows =
-        texts.length === 1 && only !== undefined
-          ? statements.findOneDigest.all(only)
-          : statements.findDigests.all(JSON.stringify(texts));
-      return rows.map(toRecord);
-    },
-
-    findById(keyId) {
-      const rows = isText(keyId) ? statements.findById.all(keyId) : [];
-      return rows.length > 0 ? toRecord(rows[0]) : null;
-    },
-
-    list({ entityUuid, after, limit }) {
-      if (!isText(entityUuid)) return [];
-      // Everything comes behind infinity.
-      const { createdAt, keyId } = after ?? { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
-      return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
-    },
-
-    markEnded(keyId, ending) {
-      if (!isText(keyId)) return false;
-      const [statement, time] =
-        'revokedAt' in ending ? [statements.revoke, ending.revokedAt] : [statements.retire, ending.retireAt];
-      return transaction(db, () => Number(statement.run(time, keyId).changes) === 1);
-    },
-
-    touch(entries) {
-      transaction(db, () => {
-        for (const { keyId, lastUsedAt, scopesUsed } of entries) {
-          if (isText(keyId)) statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
-        }
-      });
-    },
-
-    summarize: (now) => statements.summarize.all(now, now).map((row): SchemeSummary => ({ ...(row as SchemeSummary) })),
-  };
+  return { ...reads(statements), ...writes(db, statements) };
 }
