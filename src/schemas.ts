@@ -86,20 +86,28 @@ function text(max: number, what: string) {
 }
 
 /**
- * String pairs, at most 16 and 2 KiB of UTF-8. Not `z.record`: that drops a key `__proto__`, and names the
- * offending key in its issues. The JSON Schema cannot say the size in bytes.
+ * A table of texts, handed on as it came. Not `z.record`: that drops a key `__proto__`, and names the offending
+ * key in its issues.
  */
-function metadataFits(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const texts = Object.entries(value).flat();
-  const plain = texts.every((t) => typeof t === 'string' && t.isWellFormed() && !t.includes('\0'));
-  return plain && texts.length <= 32 && new TextEncoder().encode(texts.join('')).length <= 2048;
+function table(fits: (pairs: readonly (readonly [string, unknown])[]) => boolean, rule: string, json: object) {
+  const check = (value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && fits(Object.entries(value));
+  return z
+    .unknown()
+    .refine(check, rule)
+    .meta({ type: 'object', ...json });
 }
 
-const metadata = z
-  .unknown()
-  .refine(metadataFits, 'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all')
-  .meta({ type: 'object', maxProperties: 16, additionalProperties: { type: 'string' } });
+// The JSON Schema cannot say the size in bytes.
+const metadata = table(
+  (pairs) => {
+    const texts = pairs.flat();
+    const plain = texts.every((t) => typeof t === 'string' && t.isWellFormed() && !t.includes('\0'));
+    return plain && pairs.length <= 16 && new TextEncoder().encode(texts.join('')).length <= 2048;
+  },
+  'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all',
+  { maxProperties: 16, additionalProperties: { type: 'string' } },
+);
 
 const expiryRule = "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
 const expiresAt = z.union(
@@ -160,6 +168,12 @@ export const meJsonSchema: JsonSchema = toJsonSchema(meSchema);
 
 const time = z.iso.datetime({ precision: 3, error: 'a time as Date.prototype.toJSON writes it' });
 const timeOrNull = time.nullable();
+const shownMetadata = table((pairs) => pairs.every(([, value]) => typeof value === 'string'), 'metadata: texts', {
+  additionalProperties: { type: 'string' },
+});
+const scopesUsed = table((pairs) => pairs.every(([, value]) => time.safeParse(value).success), 'scopesUsed: times', {
+  additionalProperties: { type: 'string', format: 'date-time' },
+});
 
 /**
  * A key as `list`, `get` and `issue` show it, after `JSON.stringify`.
@@ -179,14 +193,14 @@ export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson> = closed(
     accessibleEntities: entities,
     scopes: listOf(scope, MAX_SCOPES, 'scopes'),
     justification: z.string().nullable(),
-    metadata: z.record(z.string(), z.string()),
+    metadata: shownMetadata,
     createdAt: time,
     expiresAt: timeOrNull,
     revokedAt: timeOrNull,
     retireAt: timeOrNull,
     rotatedFrom: uuid.nullable(),
     lastUsedAt: timeOrNull,
-    scopesUsed: z.record(z.string(), time),
+    scopesUsed,
   }),
 ) as unknown as z.ZodType<KeyInfoJson, KeyInfoJson>;
 
