@@ -13,10 +13,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     sequence: { shuffle: true },
-    coverage: {
-      provider: 'v8',
-      include: ['src/**/*.ts'],
-      reporter: ['text', 'json-summary'],
-    },
+    // One process a core instead of one a file: the run takes 8 s instead of 13. Tests restore what they stub.
+    isolate: false,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text', 'json-summary'] },
   },
 });

@@ -2,7 +2,7 @@
 import { authorizationOf, parseAuthorization } from './authorization.js';
 import { type Admit, type Context, openRecord, type UsageRecorder, type Verify } from './context.js';
 import { AccessError, isAccessError, isStoreError } from './errors.js';
-import { fields, isUuid } from './input.js';
+import { expect, fields, isUuid } from './input.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
@@ -17,6 +17,8 @@ export interface AdmitInput<Operation extends string = string> {
 
 /** Who does it, and on which entity: the one that was checked. Handlers use no other. */
 export type Admission = { readonly principal: Principal; readonly entityUuid: string };
+
+const INPUT = ['policy', 'operation', 'entityUuid'] as const;
 
 /** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
 export function createAuthenticate(verify: Verify, verifyToken: Verify = verify): Verify {
@@ -41,31 +43,34 @@ export function createTokenCheck({ store, known }: Context, admit: Admit | null,
     const parent = admit(openRecord(row));
     const both = (side: 'scopes' | 'accessibleEntities') =>
       Object.freeze(parent[side].filter((element) => claimed[side].includes(element)));
-    const narrowed = { scopes: both('scopes'), accessibleEntities: both('accessibleEntities') };
-    return createPrincipal({ ...parent, ...narrowed, expiresAt: claimed.expiresAt }, 'jwt', known);
+    const ends = [parent.expiresAt, claimed.expiresAt].filter((time) => time !== null);
+    const expiresAt = ends.length > 0 ? Math.min(...ends) : null;
+    const narrowed = { scopes: both('scopes'), accessibleEntities: both('accessibleEntities'), expiresAt };
+    return createPrincipal({ ...parent, ...narrowed }, 'jwt', known);
   };
 }
 
 export function createAdmit({ clock, emit }: Context, authenticate: Verify, usage: UsageRecorder) {
   return async <Op extends string>(request: unknown, input: AdmitInput<Op>): Promise<Admission> => {
-    const { policy, operation, entityUuid: asked } = input;
-    fields(input, ['policy', 'operation', 'entityUuid'], 'admit');
+    const { policy, operation, entityUuid: asked } = fields(input, INPUT, 'admit') as AdmitInput<Op>;
+    expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.requires(operation);
     let keyId: string | null = null;
+    let time = Date.now();
     try {
+      time = clock();
       const principal = await authenticate(request);
       keyId = principal.keyId;
       const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
-      const time = clock();
       usage.record(keyId, scopes, time);
       emit({ type: 'access.granted', time, keyId, entityUuid, operation });
       return { principal, entityUuid };
     } catch (error) {
       const broken = isStoreError(error) ? ({ code: 'store_error', reason: 'store_error', keyId } as const) : null;
       const denial = isAccessError(error) ? error : broken;
-      const about = { keyId: keyId ?? denial?.keyId ?? null, entityUuid: isUuid(asked) ? asked : null, operation };
-      const time = Date.now();
+      const entity = Array.isArray(asked) && asked.length === 1 ? asked[0] : asked;
+      const about = { keyId: keyId ?? denial?.keyId ?? null, entityUuid: isUuid(entity) ? entity : null, operation };
       if (denial) emit({ type: 'access.denied', time, ...about, code: denial.code, reason: denial.reason });
       throw error;
     }

@@ -21,7 +21,7 @@ export function checkAuthority(authority: unknown): Held {
   const { entityUuid, entities, scopes } = fields(authority, ['entityUuid', 'entities', 'scopes'], 'authority');
   expect(isUuid(entityUuid), `authority.entityUuid: pass a UUID in lower case, not ${quote(entityUuid)}`);
   const held = entityList(entityUuid, entities, 'authority.entities');
-  return { entityUuid, entities: held, scopes: patterns(scopes ?? ['*:*']) };
+  return { entityUuid, entities: held, scopes: patterns(scopes === undefined ? ['*:*'] : scopes) };
 }
 
 /** Throws where a key would carry more than its authority holds, and names the excess. */

@@ -39,7 +39,6 @@ export type DenialReason =
 // Brands in the global symbol registry: two copies of the package in one process know each other's errors.
 const ACCESS = Symbol.for('keyscope.AccessError');
 const STORE = Symbol.for('keyscope.StoreError');
-const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>): void {
   for (const name of Reflect.ownKeys(properties)) Object.defineProperty(target, name, { value: properties[name] });
@@ -77,10 +76,13 @@ type DenialDetails = Partial<Pick<AccessError, 'keyId' | 'requiredScopes' | 'exc
  * The driver's own error is in the non-enumerable `cause`: its text may quote rows, so it is never in ours.
  */
 export class StoreError extends Error {
+  declare readonly cause: unknown;
+
   constructor(problem: string, cause?: unknown) {
     super(problem);
-    // `inspect` would print the cause, and with it what a driver quotes: rows, parameters, digests.
-    hide(this, { name: 'StoreError', cause, [STORE]: true, [INSPECT]: () => this.stack });
+    hide(this, { name: 'StoreError', [STORE]: true });
+    // An accessor, which inspection and the report of a crash show as such: a driver's text quotes rows and digests.
+    Object.defineProperty(this, 'cause', { get: () => cause, enumerable: false });
   }
 }
 

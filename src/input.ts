@@ -8,12 +8,12 @@ export const MAX_ENTITIES = 1000;
 
 /**
  * How a rejected value looks in a message: control and non-ASCII characters escaped, long values measured and
- * not shown, and every run that could be part of a key (20 letters and digits or more) masked.
+ * not shown, and every run that could be part of a key or of another secret (20 letters and digits or more) masked.
  */
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
   if (value.length > 129) return `a text of ${value.length} characters`;
-  const masked = JSON.stringify(value.replace(/[0-9A-Za-z]{20,}/g, '[masked]'));
+  const masked = JSON.stringify(value.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]'));
   return masked.replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
@@ -30,7 +30,8 @@ export function fields<F extends string>(
 ): { readonly [K in F]?: unknown } {
   expect(typeof value === 'object' && value !== null && !Array.isArray(value), `${what}: pass an object`);
   const odd = Reflect.ownKeys(value).find((name) => !known.includes(name as F));
-  expect(odd === undefined, `${what}: unknown field ${quote(String(odd))}; it takes ${known.join(', ')}`);
+  if (odd !== undefined)
+    throw new TypeError(`${what}: unknown field ${quote(String(odd))}; it takes ${known.join(', ')}`);
   // A null prototype, own fields only: an inherited `scopes` is not a given one.
   return Object.assign(Object.create(null), value);
 }
@@ -62,7 +63,7 @@ export const isUuid = (value: unknown): value is string => typeof value === 'str
 
 /** A list of entities that always contains `own`: that one first, then the others in the order given, each once. */
 export function entityList(own: string, others: unknown, what: string): readonly string[] {
-  const all = [...new Set([own, ...strings(others ?? [], what)])];
+  const all = [...new Set([own, ...strings(others === undefined ? [] : others, what)])];
   expect(all.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities, your own included`);
   for (const entity of all) expect(isUuid(entity), `${what}: ${quote(entity)} is no UUID in lower case`);
   return Object.freeze(all);

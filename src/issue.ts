@@ -35,7 +35,7 @@ export async function issue(context: Context, input: IssueInput, authority: Auth
     accessibleEntities: entityList(by.entityUuid, given.accessibleEntities, 'accessibleEntities'),
     scopes: grant(catalog, strings(given.scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
-    metadata: readMetadata(given.metadata ?? {}),
+    metadata: readMetadata(given.metadata === undefined ? {} : given.metadata),
     createdAt: now,
     expiresAt: expiry(given.expiresAt, now),
     rotatedFrom: null,

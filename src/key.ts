@@ -113,7 +113,8 @@ export function keyPattern(prefix: string): string {
 
 /**
  * Replaces every key in `text` by `prefix_[redacted]`: for log lines. Looks for the shape alone, also where
- * other characters touch it, because to hide too much is harmless.
+ * other characters touch it, and takes away the whole run of letters, digits and `_` from there: another key can
+ * begin inside what looks like one, and to hide too much is harmless.
  *
  * @throws TypeError on a malformed prefix, or where `text` is no string.
  * @example
@@ -122,5 +123,5 @@ export function keyPattern(prefix: string): string {
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
   const { prefix } = keyFormat(options?.prefix);
   expect(typeof text === 'string', `text: pass a string, not ${quote(text)}`);
-  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`, 'g'), `${prefix}_[redacted]`);
+  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\w*`, 'g'), `${prefix}_[redacted]`);
 }

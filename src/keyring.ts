@@ -130,9 +130,10 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent = () => {} } = given;
-  const functions = [now, random, onEvent, tokens ? tokens.verify : now].every((part) => typeof part === 'function');
-  expect(functions, 'now, random, onEvent and tokens.verify: pass functions or leave them out');
-  expect(Array.isArray(catalog?.all), 'catalog: pass what defineScopes returned');
+  const functions = [now, random, onEvent, tokens === undefined ? now : tokens?.verify];
+  const callable = functions.every((part) => typeof part === 'function');
+  expect(callable, 'now, random, onEvent and tokens.verify: pass functions or leave them out');
+  expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const context: Context = Object.freeze({
     format: keyFormat(given.prefix),
@@ -165,6 +166,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
 function readUntil({ insecureAcceptUnpeppered: accept, peppers }: KeyringOptions): number | null {
   if (accept === undefined) return null;
   const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
-  expect(until instanceof Date && peppers !== 'none', 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
-  return until.getTime();
+  const time = until instanceof Date && peppers !== 'none' ? until.getTime() : Number.NaN;
+  expect(!Number.isNaN(time), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
+  return time;
 }

@@ -14,10 +14,10 @@ export type ListPage = { readonly keys: readonly KeyInfo[]; readonly next: strin
 
 export async function list({ store }: Context, input: ListInput, authority: Authority): Promise<ListPage> {
   const { entityUuid } = checkAuthority(authority);
-  const given = fields(input, ['after', 'limit'], 'list');
-  const limit = whole(given.limit ?? 100, 1, 1000, 'limit');
+  const { after = null, limit: asked = 100 } = fields(input, ['after', 'limit'], 'list');
+  const limit = whole(asked, 1, 1000, 'limit');
   // One more than asked for: whether there is a next page.
-  const rows = await store.list({ entityUuid, after: readCursor(given.after ?? null), limit: limit + 1 });
+  const rows = await store.list({ entityUuid, after: readCursor(after), limit: limit + 1 });
   const records = rows.map(openRecord);
   const right = records.length <= limit + 1 && records.every((record) => record.entityUuid === entityUuid);
   if (!right) throw new StoreError('store.list returned more than it was asked for');

@@ -8,11 +8,15 @@ import { expect } from './input.js';
 import type { KeyRecord } from './record.js';
 import type { KeyStore } from './store.js';
 
+// What a `Date` can hold (ECMA-262 §21.4.1.1).
+const MAX_TIME = 8.64e15;
+
 /** A clock that throws rather than answer with what no deadline can be compared to. */
 export function guardClock(now: Clock): Clock {
   return () => {
     const time: unknown = now();
-    if (!Number.isSafeInteger(time)) throw new StoreError('the clock did not answer in whole milliseconds');
+    if (!Number.isSafeInteger(time) || (time as number) > MAX_TIME)
+      throw new StoreError('the clock did not answer in whole milliseconds');
     return time as number;
   };
 }
@@ -45,13 +49,14 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
     };
     const ask = (argument: unknown, second: unknown) => {
       let answer: unknown;
+      let later: boolean;
       try {
         answer = methods[name]?.(argument, second);
+        later = typeof Object(answer).then === 'function';
       } catch (cause) {
         throw broken('failed', cause);
       }
-      if (typeof Object(answer).then !== 'function') return read(answer, argument);
-      return inTime(answer, timeoutMs, broken).then((settled) => read(settled, argument));
+      return later ? inTime(answer, timeoutMs, broken).then((value) => read(value, argument)) : read(answer, argument);
     };
     return [name, ask];
   });

@@ -52,23 +52,26 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
   const operations = Object.freeze([...needs.keys()] as Operation[]);
   function requires(operation: string): readonly string[] {
     const scopes = needs.get(operation);
-    expect(scopes !== undefined, `policy: ${quote(operation)} is not in the table; add it to definePolicy`);
-    return scopes;
+    if (scopes) return scopes;
+    throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
   }
   function authorize(principal: Principal, operation: string, { entityUuid }: { entityUuid?: unknown } = {}): string {
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.
-    const [asked = principal.entityUuid, second] = [entityUuid ?? []].flat();
-    requireEntity(principal, second === undefined ? asked : null);
-    return asked as string;
+    const asked = Array.isArray(entityUuid) && entityUuid.length < 2 ? entityUuid[0] : entityUuid;
+    const meant = asked ?? principal.entityUuid;
+    requireEntity(principal, meant);
+    return meant;
   }
   return Object.freeze({
     operations,
     requires,
     authorize,
-    allowed: (principal: Principal) =>
-      Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope)))),
+    allowed(principal: Principal) {
+      requireEntity(principal, principal.entityUuid); // An operation that needs no scope needs a principal still.
+      return Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))));
+    },
     leastScopes: (names: readonly Operation[]) => catalog.expand(strings(names, 'operations').flatMap(requires)),
     unmapped: (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((name) => !needs.has(name))),
   });

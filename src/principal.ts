@@ -61,12 +61,15 @@ export function createPrincipal(record: Omit<Principal, 'via'>, via: Via, catalo
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
   const { granted } = VerifiedPrincipal.sets(principal);
-  if (scopes.length > 0 && scopes.every((scope) => granted.has(scope))) return true;
-  expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
-  // What was granted is concrete, so grammar needs a look only where something is missing.
-  const odd = scopes.findIndex((scope) => !isScope(scope));
-  expect(odd === -1, `scopes: ${quote(scopes[odd])} is no concrete scope; what is required names resource:action`);
-  return false;
+  let all = scopes.length > 0;
+  expect(all, 'scopes: name at least one; requiring nothing is a policy entry with []');
+  for (const scope of scopes) {
+    if (granted.has(scope)) continue;
+    // What was granted is concrete, so grammar needs a look only where something is missing.
+    if (!isScope(scope)) throw new TypeError(`scopes: ${quote(scope)} is no concrete scope; name resource:action`);
+    all = false;
+  }
+  return all;
 }
 
 /**
@@ -105,6 +108,7 @@ export const canAddress = (principal: Principal, entityUuid: string): boolean =>
  */
 export function requireEntity(principal: Principal, entityUuid: unknown): asserts entityUuid is string {
   const { keyId } = principal;
+  const reached = canAddress(principal, entityUuid as string);
   if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId });
-  if (!canAddress(principal, entityUuid)) throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
+  if (!reached) throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

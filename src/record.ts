@@ -50,10 +50,12 @@ export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string' && value.isWellFormed();
+// By its tag: neither a list nor a Map, whose pairs would be lost without a word.
 const isTable = (value: unknown, check: Check) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(check);
+  Object.prototype.toString.call(value) === '[object Object]' && Object.values(value as object).every(check);
+// `from` fills the holes that `every` passes over.
 const isList = (value: unknown, max: number, check: Check) =>
-  Array.isArray(value) && value.length <= max && value.every(check);
+  Array.isArray(value) && value.length <= max && Array.from(value).every(check);
 
 // Of texts the type alone: what a forged one could reach is the seal's to refuse.
 // biome-ignore format: a line for each kind
@@ -77,11 +79,9 @@ function frozen<T>(value: T): T {
   return Object.freeze(Array.isArray(value) ? [...value] : Object.fromEntries(Object.entries(value))) as T;
 }
 
-/** Copies a record that is known to be well-formed, and freezes the copy to the bottom. */
-export function freezeRecord(record: KeyRecord): KeyRecord {
-  const copy = Object.fromEntries(SHAPE.flatMap(([, ...names]) => names.map((name) => [name, frozen(record[name])])));
-  own.add(Object.freeze(copy));
-  return copy as unknown as KeyRecord;
+function frozenCopy(row: KeyRecord): KeyRecord {
+  const pairs = SHAPE.flatMap(([, ...names]) => names.map((name) => [name, frozen(row[name])]));
+  return Object.freeze(Object.fromEntries(pairs));
 }
 
 /**
@@ -90,13 +90,15 @@ export function freezeRecord(record: KeyRecord): KeyRecord {
  * @returns `null` where a field is missing or malformed. Not checked: the seal.
  */
 export function readRecord(value: unknown): KeyRecord | null {
-  if (typeof value !== 'object' || value === null) return null;
-  if (own.has(value)) return value as KeyRecord;
-  const record = value as KeyRecord;
+  if (own.has(Object(value))) return value as KeyRecord;
+  // The copy is checked and not the original, which could answer differently the second time.
+  const copy = frozenCopy(Object(value));
   const sound = SHAPE.every(([check, ...names]) =>
-    names.every((name) => check(record[name]) || (record[name] === null && NULLABLE.includes(name))),
+    names.every((name) => check(copy[name]) || (copy[name] === null && NULLABLE.includes(name))),
   );
-  return sound && record.accessibleEntities.includes(record.entityUuid) ? freezeRecord(record) : null;
+  if (!sound || !copy.accessibleEntities.includes(copy.entityUuid)) return null;
+  own.add(copy);
+  return copy;
 }
 
 // ── The seal ──────────────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +130,7 @@ export type RecordDraft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest
 export function sealRecord(draft: RecordDraft, key: string, scheme: Scheme): KeyRecord {
   const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: {} };
   const unsealed: KeyRecord = { ...draft, ...marks, digest: scheme.digest(key) };
-  return freezeRecord({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
+  return frozenCopy({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
 }
 
 /** The projection that callers see; nothing in it derives from the key. Every number in a record is a time. */
@@ -149,7 +151,9 @@ export class IssuedKey {
   constructor(key: string, record: KeyRecord) {
     this.#key = key;
     this.info = toKeyInfo(record);
-    Object.freeze(this);
+    // Node's `inspect` can be told to call getters; it asks this first.
+    const shown = { value: () => ({ info: this.info }) };
+    Object.freeze(Object.defineProperty(this, Symbol.for('nodejs.util.inspect.custom'), shown));
   }
 
   /** The plaintext: show it once; nothing can bring it back. */

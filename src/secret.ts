@@ -79,7 +79,7 @@ export const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => tagged('s1$', h
 function peppered(value: unknown): Scheme {
   const { id, secret } = fields(value, ['id', 'secret'], 'pepper');
   const named = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id);
-  expect(named, `pepper: id ${quote(id)} is not 1 to 32 lower-case letters, digits or -`);
+  expect(named, 'pepper: id is 1 to 32 lower-case letters, digits or -');
   const bytes = typeof secret === 'string' && secret.isWellFormed() ? utf8(secret) : secret;
   expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array`);
   expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass 32 random ones at least`);

@@ -22,7 +22,7 @@ export type ListQuery = { readonly entityUuid: string; readonly after: ListPosit
 /** That a key was used. */
 export type UsageEntry = Usage & { readonly keyId: string };
 
-/** The live keys of one digest scheme (`s1`, `h1.<pepper id>`) and the newest use of any of its keys. */
+/** How many live keys stand under one digest scheme (`s1`, `h1.<pepper id>`), and when one of them was last used. */
 export type SchemeSummary = { readonly scheme: string; readonly live: number; readonly lastUsedAt: number | null };
 
 export interface KeyStore {
@@ -33,7 +33,7 @@ export interface KeyStore {
   insert(record: KeyRecord): Awaitable<void>;
 
   /**
-   * Every record whose digest is one of `digests`, compared byte for byte; an empty list where there is none.
+   * Every record whose digest is one of `digests`, which are distinct, compared byte for byte; an empty list where there is none.
    * Sees every write that was acknowledged before the call.
    */
   findByDigest(digests: readonly string[]): Awaitable<readonly KeyRecord[]>;

@@ -85,7 +85,7 @@ describe.each([
       const { run, verify: outcome } = world(peppers);
       for (const step of steps) await run(step);
       for (const when of [verify.at - 1_000_000_000_000, verify.at + 1_000_000_000_000, verify.at - 1]) {
-        await outcome(verify.key, when);
+        await outcome(verify.key, Math.min(when, 8.64e15)); // what a Date can hold
       }
       expect(await outcome(verify.key, verify.at)).toBe(result);
     });

@@ -2,7 +2,7 @@
  * Keys in this process's memory: the reference, and the shortest example of the contract. For tests and for
  * services whose keys may end with the process. Synchronous throughout, which makes every write atomic.
  */
-import { freezeRecord, type KeyRecord, mergeUsage } from '../record.js';
+import { type KeyRecord, mergeUsage, readRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 
 /**
@@ -16,9 +16,10 @@ export function memoryStore(): KeyStore {
   const byDigest = new Map<string, KeyRecord>();
 
   function put(record: KeyRecord): void {
-    const frozen = freezeRecord(record);
-    byId.set(frozen.keyId, frozen);
-    byDigest.set(frozen.digest, frozen);
+    // Checked once, here. A malformed one is kept as it is, for the core to refuse.
+    const copy = readRecord(record) ?? structuredClone(record);
+    byId.set(copy.keyId, copy);
+    byDigest.set(copy.digest, copy);
   }
 
   return {
@@ -42,25 +43,23 @@ export function memoryStore(): KeyStore {
 
     // Looks at every record: a listing is rare, and an index would cost every key memory.
     list({ entityUuid, after, limit }) {
-      const records = [...byId.values()].filter((record) => record.entityUuid === entityUuid);
-      const behind = records.filter((record) => after === null || newestFirst(after, record) < 0);
-      return behind.sort(newestFirst).slice(0, limit);
+      const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
+      const records = [...byId.values()].filter((record) => record.entityUuid === entityUuid && behind(record));
+      return records.sort(newestFirst).slice(0, limit);
     },
 
     markEnded(keyId, ending) {
       const record = byId.get(keyId);
-      if (record === undefined || record.revokedAt !== null) return false;
-      if ('retireAt' in ending && record.retireAt !== null) return false;
-      put({ ...record, ...ending });
-      return true;
+      const open = record?.revokedAt === null && ('revokedAt' in ending || record.retireAt === null);
+      if (open) put({ ...record, ...ending });
+      return open;
     },
 
     touch(entries) {
       for (const { keyId, ...usage } of entries) {
         const record = byId.get(keyId);
-        if (record === undefined) continue;
-        const { lastUsedAt, scopesUsed } = record;
-        put({ ...record, ...mergeUsage({ lastUsedAt: lastUsedAt ?? usage.lastUsedAt, scopesUsed }, usage) });
+        const old = record && { lastUsedAt: record.lastUsedAt ?? usage.lastUsedAt, scopesUsed: record.scopesUsed };
+        if (record) put({ ...record, ...mergeUsage(old, usage) });
       }
     },
 

@@ -7,6 +7,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
 // The safeguard, the file, and what is replaced by what. The text must stand in the file exactly once.
 const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['checksum', 'src/key.ts', "? null : 'wrong_checksum'", '? null : null'],
@@ -17,21 +18,15 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['retired', 'src/verify.ts', 'if (retireAt !== null && now >= retireAt)', 'if (false)'],
   ['expired', 'src/verify.ts', 'if (expiresAt !== null && now >= expiresAt)', 'if (false)'],
   ['deadline is exclusive', 'src/verify.ts', 'now >= expiresAt', 'now > expiresAt'],
-  ['entity check', 'src/principal.ts', 'if (!canAddress(principal, entityUuid)) throw', 'if (false) throw'],
-  ['repeated entity', 'src/policy.ts', 'second === undefined ? asked : null', 'asked'],
+  ['entity check', 'src/principal.ts', 'if (!reached) throw', 'if (false) throw'],
+  ['repeated entity', 'src/policy.ts', 'entityUuid.length < 2 ? entityUuid[0]', 'true ? entityUuid[0]'],
   ['scope check', 'src/policy.ts', 'if (scopes.length > 0) requireScopes(principal, ...scopes);', ''],
-  ['principals are genuine', 'src/principal.ts', 'expect(#sets in Object(principal), ', 'expect(true, '],
   ['authority over scopes', 'src/authority.ts', 'if (scopes.length > 0) throw', 'if (false) throw'],
   ['authority over entities', 'src/authority.ts', 'if (excess.length > 0) throw', 'if (false) throw'],
   ['authority on rotation', 'src/rotate.ts', '  requireCeiling(by, old);\n', ''],
   ['no wildcard reaches reserved scopes', 'src/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
   ['reserved scopes want a justification', 'src/issue.ts', 'reserved.length === 0 || justified', 'true'],
-  [
-    'unknown fields are refused',
-    'src/input.ts',
-    'expect(odd === undefined, `${what}: unknown',
-    'expect(true, `${what}: unknown',
-  ],
+  ['unknown fields are refused', 'src/input.ts', 'if (odd !== undefined) throw', 'if (false) throw'],
   ['two credentials are refused', 'src/authorization.ts', 'if (values.length > 1 || typeof', 'if (typeof'],
   [
     'joined credentials are refused',
@@ -54,8 +49,14 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['a stored * refuses the record', 'src/record.ts', " && !(scope as string).includes('*')", ''],
   ['scopes that the catalog lost grant nothing', 'src/principal.ts', 'catalog.has(scope)', 'catalog !== null'],
   ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${ms} ms`))', 'resolve([])'],
-  ['a clock that answers', 'src/outage.ts', 'if (!Number.isSafeInteger(time)) throw', 'if (false) throw'],
+  [
+    'a clock that answers',
+    'src/outage.ts',
+    'if (!Number.isSafeInteger(time) || (time as number) > MAX_TIME) throw',
+    'if (false) throw',
+  ],
 ];
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
 
 const root = resolve(import.meta.dirname, '../..');
 const copy = mkdtempSync(join(tmpdir(), 'keyscope-sabotage-'));

@@ -1,0 +1,152 @@
+/** What was wrong once. Each test names the rule that was broken. */
+import { inspect } from 'node:util';
+import {
+  canAddress,
+  createKeyring,
+  definePolicy,
+  digestKey,
+  generateKey,
+  redactKeys,
+  requireEntity,
+  StoreError,
+} from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  catalog,
+  denied,
+  issue,
+  OTHER,
+  OWN,
+  PEPPER,
+  PLAIN,
+  rowOf,
+  START,
+  setUp,
+  storeError,
+  tampering,
+  typeError,
+  untyped,
+  wrap,
+} from './support/keyring.ts';
+
+const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'] });
+
+describe('once broken', () => {
+  it('inspect with showHidden and getters shows no key', async () => {
+    const issued = await issue(setUp().keyring);
+    expect(inspect(issued, { showHidden: true, getters: true, depth: Infinity })).not.toContain(issued.key.slice(5));
+  });
+  it('an uncaught StoreError, which Node prints with customInspect false, shows no driver text', () => {
+    const error = new StoreError('store.x failed', new Error('row quoted'));
+    expect(inspect(error, { customInspect: false, depth: 5 })).not.toContain('row quoted');
+  });
+  it('a denial carries the time of the injected clock', async () => {
+    const { keyring, events } = setUp();
+    await keyring.admit(undefined, { policy, operation: 'list' }).catch(() => {});
+    expect(events).toMatchObject([{ time: START }]);
+  });
+  it('scopes: null in an authority is no unlimited one', async () => {
+    await typeError(() => setUp().keyring.issue(PLAIN, untyped({ entityUuid: OWN, scopes: null })), /scopes/);
+  });
+  it('insecureAcceptUnpeppered with an invalid Date fails at start', () => {
+    expect(() => setUp({ insecureAcceptUnpeppered: { until: new Date('x') } })).toThrow(TypeError);
+  });
+  it('a denial names the entity that was asked for in a list of one', async () => {
+    const { keyring, events } = setUp();
+    const { key } = await issue(keyring);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OTHER] }).catch(() => {});
+    expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
+  });
+  it('a pepper handed in as its own id is not quoted', () => {
+    const secret = 'Zm9v+YmFyMTIzNDU2/Nzg5MGFiY2+RlZmdoaWprbG1ub3A=';
+    const make = () =>
+      createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: [{ id: secret, secret: 'p1' }] });
+    expect(make).toThrow(TypeError);
+    expect(make).not.toThrow(/Zm9v/);
+  });
+  it('a row with * in its scopes is refused from the memory store too', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const { info } = await issue(keyring);
+    const key = generateKey({ prefix: 'acme' });
+    await store.insert({ ...(await rowOf(store, info.keyId)), keyId: OTHER, digest: digestKey(key), scopes: ['*:*'] });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+  });
+  it('a row whose list has a hole is refused', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
+    const { keyring } = setUp({
+      store: tampering(inner, (row) => ({ ...row, scopes: new Array(1) })),
+      peppers: 'none',
+    });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+  });
+  it('a row is read once: a getter cannot answer otherwise after the check', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
+    let reads = 0;
+    const edit = (row: object) =>
+      Object.defineProperty({ ...row }, 'scopes', {
+        enumerable: true,
+        get: () => (reads++ < 1 ? ['threats:read'] : ['*:*']),
+      });
+    const { keyring } = setUp({ store: tampering(inner, edit), peppers: 'none' });
+    expect((await keyring.verify(key).catch(() => ({ scopes: [] }))).scopes).not.toContain('*:*');
+  });
+  it('a copy is no principal, whatever the entity or the operation', async () => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    const copy = { ...(await keyring.verify(key)) };
+    expect(() => requireEntity(copy, 'malformed')).toThrow(TypeError);
+    expect(() => canAddress(copy, 'malformed')).toThrow(TypeError);
+    expect(() => definePolicy(catalog, { whoami: [] }).allowed(copy)).toThrow(TypeError);
+  });
+  it('a catalog that defineScopes did not make fails at start', () => {
+    const fake = untyped<typeof catalog>({ all: ['threats:read'] });
+    expect(() => createKeyring({ prefix: 'acme', catalog: fake, store: memoryStore(), peppers: [PEPPER] })).toThrow(
+      TypeError,
+    );
+  });
+  it('admit without input, or without a policy, says what to pass', async () => {
+    const { keyring } = setUp();
+    await typeError(() => keyring.admit('x', untyped<never>(undefined)), /^admit: /);
+    await typeError(() => keyring.admit('x', untyped<never>({ operation: 'list' })), /policy/);
+  });
+  it('an answer whose `then` cannot be read is a broken store', async () => {
+    const odd = Object.defineProperty({}, 'then', {
+      get: () => {
+        throw new Error('h1.p1$00');
+      },
+    });
+    const store = wrap(memoryStore(), () => odd);
+    await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+  });
+  it('metadata that is no plain object is refused, not dropped', async () => {
+    const metadata = untyped<Record<string, string>>(new Map([['team', 'a']]));
+    await typeError(() => setUp().keyring.issue({ ...PLAIN, metadata }, AUTHORITY), /metadata/);
+  });
+  it('a token that outlives its key shows the key’s expiry', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const { key } = await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 5) }, AUTHORITY);
+    const claimed = setUp({ store: tampering(store, (row) => ({ ...row, expiresAt: null })), peppers: 'none' });
+    const front = setUp({ store, peppers: 'none', tokens: { verify: () => claimed.keyring.verify(key) } });
+    expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(START + 5);
+  });
+  it('two values of which one is undefined are repeated', async () => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    const act = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OWN, undefined] });
+    await denied(act, 'invalid_request', 'malformed_entity');
+  });
+  it('a key that begins inside what looks like another one is redacted too', () => {
+    const key = generateKey({ prefix: 'acme' });
+    const text = `acme_${'x'.repeat(28)}${key}`;
+    expect(redactKeys(text, { prefix: 'acme' })).not.toContain(key.slice(5));
+  });
+  it('a clock beyond what a Date holds is a broken clock', async () => {
+    await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
+  });
+});
