@@ -22,7 +22,7 @@ export interface KeyringEvent {
 export type EventListener = (event: KeyringEvent) => unknown;
 
 /** Tells the listener; whatever it throws or rejects with changes no decision and is dropped. */
-export function createEmitter(listener: EventListener = () => {}): (event: KeyringEvent) => void {
+export function createEmitter(listener: EventListener): (event: KeyringEvent) => void {
   return (event) => {
     try {
       Promise.resolve(listener(Object.freeze(event))).catch(() => {});

@@ -324,6 +324,14 @@ describe('tokens at the same door', () => {
     return { ...front, parent: parent.keyring, clock: parent.clock, key, info, token: bearer(`a.${key}`), calls, seen };
   }
 
+  it('never expires where neither the token nor its key does', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, { entityUuid: OWN });
+    const front = setUp({ store, peppers: 'none', tokens: { verify: () => keyring.verify(key) } });
+    expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBeNull();
+  });
+
   it('tells keys and tokens apart by shape alone', async () => {
     const { keyring, key, token, seen, info } = await door({});
     expect((await keyring.authenticate(bearer(key))).via).toBe('key');

@@ -2,6 +2,8 @@ import type { KeyStore, UsageEntry } from 'keyscope';
 import { createKeyring, definePolicy } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Context } from '../src/context.js';
+import { createUsage } from '../src/usage.js';
 import {
   AUTHORITY,
   catalog,
@@ -246,5 +248,20 @@ describe('the timer', () => {
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
     await keyring.flush();
     expect(numbers).toHaveBeenCalledTimes(1);
+  });
+
+  it('bounds what it keeps while the store is down, and goes on noting the keys it has', async () => {
+    const batches: (readonly UsageEntry[])[] = [];
+    const context = { store: { touch: (batch: readonly UsageEntry[]) => batches.push(batch) } };
+    const usage = createUsage(context as unknown as Context);
+    for (let i = 0; i <= 50_000; i++) usage.record(`key ${i}`, [], START);
+    usage.record('key 0', ['threats:read'], START + 1);
+    await usage.flush();
+    expect(batches[0]).toHaveLength(50_000);
+    expect(batches[0]?.[0]).toEqual({
+      keyId: 'key 0',
+      lastUsedAt: START + 1,
+      scopesUsed: { 'threats:read': START + 1 },
+    });
   });
 });
