@@ -26,7 +26,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['authority on rotation', 'src/rotate.ts', '  requireCeiling(by, old);\n', ''],
   ['no wildcard reaches reserved scopes', 'src/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
   ['reserved scopes want a justification', 'src/issue.ts', 'reserved.length === 0 || justified', 'true'],
-  ['unknown fields are refused', 'src/input.ts', 'if (odd !== undefined) throw', 'if (false) throw'],
+  ['unknown fields are refused', 'src/input.ts', 'if (odd !== undefined)', 'if (false)'],
   ['two credentials are refused', 'src/authorization.ts', 'if (values.length > 1 || typeof', 'if (typeof'],
   [
     'joined credentials are refused',
@@ -49,12 +49,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['a stored * refuses the record', 'src/record.ts', " && !(scope as string).includes('*')", ''],
   ['scopes that the catalog lost grant nothing', 'src/principal.ts', 'catalog.has(scope)', 'catalog !== null'],
   ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${ms} ms`))', 'resolve([])'],
-  [
-    'a clock that answers',
-    'src/outage.ts',
-    'if (!Number.isSafeInteger(time) || (time as number) > MAX_TIME) throw',
-    'if (false) throw',
-  ],
+  ['a clock that answers', 'src/outage.ts', '!Number.isSafeInteger(time) || (time as number) > MAX_TIME', 'false'],
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
 
