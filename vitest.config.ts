@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     sequence: { shuffle: true },
-    // One process a core instead of one a file: the run takes 8 s instead of 13. Tests restore what they stub.
+    // One process a core instead of one a file, which is faster. Tests restore what they stub.
     isolate: false,
     coverage: {
       provider: 'v8',

@@ -1,6 +1,6 @@
 // What an installer gets: the packed tarball is checked, installed into an empty project without development
 // dependencies, the README's quick start is run there as printed, and the types are compiled there, skipping none.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ try {
   run('npx', ['--no-install', 'attw', tarball, '--profile', 'esm-only', '--format', 'ascii'], { cwd: root });
   console.log('publint and attw: nothing to say');
 
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
   run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], {
     cwd: project,
     env: { ...process.env, PATH },
@@ -46,9 +46,8 @@ async function quickStart() {
   const lines = code.trim().split('\n').length;
   if (lines > 30) throw new Error(`the quick start has ${lines} lines; 30 at the most`);
   const port = await freePort();
-  writeFileSync(join(project, 'server.js'), code.replaceAll('3000', String(port)));
-  const { spawn } = await import('node:child_process');
-  const server = spawn('node', ['server.js'], {
+  writeFileSync(join(project, 'server.mjs'), code.replaceAll('3000', String(port)));
+  const server = spawn('node', ['server.mjs'], {
     cwd: project,
     env: { ...process.env, PATH },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -11,8 +11,8 @@ const found = existsSync(stamp) ? readFileSync(stamp, 'utf8') : '';
 if (found !== wanted) {
   const npm = process.env.npm_execpath;
   const [command, args] = npm ? [process.execPath, [npm]] : ['npm', []];
-  // Not `npm ci`: it refuses a lock file that lacks the binaries of platforms which a registry does not carry. This
-  // installs the locked versions all the same, and leaves the lock file as it is.
+  // Not `npm ci`: it fails where the lock file lacks optional binaries of other platforms. This installs the locked
+  // versions too, and leaves the lock file as it is.
   const options = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = spawnSync(command, [...args, ...options], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);

@@ -37,7 +37,7 @@ const CREDENTIALS = new RegExp(`^${TOKEN}(?: +(?:${TOKEN68}|${PARAM}(?:[ \\t]*,[
  * @returns `kind`, and `token` for a well-formed `Bearer` credential (RFC 6750 §2.1, auth-scheme in any case).
  *   Anything that is no text is `malformed`, as are two values, a bare `Bearer` and more than 16 KiB.
  * @example
- * parseAuthorization('Bearer acme_4fzV…'); // { kind: 'bearer', token: 'acme_4fzV…' }
+ * parseAuthorization('Bearer abc.def'); // { kind: 'bearer', token: 'abc.def' }
  */
 export function parseAuthorization(value: unknown): Authorization {
   const values = Array.isArray(value) ? value : [value ?? []].flat();

@@ -27,6 +27,7 @@ export const DENIALS = {
   conflict: [409, 'Conflict', 'The key was ended by somebody else in the meantime.', 'none'],
 } as const;
 
+/** The closed union of codes; what each means stands in {@link DENIALS}. */
 export type AccessErrorCode = keyof typeof DENIALS;
 
 /** Why, for the server's log only: a response that told these apart would be an oracle. */
@@ -88,9 +89,19 @@ export class StoreError extends Error {
 
 const branded = (value: unknown, brand: symbol) => Object(value)[brand] === true;
 
-/** Whether `value` is an {@link AccessError}, also one of another copy of keyscope: reads the brand and the code. */
+/**
+ * Whether `value` is an {@link AccessError}, also one of another copy of keyscope: reads the brand and the code.
+ *
+ * @example
+ * if (isAccessError(error) && error.code === 'insufficient_scope') suggest(error.requiredScopes);
+ */
 export const isAccessError = (value: unknown): value is AccessError =>
   branded(value, ACCESS) && Object.hasOwn(DENIALS, Object(value).code);
 
-/** Whether `value` is a {@link StoreError}, also one of another copy of keyscope. */
+/**
+ * Whether `value` is a {@link StoreError}, also one of another copy of keyscope.
+ *
+ * @example
+ * if (isStoreError(error)) alert(error.message, error.cause);
+ */
 export const isStoreError = (value: unknown): value is StoreError => branded(value, STORE);

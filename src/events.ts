@@ -19,6 +19,7 @@ export interface KeyringEvent {
   readonly reason?: DenialReason | 'store_error';
 }
 
+/** Told of each event as it happens; whatever it returns, throws or rejects with is dropped. */
 export type EventListener = (event: KeyringEvent) => unknown;
 
 /** Tells the listener; whatever it throws or rejects with changes no decision and is dropped. */

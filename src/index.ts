@@ -10,10 +10,10 @@ export { type Authorization, parseAuthorization, type RequestLike } from './auth
 export { type ChallengeOptions, type DenialResponse, toResponse } from './challenge.js';
 export { digestBackend, digestKey, generateKey, type Pepper, type Peppers, type RandomBytes } from './secret.js';
 export type { IssuedKey, KeyInfo, KeyRecord, Metadata } from './record.js';
-export { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
+export { canAddress, hasScopes, type Principal, requireEntity, requireScopes, type Via } from './principal.js';
 export { type Catalog, defineScopes, type PatternOf, type ScopeDefinition, type ScopeOf } from './catalog.js';
 export type { EventListener, KeyringEvent } from './events.js';
-export type { Awaitable, Ending, KeyStore, ListPosition, SchemeSummary, UsageEntry } from './store.js';
+export type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummary, UsageEntry } from './store.js';
 export type { TokenVerifier } from './tokens.js';
 export { definePolicy, type Policy } from './policy.js';
 export { type Me, toMe } from './me.js';

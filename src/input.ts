@@ -11,7 +11,8 @@ export const MAX_ENTITIES = 1000;
  * not shown, and every run that could be part of a key or of another secret (20 letters and digits or more) masked.
  */
 export function quote(value: unknown): string {
-  if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  if (value === undefined || value === null) return String(value);
+  if (typeof value !== 'string') return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
   if (value.length > 129) return `a text of ${value.length} characters`;
   const masked = JSON.stringify(value.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]'));
   return masked.replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);

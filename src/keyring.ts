@@ -44,7 +44,7 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly now?: Clock;
   /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
   readonly random?: RandomBytes;
-  /** Told of everything that happens; whatever it throws is dropped. */
+  /** Told of keys made, revoked and rotated, and of every admit; whatever it throws is dropped. */
   readonly onEvent?: EventListener;
 }
 
@@ -57,13 +57,15 @@ export interface Keyring<C extends Catalog = Catalog> {
    * After a `StoreError` it is unknown whether the record was written; nobody has its key: issue again.
    *
    * @throws TypeError on malformed input or unknown fields; nothing was written.
-   * @throws AccessError `ceiling_exceeded` with `excess`. @throws StoreError.
+   * @throws AccessError `ceiling_exceeded` with `excess`.
+   * @throws StoreError.
    */
   issue(input: IssueInput<PatternOf<C>>, authority: Authority): Promise<IssuedKey>;
   /**
    * Ends a key at once and for good. Idempotent; after a `StoreError`, call it again.
    *
-   * @throws AccessError `not_found`. @throws StoreError.
+   * @throws AccessError `not_found`.
+   * @throws StoreError.
    */
   revoke(keyId: string, authority: Authority): Promise<void>;
   /**
@@ -74,34 +76,44 @@ export interface Keyring<C extends Catalog = Catalog> {
    *
    * @throws AccessError `not_found`; `invalid_token` where the predecessor would not authenticate, with the
    *   reason; `ceiling_exceeded` with `excess`; `conflict` where somebody else ended it first.
-   * @throws TypeError on malformed input; nothing was written. @throws StoreError.
+   * @throws TypeError on malformed input; nothing was written.
+   * @throws StoreError.
    */
   rotate(keyId: string, input: RotateInput, authority: Authority): Promise<IssuedKey>;
   /**
    * One page of an entity's keys, ended ones included, newest first. Not checked: their seals.
    *
-   * @throws TypeError on a cursor that is not `next` of a page before. @throws StoreError.
+   * @throws TypeError on a cursor that is not `next` of a page before.
+   * @throws StoreError.
    */
   list(input: ListInput, authority: Authority): Promise<ListPage>;
-  /** One key, or `null` where this entity has none with this id. Not checked: its seal. @throws StoreError. */
+  /**
+   * One key, or `null` where this entity has none with this id. Not checked: its seal.
+   *
+   * @throws StoreError.
+   * @throws TypeError on a malformed authority.
+   */
   get(keyId: string, authority: Authority): Promise<KeyInfo | null>;
   /**
    * Verifies a key: a pure read, no write ever. Not checked: scopes and entities.
    *
-   * @throws AccessError `invalid_token`, whatever the reason. @throws StoreError. Never synchronously.
+   * @throws AccessError `invalid_token`, whatever the reason.
+   * @throws StoreError. Never synchronously.
    */
   verify(key: unknown): Promise<Principal>;
   /**
    * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with Node's
    * `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or nothing.
    *
-   * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`. @throws StoreError.
+   * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
+   * @throws StoreError.
    */
   authenticate(request: RequestLike): Promise<Principal>;
   /**
    * Guards one operation: authenticates, authorizes by the policy, emits the event, records the usage.
    *
-   * @throws AccessError as `authenticate` and `policy.authorize` do. @throws StoreError.
+   * @throws AccessError as `authenticate` and `policy.authorize` do.
+   * @throws StoreError.
    * @throws TypeError on an operation that the policy does not have.
    */
   admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;

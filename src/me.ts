@@ -1,4 +1,5 @@
 /** `GET /me`: what a key reaches. */
+import { expect, isUuid } from './input.js';
 import type { Principal } from './principal.js';
 
 /** The body of `GET /me`: exactly these fields, in this order. */
@@ -13,9 +14,14 @@ export interface Me {
  * Projects a principal onto the body of `GET /me`. An allow-list: a field that a later version adds to
  * `Principal` stays out. No scope is required; through a narrowed token it shows what the token holds.
  *
+ * Not checked: whether a keyring made the principal.
+ *
+ * @throws TypeError on what is no principal at all.
  * @example
  * response.json(toMe(principal));
  */
-export function toMe({ entityUuid, keyId, scopes, accessibleEntities }: Principal): Me {
+export function toMe(principal: Principal): Me {
+  expect(isUuid(principal?.keyId), 'toMe: pass the principal that verify, authenticate or admit returned');
+  const { entityUuid, keyId, scopes, accessibleEntities } = principal;
   return { entity_uuid: entityUuid, key_id: keyId, scopes, accessible_entities: accessibleEntities };
 }

@@ -32,6 +32,9 @@ export interface Policy<Operation extends string = string> {
 /**
  * Defines which scopes each operation needs. An empty list is legal here, by name: any valid key will do.
  *
+ * Not checked: whether a route or tool stands behind each operation; see `unmapped`.
+ *
+ * @param catalog What `defineScopes` returned.
  * @param table Operation → concrete scopes of the catalog, all of which are needed.
  * @throws TypeError on a pattern, a scope that the catalog does not have, or an empty table.
  * @example
@@ -42,6 +45,7 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
   catalog: C,
   table: Readonly<Record<Operation, readonly ScopeOf<C>[]>>,
 ): Policy<Operation> {
+  expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
   const needs = new Map<string, readonly string[]>();
   for (const [operation, scopes] of Object.entries(Object(table))) {
     const odd = strings(scopes, `definePolicy: ${quote(operation)}`).find((scope) => !isScope(scope));

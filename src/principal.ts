@@ -56,6 +56,8 @@ export function createPrincipal(record: Omit<Principal, 'via'>, via: Via, catalo
 /**
  * Whether the principal was granted all of `scopes`. For display; to guard, use {@link requireScopes}.
  *
+ * Not checked: the entity.
+ *
  * @throws TypeError on no scope at all, a pattern, a malformed scope, or an object that is no principal.
  * @example
  * const showButton = hasScopes(principal, 'threats:write');
@@ -91,6 +93,8 @@ export function requireScopes(principal: Principal, ...scopes: readonly string[]
 /**
  * Whether the principal can address `entityUuid`; `false` for anything that is no UUID in lower case.
  *
+ * Not checked: scopes.
+ *
  * @throws TypeError on an object that is no principal.
  * @example
  * const tabs = entities.filter((entity) => canAddress(principal, entity));
@@ -101,15 +105,17 @@ export const canAddress = (principal: Principal, entityUuid: string): boolean =>
 /**
  * Guards by entity: returns where the principal can address `entityUuid`.
  *
+ * Not checked: scopes.
+ *
  * @param entityUuid As the request gave it; anything is refused that is not one UUID in lower case.
  * @throws AccessError `invalid_request` where it is no UUID, `entity_forbidden` where it is another's.
  * @throws TypeError on an object that is no principal.
  * @example
- * requireEntity(principal, url.searchParams.get('entity_uuid'));
+ * requireEntity(principal, params.entityUuid); // of the path /entities/:entityUuid/threats
  */
 export function requireEntity(principal: Principal, entityUuid: unknown): asserts entityUuid is string {
-  const { keyId } = principal;
   const reached = canAddress(principal, entityUuid as string);
+  const { keyId } = principal;
   if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId });
   if (!reached) throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

@@ -1,7 +1,8 @@
 /**
  * Replaces a key by a successor with the same rights. No transaction and no lock: insert the successor, retire
- * the predecessor with one conditional write, and only then hand out the plaintext. Whatever fails in between
- * leaves one usable key that somebody holds, never none through a crash before the write, never two.
+ * the predecessor with one conditional write, and only then hand out the plaintext. A crash before
+ * that write leaves the predecessor as it was, beside a successor whose key nobody has; a crash after it leaves the
+ * predecessor until its `retireAt`.
  */
 import { type Authority, checkAuthority, requireCeiling } from './authority.js';
 import { type Admit, type Context, findOwn, mint } from './context.js';

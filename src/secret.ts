@@ -113,7 +113,7 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
  * @param pepper Leave out for keys of a keyring with `peppers: 'none'`.
  * @throws TypeError where `key` is no string, or on a malformed pepper.
  * @example
- * digestKey(key, { id: 'p1', secret: process.env.PEPPER }); // 'h1.p1$5f0c…'
+ * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
  */
 export function digestKey(key: string, pepper?: Pepper): string {
   expect(typeof key === 'string', `key: pass a string, not ${quote(key)}`);

@@ -25,6 +25,7 @@ export type UsageEntry = Usage & { readonly keyId: string };
 /** How many live keys stand under one digest scheme (`s1`, `h1.<pepper id>`), and when one of them was last used. */
 export type SchemeSummary = { readonly scheme: string; readonly live: number; readonly lastUsedAt: number | null };
 
+/** What a store promises, method by method. `keyscope/testing` holds it to that. */
 export interface KeyStore {
   /**
    * Writes a new record, durably before it answers. Atomic: all of it or nothing.
@@ -33,7 +34,8 @@ export interface KeyStore {
   insert(record: KeyRecord): Awaitable<void>;
 
   /**
-   * Every record whose digest is one of `digests`, which are distinct, compared byte for byte; an empty list where there is none.
+   * Every record whose digest is one of `digests`, compared byte for byte; an empty list where there is none. The
+   * digests are distinct.
    * Sees every write that was acknowledged before the call.
    */
   findByDigest(digests: readonly string[]): Awaitable<readonly KeyRecord[]>;

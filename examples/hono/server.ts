@@ -1,4 +1,4 @@
-/** The platform on Hono 4. `npm run demo` starts it; so does `node examples/hono/server.ts`. */
+/** The platform on Hono 4. `npm run demo` starts it; so does `npx node examples/hono/server.ts`. */
 import type { Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';

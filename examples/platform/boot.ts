@@ -115,6 +115,11 @@ export async function run(createServer: (service: Service) => Server | Promise<S
   const folder = join(import.meta.dirname, '../../.demo');
   const { PORT = '8787' } = process.env;
   const port = Number(PORT);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    console.error('PORT is a whole number from 0 to 65535, as in PORT=8788 npm run demo');
+    process.exitCode = 1;
+    return;
+  }
   const platform = openPlatform(folder);
   const server = await createServer(platform);
   let url: string;

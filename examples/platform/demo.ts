@@ -11,7 +11,7 @@ import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, run, stop } from '.
 
 class Surprise extends Error {}
 
-/** Everything that is printed goes through here: a key never reaches a terminal's history or a CI log. */
+/** Everything that `--check` prints goes through here: no key reaches a terminal's scroll-back or a CI log. */
 const say = (text: string) => console.log(redactKeys(text, { prefix: PREFIX }));
 
 interface Expected {

@@ -2,7 +2,7 @@
  * What the platform manages, in SQLite. Every table is keyed by entity, and every statement below filters by it:
  * a row of another entity is as absent as one that never was.
  *
- * The service description names these resources and not their fields: the fields here are examples.
+ * The fields are examples: enough for every operation to have something to do.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';

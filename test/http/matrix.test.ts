@@ -8,7 +8,7 @@ import { definePolicy } from '../../src/index.js';
 import type { Fleet, Running } from './harness.ts';
 import { A, FRAMEWORKS, named, startAll } from './harness.ts';
 
-// From the service description, not from the policy: what each scope opens. `whoami` needs none.
+// Written out here and not read from the policy: what each scope opens. `whoami` needs none.
 const OPENS: Readonly<Record<string, readonly Operation[]>> = {
   'threats:read': ['listThreats', 'readThreat'],
   'threats:write': ['updateThreat'],
