@@ -1,10 +1,11 @@
 /** The front door: from a request to a principal, and on to an operation on an entity. */
 import { authorizationOf, parseAuthorization } from './authorization.js';
-import { type Admit, type Context, openRecord, type UsageRecorder, type Verify } from './context.js';
+import { type Admit, type Context, earliest, findOwn, readRow, type UsageRecorder, type Verify } from './context.js';
 import { AccessError, isAccessError, isStoreError } from './errors.js';
 import { expect, fields, isUuid } from './input.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
+import { isScope } from './scope.js';
 import type { TokenVerifier } from './tokens.js';
 
 /** What a request is about to do. */
@@ -34,20 +35,31 @@ export function createAuthenticate(verify: Verify, verifyToken: Verify = verify)
  * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
  * token's scopes and entities are an upper bound on a principal made from the parent's record.
  */
-export function createTokenCheck({ store, known }: Context, admit: Admit | null, tokens: TokenVerifier): Verify {
+export function createTokenCheck(context: Context, admit: Admit | null, tokens: TokenVerifier): Verify {
+  const { known } = context;
   return async (token) => {
-    const claimed = await tokens.verify(token as string);
-    if (admit === null) return claimed;
-    const row = await store.findById(claimed.keyId);
-    if (row?.entityUuid !== claimed.entityUuid) throw new AccessError('invalid_token', 'unknown_key');
-    const parent = admit(openRecord(row));
-    const both = (side: 'scopes' | 'accessibleEntities') =>
-      Object.freeze(parent[side].filter((element) => claimed[side].includes(element)));
-    const ends = [parent.expiresAt, claimed.expiresAt].filter((time) => time !== null);
-    const expiresAt = ends.length > 0 ? Math.min(...ends) : null;
-    const narrowed = { scopes: both('scopes'), accessibleEntities: both('accessibleEntities'), expiresAt };
+    const claimed = checkClaims(await tokens.verify(token as string));
+    if (admit === null) return createPrincipal(claimed, 'jwt', known);
+    const row = await findOwn(context, claimed.keyId, claimed);
+    if (row === null) throw new AccessError('invalid_token', 'unknown_key');
+    const parent = admit(readRow(row));
+    const [scopes, entities] = [new Set(claimed.scopes), new Set(claimed.accessibleEntities)];
+    const narrowed = {
+      scopes: Object.freeze(parent.scopes.filter((scope) => scopes.has(scope))),
+      accessibleEntities: Object.freeze(parent.accessibleEntities.filter((entity) => entities.has(entity))),
+      expiresAt: earliest(parent.expiresAt, claimed.expiresAt),
+    };
     return createPrincipal({ ...parent, ...narrowed }, 'jwt', known);
   };
+}
+
+/** What a verifier claims, copied and frozen; a `*`, as any other malformed claim, refuses the token. */
+function checkClaims(claimed: Principal): Principal {
+  const scopes = Object.freeze(Array.from(claimed?.scopes ?? []));
+  const accessibleEntities = Object.freeze(Array.from(claimed?.accessibleEntities ?? []));
+  const sound = isUuid(claimed?.keyId) && accessibleEntities.every(isUuid) && scopes.every(isScope);
+  if (!sound || !isUuid(claimed.entityUuid)) throw new AccessError('invalid_token', 'token_refused');
+  return { ...claimed, scopes, accessibleEntities };
 }
 
 export function createAdmit({ clock, emit }: Context, authenticate: Verify, usage: UsageRecorder) {
@@ -57,11 +69,12 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.requires(operation);
     let keyId: string | null = null;
+    let own: string | null = null;
     let time = Date.now();
     try {
       time = clock();
       const principal = await authenticate(request);
-      keyId = principal.keyId;
+      ({ keyId, entityUuid: own } = principal);
       const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
       usage.record(keyId, scopes, time);
       emit({ type: 'access.granted', time, keyId, entityUuid, operation });
@@ -69,9 +82,12 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
     } catch (error) {
       const broken = isStoreError(error) ? ({ code: 'store_error', reason: 'store_error', keyId } as const) : null;
       const denial = isAccessError(error) ? error : broken;
-      const entity = Array.isArray(asked) && asked.length === 1 ? asked[0] : asked;
-      const about = { keyId: keyId ?? denial?.keyId ?? null, entityUuid: isUuid(entity) ? entity : null, operation };
-      if (denial) emit({ type: 'access.denied', time, ...about, code: denial.code, reason: denial.reason });
+      const [entity, second] = [asked ?? own].flat();
+      const entityUuid = isUuid(entity) && second === undefined ? entity : null;
+      if (denial) {
+        const { code, reason, keyId: recognised = null } = denial;
+        emit({ type: 'access.denied', time, keyId: keyId ?? recognised, entityUuid, operation, code, reason });
+      }
       throw error;
     }
   };

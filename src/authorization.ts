@@ -49,13 +49,17 @@ export function parseAuthorization(value: unknown): Authorization {
   return CREDENTIALS.test(text) && !/^bearer(?: |$)/i.test(text) ? OTHER : MALFORMED;
 }
 
-/** What {@link authorizationOf} reads. */
+/**
+ * What {@link authorizationOf} reads. On Node pass the request, never its `headers`: Node has dropped a second
+ * `Authorization` line from those, and two are to be refused.
+ */
 export type RequestLike =
   | { readonly headers: HeadersLike }
   | HeadersLike
   | { readonly rawHeaders: readonly string[] }
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | (string | readonly string[] | null | undefined);
+type RawHeaders = { readonly rawHeaders?: unknown } | null | undefined;
 type HeadersLike = { get(name: string): string | null };
 
 const isAuthorization = (name: unknown): boolean => typeof name === 'string' && name.toLowerCase() === 'authorization';
@@ -67,7 +71,9 @@ const isAuthorization = (name: unknown): boolean => typeof name === 'string' && 
  */
 export function authorizationOf(request: unknown): unknown {
   if (request === null || typeof request !== 'object' || Array.isArray(request)) return request;
-  const { rawHeaders, headers } = request as { rawHeaders?: unknown; headers?: unknown };
+  // Fastify and Koa wrap Node's request; what their `headers` show has lost a second line already.
+  const { raw, req, headers } = request as { raw?: RawHeaders; req?: RawHeaders; headers?: unknown };
+  const { rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = request as { readonly rawHeaders?: unknown };
   if (Array.isArray(rawHeaders)) return rawHeaders.filter((_, i) => i % 2 === 1 && isAuthorization(rawHeaders[i - 1]));
   const source = typeof headers === 'object' && headers !== null ? headers : request;
   const { get } = source as { get?: unknown };

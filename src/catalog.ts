@@ -53,7 +53,10 @@ export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harm
 export function defineScopes<
   const D extends ScopeDefinition,
   const R extends Wildcard<ScopesIn<D>> | ScopesIn<D> = never,
->(definition: D, options: { readonly reserved?: readonly R[] } = {}): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
+>(
+  definition: D,
+  options: { readonly reserved?: readonly R[] | undefined } = {},
+): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
   type S = ScopesIn<D>;
   const { reserved = [] } = fields(options, ['reserved'], 'defineScopes');
   const sentences = readDefinition(definition);

@@ -7,6 +7,7 @@
  */
 import { DENIALS, isAccessError, isStoreError } from './errors.js';
 import { expect, fields } from './input.js';
+import { isScope } from './scope.js';
 
 /** A response as data, for any framework to send. `body` is `application/problem+json` (RFC 9457). */
 export type DenialResponse = {
@@ -19,7 +20,7 @@ export type DenialResponse = {
  * How a service presents itself in challenges, in printable ASCII. `realm` names the protected space (RFC 9110
  * §11.5), `resourceMetadata` is the URL of the protected resource metadata (RFC 9728 §5.1).
  */
-export type ChallengeOptions = { readonly realm: string; readonly resourceMetadata?: string };
+export type ChallengeOptions = { readonly realm: string; readonly resourceMetadata?: string | undefined };
 
 const OUTAGE = [503, 'Service Unavailable', 'Credentials cannot be checked at the moment; try again.', 'none'] as const;
 const BUG = [500, 'Internal Server Error', 'Something went wrong.', 'none'] as const;
@@ -51,7 +52,9 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const denial = isAccessError(error) ? error : undefined;
   const [status, title, detail, challenge] = denial ? DENIALS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
   const code = challenge === 'bare' ? undefined : denial?.code;
-  const scope = denial?.requiredScopes?.join(' ');
+  // Another copy's error can be of another version: its fields are looked at before they are written.
+  const scopes: unknown = denial?.requiredScopes;
+  const scope = Array.isArray(scopes) && scopes.every(isScope) ? scopes.join(' ') : undefined;
   // Written whether it is sent or not, so that a malformed realm shows at the first denial of any kind.
   const params = authParams({ realm: realm ?? null, error: code, scope, resource_metadata: resourceMetadata });
   const headers: Record<string, string> = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };

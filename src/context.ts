@@ -1,12 +1,12 @@
 /** What the operations stand on: configuration that `createKeyring` has checked, and two steps they share. */
 import type { Authority } from './authority.js';
 import type { Catalog } from './catalog.js';
-import { StoreError } from './errors.js';
+import { AccessError, StoreError } from './errors.js';
 import type { KeyringEvent } from './events.js';
 import { expect, isUuid, quote } from './input.js';
 import type { KeyFormat } from './key.js';
 import type { Principal } from './principal.js';
-import { type KeyRecord, type RecordDraft, readRecord, sealRecord } from './record.js';
+import { type KeyInfo, type KeyRecord, type RecordDraft, readRecord, sealRecord, toKeyInfo } from './record.js';
 import { drawEntropy, type RandomBytes, randomUuid, type Scheme } from './secret.js';
 import type { KeyStore } from './store.js';
 
@@ -51,17 +51,27 @@ export function mint({ format, random, schemes }: Context, draft: Omit<RecordDra
   return [key, sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0])];
 }
 
-/** A record that a store returned, copied and frozen; a malformed one is a broken store. Not checked: the seal. */
-export function openRecord(row: unknown): KeyRecord {
+/** A row, copied and frozen, where the key itself is at stake: a malformed one is refused as a broken seal is. */
+export function readRow(row: unknown): KeyRecord {
   const record = readRecord(row);
-  if (record === null) throw new StoreError('the store returned a malformed record');
+  if (record === null) throw new AccessError('invalid_token', 'record_tampered');
   return record;
 }
 
-/** An entity's key by its id. Another entity's key, an id that is no UUID, and no key at all are all `null`. */
+/** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
+export function showRow(row: unknown): KeyInfo {
+  const record = readRecord(row);
+  if (record === null) throw new StoreError('the store returned a malformed record');
+  return toKeyInfo(record);
+}
+
+/** The earlier of two times, where `null` is never. */
+export const earliest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
+
+/** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
 export async function findOwn({ store }: Context, keyId: unknown, by: Authority): Promise<KeyRecord | null> {
   expect(typeof keyId === 'string', `keyId: pass a string, not ${quote(keyId)}`);
   const row = isUuid(keyId) ? await store.findById(keyId) : null;
-  const record = row && openRecord(row);
-  return record?.entityUuid === by.entityUuid ? record : null;
+  return row?.entityUuid === by.entityUuid ? row : null;
 }

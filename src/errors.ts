@@ -40,6 +40,7 @@ export type DenialReason =
 // Brands in the global symbol registry: two copies of the package in one process know each other's errors.
 const ACCESS = Symbol.for('keyscope.AccessError');
 const STORE = Symbol.for('keyscope.StoreError');
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>): void {
   for (const name of Reflect.ownKeys(properties)) Object.defineProperty(target, name, { value: properties[name] });
@@ -81,8 +82,9 @@ export class StoreError extends Error {
 
   constructor(problem: string, cause?: unknown) {
     super(problem);
-    hide(this, { name: 'StoreError', [STORE]: true });
-    // An accessor, which inspection and the report of a crash show as such: a driver's text quotes rows and digests.
+    // What `inspect` shows, also where it is told to call getters.
+    hide(this, { name: 'StoreError', [STORE]: true, [INSPECT]: () => this.stack });
+    // An accessor, which the report of a crash shows as such: a driver's text quotes rows and digests.
     Object.defineProperty(this, 'cause', { get: () => cause, enumerable: false });
   }
 }

@@ -40,9 +40,10 @@ export function fields<F extends string>(
 /** An array of strings, copied; holes and other elements are refused. */
 export function strings(value: unknown, what: string): string[] {
   expect(Array.isArray(value), `${what}: pass a list of strings, not ${quote(value)}`);
-  const odd = [...value].findIndex((element) => typeof element !== 'string');
-  expect(odd === -1, `${what}: element ${odd} is ${quote(value[odd])}; pass strings`);
-  return [...value];
+  const copy: unknown[] = [...value];
+  const odd = copy.findIndex((element) => typeof element !== 'string');
+  expect(odd === -1, `${what}: element ${odd} is ${quote(copy[odd])}; pass strings`);
+  return copy as string[];
 }
 
 /** Well-formed Unicode of 1 to `max` characters (code points) without control characters, in NFC. */

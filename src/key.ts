@@ -17,8 +17,8 @@ export const ENTROPY_LENGTH = 26;
 const CHECKSUM_LENGTH = 6;
 const SECRET_LENGTH = ENTROPY_LENGTH + CHECKSUM_LENGTH;
 
-/** A key taken apart. `entropy` and `checksum` are secret. */
-export type KeyParts = { readonly prefix: string; readonly entropy: string; readonly checksum: string };
+/** A key taken apart. `secret` is `entropy` and `checksum`; all three are for nobody to see. */
+export type KeyParts = Readonly<Record<'prefix' | 'secret' | 'entropy' | 'checksum', string>>;
 
 // By character code: the value of a base62 digit plus one, 0 for every other character.
 const DIGITS = new Uint8Array(128);
@@ -85,7 +85,8 @@ export function keyFormat(prefix: unknown): KeyFormat {
 export function parseKey(text: unknown, options: { readonly prefix: string }): KeyParts | null {
   const { prefix, refuse } = keyFormat(options?.prefix);
   if (typeof text !== 'string' || refuse(text) !== null) return null;
-  return { prefix, entropy: text.slice(-SECRET_LENGTH, -CHECKSUM_LENGTH), checksum: text.slice(-CHECKSUM_LENGTH) };
+  const secret = text.slice(-SECRET_LENGTH);
+  return { prefix, secret, entropy: secret.slice(0, ENTROPY_LENGTH), checksum: secret.slice(ENTROPY_LENGTH) };
 }
 
 /**
@@ -95,7 +96,7 @@ export function parseKey(text: unknown, options: { readonly prefix: string }): K
  * @example
  * if (isKey(line, { prefix: 'acme' })) report(line);
  */
-export function isKey(text: unknown, options: { readonly prefix: string }): text is string {
+export function isKey(text: unknown, options: { readonly prefix: string }): boolean {
   return keyFormat(options?.prefix).refuse(text) === null;
 }
 
@@ -113,8 +114,7 @@ export function keyPattern(prefix: string): string {
 
 /**
  * Replaces every key in `text` by `prefix_[redacted]`: for log lines. Looks for the shape alone, also where
- * other characters touch it, and takes away the whole run of letters, digits and `_` from there: another key can
- * begin inside what looks like one, and to hide too much is harmless.
+ * other characters touch it; where one begins inside what looks like another, both go. To hide too much is harmless.
  *
  * @throws TypeError on a malformed prefix, or where `text` is no string.
  * @example
@@ -123,5 +123,12 @@ export function keyPattern(prefix: string): string {
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
   const { prefix } = keyFormat(options?.prefix);
   expect(typeof text === 'string', `text: pass a string, not ${quote(text)}`);
-  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\w*`, 'g'), `${prefix}_[redacted]`);
+  const length = prefix.length + 1 + SECRET_LENGTH;
+  let redacted = '';
+  let end = 0;
+  for (const { index } of text.matchAll(new RegExp(`(?=${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}})`, 'g'))) {
+    if (index >= end) redacted += `${text.slice(end, index)}${prefix}_[redacted]`;
+    end = index + length;
+  }
+  return redacted + text.slice(end);
 }

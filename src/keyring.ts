@@ -29,23 +29,23 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   /** The first digests new keys, all are tried on verify. `'none'`: whoever writes the database makes keys. */
   readonly peppers: Peppers;
   /** Takes short-lived tokens at the same door. */
-  readonly tokens?: TokenVerifier;
+  readonly tokens?: TokenVerifier | undefined;
   /** Looks the key behind a token up on each use, so that its end ends the token. Default: true. */
-  readonly checkParent?: boolean;
+  readonly checkParent?: boolean | undefined;
   /** How long an asynchronous store may take, in milliseconds. Default: 2,000. */
-  readonly storeTimeoutMs?: number;
+  readonly storeTimeoutMs?: number | undefined;
   /**
    * Takes keys made without a pepper beside peppered ones, until a date: for a service that gains its first
    * pepper while such keys are out. Until then whoever can write the database can insert a key of their own
    * choosing, because nothing seals its row. Rotate those keys, then take this out.
    */
-  readonly insecureAcceptUnpeppered?: { readonly until: Date };
+  readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
-  readonly now?: Clock;
+  readonly now?: Clock | undefined;
   /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
-  readonly random?: RandomBytes;
+  readonly random?: RandomBytes | undefined;
   /** Told of keys made, revoked and rotated, and of every admit; whatever it throws is dropped. */
-  readonly onEvent?: EventListener;
+  readonly onEvent?: EventListener | undefined;
 }
 
 /** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
@@ -86,7 +86,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws TypeError on a cursor that is not `next` of a page before.
    * @throws StoreError.
    */
-  list(input: ListInput, authority: Authority): Promise<ListPage>;
+  list(input: ListInput | undefined, authority: Authority): Promise<ListPage>;
   /**
    * One key, or `null` where this entity has none with this id. Not checked: its seal.
    *
@@ -166,7 +166,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     issue: (input: IssueInput, authority: Authority) => issue(context, input, authority),
     revoke: (keyId: string, authority: Authority) => revoke(context, keyId, authority),
     rotate: (keyId: string, input: RotateInput, by: Authority) => rotate(context, admit, keyId, input, by),
-    list: (input: ListInput, authority: Authority) => list(context, input, authority),
+    list: (input: ListInput | undefined, authority: Authority) => list(context, input, authority),
     get: (keyId: string, authority: Authority) => get(context, keyId, authority),
     verify,
     authenticate,

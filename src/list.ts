@@ -1,9 +1,9 @@
 /** Shows keys to those who manage them. */
 import { type Authority, checkAuthority } from './authority.js';
-import { type Context, findOwn, openRecord } from './context.js';
+import { type Context, findOwn, showRow } from './context.js';
 import { StoreError } from './errors.js';
 import { expect, fields, isUuid, quote, whole } from './input.js';
-import { type KeyInfo, toKeyInfo } from './record.js';
+import type { KeyInfo } from './record.js';
 import type { ListPosition } from './store.js';
 
 /** `after`: `next` of the page before. `limit`: 1 to 1,000; 100 unless given. */
@@ -12,23 +12,23 @@ export type ListInput = { readonly after?: string | null | undefined; readonly l
 /** One page, newest first. `next` is what to pass as `after` for the page behind it; `null` on the last. */
 export type ListPage = { readonly keys: readonly KeyInfo[]; readonly next: string | null };
 
-export async function list({ store }: Context, input: ListInput, authority: Authority): Promise<ListPage> {
+export async function list({ store }: Context, input: ListInput | undefined, authority: Authority): Promise<ListPage> {
   const { entityUuid } = checkAuthority(authority);
-  const { after = null, limit: asked = 100 } = fields(input, ['after', 'limit'], 'list');
+  const { after = null, limit: asked = 100 } = fields(input === undefined ? {} : input, ['after', 'limit'], 'list');
   const limit = whole(asked, 1, 1000, 'limit');
   // One more than asked for: whether there is a next page.
   const rows = await store.list({ entityUuid, after: readCursor(after), limit: limit + 1 });
-  const records = rows.map(openRecord);
-  const right = records.length <= limit + 1 && records.every((record) => record.entityUuid === entityUuid);
+  const right = rows.length <= limit + 1 && rows.every((row) => row?.entityUuid === entityUuid);
   if (!right) throw new StoreError('store.list returned more than it was asked for');
-  const last = records.length > limit ? records[limit - 1] : undefined;
+  const keys = rows.slice(0, limit).map(showRow);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
   const next = last ? `${last.createdAt.toString(36)}.${last.keyId}` : null;
-  return { keys: records.slice(0, limit).map(toKeyInfo), next };
+  return { keys, next };
 }
 
 export async function get(context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> {
-  const record = await findOwn(context, keyId, checkAuthority(authority));
-  return record && toKeyInfo(record);
+  const row = await findOwn(context, keyId, checkAuthority(authority));
+  return row && showRow(row);
 }
 
 /** A cursor is the position of the last record shown: creation time in base 36, a dot, key id. */

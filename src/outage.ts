@@ -14,17 +14,17 @@ const MAX_TIME = 8.64e15;
 /** A clock that throws rather than answer with what no deadline can be compared to. */
 export function guardClock(now: Clock): Clock {
   return () => {
-    const time: unknown = now();
-    if (!Number.isSafeInteger(time) || (time as number) > MAX_TIME)
-      throw new StoreError('the clock did not answer in whole milliseconds');
-    return time as number;
+    const answer: unknown = now();
+    const time = typeof answer === 'number' ? Math.floor(answer) : Number.NaN;
+    if (!(Math.abs(time) <= MAX_TIME)) throw new StoreError('the clock did not answer milliseconds');
+    return time;
   };
 }
 
 /** Every method, and whether an answer has its shape. What stands in a record is for `readRecord` to say. */
 const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
-  insert: () => true,
-  findByDigest: Array.isArray,
+  insert: (answer) => answer !== false,
+  findByDigest: (rows) => Array.isArray(rows) && rows.every((row) => Object(row) === row),
   findById: (row, keyId) => row === null || (row as Partial<KeyRecord> | undefined)?.keyId === keyId,
   list: Array.isArray,
   markEnded: (wrote) => typeof wrote === 'boolean',

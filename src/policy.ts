@@ -1,7 +1,7 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { expect, quote, strings } from './input.js';
-import { hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
+import { expect, fields, quote, strings } from './input.js';
+import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 import { isScope } from './scope.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
@@ -59,7 +59,8 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
     if (scopes) return scopes;
     throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
   }
-  function authorize(principal: Principal, operation: string, { entityUuid }: { entityUuid?: unknown } = {}): string {
+  function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
+    const { entityUuid } = fields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.
@@ -73,7 +74,7 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
     requires,
     authorize,
     allowed(principal: Principal) {
-      requireEntity(principal, principal.entityUuid); // An operation that needs no scope needs a principal still.
+      canAddress(principal, principal.entityUuid); // A copy throws here, also where no scope is needed.
       return Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))));
     },
     leastScopes: (names: readonly Operation[]) => catalog.expand(strings(names, 'operations').flatMap(requires)),

@@ -14,7 +14,7 @@ export interface Principal {
   /** As granted. One that the catalog no longer knows is shown here and grants nothing. */
   readonly scopes: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
-  /** Milliseconds since the epoch, or `null` for never. */
+  /** When this credential ends, by expiry or retirement: milliseconds since the epoch, or `null` for never. */
   readonly expiresAt: number | null;
   readonly via: Via;
 }

@@ -52,7 +52,8 @@ type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string' && value.isWellFormed();
 // By its tag: neither a list nor a Map, whose pairs would be lost without a word.
 const isTable = (value: unknown, check: Check) =>
-  Object.prototype.toString.call(value) === '[object Object]' && Object.values(value as object).every(check);
+  Object.prototype.toString.call(value) === '[object Object]' &&
+  Object.entries(value as object).every(([name, content]) => isText(name) && check(content));
 // `from` fills the holes that `every` passes over.
 const isList = (value: unknown, max: number, check: Check) =>
   Array.isArray(value) && value.length <= max && Array.from(value).every(check);
@@ -164,12 +165,13 @@ export class IssuedKey {
 
 /** Reads `metadata` as `issue` takes it: at most 16 pairs and 2 KiB, keys and values together in UTF-8. */
 export function readMetadata(value: unknown): Metadata {
-  expect(isTable(value, isText), `metadata: pass an object of well-formed strings, not ${quote(value)}`);
-  const texts = Object.entries(value as Metadata).flat();
-  // PostgreSQL's text cannot hold NUL, and a seal covers only well-formed text.
-  const sound = texts.length <= 32 && texts.every((t) => isText(t) && !t.includes('\0'));
+  const table = frozen(value) as Metadata;
+  expect(isTable(value, isText) && isTable(table, isText), `metadata: pass an object of strings, not ${quote(value)}`);
+  const texts = Object.entries(table).flat();
+  // PostgreSQL's text cannot hold NUL.
+  const sound = texts.length <= 32 && !texts.some((t) => t.includes('\0'));
   expect(sound && utf8(texts.join('')).length <= 2048, 'metadata: at most 16 pairs and 2048 bytes, without NUL');
-  return frozen(value as Metadata);
+  return table;
 }
 
 /** What a key was used for, brought forward by `entry` and never back. */

@@ -5,7 +5,7 @@
  * predecessor until its `retireAt`.
  */
 import { type Authority, checkAuthority, requireCeiling } from './authority.js';
-import { type Admit, type Context, findOwn, mint } from './context.js';
+import { type Admit, type Context, findOwn, mint, readRow } from './context.js';
 import { AccessError } from './errors.js';
 import { expiry, fields, whole } from './input.js';
 import { IssuedKey } from './record.js';
@@ -32,11 +32,14 @@ export async function rotate(
   const retireAt = now + whole(given.overlapMs, 0, YEAR_MS, 'overlapMs');
   const expires = given.expiresAt === undefined ? undefined : expiry(given.expiresAt, now);
 
-  const old = await findOwn(context, keyId, by);
-  if (old === null) throw new AccessError('not_found', 'no_such_key');
+  const row = await findOwn(context, keyId, by);
+  if (row === null) throw new AccessError('not_found', 'no_such_key');
+  const old = readRow(row);
   // Verify's steps from seal to expired: what would not authenticate is not rotated, nor a tampered row sealed anew.
   admit(old);
   requireCeiling(by, old);
+  // Already rotated, and in its overlap: the write below would say so too, but leave a revoked successor behind.
+  if (old.retireAt !== null) throw new AccessError('conflict', 'already_ended', { keyId });
 
   const expiresAt = expires === undefined ? old.expiresAt : expires;
   const [key, record] = mint(context, { ...old, createdAt: now, expiresAt, rotatedFrom: keyId });

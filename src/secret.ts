@@ -110,14 +110,14 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
  * For tools and tests. Not checked: the shape of the key.
  *
  * @param key The plaintext key.
- * @param pepper Leave out for keys of a keyring with `peppers: 'none'`.
+ * @param pepper Leave out, or say `'none'`, for keys of a keyring with `peppers: 'none'`.
  * @throws TypeError where `key` is no string, or on a malformed pepper.
  * @example
  * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
  */
-export function digestKey(key: string, pepper?: Pepper): string {
+export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
   expect(typeof key === 'string', `key: pass a string, not ${quote(key)}`);
-  return (pepper === undefined ? UNPEPPERED : peppered(pepper)).digest(key);
+  return (pepper === 'none' ? UNPEPPERED : peppered(pepper)).digest(key);
 }
 
 // ── Randomness ────────────────────────────────────────────────────────────────────────────────────────
@@ -157,7 +157,7 @@ export function randomUuid(random: RandomBytes): string {
  * @example
  * generateKey({ prefix: 'acme' }); // 'acme_' and 32 characters
  */
-export function generateKey(options: { readonly prefix: string; readonly random?: RandomBytes }): string {
+export function generateKey(options: { readonly prefix: string; readonly random?: RandomBytes | undefined }): string {
   const { prefix, random = platformRandom } = fields(options, ['prefix', 'random'], 'generateKey');
   expect(typeof random === 'function', 'random: pass a function or leave it out');
   return keyFormat(prefix).complete(drawEntropy(random as RandomBytes));

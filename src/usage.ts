@@ -11,6 +11,7 @@ const MAX_PENDING = 50_000;
 export function createUsage({ store }: Context): UsageRecorder {
   let pending = new Map<string, Usage>();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing: Promise<void> = Promise.resolve();
 
   function note(keyId: string, usage: Usage): void {
     const old = pending.get(keyId);
@@ -18,7 +19,7 @@ export function createUsage({ store }: Context): UsageRecorder {
     if (old !== undefined || pending.size < MAX_PENDING) pending.set(keyId, mergeUsage(old, usage));
   }
 
-  async function flush(): Promise<void> {
+  async function write(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     const batch = pending;
@@ -28,15 +29,26 @@ export function createUsage({ store }: Context): UsageRecorder {
       await store.touch(Array.from(batch, ([keyId, usage]) => ({ keyId, ...usage })));
     } catch (error) {
       for (const [keyId, usage] of batch) note(keyId, usage);
+      schedule();
       throw error;
     }
   }
 
-  function record(keyId: string, scopes: readonly string[], time: number): void {
-    note(keyId, { lastUsedAt: time, scopesUsed: Object.fromEntries(scopes.map((scope) => [scope, time])) });
+  // Behind the batch that is under way: on shutdown, nothing is left when this resolves.
+  function flush(): Promise<void> {
+    writing = writing.catch(() => {}).then(write);
+    return writing;
+  }
+
+  function schedule(): void {
     timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
     // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
     (timer as { unref?(): void }).unref?.();
+  }
+
+  function record(keyId: string, scopes: readonly string[], time: number): void {
+    note(keyId, { lastUsedAt: time, scopesUsed: Object.fromEntries(scopes.map((scope) => [scope, time])) });
+    schedule();
   }
 
   return { record, flush };

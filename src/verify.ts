@@ -3,10 +3,10 @@
  * look-up, and nothing about a key's state or rights is said before it is authenticated.
  */
 import { equalText } from './bytes.js';
-import type { Admit, Context, Verify } from './context.js';
+import { type Admit, type Context, earliest, readRow, type Verify } from './context.js';
 import { AccessError, type DenialReason, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
-import { type KeyRecord, readRecord, sealedText } from './record.js';
+import { type KeyRecord, sealedText } from './record.js';
 import { type Scheme, UNPEPPERED } from './secret.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
@@ -57,7 +57,8 @@ export function createVerifier({ format, known, schemes, unpepperedUntil, store,
     const seal = scheme.seal(sealedText(record));
     const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
     if (!genuine) throw refuse('record_tampered', record.keyId);
-    const principal = createPrincipal(record, 'key', known);
+    const expiresAt = earliest(record.expiresAt, record.retireAt);
+    const principal = createPrincipal({ ...record, expiresAt }, 'key', known);
     principals.set(record, principal);
     return principal;
   }
@@ -69,8 +70,7 @@ export function createVerifier({ format, known, schemes, unpepperedUntil, store,
 function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
   let found: KeyRecord | undefined;
   for (const row of rows) {
-    const record = readRecord(row);
-    if (record === null) throw refuse('record_tampered');
+    const record = readRow(row);
     for (const digest of digests) {
       if (!equalText(record.digest, digest)) continue;
       if (found) throw new StoreError('store.findByDigest returned more than one record for a key');

@@ -324,6 +324,14 @@ describe('tokens at the same door', () => {
     return { ...front, parent: parent.keyring, clock: parent.clock, key, info, token: bearer(`a.${key}`), calls, seen };
   }
 
+  it('hands on what is no denial as it is, and reports no denial', async () => {
+    const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
+    const { keyring, events } = setUp({ tokens });
+    const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
+    expect(error).toBeInstanceOf(RangeError);
+    expect(events).toEqual([]);
+  });
+
   it('never expires where neither the token nor its key does', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store, peppers: 'none' });
@@ -442,15 +450,46 @@ describe('tokens at the same door', () => {
     await storeError(() => setUp({ store: down, tokens }).keyring.authenticate('Bearer a.b.c'));
   });
 
-  it('lets nobody in on what a verifier made up: guards know a copy', async () => {
-    const fake = { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes: ['threats:read'], via: 'jwt' };
-    for (const answer of [fake, { ...fake, scopes: ['*:*'] }, {}, null, undefined, true]) {
-      for (const checkParent of [true, false]) {
-        const tokens = { verify: async () => untyped<Principal>(answer) };
-        const { keyring } = setUp({ tokens, checkParent });
-        const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
-        expect(error).toBeInstanceOf(Error);
-      }
+  const claims = {
+    keyId: NOWHERE,
+    name: 'n',
+    entityUuid: OWN,
+    accessibleEntities: [OWN],
+    scopes: ['threats:read'],
+    metadata: {},
+    expiresAt: START + HOUR,
+    via: 'jwt',
+  };
+
+  it('takes the claims of any verifier without a parent check, and copies them', async () => {
+    const scopes = ['threats:read'];
+    const tokens = { verify: async () => untyped<Principal>({ ...claims, scopes }) };
+    const { keyring } = setUp({ tokens, checkParent: false });
+    const { principal } = await keyring.admit('Bearer a.b', { policy, operation: 'list' });
+    scopes.push('threats:write');
+    expect(principal).toMatchObject(claims);
+    await denied(
+      () => keyring.admit('Bearer a.b', { policy, operation: 'remove' }),
+      'insufficient_scope',
+      'scope_missing',
+    );
+  });
+
+  it.each([
+    [{ ...claims, scopes: ['*:*'] }],
+    [{ ...claims, scopes: ['threats:*'] }],
+    [{ ...claims, scopes: [7] }],
+    [{ ...claims, keyId: { $ne: 1 } }],
+    [{ ...claims, entityUuid: 'x' }],
+    [{ ...claims, accessibleEntities: ['x'] }],
+    [{}],
+    [null],
+    [undefined],
+    [true],
+  ])('refuses a token with malformed claims: %j', async (answer) => {
+    for (const checkParent of [true, false]) {
+      const { keyring } = setUp({ tokens: { verify: async () => untyped<Principal>(answer) }, checkParent });
+      await denied(() => keyring.authenticate('Bearer a.b'), 'invalid_token', 'token_refused');
     }
   });
 });

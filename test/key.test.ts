@@ -66,7 +66,9 @@ describe('vectors', () => {
         return;
       }
       const valid = vector.result === 'valid';
-      const parts = valid ? { prefix, entropy: vector.entropy, checksum: vector.checksum } : null;
+      const parts = valid
+        ? { prefix, secret: `${vector.entropy}${vector.checksum}`, entropy: vector.entropy, checksum: vector.checksum }
+        : null;
       expect(parseKey(key, { prefix })).toEqual(parts);
       expect(isKey(key, { prefix })).toBe(valid);
     });

@@ -8,6 +8,7 @@ import {
   type Between,
   catalog,
   delayed,
+  denied,
   HOUR,
   issue,
   METHODS,
@@ -149,15 +150,17 @@ describe('a store that answers in the wrong shape', () => {
     }
   });
 
-  it('with the wrong fields in a row is broken for management, which has no credential to refuse', async () => {
+  it('with the wrong fields in a row is broken where it would be shown, and refused where the key is at stake', async () => {
     const bad = (row: KeyRecord) => ({ ...row, scopes: ['*:*'] });
     const { keyring, known } = await behind((method, _args, call) => {
       if (method === 'findById') return bad(call() as KeyRecord);
       return method === 'list' ? (call() as readonly KeyRecord[]).map(bad) : call();
     });
-    for (const name of ['get', 'revoke', 'rotate', 'list']) {
-      await storeError(async () => OPERATIONS[name]?.(keyring, known));
-    }
+    for (const name of ['get', 'list']) await storeError(async () => OPERATIONS[name]?.(keyring, known));
+    const { rotate, revoke } = OPERATIONS;
+    await denied(async () => rotate?.(keyring, known), 'invalid_token', 'record_tampered');
+    // Whatever the row says, the key can be ended.
+    await revoke?.(keyring, known);
   });
 });
 

@@ -1,6 +1,7 @@
 /** What was wrong once. Each test names the rule that was broken. */
 import { inspect } from 'node:util';
 import {
+  AccessError,
   canAddress,
   createKeyring,
   definePolicy,
@@ -9,6 +10,7 @@ import {
   redactKeys,
   requireEntity,
   StoreError,
+  toResponse,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -148,5 +150,89 @@ describe('once broken', () => {
   });
   it('a clock beyond what a Date holds is a broken clock', async () => {
     await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
+  });
+  it('flush waits for the batch that is under way, so that a shutdown loses nothing', async () => {
+    const inner = memoryStore();
+    let finish = () => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const store = wrap(inner, (method, _args, call) => (method === 'touch' ? slow.then(call) : call()));
+    const { keyring } = setUp({ store });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    keyring.flush();
+    const shutdown = keyring.flush();
+    finish();
+    await shutdown;
+    expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+  });
+  it('two lines are two credentials also where a framework wraps the request of Node', async () => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    const line = `Bearer ${key}`;
+    const rawHeaders = ['Authorization', line, 'Authorization', 'Bearer other'];
+    const headers = { authorization: line };
+    for (const request of [
+      { raw: { rawHeaders }, headers },
+      { req: { rawHeaders }, headers },
+    ]) {
+      await denied(() => keyring.authenticate(untyped(request)), 'invalid_request', 'malformed_header');
+    }
+  });
+  it('a token that was narrowed to another entity lists its operations', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const input = { ...PLAIN, accessibleEntities: [OTHER] };
+    const { key } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER] });
+    const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
+    const front = setUp({ store, peppers: 'none', tokens: { verify: async () => claimed } });
+    const principal = await front.keyring.authenticate('Bearer a.b');
+    expect(policy.allowed(principal)).toEqual(['whoami', 'list']);
+  });
+  it('a store that says it did not insert is broken, and no key is handed out', async () => {
+    const store = wrap(memoryStore(), (method, _args, call) => (method === 'insert' ? false : call()));
+    await storeError(() => issue(setUp({ store }).keyring));
+  });
+  it('the seal holds the names of metadata: half a surrogate pair is no U+FFFD', async () => {
+    const store = memoryStore();
+    const { key } = await setUp({ store }).keyring.issue({ ...PLAIN, metadata: { '\ufffd': 'a' } }, AUTHORITY);
+    const edited = tampering(store, (row) => ({ ...row, metadata: { '\ud800': 'a' } }));
+    await denied(() => setUp({ store: edited }).keyring.verify(key), 'invalid_token', 'record_tampered');
+  });
+  it('a second rotation within the overlap writes nothing', async () => {
+    const { keyring } = setUp();
+    const { info } = await issue(keyring);
+    await keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY);
+    await denied(() => keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY), 'conflict', 'already_ended');
+    expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
+  });
+  it('a key whose row is malformed can be revoked', async () => {
+    const store = memoryStore();
+    const { key, info } = await issue(setUp({ store }).keyring);
+    const { keyring } = setUp({ store: tampering(store, (row) => ({ ...row, scopes: ['*:*'] })) });
+    await keyring.revoke(info.keyId, AUTHORITY);
+    await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'revoked');
+  });
+  it('authorize refuses what it does not understand, and never falls back to the own entity', async () => {
+    const { keyring } = setUp();
+    const principal = await keyring.verify((await issue(keyring)).key);
+    for (const options of [OTHER, { entity: OTHER }, null]) {
+      expect(() => policy.authorize(principal, 'list', untyped(options))).toThrow(/^authorize: /);
+    }
+  });
+  it('inspection that calls getters shows no driver text', () => {
+    const error = new StoreError('store.x failed', new Error('row quoted'));
+    expect(inspect(error, { getters: true, showHidden: true })).not.toContain('row quoted');
+  });
+  it("a denial without an asked entity names the key's own", async () => {
+    const { keyring, events } = setUp();
+    const { key } = await keyring.issue({ ...PLAIN, scopes: [] }, AUTHORITY);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }).catch(() => {});
+    expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
+  });
+  it('an error of another version of the package is answered all the same', () => {
+    const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes: untyped('a:b') });
+    expect(toResponse(error, { realm: 'r' }).status).toBe(403);
   });
 });

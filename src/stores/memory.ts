@@ -42,7 +42,7 @@ export function memoryStore(): KeyStore {
     findById: (keyId) => byId.get(keyId) ?? null,
 
     // Looks at every record: a listing is rare, and an index would cost every key memory.
-    list({ entityUuid, after, limit }) {
+    list({ entityUuid, after = null, limit }) {
       const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
       const records = [...byId.values()].filter((record) => record.entityUuid === entityUuid && behind(record));
       return records.sort(newestFirst).slice(0, limit);
@@ -63,7 +63,7 @@ export function memoryStore(): KeyStore {
       }
     },
 
-    summarize: (now) => summarize([...byId.values()].filter((record) => isLive(record, now))),
+    summarize: (now = Date.now()) => summarize([...byId.values()].filter((record) => isLive(record, now))),
   };
 }
 
