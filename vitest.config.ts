@@ -1,6 +1,16 @@
 import { defineConfig } from 'vitest/config';
+import type { Reporter } from 'vitest/node';
 
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
+
+// The run in one plain line, for whoever reads a log and not a terminal.
+const summary: Reporter = {
+  onTestRunEnd(modules) {
+    const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
+    const count = (state: string) => states.filter((other) => other === state).length;
+    console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
+  },
+};
 
 export default defineConfig({
   resolve: {
@@ -12,6 +22,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    reporters: ['default', summary],
     sequence: { shuffle: true },
     // One process a core instead of one a file, which is faster. Tests restore what they stub.
     isolate: false,
