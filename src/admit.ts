@@ -2,7 +2,7 @@
 import { authorizationOf, parseAuthorization } from './authorization.js';
 import { type Admit, type Context, earliest, findOwn, readRow, type UsageRecorder, type Verify } from './context.js';
 import { AccessError, isAccessError, isStoreError } from './errors.js';
-import { expect, fields, isUuid } from './input.js';
+import { checkFields, expect, isUuid } from './input.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
@@ -64,7 +64,8 @@ function checkClaims(claimed: Principal): Principal {
 
 export function createAdmit({ clock, emit }: Context, authenticate: Verify, usage: UsageRecorder) {
   return async <Op extends string>(request: unknown, input: AdmitInput<Op>): Promise<Admission> => {
-    const { policy, operation, entityUuid: asked } = fields(input, INPUT, 'admit') as AdmitInput<Op>;
+    checkFields(input, INPUT, 'admit');
+    const { policy, operation, entityUuid: asked } = input;
     expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.requires(operation);

@@ -62,7 +62,8 @@ export type RequestLike =
 type RawHeaders = { readonly rawHeaders?: unknown } | null | undefined;
 type HeadersLike = { get(name: string): string | null };
 
-const isAuthorization = (name: unknown): boolean => typeof name === 'string' && name.toLowerCase() === 'authorization';
+const isAuthorization = (name: unknown): boolean =>
+  typeof name === 'string' && name.length === 13 && name.toLowerCase() === 'authorization';
 
 /**
  * The `Authorization` values of a request: of a fetch `Request` or `Headers`, of anything with Node's
@@ -78,5 +79,7 @@ export function authorizationOf(request: unknown): unknown {
   const source = typeof headers === 'object' && headers !== null ? headers : request;
   const { get } = source as { get?: unknown };
   if (typeof get === 'function') return get.call(source, 'authorization');
-  return Object.entries(source).flatMap(([name, value]) => (isAuthorization(name) ? (value ?? []) : []));
+  const own = source as Readonly<Record<string, unknown>>;
+  const names = Object.keys(own).filter(isAuthorization);
+  return names.flatMap((name) => own[name] ?? []);
 }

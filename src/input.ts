@@ -23,16 +23,18 @@ export function expect(holds: boolean, instead: string): asserts holds {
   if (!holds) throw new TypeError(instead);
 }
 
-/** The own fields of an object that has no other than the `known` ones; anything else is named and refused. */
-export function fields<F extends string>(
-  value: unknown,
-  known: readonly F[],
-  what: string,
-): { readonly [K in F]?: unknown } {
+/** Refuses what is no object, or has another own field than the `known` ones, and names it. */
+export function checkFields(value: unknown, known: readonly string[], what: string): asserts value is object {
   expect(typeof value === 'object' && value !== null && !Array.isArray(value), `${what}: pass an object`);
-  const odd = Reflect.ownKeys(value).find((name) => !known.includes(name as F));
-  if (odd !== undefined)
-    throw new TypeError(`${what}: unknown field ${quote(String(odd))}; it takes ${known.join(', ')}`);
+  for (const name of Reflect.ownKeys(value)) {
+    if (known.includes(name as string)) continue;
+    throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
+  }
+}
+
+/** The own fields of an object, checked and copied. */
+export function fields<F extends string>(value: unknown, known: readonly F[], what: string): { [K in F]?: unknown } {
+  checkFields(value, known, what);
   // A null prototype, own fields only: an inherited `scopes` is not a given one.
   return Object.assign(Object.create(null), value);
 }

@@ -1,6 +1,6 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { expect, fields, quote, strings } from './input.js';
+import { checkFields, expect, quote, strings } from './input.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 import { isScope } from './scope.js';
 
@@ -28,6 +28,8 @@ export interface Policy<Operation extends string = string> {
   /** Which of `names` (routes, tools) the table does not have: a test asserts that it is none. */
   unmapped(names: readonly string[]): readonly string[];
 }
+
+const ADDRESSED = ['entityUuid'] as const;
 
 /**
  * Defines which scopes each operation needs. An empty list is legal here, by name: any valid key will do.
@@ -60,7 +62,8 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
     throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
   }
   function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
-    const { entityUuid } = fields(options, ['entityUuid'], 'authorize');
+    checkFields(options, ADDRESSED, 'authorize');
+    const { entityUuid } = options;
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.
