@@ -6,7 +6,7 @@ import { equalText } from './bytes.js';
 import { type Admit, type Context, earliest, readRow, type Verify } from './context.js';
 import { AccessError, type DenialReason, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
-import { type KeyRecord, sealedText } from './record.js';
+import { type KeyRecord, once, sealedText } from './record.js';
 import { type Scheme, UNPEPPERED } from './secret.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
@@ -15,11 +15,10 @@ const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invali
 type Verifier = { readonly verify: Verify; readonly admit: Admit };
 
 /** `verify` takes all steps and never throws synchronously; `admit` takes those from 6 on. */
-export function createVerifier({ format, known, schemes, unpepperedUntil, store, clock }: Context): Verifier {
+export function createVerifier(context: Context): Verifier {
+  const { format, known, schemes, unpepperedUntil, store, clock } = context;
   const withUnpeppered = [...schemes, UNPEPPERED];
   const accepted = () => (unpepperedUntil !== null && clock() < unpepperedUntil ? withUnpeppered : schemes);
-  // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
-  const principals = new WeakMap<KeyRecord, Principal>();
 
   function verify(key: unknown): Promise<Principal> {
     try {
@@ -42,7 +41,8 @@ export function createVerifier({ format, known, schemes, unpepperedUntil, store,
     // 6. Seal. A pepper that was taken out leaves no scheme: its keys are unknown.
     const scheme = accepted().find(({ tag }) => record.digest.startsWith(tag));
     if (scheme === undefined) throw refuse('unknown_key', keyId);
-    const principal = principals.get(record) ?? unseal(record, scheme);
+    // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
+    const principal = once(record, context, () => unseal(record, scheme));
     // 7. Revoked: by presence, so that no clock can bring a key back.
     if (revokedAt !== null) throw refuse('revoked', keyId);
     // 8. Retired, 9. expired: valid only while now < deadline.
@@ -58,9 +58,7 @@ export function createVerifier({ format, known, schemes, unpepperedUntil, store,
     const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
     if (!genuine) throw refuse('record_tampered', record.keyId);
     const expiresAt = earliest(record.expiresAt, record.retireAt);
-    const principal = createPrincipal({ ...record, expiresAt }, 'key', known);
-    principals.set(record, principal);
-    return principal;
+    return createPrincipal({ ...record, expiresAt }, 'key', known);
   }
 
   return { verify, admit };
