@@ -6,7 +6,6 @@ import { checkFields, expect, isUuid } from './input.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
-import type { TokenVerifier } from './tokens.js';
 
 /** What a request is about to do. */
 export interface AdmitInput<Operation extends string = string> {
@@ -20,46 +19,37 @@ export interface AdmitInput<Operation extends string = string> {
 export type Admission = { readonly principal: Principal; readonly entityUuid: string };
 
 const INPUT = ['policy', 'operation', 'entityUuid'] as const;
+const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
 /** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
-export function createAuthenticate(verify: Verify, verifyToken: Verify = verify): Verify {
-  return async (request) => {
-    const credential = parseAuthorization(authorizationOf(request));
-    if (credential.kind === 'bearer') return (credential.token.includes('.') ? verifyToken : verify)(credential.token);
-    if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
-    throw new AccessError('missing_credentials', credential.kind === 'missing' ? 'no_header' : 'other_scheme');
-  };
+export async function authenticateBy(verify: Verify, verifyToken: Verify, request: unknown): Promise<Principal> {
+  const credential = parseAuthorization(authorizationOf(request));
+  if (credential.kind === 'bearer') return (credential.token.includes('.') ? verifyToken : verify)(credential.token);
+  if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
+  throw new AccessError('missing_credentials', credential.kind === 'missing' ? 'no_header' : 'other_scheme');
 }
 
 /**
  * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
- * token's scopes and entities are an upper bound on a principal made from the parent's record.
+ * token's scopes and entities are an upper bound on a principal made from the parent's record. Without `admit`
+ * the key is not looked up. The claims are copied and frozen; a `*`, as any other malformed claim, is refused.
  */
-export function createTokenCheck(context: Context, admit: Admit | null, tokens: TokenVerifier): Verify {
-  const { known } = context;
-  return async (token) => {
-    const claimed = checkClaims(await tokens.verify(token as string));
-    if (admit === null) return createPrincipal(claimed, 'jwt', known);
-    const row = await findOwn(context, claimed.keyId, claimed);
-    if (row === null) throw new AccessError('invalid_token', 'unknown_key');
-    const parent = admit(readRow(row));
-    const [scopes, entities] = [new Set(claimed.scopes), new Set(claimed.accessibleEntities)];
-    const narrowed = {
-      scopes: Object.freeze(parent.scopes.filter((scope) => scopes.has(scope))),
-      accessibleEntities: Object.freeze(parent.accessibleEntities.filter((entity) => entities.has(entity))),
-      expiresAt: earliest(parent.expiresAt, claimed.expiresAt),
-    };
-    return createPrincipal({ ...parent, ...narrowed }, 'jwt', known);
-  };
-}
-
-/** What a verifier claims, copied and frozen; a `*`, as any other malformed claim, refuses the token. */
-function checkClaims(claimed: Principal): Principal {
-  const scopes = Object.freeze(Array.from(claimed?.scopes ?? []));
-  const accessibleEntities = Object.freeze(Array.from(claimed?.accessibleEntities ?? []));
-  const sound = isUuid(claimed?.keyId) && accessibleEntities.every(isUuid) && scopes.every(isScope);
-  if (!sound || !isUuid(claimed.entityUuid)) throw new AccessError('invalid_token', 'token_refused');
-  return { ...claimed, scopes, accessibleEntities };
+export async function admitToken(context: Context, admit: Admit | null, claims: Principal): Promise<Principal> {
+  const scopes = Object.freeze(Array.from(claims?.scopes ?? []));
+  const accessibleEntities = Object.freeze(Array.from(claims?.accessibleEntities ?? []));
+  const claimed = { ...claims, scopes, accessibleEntities };
+  const uuids = [claimed.keyId, claimed.entityUuid, ...accessibleEntities];
+  if (!uuids.every(isUuid) || !scopes.every(isScope)) throw new AccessError('invalid_token', 'token_refused');
+  if (admit === null) return createPrincipal(claimed, 'jwt', context.known);
+  const row = await findOwn(context, claimed.keyId, claimed);
+  if (row === null) throw new AccessError('invalid_token', 'unknown_key');
+  const parent = admit(readRow(row));
+  // One set for both: no scope is a UUID.
+  const bound = new Set([...scopes, ...accessibleEntities]);
+  const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
+  const narrowed = { scopes: narrow(parent.scopes), accessibleEntities: narrow(parent.accessibleEntities) };
+  const expiresAt = earliest(parent.expiresAt, claimed.expiresAt);
+  return createPrincipal({ ...parent, ...narrowed, expiresAt }, 'jwt', context.known);
 }
 
 export function createAdmit({ clock, emit }: Context, authenticate: Verify, usage: UsageRecorder) {
@@ -69,26 +59,21 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
     expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.requires(operation);
-    let keyId: string | null = null;
-    let own: string | null = null;
+    let principal: Principal | undefined;
     let time = Date.now();
     try {
       time = clock();
-      const principal = await authenticate(request);
-      ({ keyId, entityUuid: own } = principal);
+      principal = await authenticate(request);
       const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
-      usage.record(keyId, scopes, time);
-      emit({ type: 'access.granted', time, keyId, entityUuid, operation });
+      usage.record(principal.keyId, scopes, time);
+      emit({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
       return { principal, entityUuid };
     } catch (error) {
-      const broken = isStoreError(error) ? ({ code: 'store_error', reason: 'store_error', keyId } as const) : null;
-      const denial = isAccessError(error) ? error : broken;
-      const [entity, second] = [asked ?? own].flat();
+      if (!isAccessError(error) && !isStoreError(error)) throw error;
+      const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
+      const [entity, second] = [asked ?? principal?.entityUuid].flat();
       const entityUuid = isUuid(entity) && second === undefined ? entity : null;
-      if (denial) {
-        const { code, reason, keyId: recognised = null } = denial;
-        emit({ type: 'access.denied', time, keyId: keyId ?? recognised, entityUuid, operation, code, reason });
-      }
+      emit({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
       throw error;
     }
   };

@@ -16,12 +16,13 @@ export interface Authority {
 
 type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
 
+const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
+
 /** An {@link Authority}, checked, completed and copied. */
 export function checkAuthority(authority: unknown): Held {
-  const { entityUuid, entities, scopes } = fields(authority, ['entityUuid', 'entities', 'scopes'], 'authority');
+  const { entityUuid, entities, scopes = ['*:*'] } = fields(authority, INPUT, 'authority');
   expect(isUuid(entityUuid), `authority.entityUuid: pass a UUID in lower case, not ${quote(entityUuid)}`);
-  const held = entityList(entityUuid, entities, 'authority.entities');
-  return { entityUuid, entities: held, scopes: patterns(scopes === undefined ? ['*:*'] : scopes) };
+  return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
 }
 
 /** Throws where a key would carry more than its authority holds, and names the excess. */

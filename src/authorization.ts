@@ -10,16 +10,9 @@
  * (HTTP parsers have removed it), at most 16 KiB. Two credentials that a gateway or fetch's `Headers` joined with a
  * comma match nothing here, so they are malformed whichever scheme comes first.
  */
-const MAX_HEADER = 16_384;
-
 /** What an `Authorization` value is. `other-scheme` never says which: people send the raw key there. */
-export type Authorization =
-  | { readonly kind: 'missing' | 'other-scheme' | 'malformed' }
-  | { readonly kind: 'bearer'; readonly token: string };
-
-const MISSING: Authorization = Object.freeze({ kind: 'missing' });
-const OTHER: Authorization = Object.freeze({ kind: 'other-scheme' });
-const MALFORMED: Authorization = Object.freeze({ kind: 'malformed' });
+export type Authorization = Readonly<{ kind: NoCredential } | { kind: 'bearer'; token: string }>;
+type NoCredential = 'missing' | 'other-scheme' | 'malformed';
 
 // No two neighbours in these can match the same character, so they run in linear time.
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
@@ -40,30 +33,25 @@ const CREDENTIALS = new RegExp(`^${TOKEN}(?: +(?:${TOKEN68}|${PARAM}(?:[ \\t]*,[
  * parseAuthorization('Bearer abc.def'); // { kind: 'bearer', token: 'abc.def' }
  */
 export function parseAuthorization(value: unknown): Authorization {
-  const values = Array.isArray(value) ? value : [value ?? []].flat();
-  if (values.length === 0) return MISSING;
-  const [text] = values;
-  if (values.length > 1 || typeof text !== 'string' || text.length > MAX_HEADER) return MALFORMED;
+  const { length, 0: text } = Array.isArray(value) ? value : [value ?? []].flat();
+  if (length === 0) return Object.freeze({ kind: 'missing' });
+  if (length > 1 || typeof text !== 'string' || text.length > 16_384) return Object.freeze({ kind: 'malformed' });
   const token = BEARER.exec(text)?.[1];
   if (token !== undefined) return { kind: 'bearer', token };
-  return CREDENTIALS.test(text) && !/^bearer(?: |$)/i.test(text) ? OTHER : MALFORMED;
+  const kind = CREDENTIALS.test(text) && !/^bearer(?: |$)/i.test(text) ? 'other-scheme' : 'malformed';
+  return Object.freeze({ kind });
 }
 
 /**
  * What {@link authorizationOf} reads. On Node pass the request, never its `headers`: Node has dropped a second
  * `Authorization` line from those, and two are to be refused.
  */
-export type RequestLike =
-  | { readonly headers: HeadersLike }
-  | HeadersLike
-  | { readonly rawHeaders: readonly string[] }
-  | Readonly<Record<string, string | readonly string[] | undefined>>
-  | (string | readonly string[] | null | undefined);
-type RawHeaders = { readonly rawHeaders?: unknown } | null | undefined;
+export type RequestLike = Wrapper | HeadersLike | Readonly<Record<string, Lines>> | Lines | null;
+type Wrapper = { readonly headers: HeadersLike } | { readonly rawHeaders: readonly string[] };
 type HeadersLike = { get(name: string): string | null };
+type Lines = string | readonly string[] | undefined;
 
-const isAuthorization = (name: unknown): boolean =>
-  typeof name === 'string' && name.length === 13 && name.toLowerCase() === 'authorization';
+const isAuthorization = (s: unknown) => typeof s === 'string' && s.length === 13 && s.toLowerCase() === 'authorization';
 
 /**
  * The `Authorization` values of a request: of a fetch `Request` or `Headers`, of anything with Node's
@@ -73,13 +61,10 @@ const isAuthorization = (name: unknown): boolean =>
 export function authorizationOf(request: unknown): unknown {
   if (request === null || typeof request !== 'object' || Array.isArray(request)) return request;
   // Fastify and Koa wrap Node's request; what their `headers` show has lost a second line already.
-  const { raw, req, headers } = request as { raw?: RawHeaders; req?: RawHeaders; headers?: unknown };
-  const { rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = request as { readonly rawHeaders?: unknown };
+  const { headers, raw, req, rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
   if (Array.isArray(rawHeaders)) return rawHeaders.filter((_, i) => i % 2 === 1 && isAuthorization(rawHeaders[i - 1]));
-  const source = typeof headers === 'object' && headers !== null ? headers : request;
-  const { get } = source as { get?: unknown };
-  if (typeof get === 'function') return get.call(source, 'authorization');
-  const own = source as Readonly<Record<string, unknown>>;
-  const names = Object.keys(own).filter(isAuthorization);
-  return names.flatMap((name) => own[name] ?? []);
+  const source = Object(typeof headers === 'object' && headers !== null ? headers : request);
+  if (typeof source.get === 'function') return source.get('authorization');
+  const names = Object.keys(source).filter(isAuthorization);
+  return names.flatMap((name) => source[name] ?? []);
 }

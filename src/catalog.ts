@@ -6,7 +6,7 @@ import { isCovered, isScope, patterns } from './scope.js';
 export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 type ScopesIn<D> = { [R in keyof D & string]: `${R}:${keyof D[R] & string}` }[keyof D & string];
-type Wildcard<S extends string> = '*:*' | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
+type Pattern<S extends string> = S | '*:*' | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
 
 /** The scopes of `S` that pattern `P` means: each `*` stands for any segment. */
 type Matching<S, P> = P extends `${infer R}:${infer A}` ? Extract<S, `${Segment<R>}:${Segment<A>}`> : never;
@@ -34,7 +34,7 @@ export interface Catalog<S extends string = string, Reserved extends string = st
 export type ScopeOf<C> = C extends Catalog<infer S, string> ? S : never;
 
 /** {@link ScopeOf}, and the wildcards that match something and catch no reserved scope. */
-export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Wildcard<S>> : never;
+export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Pattern<S>> : never;
 
 /**
  * Defines a service's scopes.
@@ -50,54 +50,41 @@ export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harm
  *   { reserved: ['users:*'] },
  * );
  */
-export function defineScopes<
-  const D extends ScopeDefinition,
-  const R extends Wildcard<ScopesIn<D>> | ScopesIn<D> = never,
->(
+export function defineScopes<const D extends ScopeDefinition, const R extends Pattern<ScopesIn<D>> = never>(
   definition: D,
   options: { readonly reserved?: readonly R[] | undefined } = {},
 ): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
-  type S = ScopesIn<D>;
   const { reserved = [] } = fields(options, ['reserved'], 'defineScopes');
-  const sentences = readDefinition(definition);
-  const all = Object.freeze([...sentences.keys()]) as readonly S[];
-  const expand = (input: unknown): readonly S[] => {
-    const wanted = patterns(input);
-    const odd = wanted.find((pattern) => !all.some((scope) => isCovered(new Set([pattern]), scope)));
+  const sentences = new Map<string, string>();
+  for (const [resource, actions] of entries(definition))
+    for (const [action, sentence] of entries(actions)) {
+      const scope = `${resource}:${action}`;
+      expect(isScope(scope), `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
+      sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
+    }
+  const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];
+  const expand = (input: unknown, but: readonly string[] = []): readonly ScopesIn<D>[] => {
+    const set = new Set(patterns(input));
+    const odd = [...set].find((pattern) => !all.some((scope) => isCovered(new Set([pattern]), scope)));
     expect(odd === undefined, `scopes: ${quote(odd)} matches nothing in the catalog`);
-    const set = new Set(wanted);
-    return Object.freeze(all.filter((scope) => isCovered(set, scope)));
+    return Object.freeze(all.filter((scope) => isCovered(set, scope) && !but.includes(scope)));
   };
   const guarded: ReadonlySet<string> = new Set(expand(reserved));
   return Object.freeze({
     all,
-    expand,
+    expand: (input: readonly string[]) => expand(input),
     describe(scope: string) {
-      const sentence = sentences.get(scope);
-      expect(sentence !== undefined, `scopes: ${quote(scope)} is not in the catalog`);
-      return sentence;
+      expect(sentences.has(scope), `scopes: ${quote(scope)} is not in the catalog`);
+      return sentences.get(scope) as string;
     },
-    difference: (a: readonly string[], b: readonly string[]) => {
-      const taken = expand(b);
-      return Object.freeze(expand(a).filter((scope) => !taken.includes(scope)));
-    },
-    isReserved: (scope: string): scope is Matching<S, R> => guarded.has(scope),
+    difference: (a: readonly string[], b: readonly string[]) => expand(a, expand(b)),
+    isReserved: (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope),
   });
 }
 
-/** Own properties only, into a Map: a resource called `constructor` is a name like any other. */
-function readDefinition(definition: unknown): ReadonlyMap<string, string> {
-  const entries = (table: unknown): [string, unknown][] => {
-    const list = Object.entries(Object(table));
-    expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');
-    return list;
-  };
-  const scopes = entries(definition).flatMap(([resource, actions]) =>
-    entries(actions).map(([action, sentence]): [string, string] => {
-      const scope = `${resource}:${action}`;
-      expect(isScope(scope), `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
-      return [scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`)];
-    }),
-  );
-  return new Map(scopes);
+/** Own properties only, which go into a Map: a resource called `constructor` is a name like any other. */
+function entries(table: unknown): [string, unknown][] {
+  const list = Object.entries(Object(table));
+  expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');
+  return list;
 }

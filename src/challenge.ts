@@ -10,11 +10,7 @@ import { expect, fields } from './input.js';
 import { isScope } from './scope.js';
 
 /** A response as data, for any framework to send. `body` is `application/problem+json` (RFC 9457). */
-export type DenialResponse = {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly body: string;
-};
+export type DenialResponse = Readonly<{ status: number; headers: Record<string, string>; body: string }>;
 
 /**
  * How a service presents itself in challenges, in printable ASCII. `realm` names the protected space (RFC 9110
@@ -25,14 +21,11 @@ export type ChallengeOptions = { readonly realm: string; readonly resourceMetada
 const OUTAGE = [503, 'Service Unavailable', 'Credentials cannot be checked at the moment; try again.', 'none'] as const;
 const BUG = [500, 'Internal Server Error', 'Something went wrong.', 'none'] as const;
 
-/** Every parameter that is given, as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line. */
-function authParams(params: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(params).filter(([, value]) => value !== undefined);
-  const written = given.map(([name, value]) => {
-    expect(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
-    return `${name}="${value.replace(/["\\]/g, '\\$&')}"`;
-  });
-  return written.join(', ');
+/** A parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line. */
+function authParam([name, value]: readonly [string, unknown]): string {
+  expect(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
+  // Of printable ASCII, JSON escapes the quote and the backslash alone, each with a backslash.
+  return `${name}=${JSON.stringify(value)}`;
 }
 
 /**
@@ -48,7 +41,7 @@ function authParams(params: Readonly<Record<string, unknown>>): string {
  * const { status, headers, body } = toResponse(error, { realm: 'acme' });
  */
 export function toResponse(error: unknown, options: ChallengeOptions): DenialResponse {
-  const { realm, resourceMetadata } = fields(options, ['realm', 'resourceMetadata'], 'toResponse');
+  const { realm = null, resourceMetadata } = fields(options, ['realm', 'resourceMetadata'], 'toResponse');
   const denial = isAccessError(error) ? error : undefined;
   const [status, title, detail, challenge] = denial ? DENIALS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
   const code = challenge === 'bare' ? undefined : denial?.code;
@@ -56,11 +49,11 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const scopes: unknown = denial?.requiredScopes;
   const scope = Array.isArray(scopes) && scopes.every(isScope) ? scopes.join(' ') : undefined;
   // Written whether it is sent or not, so that a malformed realm shows at the first denial of any kind.
-  const params = authParams({ realm: realm ?? null, error: code, scope, resource_metadata: resourceMetadata });
+  const params = Object.entries({ realm, error: code, scope, resource_metadata: resourceMetadata });
+  const written = params.filter(([, value]) => value !== undefined).map(authParam);
   const headers: Record<string, string> = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
-  if (challenge !== 'none') headers['WWW-Authenticate'] = `Bearer ${params}`;
+  if (challenge !== 'none') headers['WWW-Authenticate'] = `Bearer ${written.join(', ')}`;
   if (status === 503) headers['Retry-After'] = '1';
   // `about:blank` wants the status phrase as the title (RFC 9457 §4.2.1).
-  const body = JSON.stringify({ type: 'about:blank', title, status, detail, error: code, scope });
-  return { status, headers, body };
+  return { status, headers, body: JSON.stringify({ type: 'about:blank', title, status, detail, error: code, scope }) };
 }

@@ -1,12 +1,11 @@
-/** What the operations stand on: configuration that `createKeyring` has checked, and two steps they share. */
-import type { Authority } from './authority.js';
+/** What the operations stand on: configuration that `createKeyring` has checked, and the steps they share. */
 import type { Catalog } from './catalog.js';
 import { AccessError, StoreError } from './errors.js';
 import type { KeyringEvent } from './events.js';
 import { expect, isUuid, quote } from './input.js';
 import type { KeyFormat } from './key.js';
 import type { Principal } from './principal.js';
-import { type KeyInfo, type KeyRecord, type RecordDraft, readRecord, sealRecord, toKeyInfo } from './record.js';
+import { type Draft, IssuedKey, type KeyInfo, type KeyRecord, readRecord, sealRecord, toKeyInfo } from './record.js';
 import { drawEntropy, type RandomBytes, randomUuid, type Scheme } from './secret.js';
 import type { KeyStore } from './store.js';
 
@@ -20,13 +19,10 @@ export type Verify = (key: unknown) => Promise<Principal>;
 export type Admit = (record: KeyRecord) => Principal;
 
 /**
- * `record` notes that a key exercised `scopes`; it never waits and never throws. `flush` writes what was noted; it
- * rejects with `StoreError`, and the batch is kept for the next attempt.
+ * `record` notes that the key `id` exercised `scopes`; it never waits and never throws. `flush` writes what was noted;
+ * it rejects with `StoreError`, and the batch is kept for the next attempt.
  */
-export type UsageRecorder = {
-  record(keyId: string, scopes: readonly string[], time: number): void;
-  flush(): Promise<void>;
-};
+export type UsageRecorder = { record(id: string, scopes: readonly string[], at: number): void; flush(): Promise<void> };
 
 export interface Context {
   readonly format: KeyFormat;
@@ -45,33 +41,34 @@ export interface Context {
   readonly emit: (event: KeyringEvent) => void;
 }
 
-/** A new key, and the record to store for it. */
-export function mint({ format, random, schemes }: Context, draft: Omit<RecordDraft, 'keyId'>): [string, KeyRecord] {
+/** Makes a key and stores its record. */
+export async function mint({ format, random, schemes, store }: Context, draft: Draft): Promise<IssuedKey> {
   const key = format.complete(drawEntropy(random));
-  return [key, sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0])];
+  const record = sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]);
+  await store.insert(record);
+  return new IssuedKey(key, record);
+}
+
+/** For the right side of `??`, which takes no statement. */
+export function raise(error: Error): never {
+  throw error;
 }
 
 /** A row, copied and frozen, where the key itself is at stake: a malformed one is refused as a broken seal is. */
-export function readRow(row: unknown): KeyRecord {
-  const record = readRecord(row);
-  if (record === null) throw new AccessError('invalid_token', 'record_tampered');
-  return record;
-}
+export const readRow = (row: unknown): KeyRecord =>
+  readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered'));
 
 /** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
-export function showRow(row: unknown): KeyInfo {
-  const record = readRecord(row);
-  if (record === null) throw new StoreError('the store returned a malformed record');
-  return toKeyInfo(record);
-}
+export const showRow = (row: unknown): KeyInfo =>
+  toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
 /** The earlier of two times, where `null` is never. */
 export const earliest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
-export async function findOwn({ store }: Context, keyId: unknown, by: Authority): Promise<KeyRecord | null> {
-  expect(typeof keyId === 'string', `keyId: pass a string, not ${quote(keyId)}`);
-  const row = isUuid(keyId) ? await store.findById(keyId) : null;
+export async function findOwn({ store }: Context, id: unknown, by: { entityUuid: string }): Promise<KeyRecord | null> {
+  expect(typeof id === 'string', `keyId: pass a string, not ${quote(id)}`);
+  const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;
 }

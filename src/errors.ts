@@ -40,7 +40,6 @@ export type DenialReason =
 // Brands in the global symbol registry: two copies of the package in one process know each other's errors.
 const ACCESS = Symbol.for('keyscope.AccessError');
 const STORE = Symbol.for('keyscope.StoreError');
-const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>): void {
   for (const name of Reflect.ownKeys(properties)) Object.defineProperty(target, name, { value: properties[name] });
@@ -53,7 +52,7 @@ function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>
  * try { await keyring.verify(key); } catch (error) { if (isAccessError(error)) log(error.code, error.reason); }
  */
 export class AccessError extends Error {
-  readonly code: AccessErrorCode;
+  declare readonly code: AccessErrorCode;
   /** Why, for the server's log; not enumerable, and no response carries it. */
   declare readonly reason: DenialReason;
   /** The key concerned, where one was recognised; not enumerable. */
@@ -65,8 +64,7 @@ export class AccessError extends Error {
 
   constructor(code: AccessErrorCode, reason: DenialReason, { keyId, ...shown }: DenialDetails = {}) {
     super(DENIALS[code][2]);
-    this.code = code;
-    Object.assign(this, shown);
+    Object.assign(this, { code, ...shown });
     hide(this, { name: 'AccessError', reason, keyId, [ACCESS]: true });
   }
 }
@@ -83,13 +81,11 @@ export class StoreError extends Error {
   constructor(problem: string, cause?: unknown) {
     super(problem);
     // What `inspect` shows, also where it is told to call getters.
-    hide(this, { name: 'StoreError', [STORE]: true, [INSPECT]: () => this.stack });
+    hide(this, { name: 'StoreError', [STORE]: true, [Symbol.for('nodejs.util.inspect.custom')]: () => this.stack });
     // An accessor, which the report of a crash shows as such: a driver's text quotes rows and digests.
     Object.defineProperty(this, 'cause', { get: () => cause, enumerable: false });
   }
 }
-
-const branded = (value: unknown, brand: symbol) => Object(value)[brand] === true;
 
 /**
  * Whether `value` is an {@link AccessError}, also one of another copy of keyscope: reads the brand and the code.
@@ -98,7 +94,7 @@ const branded = (value: unknown, brand: symbol) => Object(value)[brand] === true
  * if (isAccessError(error) && error.code === 'insufficient_scope') suggest(error.requiredScopes);
  */
 export const isAccessError = (value: unknown): value is AccessError =>
-  branded(value, ACCESS) && Object.hasOwn(DENIALS, Object(value).code);
+  Object(value)[ACCESS] === true && Object.hasOwn(DENIALS, Object(value).code);
 
 /**
  * Whether `value` is a {@link StoreError}, also one of another copy of keyscope.
@@ -106,4 +102,4 @@ export const isAccessError = (value: unknown): value is AccessError =>
  * @example
  * if (isStoreError(error)) alert(error.message, error.cause);
  */
-export const isStoreError = (value: unknown): value is StoreError => branded(value, STORE);
+export const isStoreError = (value: unknown): value is StoreError => Object(value)[STORE] === true;

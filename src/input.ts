@@ -26,10 +26,9 @@ export function expect(holds: boolean, instead: string): asserts holds {
 /** Refuses what is no object, or has another own field than the `known` ones, and names it. */
 export function checkFields(value: unknown, known: readonly string[], what: string): asserts value is object {
   expect(typeof value === 'object' && value !== null && !Array.isArray(value), `${what}: pass an object`);
-  for (const name of Reflect.ownKeys(value)) {
-    if (known.includes(name as string)) continue;
-    throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
-  }
+  for (const name of Reflect.ownKeys(value))
+    if (!known.includes(name as string))
+      throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
 }
 
 /** The own fields of an object, checked and copied. */
@@ -39,12 +38,12 @@ export function fields<F extends string>(value: unknown, known: readonly F[], wh
   return Object.assign(Object.create(null), value);
 }
 
-/** An array of strings, copied; holes and other elements are refused. */
-export function strings(value: unknown, what: string): string[] {
+/** An array of strings, copied; holes, other elements and texts that do not hold are refused, the first by name. */
+export function strings(value: unknown, what: string, holds = (_: string) => true, lacks = 'is no text'): string[] {
   expect(Array.isArray(value), `${what}: pass a list of strings, not ${quote(value)}`);
   const copy: unknown[] = [...value];
-  const odd = copy.findIndex((element) => typeof element !== 'string');
-  expect(odd === -1, `${what}: element ${odd} is ${quote(copy[odd])}; pass strings`);
+  const odd = copy.findIndex((element) => typeof element !== 'string' || !holds(element));
+  expect(odd === -1, `${what}: element ${odd}: ${quote(copy[odd])} ${lacks}`);
   return copy as string[];
 }
 
@@ -54,7 +53,7 @@ export function text(value: unknown, max: number, what: string): string {
   // A bound before the work: composing shortens a text to a quarter at the most.
   expect(value.length <= 8 * max, `${what}: at most ${max} characters`);
   const normal = value.normalize('NFC');
-  const length = [...normal].length;
+  const { length } = [...normal];
   expect(length >= 1 && length <= max, `${what}: 1 to ${max} characters, not ${length}`);
   expect(value.isWellFormed() && !/\p{Cc}/u.test(normal), `${what}: no control characters, no half surrogate pair`);
   return normal;
@@ -75,9 +74,8 @@ export function entityList(own: string, others: unknown, what: string): readonly
 
 /** When something ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
 export function expiry(value: unknown, now: number): number | null {
-  if (value === 'never') return null;
-  const time = value instanceof Date ? value.getTime() : Number.NaN;
-  expect(time > now, "expiresAt: pass a valid Date in the future, or 'never' to go without");
+  const time = value === 'never' ? null : value instanceof Date ? value.getTime() : Number.NaN;
+  expect(time === null || time > now, "expiresAt: pass a valid Date in the future, or 'never' to go without");
   return time;
 }
 

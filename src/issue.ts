@@ -3,7 +3,7 @@ import { type Authority, checkAuthority, requireCeiling } from './authority.js';
 import type { Catalog } from './catalog.js';
 import { type Context, mint } from './context.js';
 import { entityList, expect, expiry, fields, strings, text } from './input.js';
-import { IssuedKey, type Metadata, readMetadata } from './record.js';
+import { type IssuedKey, type Metadata, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 
 /** What may come from a request. `keyscope/schemas` reads it from JSON. */
@@ -24,27 +24,22 @@ export interface IssueInput<Pattern extends string = string> {
 const INPUT = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata'] as const;
 
 export async function issue(context: Context, input: IssueInput, authority: Authority): Promise<IssuedKey> {
-  const { catalog, store, clock, emit } = context;
   const by = checkAuthority(authority);
-  const given = fields(input, INPUT, 'issue');
-  const { justification } = given;
-  const now = clock();
+  const { entityUuid } = by;
+  const { name, scopes, expiresAt, accessibleEntities, justification, metadata = {} } = fields(input, INPUT, 'issue');
+  const time = context.clock();
   const draft = {
-    name: text(given.name, 100, 'name'),
-    entityUuid: by.entityUuid,
-    accessibleEntities: entityList(by.entityUuid, given.accessibleEntities, 'accessibleEntities'),
-    scopes: grant(catalog, strings(given.scopes, 'scopes'), justification !== undefined),
+    name: text(name, 100, 'name'),
+    accessibleEntities: entityList(entityUuid, accessibleEntities, 'accessibleEntities'),
+    scopes: grant(context.catalog, strings(scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
-    metadata: readMetadata(given.metadata === undefined ? {} : given.metadata),
-    createdAt: now,
-    expiresAt: expiry(given.expiresAt, now),
-    rotatedFrom: null,
+    metadata: readMetadata(metadata),
+    expiresAt: expiry(expiresAt, time),
   };
   requireCeiling(by, draft);
-  const [key, record] = mint(context, draft);
-  await store.insert(record);
-  emit({ type: 'key.issued', time: now, keyId: record.keyId, entityUuid: by.entityUuid });
-  return new IssuedKey(key, record);
+  const issued = await mint(context, { ...draft, entityUuid, createdAt: time, rotatedFrom: null });
+  context.emit({ type: 'key.issued', time, keyId: issued.info.keyId, entityUuid });
+  return issued;
 }
 
 /** Expands patterns once and for all: a scope that the catalog gains tomorrow widens no key of today. */

@@ -14,21 +14,16 @@ import { expect, quote } from './input.js';
 
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const ENTROPY_LENGTH = 26;
-const CHECKSUM_LENGTH = 6;
-const SECRET_LENGTH = ENTROPY_LENGTH + CHECKSUM_LENGTH;
+const SECRET_LENGTH = ENTROPY_LENGTH + 6;
 
 /** A key taken apart. `secret` is `entropy` and `checksum`; all three are for nobody to see. */
 export type KeyParts = Readonly<Record<'prefix' | 'secret' | 'entropy' | 'checksum', string>>;
 
 // By character code: the value of a base62 digit plus one, 0 for every other character.
-const DIGITS = new Uint8Array(128);
-for (let i = 0; i < ALPHABET.length; i++) DIGITS[ALPHABET.charCodeAt(i)] = i + 1;
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)) + 1);
 
-const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc;
-});
+const shift = (crc: number): number => (crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1);
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => [1, 2, 3, 4, 5, 6, 7, 8].reduce(shift, byte));
 
 /** Continues a CRC-32 (IEEE 802.3, reflected) over the ASCII characters of `text` from `from` to `to`. */
 function crc32(crc: number, text: string, from: number, to: number): number {
@@ -50,13 +45,12 @@ export function keyFormat(prefix: unknown): KeyFormat {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
   expect(valid, `prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter; not ${quote(prefix)}`);
   const head = `${prefix}_`;
-  const end = head.length + ENTROPY_LENGTH;
+  const [end, length] = [head.length + ENTROPY_LENGTH, head.length + SECRET_LENGTH];
   const seed = crc32(-1, head, 0, head.length);
   return Object.freeze({
     prefix,
     refuse(text: unknown) {
-      if (typeof text !== 'string' || text.length !== head.length + SECRET_LENGTH) return 'malformed_key';
-      if (!text.startsWith(head)) return 'malformed_key';
+      if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) return 'malformed_key';
       // Beyond the table is undefined, which is no digit, as 0 is.
       for (let i = head.length; i < text.length; i++) if (!DIGITS[text.charCodeAt(i)]) return 'malformed_key';
       let checksum = 0;
@@ -66,8 +60,8 @@ export function keyFormat(prefix: unknown): KeyFormat {
     },
     complete(entropy: string) {
       const crc = ~crc32(seed, entropy, 0, entropy.length) >>> 0;
-      const digit = (_: unknown, i: number) => ALPHABET.charAt(Math.floor(crc / 62 ** (CHECKSUM_LENGTH - 1 - i)) % 62);
-      return head + entropy + Array.from({ length: CHECKSUM_LENGTH }, digit).join('');
+      const digits = [5, 4, 3, 2, 1, 0].map((place) => ALPHABET.charAt(Math.floor(crc / 62 ** place) % 62));
+      return head + entropy + digits.join('');
     },
   });
 }
@@ -96,9 +90,8 @@ export function parseKey(text: unknown, options: { readonly prefix: string }): K
  * @example
  * if (isKey(line, { prefix: 'acme' })) report(line);
  */
-export function isKey(text: unknown, options: { readonly prefix: string }): boolean {
-  return keyFormat(options?.prefix).refuse(text) === null;
-}
+export const isKey = (text: unknown, options: { readonly prefix: string }): boolean =>
+  keyFormat(options?.prefix).refuse(text) === null;
 
 /**
  * The source of a regular expression that finds keys in larger texts: for secret scanners and hooks.
@@ -108,9 +101,7 @@ export function isKey(text: unknown, options: { readonly prefix: string }): bool
  * @example
  * const found = text.match(new RegExp(keyPattern('acme'), 'g'));
  */
-export function keyPattern(prefix: string): string {
-  return `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
-}
+export const keyPattern = (prefix: string): string => `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
 
 /**
  * Replaces every key in `text` by `prefix_[redacted]`: for log lines. Looks for the shape alone, also where
@@ -123,12 +114,8 @@ export function keyPattern(prefix: string): string {
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
   const { prefix } = keyFormat(options?.prefix);
   expect(typeof text === 'string', `text: pass a string, not ${quote(text)}`);
-  const length = prefix.length + 1 + SECRET_LENGTH;
-  let redacted = '';
-  let end = 0;
-  for (const { index } of text.matchAll(new RegExp(`(?=${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}})`, 'g'))) {
-    if (index >= end) redacted += `${text.slice(end, index)}${prefix}_[redacted]`;
-    end = index + length;
-  }
-  return redacted + text.slice(end);
+  const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
+  // What is before another that begins inside it, or a whole one: of those that overlap the last leaves the mark.
+  const found = new RegExp(`(?=${key}).{1,${prefix.length + SECRET_LENGTH}}?(?=${key})|(${key})`, 'g');
+  return text.replace(found, (_, whole?: string) => (whole ? `${prefix}_[redacted]` : ''));
 }

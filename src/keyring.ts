@@ -1,15 +1,15 @@
 /** Puts the operations together: configuration in, one frozen object out. */
-import { type Admission, type AdmitInput, createAdmit, createAuthenticate, createTokenCheck } from './admit.js';
+import { type Admission, type AdmitInput, admitToken, authenticateBy, createAdmit } from './admit.js';
 import type { Authority } from './authority.js';
 import type { RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import type { Clock, Context } from './context.js';
+import type { Clock, Context, Verify } from './context.js';
 import { createEmitter, type EventListener } from './events.js';
 import { expect, fields, whole } from './input.js';
 import { type IssueInput, issue } from './issue.js';
 import { keyFormat } from './key.js';
 import { get, type ListInput, type ListPage, list } from './list.js';
-import { guardClock, guardStore } from './outage.js';
+import { guardStore, readClock } from './outage.js';
 import type { Principal } from './principal.js';
 import type { IssuedKey, KeyInfo } from './record.js';
 import { revoke } from './revoke.js';
@@ -154,13 +154,14 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     schemes: prepareSchemes(peppers),
     unpepperedUntil: readUntil(given),
     store: guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs')),
-    clock: guardClock(now),
+    clock: () => readClock(now),
     random,
     emit: createEmitter(onEvent),
   });
   const { verify, admit } = createVerifier(context);
-  const checkToken = tokens && createTokenCheck(context, checkParent ? admit : null, tokens);
-  const authenticate = createAuthenticate(verify, checkToken);
+  const check = checkParent ? admit : null;
+  const onJwt: Verify = tokens ? async (jwt) => admitToken(context, check, await tokens.verify(jwt as string)) : verify;
+  const authenticate: Verify = (request) => authenticateBy(verify, onJwt, request);
   const usage = createUsage(context);
   return Object.freeze({
     issue: (input: IssueInput, authority: Authority) => issue(context, input, authority),

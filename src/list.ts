@@ -22,21 +22,21 @@ export async function list({ store }: Context, input: ListInput | undefined, aut
   if (!right) throw new StoreError('store.list returned more than it was asked for');
   const keys = rows.slice(0, limit).map(showRow);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
-  const next = last ? `${last.createdAt.toString(36)}.${last.keyId}` : null;
-  return { keys, next };
+  return { keys, next: last ? cursorOf(last) : null };
 }
 
-export async function get(context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> {
-  const row = await findOwn(context, keyId, checkAuthority(authority));
-  return row && showRow(row);
-}
+export const get = async (context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> =>
+  findOwn(context, keyId, checkAuthority(authority)).then((row) => row && showRow(row));
 
 /** A cursor is the position of the last record shown: creation time in base 36, a dot, key id. */
+const cursorOf = ({ createdAt, keyId }: ListPosition) => `${createdAt.toString(36)}.${keyId}`;
+
+/** Reads a cursor: what is written back as it stood is genuine. */
 function readCursor(cursor: unknown): ListPosition | null {
   if (cursor === null) return null;
-  const [time = '', keyId, ...rest] = typeof cursor === 'string' ? cursor.slice(0, 64).split('.') : [];
-  const createdAt = Number.parseInt(time, 36);
-  const genuine = createdAt.toString(36) === time && Number.isSafeInteger(createdAt) && rest.length === 0;
-  expect(genuine && isUuid(keyId), `after: pass \`next\` of the page before, not ${quote(cursor)}`);
-  return { createdAt, keyId };
+  const [time = '', keyId = ''] = typeof cursor === 'string' ? cursor.slice(0, 64).split('.') : [];
+  const read = { createdAt: Number.parseInt(time, 36), keyId };
+  const genuine = cursorOf(read) === cursor && Number.isSafeInteger(read.createdAt) && isUuid(keyId);
+  expect(genuine, `after: pass \`next\` of the page before, not ${quote(cursor)}`);
+  return read;
 }

@@ -5,31 +5,25 @@
 import type { Clock } from './context.js';
 import { StoreError } from './errors.js';
 import { expect } from './input.js';
-import type { KeyRecord } from './record.js';
 import type { KeyStore } from './store.js';
 
 // What a `Date` can hold (ECMA-262 §21.4.1.1).
-const MAX_TIME = 8.64e15;
+const LATEST = 8.64e15;
 
-/** A clock that throws rather than answer with what no deadline can be compared to. */
-export function guardClock(now: Clock): Clock {
-  return () => {
-    const answer: unknown = now();
-    const time = typeof answer === 'number' ? Math.floor(answer) : Number.NaN;
-    if (!(Math.abs(time) <= MAX_TIME)) throw new StoreError('the clock did not answer milliseconds');
-    return time;
-  };
+/** The time; throws rather than answer with what no deadline can be compared to. */
+export function readClock(now: Clock): number {
+  const time = now();
+  if (!Number.isFinite(time) || Math.abs(time) > LATEST) throw new StoreError('the clock did not answer milliseconds');
+  return Math.floor(time);
 }
 
 /** Every method, and whether an answer has its shape. What stands in a record is for `readRecord` to say. */
+// biome-ignore format: writes, then reads
 const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
-  insert: (answer) => answer !== false,
+  insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
   findByDigest: (rows) => Array.isArray(rows) && rows.every((row) => Object(row) === row),
-  findById: (row, keyId) => row === null || (row as Partial<KeyRecord> | undefined)?.keyId === keyId,
-  list: Array.isArray,
-  markEnded: (wrote) => typeof wrote === 'boolean',
-  touch: () => true,
-  summarize: Array.isArray,
+  findById: (row, keyId) => row === null || Object(row).keyId === keyId,
+  list: Array.isArray, summarize: Array.isArray,
 };
 
 /**
@@ -47,26 +41,23 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
       if (!holds(answer, argument)) throw broken('broke its contract; see KeyStore');
       return answer;
     };
+    const readInTime = (answer: unknown, argument: unknown) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);
+        const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed', cause)));
+        settled.finally(() => clearTimeout(timer));
+      }).then((value) => read(value, argument));
     const ask = (argument: unknown, second: unknown) => {
       let answer: unknown;
-      let later: boolean;
       try {
         answer = methods[name]?.(argument, second);
-        later = typeof Object(answer).then === 'function';
+        if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
       } catch (cause) {
         throw broken('failed', cause);
       }
-      return later ? inTime(answer, timeoutMs, broken).then((value) => read(value, argument)) : read(answer, argument);
+      return read(answer, argument);
     };
     return [name, ask];
   });
   return Object.fromEntries(guarded);
-}
-
-function inTime(answer: unknown, ms: number, broken: (how: string, cause?: unknown) => StoreError): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(broken(`did not answer within ${ms} ms`)), ms);
-    const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed', cause)));
-    settled.finally(() => clearTimeout(timer));
-  });
 }

@@ -29,6 +29,7 @@ export interface Policy<Operation extends string = string> {
   unmapped(names: readonly string[]): readonly string[];
 }
 
+type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 const ADDRESSED = ['entityUuid'] as const;
 
 /**
@@ -43,10 +44,7 @@ const ADDRESSED = ['entityUuid'] as const;
  * const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
  * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
  */
-export function definePolicy<C extends Catalog, const Operation extends string>(
-  catalog: C,
-  table: Readonly<Record<Operation, readonly ScopeOf<C>[]>>,
-): Policy<Operation> {
+export function definePolicy<C extends Catalog, const Op extends string>(catalog: C, table: Table<C, Op>): Policy<Op> {
   expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
   const needs = new Map<string, readonly string[]>();
   for (const [operation, scopes] of Object.entries(Object(table))) {
@@ -55,32 +53,27 @@ export function definePolicy<C extends Catalog, const Operation extends string>(
     needs.set(operation, catalog.expand(scopes as readonly string[]));
   }
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
-  const operations = Object.freeze([...needs.keys()] as Operation[]);
-  function requires(operation: string): readonly string[] {
-    const scopes = needs.get(operation);
-    if (scopes) return scopes;
-    throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
-  }
+  const operations = Object.freeze([...needs.keys()] as Op[]);
+  const requires = (operation: string): readonly string[] => needs.get(operation) ?? missing(operation);
   function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
     checkFields(options, ADDRESSED, 'authorize');
-    const { entityUuid } = options;
+    const { entityUuid: asked } = options;
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.
-    const asked = Array.isArray(entityUuid) && entityUuid.length < 2 ? entityUuid[0] : entityUuid;
-    const meant = asked ?? principal.entityUuid;
+    const meant = (Array.isArray(asked) && asked.length < 2 ? asked[0] : asked) ?? principal.entityUuid;
     requireEntity(principal, meant);
     return meant;
   }
-  return Object.freeze({
-    operations,
-    requires,
-    authorize,
-    allowed(principal: Principal) {
-      canAddress(principal, principal.entityUuid); // A copy throws here, also where no scope is needed.
-      return Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))));
-    },
-    leastScopes: (names: readonly Operation[]) => catalog.expand(strings(names, 'operations').flatMap(requires)),
-    unmapped: (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((name) => !needs.has(name))),
-  });
+  function allowed(principal: Principal): readonly Op[] {
+    canAddress(principal, principal.entityUuid); // A copy throws here, also where no scope is needed.
+    return Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))));
+  }
+  const leastScopes = (names: readonly Op[]) => catalog.expand(strings(names, 'operations').flatMap(requires));
+  const unmapped = (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((n) => !needs.has(n)));
+  return Object.freeze({ operations, authorize, allowed, requires, leastScopes, unmapped });
+}
+
+function missing(operation: unknown): never {
+  throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
 }

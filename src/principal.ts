@@ -4,15 +4,13 @@ import { expect, isUuid, quote } from './input.js';
 import type { KeyRecord } from './record.js';
 import { isScope } from './scope.js';
 
-/** Who is calling. Frozen to the bottom; handlers may share it. */
-export interface Principal extends Pick<KeyRecord, Shown> {
-  /** When this credential ends, by expiry or retirement: milliseconds since the epoch, or `null` for never. */
-  readonly expiresAt: number | null;
-  readonly via: Via;
-}
-
+/**
+ * Who is calling. Frozen to the bottom; handlers may share it. `expiresAt` is when this credential ends, by expiry or
+ * retirement: milliseconds since the epoch, or `null` for never.
+ */
+export type Principal = Pick<KeyRecord, Shown> & { readonly via: Via };
 // Scopes as granted: one that the catalog no longer knows is shown and grants nothing.
-type Shown = 'keyId' | 'name' | 'entityUuid' | 'accessibleEntities' | 'scopes' | 'metadata';
+type Shown = 'keyId' | 'name' | 'entityUuid' | 'accessibleEntities' | 'scopes' | 'metadata' | 'expiresAt';
 
 /** How a caller authenticated. */
 export type Via = 'key' | 'jwt';
@@ -22,8 +20,10 @@ export type Via = 'key' | 'jwt';
 class VerifiedPrincipal {
   readonly #granted: ReadonlySet<string>;
 
-  constructor(shown: Principal, catalog: ReadonlySet<string>) {
-    this.#granted = new Set(shown.scopes.filter((scope) => catalog.has(scope)));
+  constructor(record: Pick<KeyRecord, Shown>, via: Via, catalog: ReadonlySet<string>) {
+    const { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt } = record;
+    this.#granted = new Set(scopes.filter((scope) => catalog.has(scope)));
+    const shown: Principal = { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt, via };
     Object.freeze(Object.assign(this, shown));
   }
 
@@ -41,11 +41,8 @@ class VerifiedPrincipal {
  * Compiles the principal of a record that passed every check. `catalog` is the set of scopes that exist:
  * what is not in it grants nothing. Lists are shared with the record, which is frozen.
  */
-export function createPrincipal(record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>): Principal {
-  const { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt } = record;
-  const shown: Principal = { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt, via };
-  return new VerifiedPrincipal(shown, catalog) as unknown as Principal;
-}
+export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>): Principal =>
+  new VerifiedPrincipal(record, via, catalog) as unknown as Principal;
 
 /**
  * Whether the principal was granted all of `scopes`. For display; to guard, use {@link requireScopes}.
@@ -58,15 +55,12 @@ export function createPrincipal(record: Omit<Principal, 'via'>, via: Via, catalo
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
   const granted = VerifiedPrincipal.granted(principal);
-  let all = scopes.length > 0;
-  expect(all, 'scopes: name at least one; requiring nothing is a policy entry with []');
-  for (const scope of scopes) {
-    if (granted.has(scope)) continue;
-    // What was granted is concrete, so grammar needs a look only where something is missing.
-    if (!isScope(scope)) throw new TypeError(`scopes: ${quote(scope)} is no concrete scope; name resource:action`);
-    all = false;
-  }
-  return all;
+  expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
+  if (scopes.every((scope) => granted.has(scope))) return true;
+  // What was granted is concrete, so grammar needs a look only where something is missing.
+  const odd = scopes.findIndex((scope) => !isScope(scope));
+  expect(odd === -1, `scopes: ${quote(scopes[odd])} is no concrete scope; name resource:action`);
+  return false;
 }
 
 /**
@@ -110,7 +104,6 @@ export const canAddress = (principal: Principal, entityUuid: string): boolean =>
  */
 export function requireEntity(principal: Principal, entityUuid: unknown): asserts entityUuid is string {
   const reached = canAddress(principal, entityUuid as string);
-  const { keyId } = principal;
-  if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId });
-  if (!reached) throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
+  if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId: principal.keyId });
+  if (!reached) throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId: principal.keyId });
 }

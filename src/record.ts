@@ -50,26 +50,26 @@ export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string' && value.isWellFormed();
+const isTime: Check = Number.isSafeInteger;
+const isTextOrNull: Check = (value) => value === null || isText(value);
+const isTimeOrNull: Check = (value) => value === null || isTime(value);
 // By its tag: neither a list nor a Map, whose pairs would be lost without a word.
 const isTable = (value: unknown, check: Check) =>
   Object.prototype.toString.call(value) === '[object Object]' &&
   Object.entries(value as object).every(([name, content]) => isText(name) && check(content));
-// `from` fills the holes that `every` passes over.
-const isList = (value: unknown, max: number, check: Check) =>
-  Array.isArray(value) && value.length <= max && Array.from(value).every(check);
+// Of a copy, whose holes are `undefined`: `every` passes over holes.
+const isList = (list: unknown, max: number, is: Check) => Array.isArray(list) && list.length <= max && list.every(is);
 
-// Of texts the type alone: what a forged one could reach is the seal's to refuse.
-// biome-ignore format: a line for each kind
-const SHAPE: readonly [Check, ...(keyof KeyRecord)[]][] = [
-  [isText, 'keyId', 'name', 'digest', 'seal', 'entityUuid', 'justification', 'rotatedFrom'],
-  [Number.isSafeInteger, 'createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'],
-  [(value) => isList(value, MAX_ENTITIES, isText), 'accessibleEntities'],
-  // A `*` refuses the record.
-  [(value) => isList(value, MAX_SCOPES, (scope) => isText(scope) && !(scope as string).includes('*')), 'scopes'],
-  [(value) => isTable(value, isText), 'metadata'],
-  [(value) => isTable(value, Number.isSafeInteger), 'scopesUsed'],
-];
-const NULLABLE = 'seal justification rotatedFrom expiresAt revokedAt retireAt lastUsedAt'.split(' ');
+// Of texts the type alone: what a forged one could reach is the seal's to refuse. A `*` refuses the record.
+// biome-ignore format: a table
+const SHAPE: Readonly<Record<keyof KeyRecord, Check>> = {
+  keyId: isText, name: isText, digest: isText, seal: isTextOrNull, entityUuid: isText, justification: isTextOrNull,
+  accessibleEntities: (value) => isList(value, MAX_ENTITIES, isText), metadata: (value) => isTable(value, isText),
+  scopes: (value) => isList(value, MAX_SCOPES, (scope) => isText(scope) && !(scope as string).includes('*')),
+  createdAt: isTime, expiresAt: isTimeOrNull, revokedAt: isTimeOrNull, retireAt: isTimeOrNull,
+  rotatedFrom: isTextOrNull, lastUsedAt: isTimeOrNull, scopesUsed: (value) => isTable(value, isTime),
+};
+const FIELDS = Object.keys(SHAPE) as (keyof KeyRecord)[];
 
 /** A list or a table, copied and frozen; `fromEntries` defines properties, so no name reaches a prototype. */
 function frozen<T>(value: T): T {
@@ -77,10 +77,8 @@ function frozen<T>(value: T): T {
   return Object.freeze(Array.isArray(value) ? [...value] : Object.fromEntries(Object.entries(value))) as T;
 }
 
-function frozenCopy(row: KeyRecord): KeyRecord {
-  const pairs = SHAPE.flatMap(([, ...names]) => names.map((name) => [name, frozen(row[name])]));
-  return Object.freeze(Object.fromEntries(pairs));
-}
+const frozenCopy = (row: KeyRecord): KeyRecord =>
+  Object.freeze(Object.fromEntries(FIELDS.map((name) => [name, frozen(row[name])]))) as unknown as KeyRecord;
 
 // A copy of ours: checked and frozen to the bottom, so good for as long as it lives. What a keyring made of it is in
 // private fields: among 100,000 keys, look-ups in a WeakSet and a WeakMap would cost a verification 16 % more.
@@ -114,11 +112,8 @@ export function readRecord(value: unknown): KeyRecord | null {
   if (CheckedRecord.is(row)) return row;
   // The copy is checked and not the original, which could answer differently the second time.
   const copy = frozenCopy(row);
-  const sound = SHAPE.every(([check, ...names]) =>
-    names.every((name) => check(copy[name]) || (copy[name] === null && NULLABLE.includes(name))),
-  );
-  if (!sound || !copy.accessibleEntities.includes(copy.entityUuid)) return null;
-  return new CheckedRecord(copy) as unknown as KeyRecord;
+  const sound = FIELDS.every((name) => SHAPE[name](copy[name])) && copy.accessibleEntities.includes(copy.entityUuid);
+  return sound ? (new CheckedRecord(copy) as unknown as KeyRecord) : null;
 }
 
 // ── The seal ──────────────────────────────────────────────────────────────────────────────────────────
@@ -144,10 +139,10 @@ export const sealedText = (record: KeyRecord): string =>
 // ── Making and showing ────────────────────────────────────────────────────────────────────────────────
 
 /** What `issue` and `rotate` decide of a new key. */
-export type RecordDraft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest'>;
+export type Draft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest' | 'keyId'>;
 
 /** Digests and seals a new key. */
-export function sealRecord(draft: RecordDraft, key: string, scheme: Scheme): KeyRecord {
+export function sealRecord(draft: Draft & { keyId: string }, key: string, scheme: Scheme): KeyRecord {
   const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: {} };
   const unsealed: KeyRecord = { ...draft, ...marks, digest: scheme.digest(key) };
   return frozenCopy({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
@@ -186,10 +181,10 @@ export class IssuedKey {
 export function readMetadata(value: unknown): Metadata {
   const table = frozen(value) as Metadata;
   expect(isTable(value, isText) && isTable(table, isText), `metadata: pass an object of strings, not ${quote(value)}`);
-  const texts = Object.entries(table).flat();
+  const all = Object.entries(table).flat().join('');
   // PostgreSQL's text cannot hold NUL.
-  const sound = texts.length <= 32 && !texts.some((t) => t.includes('\0'));
-  expect(sound && utf8(texts.join('')).length <= 2048, 'metadata: at most 16 pairs and 2048 bytes, without NUL');
+  const sound = Object.keys(table).length <= 16 && !all.includes('\0') && utf8(all).length <= 2048;
+  expect(sound, 'metadata: at most 16 pairs and 2048 bytes, without NUL');
   return table;
 }
 

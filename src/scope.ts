@@ -10,44 +10,35 @@
  * The syntax of a list is that of RFC 6749 §3.3: `scope-token *( SP scope-token )`; the empty text is the
  * empty list, so that {@link formatScopes} and {@link parseScopes} are inverse to each other.
  */
-import { expect, quote, strings } from './input.js';
+import { expect, strings } from './input.js';
 
 /** At most this many scopes on a key, in a list or in a text. */
 export const MAX_SCOPES = 256;
 const MAX_TEXT = 4096;
 
-const SEGMENT = '(?:\\*|[a-z][a-z0-9_-]{0,63})';
-const PATTERN = new RegExp(`^${SEGMENT}:${SEGMENT}$`);
+const PATTERN = /^(?:\*|[a-z][a-z0-9_-]{0,63}):(?:\*|[a-z][a-z0-9_-]{0,63})$/;
 
-/** Whether the whole of `text` is a concrete scope, without `*`. */
-export const isScope = (text: unknown): boolean =>
-  typeof text === 'string' && PATTERN.test(text) && !text.includes('*');
+/** Whether the whole of `it` is a concrete scope, without `*`. */
+export const isScope = (it: unknown): boolean => typeof it === 'string' && PATTERN.test(it) && !it.includes('*');
 
 /** Checks a list of any length element by element; a bad one refuses the list. */
-export function patterns(input: unknown): string[] {
-  const list = strings(input, 'scopes');
-  const odd = list.find((element) => !PATTERN.test(element));
-  expect(odd === undefined, `scopes: ${quote(odd)} is no scope; write resource:action, or * for a whole segment`);
-  return list;
-}
+export const patterns = (input: unknown): string[] =>
+  strings(input, 'scopes', (it) => PATTERN.test(it), 'is no scope; write resource:action, or * for a whole segment');
 
-const split = (pattern: string) => pattern.split(':') as [string, string];
+type Scopes = readonly string[];
 
-/** Whether `set` holds one of the at most three patterns wider than `pattern`. */
-function holdsWider(set: ReadonlySet<string>, pattern: string): boolean {
-  const [resource, action] = split(pattern);
-  return ['*:*', `${resource}:*`, `*:${action}`].some((wider) => wider !== pattern && set.has(wider));
-}
+const segments = (pattern: string): Scopes => pattern.split(':');
 
-/** Whether one element of `set` covers `pattern`; both are valid already. */
-export const isCovered = (set: ReadonlySet<string>, pattern: string): boolean =>
-  set.has(pattern) || holdsWider(set, pattern);
+/** Whether `set` holds one of the at most three patterns wider than `one`. */
+const holdsWider = (set: ReadonlySet<string>, one: string): boolean =>
+  ['*:*', one.replace(/:.*/, ':*'), one.replace(/.*:/, '*:')].some((wider) => wider !== one && set.has(wider));
+
+/** Whether an element of `set` covers `one`; both are valid already. */
+export const isCovered = (set: ReadonlySet<string>, one: string): boolean => set.has(one) || holdsWider(set, one);
 
 /** Every operation's result: minimal, sorted, frozen. */
-function minimal(list: Iterable<string>): readonly string[] {
-  const set = new Set(list);
-  return Object.freeze([...set].filter((pattern) => !holdsWider(set, pattern)).sort());
-}
+const minimal = (set: ReadonlySet<string>): Scopes =>
+  Object.freeze([...set].filter((pattern) => !holdsWider(set, pattern)).sort());
 
 /**
  * Reads a list of scope patterns, or the space-delimited text of RFC 6749 §3.3.
@@ -61,11 +52,10 @@ function minimal(list: Iterable<string>): readonly string[] {
  * parseScopes('threats:read users:* users:read'); // ['threats:read', 'users:*']
  */
 export function parseScopes(input: string | readonly string[]): readonly string[] {
-  const isText = typeof input === 'string';
-  expect(!isText || input.length <= MAX_TEXT, `scopes: at most ${MAX_TEXT} characters`);
-  const list = isText ? (input === '' ? [] : input.split(' ')) : input;
+  expect(typeof input !== 'string' || input.length <= MAX_TEXT, `scopes: at most ${MAX_TEXT} characters`);
+  const list = input === '' ? [] : typeof input === 'string' ? input.split(' ') : input;
   expect(!Array.isArray(list) || list.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
-  return minimal(patterns(list));
+  return normalizeScopes(list);
 }
 
 /**
@@ -88,7 +78,7 @@ export function formatScopes(set: readonly string[]): string {
  * @example
  * normalizeScopes(['users:read', 'users:*']); // ['users:*']
  */
-export const normalizeScopes = (set: readonly string[]): readonly string[] => minimal(patterns(set));
+export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(patterns(set)));
 
 /**
  * Whether `granted` denotes everything that `required` denotes. Everything covers the empty set.
@@ -100,10 +90,8 @@ export const normalizeScopes = (set: readonly string[]): readonly string[] => mi
  * coversScopes(['users:*'], ['users:read']); // true
  * coversScopes(['users:read', 'users:write'], ['users:*']); // false: the world is open
  */
-export function coversScopes(granted: readonly string[], required: readonly string[]): boolean {
-  const set = new Set(patterns(granted));
-  return patterns(required).every((pattern) => isCovered(set, pattern));
-}
+export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
+  equalScopes(unionScopes(granted, required), granted);
 
 /**
  * Everything that either set denotes.
@@ -112,8 +100,7 @@ export function coversScopes(granted: readonly string[], required: readonly stri
  * @example
  * unionScopes(['users:*'], ['users:read', 'threats:read']); // ['threats:read', 'users:*']
  */
-export const unionScopes = (a: readonly string[], b: readonly string[]): readonly string[] =>
-  minimal([...patterns(a), ...patterns(b)]);
+export const unionScopes = (a: Scopes, b: Scopes): Scopes => minimal(new Set([...patterns(a), ...patterns(b)]));
 
 /**
  * Everything that both sets denote. Takes time in proportion to `a.length * b.length`, as the result may.
@@ -122,16 +109,13 @@ export const unionScopes = (a: readonly string[], b: readonly string[]): readonl
  * @example
  * intersectScopes(['users:*'], ['*:delete', 'threats:read']); // ['users:delete']
  */
-export function intersectScopes(a: readonly string[], b: readonly string[]): readonly string[] {
-  const others = normalizeScopes(b).map(split);
-  const meet = ([resource, action]: [string, string]) =>
-    others
-      .filter(([r, x]) => overlap(resource, r) && overlap(action, x))
-      .map(([r, x]) => `${resource === '*' ? r : resource}:${action === '*' ? x : action}`);
-  return minimal(normalizeScopes(a).map(split).flatMap(meet));
+export function intersectScopes(a: Scopes, b: Scopes): Scopes {
+  const [set, others] = [new Set(patterns(b)), normalizeScopes(b).map(segments)];
+  // Each `*` of one in `a` becomes what stands there in one of `b`; the result is in `b` only where the rest agrees.
+  const meet = (one: Scopes) => others.map((other) => one.map((it, i) => (it === '*' ? other[i] : it)).join(':'));
+  const narrowed = normalizeScopes(a).map(segments).flatMap(meet);
+  return minimal(new Set(narrowed.filter((one) => isCovered(set, one))));
 }
-
-const overlap = (a: string, b: string): boolean => a === b || a === '*' || b === '*';
 
 /**
  * Whether both sets denote the same scopes, however they are written.
@@ -140,5 +124,4 @@ const overlap = (a: string, b: string): boolean => a === b || a === '*' || b ===
  * @example
  * equalScopes(['users:*'], ['users:read', 'users:*']); // true
  */
-export const equalScopes = (a: readonly string[], b: readonly string[]): boolean =>
-  normalizeScopes(a).join(' ') === normalizeScopes(b).join(' ');
+export const equalScopes = (a: Scopes, b: Scopes): boolean => normalizeScopes(a).join() === normalizeScopes(b).join();

@@ -47,8 +47,7 @@ export function hmacSha256(hash: Sha256, secret: Uint8Array): (text: string) => 
   let inner = pad(0x36);
   return (text) => {
     // UTF-8 takes at most three bytes for each unit of UTF-16.
-    if (inner.length < 64 + 3 * text.length)
-      inner = concatBytes(inner.subarray(0, 64), new Uint8Array(3 * text.length));
+    if (inner.length < 64 + 3 * text.length) inner = concatBytes(inner.slice(0, 64), new Uint8Array(3 * text.length));
     const end = 64 + encoder.encodeInto(text, inner.subarray(64)).written;
     outer.set(hexToBytes(hash(inner.subarray(0, end))), 64);
     inner.fill(0, 64, end);
@@ -70,16 +69,13 @@ export const digestBackend: 'native' | 'noble' = native ? 'native' : 'noble';
 /** One way of making digests; `tag` is what each of them begins with: `h1.<pepper id>$` or `s1$`. */
 export type Scheme = { readonly tag: string; digest(key: string): string; seal(encoding: string): string | null };
 
-// `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more slowly.
-const tagged = (tag: string, hex: string): string => [tag, hex].join('');
-
 /** The scheme of keys that were made without a pepper: there is nothing to seal with. */
-export const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => tagged('s1$', hash(key)), seal: () => null };
+// `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more slowly.
+export const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => ['s1$', hash(key)].join(''), seal: () => null };
 
 function peppered(value: unknown): Scheme {
   const { id, secret } = fields(value, ['id', 'secret'], 'pepper');
-  const named = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id);
-  expect(named, 'pepper: id is 1 to 32 lower-case letters, digits or -');
+  expect(typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id), 'pepper: id is 1 to 32 letters a-z, digits or -');
   const bytes = typeof secret === 'string' && secret.isWellFormed() ? utf8(secret) : secret;
   expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array`);
   expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass 32 random ones at least`);
@@ -87,7 +83,7 @@ function peppered(value: unknown): Scheme {
   // A key of its own: what authenticates records must never be an answer that digests can be asked for.
   const seal = hmacSha256(hash, hkdf(sha256, bytes, undefined, utf8('keyscope seal v1'), 32));
   const tag = `h1.${id}$`;
-  return { tag, digest: (key) => tagged(tag, mac(key)), seal };
+  return { tag, digest: (key) => [tag, mac(key)].join(''), seal };
 }
 
 /**
@@ -96,12 +92,10 @@ function peppered(value: unknown): Scheme {
  * @throws TypeError on an empty list, a malformed or short pepper, or two of one id.
  */
 export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]] {
-  if (peppers === 'none') return [UNPEPPERED];
-  const [first, ...others] = Array.isArray(peppers) ? peppers.map(peppered) : [];
-  expect(first !== undefined, "peppers: pass [{ id, secret }], or the word 'none' to go without");
-  const twice = others.some(({ tag }, i) => [first, ...others].slice(0, i + 1).some((other) => other.tag === tag));
-  expect(!twice, 'peppers: two of them have one id');
-  return [first, ...others];
+  const schemes = peppers === 'none' ? [UNPEPPERED] : Array.isArray(peppers) ? Array.from(peppers, peppered) : [];
+  expect(schemes.length > 0, "peppers: pass [{ id, secret }], or the word 'none' to go without");
+  expect(new Set(schemes.map(({ tag }) => tag)).size === schemes.length, 'peppers: two of them have one id');
+  return schemes as [Scheme, ...Scheme[]];
 }
 
 /**
@@ -133,18 +127,15 @@ function draw(random: RandomBytes, length: number): Uint8Array {
 /** The entropy of a key. Rejection sampling: 6 bits at a time, 62 and 63 thrown away, so none is favoured. */
 export function drawEntropy(random: RandomBytes): string {
   let text = '';
-  for (let round = 0; round < 64 && text.length < ENTROPY_LENGTH; round++) {
+  for (let round = 0; round < 64 && text.length < ENTROPY_LENGTH; round++)
     for (const byte of draw(random, 32)) text += ALPHABET.charAt(byte & 63); // charAt(62) and charAt(63) are ''
-  }
   expect(text.length >= ENTROPY_LENGTH, 'random: 64 draws gave no usable bytes; pass a secure source or leave it out');
   return text.slice(0, ENTROPY_LENGTH);
 }
 
 /** A version 4 UUID (RFC 9562 §5.4) in lower case. */
 export function randomUuid(random: RandomBytes): string {
-  const bytes = Uint8Array.from(draw(random, 16));
-  bytes[6] = ((bytes[6] as number) & 15) | 64;
-  bytes[8] = ((bytes[8] as number) & 63) | 128;
+  const bytes = draw(random, 16).map((byte, i) => (i === 6 ? (byte & 15) | 64 : i === 8 ? (byte & 63) | 128 : byte));
   return bytesToHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 

@@ -17,6 +17,9 @@ export function createUsage({ store }: Context): UsageRecorder {
     const old = pending.get(keyId);
     // While the store is down the batch is bounded: what does not fit is usage data lost.
     if (old !== undefined || pending.size < MAX_PENDING) pending.set(keyId, mergeUsage(old, usage));
+    timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
+    // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
+    (timer as { unref?(): void }).unref?.();
   }
 
   async function write(): Promise<void> {
@@ -29,7 +32,6 @@ export function createUsage({ store }: Context): UsageRecorder {
       await store.touch(Array.from(batch, ([keyId, usage]) => ({ keyId, ...usage })));
     } catch (error) {
       for (const [keyId, usage] of batch) note(keyId, usage);
-      schedule();
       throw error;
     }
   }
@@ -40,15 +42,8 @@ export function createUsage({ store }: Context): UsageRecorder {
     return writing;
   }
 
-  function schedule(): void {
-    timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
-    // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
-    (timer as { unref?(): void }).unref?.();
-  }
-
   function record(keyId: string, scopes: readonly string[], time: number): void {
     note(keyId, { lastUsedAt: time, scopesUsed: Object.fromEntries(scopes.map((scope) => [scope, time])) });
-    schedule();
   }
 
   return { record, flush };

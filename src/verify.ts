@@ -12,10 +12,8 @@ import { type Scheme, UNPEPPERED } from './secret.js';
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
 
-type Verifier = { readonly verify: Verify; readonly admit: Admit };
-
 /** `verify` takes all steps and never throws synchronously; `admit` takes those from 6 on. */
-export function createVerifier(context: Context): Verifier {
+export function createVerifier(context: Context): { readonly verify: Verify; readonly admit: Admit } {
   const { format, known, schemes, unpepperedUntil, store, clock } = context;
   const withUnpeppered = [...schemes, UNPEPPERED];
   const accepted = () => (unpepperedUntil !== null && clock() < unpepperedUntil ? withUnpeppered : schemes);
@@ -57,8 +55,7 @@ export function createVerifier(context: Context): Verifier {
     const seal = scheme.seal(sealedText(record));
     const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
     if (!genuine) throw refuse('record_tampered', record.keyId);
-    const expiresAt = earliest(record.expiresAt, record.retireAt);
-    return createPrincipal({ ...record, expiresAt }, 'key', known);
+    return createPrincipal({ ...record, expiresAt: earliest(record.expiresAt, record.retireAt) }, 'key', known);
   }
 
   return { verify, admit };
