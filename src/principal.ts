@@ -56,11 +56,14 @@ export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalo
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
   const granted = VerifiedPrincipal.granted(principal);
   expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
-  if (scopes.every((scope) => granted.has(scope))) return true;
-  // What was granted is concrete, so grammar needs a look only where something is missing.
-  const odd = scopes.findIndex((scope) => !isScope(scope));
-  expect(odd === -1, `scopes: ${quote(scopes[odd])} is no concrete scope; name resource:action`);
-  return false;
+  let all = true;
+  for (const scope of scopes) {
+    if (granted.has(scope)) continue;
+    // What was granted is concrete, so grammar needs a look only where something is missing.
+    if (!isScope(scope)) throw new TypeError(`scopes: ${quote(scope)} is no concrete scope; name resource:action`);
+    all = false;
+  }
+  return all;
 }
 
 /**

@@ -19,15 +19,15 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['expired', 'src/verify.ts', 'if (expiresAt !== null && now >= expiresAt)', 'if (false)'],
   ['deadline is exclusive', 'src/verify.ts', 'now >= expiresAt', 'now > expiresAt'],
   ['entity check', 'src/principal.ts', 'if (!reached) throw', 'if (false) throw'],
-  ['repeated entity', 'src/policy.ts', 'entityUuid.length < 2 ? entityUuid[0]', 'true ? entityUuid[0]'],
+  ['repeated entity', 'src/policy.ts', 'asked.length < 2 ? asked[0]', 'true ? asked[0]'],
   ['scope check', 'src/policy.ts', 'if (scopes.length > 0) requireScopes(principal, ...scopes);', ''],
   ['authority over scopes', 'src/authority.ts', 'if (scopes.length > 0) throw', 'if (false) throw'],
   ['authority over entities', 'src/authority.ts', 'if (excess.length > 0) throw', 'if (false) throw'],
   ['authority on rotation', 'src/rotate.ts', '  requireCeiling(by, old);\n', ''],
   ['no wildcard reaches reserved scopes', 'src/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
   ['reserved scopes want a justification', 'src/issue.ts', 'reserved.length === 0 || justified', 'true'],
-  ['unknown fields are refused', 'src/input.ts', 'if (odd !== undefined)', 'if (false)'],
-  ['two credentials are refused', 'src/authorization.ts', 'if (values.length > 1 || typeof', 'if (typeof'],
+  ['unknown fields are refused', 'src/input.ts', 'if (!known.includes(name as string))', 'if (false)'],
+  ['two credentials are refused', 'src/authorization.ts', 'if (length > 1 || typeof', 'if (typeof'],
   [
     'joined credentials are refused',
     'src/authorization.ts',
@@ -48,8 +48,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string])[] = [
   ['another entity’s key is not found', 'src/context.ts', 'row?.entityUuid === by.entityUuid', 'row !== null'],
   ['a stored * refuses the record', 'src/record.ts', " && !(scope as string).includes('*')", ''],
   ['scopes that the catalog lost grant nothing', 'src/principal.ts', 'catalog.has(scope)', 'catalog !== null'],
-  ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${ms} ms`))', 'resolve([])'],
-  ['a clock that answers', 'src/outage.ts', '!(Math.abs(time) <= MAX_TIME)', 'false'],
+  ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
+  ['a clock that answers', 'src/outage.ts', '!Number.isFinite(time) || Math.abs(time) > LATEST', 'false'],
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
 
