@@ -2,7 +2,7 @@
 import { AccessError } from './errors.js';
 import { entityList, expect, fields, isUuid, quote } from './input.js';
 import type { KeyRecord } from './record.js';
-import { isCovered, patterns } from './scope.js';
+import { coveredBy, patterns } from './scope.js';
 
 /** The second argument of every management call. It comes from the caller's own session, never from a request. */
 export interface Authority {
@@ -27,7 +27,8 @@ export function checkAuthority(authority: unknown): Held {
 
 /** Throws where a key would carry more than its authority holds, and names the excess. */
 export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>): void {
-  const scopes = key.scopes.filter((scope) => !isCovered(new Set(held.scopes), scope));
+  const covered = coveredBy(new Set(held.scopes));
+  const scopes = key.scopes.filter((scope) => !covered(scope));
   if (scopes.length > 0) throw new AccessError('ceiling_exceeded', 'scopes_beyond_authority', { excess: scopes });
   const excess = key.accessibleEntities.filter((entity) => !held.entities.includes(entity));
   if (excess.length > 0) throw new AccessError('ceiling_exceeded', 'entities_beyond_authority', { excess });

@@ -1,6 +1,6 @@
 /** The closed list of scopes that a service has, with a sentence each; and the types that come of it. */
-import { expect, fields, quote, text } from './input.js';
-import { isCovered, isScope, patterns } from './scope.js';
+import { expect, fields, quote, raise, text } from './input.js';
+import { coveredBy, isScope, patterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */
 export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -65,18 +65,16 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
   const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];
   const expand = (input: unknown, but: readonly string[] = []): readonly ScopesIn<D>[] => {
     const set = new Set(patterns(input));
-    const odd = [...set].find((pattern) => !all.some((scope) => isCovered(new Set([pattern]), scope)));
+    const odd = [...set].find((pattern) => !all.some(coveredBy(new Set([pattern]))));
     expect(odd === undefined, `scopes: ${quote(odd)} matches nothing in the catalog`);
-    return Object.freeze(all.filter((scope) => isCovered(set, scope) && !but.includes(scope)));
+    return Object.freeze(all.filter(coveredBy(set)).filter((scope) => !but.includes(scope)));
   };
   const guarded: ReadonlySet<string> = new Set(expand(reserved));
   return Object.freeze({
     all,
     expand: (input: readonly string[]) => expand(input),
-    describe(scope: string) {
-      expect(sentences.has(scope), `scopes: ${quote(scope)} is not in the catalog`);
-      return sentences.get(scope) as string;
-    },
+    describe: (scope: string) =>
+      sentences.get(scope) ?? raise(new TypeError(`scopes: ${quote(scope)} is not in the catalog`)),
     difference: (a: readonly string[], b: readonly string[]) => expand(a, expand(b)),
     isReserved: (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope),
   });

@@ -2,7 +2,7 @@
 import type { Catalog } from './catalog.js';
 import { AccessError, StoreError } from './errors.js';
 import type { KeyringEvent } from './events.js';
-import { expect, isUuid, quote } from './input.js';
+import { expect, isUuid, quote, raise } from './input.js';
 import type { KeyFormat } from './key.js';
 import type { Principal } from './principal.js';
 import { type Draft, IssuedKey, type KeyInfo, type KeyRecord, readRecord, sealRecord, toKeyInfo } from './record.js';
@@ -47,11 +47,6 @@ export async function mint({ format, random, schemes, store }: Context, draft: D
   const record = sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]);
   await store.insert(record);
   return new IssuedKey(key, record);
-}
-
-/** For the right side of `??`, which takes no statement. */
-export function raise(error: Error): never {
-  throw error;
 }
 
 /** A row, copied and frozen, where the key itself is at stake: a malformed one is refused as a broken seal is. */

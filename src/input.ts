@@ -23,6 +23,11 @@ export function expect(holds: boolean, instead: string): asserts holds {
   if (!holds) throw new TypeError(instead);
 }
 
+/** For the right side of `??`, which takes no statement. */
+export function raise(error: Error): never {
+  throw error;
+}
+
 /** Refuses what is no object, or has another own field than the `known` ones, and names it. */
 export function checkFields(value: unknown, known: readonly string[], what: string): asserts value is object {
   expect(typeof value === 'object' && value !== null && !Array.isArray(value), `${what}: pass an object`);

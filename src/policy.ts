@@ -1,6 +1,6 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { checkFields, expect, quote, strings } from './input.js';
+import { checkFields, expect, quote, raise, strings } from './input.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 import { isScope } from './scope.js';
 
@@ -54,7 +54,8 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   }
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Op[]);
-  const requires = (operation: string): readonly string[] => needs.get(operation) ?? missing(operation);
+  const requires = (name: string): readonly string[] =>
+    needs.get(name) ?? raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
   function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
     checkFields(options, ADDRESSED, 'authorize');
     const { entityUuid: asked } = options;
@@ -72,8 +73,4 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   const leastScopes = (names: readonly Op[]) => catalog.expand(strings(names, 'operations').flatMap(requires));
   const unmapped = (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((n) => !needs.has(n)));
   return Object.freeze({ operations, authorize, allowed, requires, leastScopes, unmapped });
-}
-
-function missing(operation: unknown): never {
-  throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
 }

@@ -188,8 +188,8 @@ export function readMetadata(value: unknown): Metadata {
   return table;
 }
 
-/** What a key was used for, brought forward by `entry` and never back. */
-export function mergeUsage(old: Usage | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
+/** What is known of a key's use, brought forward by what is new and never back. */
+export function mergeUsage(old: Pick<KeyRecord, keyof Usage> | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
   const merged = { ...old?.scopesUsed };
   for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
   return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };

@@ -5,9 +5,9 @@
  * predecessor until its `retireAt`.
  */
 import { type Authority, checkAuthority, requireCeiling } from './authority.js';
-import { type Admit, type Context, findOwn, mint, raise, readRow } from './context.js';
+import { type Admit, type Context, findOwn, mint, readRow } from './context.js';
 import { AccessError } from './errors.js';
-import { expiry, fields, whole } from './input.js';
+import { expiry, fields, raise, whole } from './input.js';
 import type { IssuedKey } from './record.js';
 
 /**

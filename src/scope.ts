@@ -33,8 +33,10 @@ const segments = (pattern: string): Scopes => pattern.split(':');
 const holdsWider = (set: ReadonlySet<string>, one: string): boolean =>
   ['*:*', one.replace(/:.*/, ':*'), one.replace(/.*:/, '*:')].some((wider) => wider !== one && set.has(wider));
 
-/** Whether an element of `set` covers `one`; both are valid already. */
-export const isCovered = (set: ReadonlySet<string>, one: string): boolean => set.has(one) || holdsWider(set, one);
+/** Tells of a pattern whether an element of `set` covers it; all are valid already. */
+export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {
+  return (one) => set.has(one) || holdsWider(set, one);
+}
 
 /** Every operation's result: minimal, sorted, frozen. */
 const minimal = (set: ReadonlySet<string>): Scopes =>
@@ -110,11 +112,11 @@ export const unionScopes = (a: Scopes, b: Scopes): Scopes => minimal(new Set([..
  * intersectScopes(['users:*'], ['*:delete', 'threats:read']); // ['users:delete']
  */
 export function intersectScopes(a: Scopes, b: Scopes): Scopes {
-  const [set, others] = [new Set(patterns(b)), normalizeScopes(b).map(segments)];
+  const others = normalizeScopes(b).map(segments);
   // Each `*` of one in `a` becomes what stands there in one of `b`; the result is in `b` only where the rest agrees.
   const meet = (one: Scopes) => others.map((other) => one.map((it, i) => (it === '*' ? other[i] : it)).join(':'));
   const narrowed = normalizeScopes(a).map(segments).flatMap(meet);
-  return minimal(new Set(narrowed.filter((one) => isCovered(set, one))));
+  return minimal(new Set(narrowed.filter(coveredBy(new Set(patterns(b))))));
 }
 
 /**

@@ -17,7 +17,8 @@ export function createUsage({ store }: Context): UsageRecorder {
     const old = pending.get(keyId);
     // While the store is down the batch is bounded: what does not fit is usage data lost.
     if (old !== undefined || pending.size < MAX_PENDING) pending.set(keyId, mergeUsage(old, usage));
-    timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
+    if (timer !== undefined) return;
+    timer = setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
     // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
     (timer as { unref?(): void }).unref?.();
   }

@@ -15,6 +15,7 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
+import { complaint } from './support/complaint.ts';
 import { uuid } from './support/vectors.ts';
 
 fc.configureGlobal({ numRuns: 1000 });
@@ -27,17 +28,6 @@ const catalog = defineScopes(
   },
   { reserved: ['users:*', '*:delete'] },
 );
-
-/** What the `TypeError` says; any other error, or none, fails the test. */
-function complaint(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
-  throw new Error('was accepted');
-}
 
 describe('what it answers', () => {
   test('all: in the order written, frozen', () => {

@@ -4,6 +4,7 @@ import type { AccessErrorCode, ChallengeOptions, DenialReason } from 'keyscope';
 import { AccessError, createKeyring, defineScopes, generateKey, isAccessError, StoreError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
+import { complaint } from './support/complaint.ts';
 import { uuid } from './support/vectors.ts';
 
 fc.configureGlobal({ numRuns: 1000 });
@@ -24,17 +25,6 @@ function readChallenge(value: string): { readonly scheme: string; readonly param
   }
   if (scheme === '' || params.size === 0) throw new Error(`no challenge: ${JSON.stringify(value)}`);
   return { scheme, params };
-}
-
-/** What the `TypeError` says; any other error, or none, fails the test. */
-function complaint(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
-  throw new Error('was accepted');
 }
 
 const KEY = generateKey({ prefix: 'acme' });

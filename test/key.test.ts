@@ -12,6 +12,7 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { complaint } from './support/complaint.ts';
 import type { Vector } from './support/vectors.ts';
 import { failures, readVectors } from './support/vectors.ts';
 
@@ -38,17 +39,6 @@ async function reasonOf(key: unknown, prefix: string): Promise<string> {
     throw error;
   }
   throw new Error('was let in');
-}
-
-/** What a `TypeError` says; anything else thrown, or nothing, is a failure of the test. */
-function complaint(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
-  throw new Error('was accepted');
 }
 
 describe('vectors', () => {

@@ -20,6 +20,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Principal } from '../src/index.js';
 import type { Algebra } from './support/algebra.ts';
 import { brokenLaws, disagreements, MINIMAL, PATTERNS, patternSet, SETS } from './support/algebra.ts';
+import { complaint } from './support/complaint.ts';
 import type { Json, Vector } from './support/vectors.ts';
 import { concat, failures, readVectors, uuid } from './support/vectors.ts';
 
@@ -53,17 +54,6 @@ beforeAll(async () => {
   const { key } = await keyring.issue({ name: 'ci', scopes: ['threats:read'], expiresAt: 'never' }, authority);
   principal = await keyring.verify(key);
 });
-
-/** What the `TypeError` says; any other error, or none, fails the test. */
-function complaint(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
-  throw new Error('was accepted');
-}
 
 /** Every function that takes a list of patterns, with `set` in each place where one goes. */
 const readers = (set: readonly string[]): Readonly<Record<string, () => unknown>> => ({

@@ -58,8 +58,7 @@ export function memoryStore(): KeyStore {
     touch(entries) {
       for (const { keyId, ...usage } of entries) {
         const record = byId.get(keyId);
-        const old = record && { lastUsedAt: record.lastUsedAt ?? usage.lastUsedAt, scopesUsed: record.scopesUsed };
-        if (record) put({ ...record, ...mergeUsage(old, usage) });
+        if (record) put({ ...record, ...mergeUsage(record, usage) });
       }
     },
 
