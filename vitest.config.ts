@@ -12,6 +12,12 @@ const summary: Reporter = {
   },
 };
 
+// What needs a database server, a cluster or minutes is apart: `npm run test:stores`.
+const project = (name: string, include: string, exclude: string[]) => ({
+  extends: true as const,
+  test: { name, include: [include], exclude },
+});
+
 export default defineConfig({
   resolve: {
     // Examples import the package by name; here that is the source, so that coverage counts and no build is stale.
@@ -21,7 +27,10 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      project('unit', 'test/**/*.test.ts', ['test/servers/**']),
+      project('servers', 'test/servers/*.test.ts', []),
+    ],
     reporters: ['default', summary],
     sequence: { shuffle: true },
     // One process a core instead of one a file, which is faster. Tests restore what they stub.

@@ -10,16 +10,14 @@
  * they are, and the core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`.
  * Times beyond 2^53 come back wrong or make the driver throw, which is a `StoreError`.
  */
-import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
-
-/** What is bound to a `?`. */
-type SqliteValue = string | number | null;
+import { MIGRATIONS } from './schema.js';
+import { COLUMN_LIST, isText, toRecord, toValues, type Value } from './shared.js';
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */
 export interface SqliteStatement {
-  run(...parameters: SqliteValue[]): { readonly changes: number | bigint };
-  all(...parameters: SqliteValue[]): unknown[];
+  run(...parameters: Value[]): { readonly changes: number | bigint };
+  all(...parameters: Value[]): unknown[];
 }
 
 /** An open database: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3` or of `bun:sqlite`. */
@@ -30,78 +28,15 @@ export interface SqliteHandle {
 
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
 
-// Never edited once released: a change is one more element, and the version is their number. It has a table
-// of its own because `user_version` belongs to whoever owns the file.
-//
-// Column by column what is under the seal, then the digest's scheme, then the marks. The triggers are for the
-// migration or console session that goes wrong; against a writer who drops them there is the seal.
-// - `insert`: `INSERT OR REPLACE` deletes rows without asking any other trigger.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. Where
-//   the law wants a row gone, drop this trigger in the transaction that deletes.
-const MIGRATIONS: readonly string[] = [
-  `
-CREATE TABLE keyscope_keys (
-  key_id TEXT NOT NULL PRIMARY KEY,
-  name TEXT NOT NULL,
-  digest TEXT NOT NULL UNIQUE,
-  seal TEXT,
-  entity_uuid TEXT NOT NULL,
-  accessible_entities TEXT NOT NULL CHECK (json_valid(accessible_entities) AND json_type(accessible_entities) = 'array'),
-  scopes TEXT NOT NULL CHECK (json_valid(scopes) AND json_type(scopes) = 'array'),
-  justification TEXT,
-  metadata TEXT NOT NULL CHECK (json_valid(metadata) AND json_type(metadata) = 'object'),
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER,
-  revoked_at INTEGER,
-  retire_at INTEGER,
-  rotated_from TEXT,
-  last_used_at INTEGER,
-  scopes_used TEXT NOT NULL CHECK (json_valid(scopes_used) AND json_type(scopes_used) = 'object')
-) STRICT;
-
-CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, created_at, key_id);
-
-CREATE TRIGGER keyscope_keys_insert BEFORE INSERT ON keyscope_keys
-WHEN EXISTS (SELECT 1 FROM keyscope_keys WHERE key_id = NEW.key_id OR digest = NEW.digest)
-BEGIN
-  SELECT RAISE(ABORT, 'keyscope: a key with this id or digest exists already');
-END;
-
-CREATE TRIGGER keyscope_keys_update BEFORE UPDATE OF
-  key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at,
-  expires_at, rotated_from
-ON keyscope_keys
-BEGIN
-  SELECT RAISE(ABORT, 'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change');
-END;
-
-CREATE TRIGGER keyscope_keys_marks BEFORE UPDATE OF revoked_at, retire_at ON keyscope_keys
-WHEN (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
-  OR (OLD.retire_at IS NOT NULL AND NEW.retire_at IS NOT OLD.retire_at)
-BEGIN
-  SELECT RAISE(ABORT, 'keyscope: revoked_at and retire_at are written once');
-END;
-
-CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys
-BEGIN
-  SELECT RAISE(ABORT, 'keyscope: keys are revoked and never deleted');
-END;
-`,
-];
-
-const VERSION_TABLE = `
-CREATE TABLE IF NOT EXISTS keyscope_schema (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  version INTEGER NOT NULL CHECK (version > 0)
-) STRICT`;
+const VERSIONS = MIGRATIONS.sqlite;
 
 /** The schema's version in this file, 0 where there is none. */
 function versionOf(db: SqliteHandle): number {
   const tables = db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'").all();
   if (tables.length === 0) return 0;
   const version = Number(pick(db.prepare('SELECT version FROM keyscope_schema').all(), 'version') ?? 0);
-  if (version <= MIGRATIONS.length) return version;
-  throw new Error(`keyscope: the file has schema ${version} and this release knows ${MIGRATIONS.length}; upgrade it`);
+  if (version <= VERSIONS.length) return version;
+  throw new Error(`keyscope: the file has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
 }
 
 /**
@@ -117,12 +52,11 @@ function versionOf(db: SqliteHandle): number {
  */
 export function migrate(db: SqliteHandle): void {
   waitForLocks(db);
-  if (versionOf(db) === MIGRATIONS.length) return;
+  if (versionOf(db) === VERSIONS.length) return;
   transaction(db, () => {
-    db.exec(VERSION_TABLE);
     // Asked again under the lock: another process may have been faster.
-    for (const sql of MIGRATIONS.slice(versionOf(db))) db.exec(sql);
-    db.prepare('INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)').run(MIGRATIONS.length);
+    for (const sql of VERSIONS.slice(versionOf(db)).flat()) db.exec(sql);
+    db.prepare('INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)').run(VERSIONS.length);
   });
 }
 
@@ -193,76 +127,19 @@ function checkHandle(db: SqliteHandle): void {
   if (!plain) throw new TypeError('sqliteStore: the handle must return rows as objects and integers as numbers');
 }
 
-// ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
-
-// By name: columns that the service adds are left alone.
-const RECORD = `
-  key_id AS keyId, name, digest, seal, entity_uuid AS entityUuid, accessible_entities AS accessibleEntities, scopes,
-  justification, metadata, created_at AS createdAt, expires_at AS expiresAt, revoked_at AS revokedAt,
-  retire_at AS retireAt, rotated_from AS rotatedFrom, last_used_at AS lastUsedAt, scopes_used AS scopesUsed`;
-
-type JsonColumn = 'accessibleEntities' | 'scopes' | 'metadata' | 'scopesUsed';
-type Row = Readonly<Omit<KeyRecord, JsonColumn> & Record<JsonColumn, string>>;
-
-/** A fresh plain object, unchecked: the core checks what comes back. */
-function toRecord(row: unknown): KeyRecord {
-  const columns = row as Row;
-  return {
-    ...columns,
-    accessibleEntities: parse(columns.accessibleEntities) as readonly string[],
-    scopes: parse(columns.scopes) as readonly string[],
-    metadata: parse(columns.metadata) as KeyRecord['metadata'],
-    scopesUsed: parse(columns.scopesUsed) as KeyRecord['scopesUsed'],
-  };
-}
-
-/** In the order of the INSERT. */
-const toValues = (record: KeyRecord): readonly SqliteValue[] => [
-  record.keyId,
-  record.name,
-  record.digest,
-  record.seal,
-  record.entityUuid,
-  JSON.stringify(record.accessibleEntities),
-  JSON.stringify(record.scopes),
-  record.justification,
-  JSON.stringify(record.metadata),
-  record.createdAt,
-  record.expiresAt,
-  record.revokedAt,
-  record.retireAt,
-  record.rotatedFrom,
-  record.lastUsedAt,
-  JSON.stringify(record.scopesUsed),
-];
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    // No list and no table, so the core refuses this record, and this one alone.
-    return json;
-  }
-}
-
-// Drivers give arrays and objects a meaning of their own when they are bound, and JSON functions of older
-// SQLite cut text at a NUL. No id and no digest has one.
-const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
-
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
 function prepareAll(db: SqliteHandle) {
   return {
-    insert: db.prepare(`
-      INSERT INTO keyscope_keys (key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification,
-        metadata, created_at, expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    insert: db.prepare(`INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${COLUMN_LIST.replace(/\w+/g, '?')})`),
     // One digest is what a keyring with one pepper asks for: a third less time than by way of JSON.
-    findOneDigest: db.prepare(`SELECT ${RECORD} FROM keyscope_keys WHERE digest = ?`),
-    findDigests: db.prepare(`SELECT ${RECORD} FROM keyscope_keys WHERE digest IN (SELECT value FROM json_each(?))`),
-    findById: db.prepare(`SELECT ${RECORD} FROM keyscope_keys WHERE key_id = ?`),
+    findOneDigest: db.prepare(`SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE digest = ?`),
+    findDigests: db.prepare(
+      `SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE digest IN (SELECT value FROM json_each(?))`,
+    ),
+    findById: db.prepare(`SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE key_id = ?`),
     list: db.prepare(`
-      SELECT ${RECORD} FROM keyscope_keys WHERE entity_uuid = ? AND (created_at, key_id) < (?, ?)
+      SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE entity_uuid = ? AND (created_at, key_id) < (?, ?)
       ORDER BY created_at DESC, key_id DESC LIMIT ?`),
     revoke: db.prepare('UPDATE keyscope_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL'),
     retire: db.prepare(

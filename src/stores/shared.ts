@@ -1,0 +1,154 @@
+/** What the SQL stores share: rows to records and back, look-ups in batches, and a start that is tried again. */
+import type { KeyRecord } from '../record.js';
+import type { Awaitable, KeyStore } from '../store.js';
+
+// ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The columns in the order of the INSERT, each with the field that it holds. */
+const COLUMNS = {
+  key_id: 'keyId',
+  name: 'name',
+  digest: 'digest',
+  seal: 'seal',
+  entity_uuid: 'entityUuid',
+  accessible_entities: 'accessibleEntities',
+  scopes: 'scopes',
+  justification: 'justification',
+  metadata: 'metadata',
+  created_at: 'createdAt',
+  expires_at: 'expiresAt',
+  revoked_at: 'revokedAt',
+  retire_at: 'retireAt',
+  rotated_from: 'rotatedFrom',
+  last_used_at: 'lastUsedAt',
+  scopes_used: 'scopesUsed',
+} as const satisfies Readonly<Record<string, keyof KeyRecord>>;
+
+type Column = keyof typeof COLUMNS;
+const NAMES = Object.keys(COLUMNS) as readonly Column[];
+
+/** For INSERT and SELECT. By name: columns that the service adds are left alone. */
+export const COLUMN_LIST: string = NAMES.join(', ');
+
+/** What a record's fields look like in a row: JSON columns as text, whole numbers as numbers. */
+export type Value = string | number | null;
+
+const LISTS: ReadonlySet<string> = new Set(['accessibleEntities', 'scopes', 'metadata', 'scopesUsed']);
+const TIMES: ReadonlySet<string> = new Set(['createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt']);
+
+/** A record's values in the order of {@link COLUMN_LIST}, lists and tables as JSON. */
+export const toValues = (record: KeyRecord): Value[] =>
+  NAMES.map((column) => {
+    const value = record[COLUMNS[column]];
+    return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  });
+
+/**
+ * A fresh plain object of a row with the columns' names, unchecked: the core checks what comes back. Drivers differ in
+ * what they read for themselves: JSON as text or read, 64-bit integers as number, bigint or text.
+ */
+export function toRecord(row: unknown): KeyRecord {
+  const columns = row as Readonly<Record<string, unknown>>;
+  const read = NAMES.map((column) => {
+    const field = COLUMNS[column];
+    const value = columns[column];
+    if (LISTS.has(field)) return [field, parse(value)];
+    return [field, TIMES.has(field) ? whole(value) : value];
+  });
+  return Object.fromEntries(read);
+}
+
+function parse(json: unknown): unknown {
+  try {
+    return typeof json === 'string' ? JSON.parse(json) : json;
+  } catch {
+    // No list and no table, so the core refuses this record, and this one alone.
+    return json;
+  }
+}
+
+/** A 64-bit integer as a number; what is none, or beyond 2^53, stays what it is, and the core refuses the record. */
+export function whole(value: unknown): unknown {
+  const number =
+    typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value)) ? Number(value) : value;
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/**
+ * Whether `value` may be bound where an id or a digest is looked for. Drivers give objects a meaning of their own, and
+ * databases cut text at a NUL or refuse it; no id and no digest has one.
+ */
+export const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
+
+// ── Batches ───────────────────────────────────────────────────────────────────────────────────────────
+
+type Find = (digests: readonly string[]) => Promise<readonly KeyRecord[]>;
+type Waiting = { digests: readonly string[]; resolve(rows: readonly KeyRecord[]): void; reject(error: unknown): void };
+
+/** At most this many digests go out as one query. */
+const MOST = 1000;
+
+/**
+ * Turns look-ups that are asked for in one turn of the event loop into one query, without changing an answer: each
+ * caller gets the rows of its own digests, compared byte for byte, and the query is sent after every one of them asked.
+ */
+export function inBatches(find: Find): Find {
+  let waiting: Waiting[] = [];
+
+  async function send(): Promise<void> {
+    const batch = waiting;
+    waiting = [];
+    const digests = [...new Set(batch.flatMap((each) => each.digests))];
+    const chunks = Array.from({ length: Math.ceil(digests.length / MOST) }, (_, i) => i * MOST);
+    try {
+      const found = await Promise.all(chunks.map((start) => find(digests.slice(start, start + MOST))));
+      const rows = found.flat();
+      for (const each of batch) each.resolve(rows.filter(({ digest }) => each.digests.includes(digest)));
+    } catch (error) {
+      for (const each of batch) each.reject(error);
+    }
+  }
+
+  return (digests) =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ digests, resolve, reject }) === 1) nextTurn(send);
+    });
+}
+
+// Requests arrive as separate events of one turn, so a microtask would come too early. Where there is no
+// `setImmediate`, a microtask gathers what one event asks for.
+type Turn = (run: () => void) => unknown;
+const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;
+
+// ── Start ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Runs `start` once, before the first use; where it fails, the next use tries again, so that a server that was down
+ * when the process started is used once it is up.
+ */
+export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | undefined;
+  return () => {
+    started ??= start().catch((error: unknown) => {
+      started = undefined;
+      throw error;
+    });
+    return started;
+  };
+}
+
+/** Every method of a store behind `ready`. */
+export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
+  const late = Object.entries(store).map(([name, method]: [string, (...args: never[]) => Awaitable<unknown>]) => {
+    let open = false;
+    return [
+      name,
+      async (...args: never[]) => {
+        if (!open) await ready();
+        open = true;
+        return method(...args);
+      },
+    ];
+  });
+  return Object.fromEntries(late);
+}

@@ -1,0 +1,37 @@
+/** The servers that tests run against, and what becomes of those tests where one is not there. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe } from 'vitest';
+
+const { env } = process;
+
+/** Where each server is. Tests take a schema, a database or a key prefix of their own there. */
+export const SERVERS = {
+  postgres: env.KEYSCOPE_TEST_POSTGRES ?? 'postgres://postgres@127.0.0.1:5432/test',
+  mysql: env.KEYSCOPE_TEST_MYSQL ?? 'mysql://root@127.0.0.1:3306/test',
+  redis: env.KEYSCOPE_TEST_REDIS ?? 'redis://127.0.0.1:6379',
+} as const;
+
+export type Server = keyof typeof SERVERS;
+
+const DEFAULT_PORTS = { postgres: 5432, mysql: 3306, redis: 6379 } as const;
+
+async function answers(server: Server): Promise<boolean> {
+  const { hostname, port } = new URL(SERVERS[server]);
+  const socket = connect(Number(port) || DEFAULT_PORTS[server], hostname);
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(2000) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/**
+ * `describe` for what needs a server. Where none answers, its tests are reported as skipped, by name; with `CI=true`
+ * they run, and fail.
+ */
+export const describeOn = async (server: Server) =>
+  env.CI === 'true' || (await answers(server)) ? describe : describe.skip;
