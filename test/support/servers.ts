@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe } from 'vitest';
 
-const { env } = process;
+const { KEYSCOPE_TEST_POSTGRES, KEYSCOPE_TEST_MYSQL, KEYSCOPE_TEST_REDIS, CI } = process.env;
 
 /** Where each server is. Tests take a schema, a database or a key prefix of their own there. */
 export const SERVERS = {
-  postgres: env.KEYSCOPE_TEST_POSTGRES ?? 'postgres://postgres@127.0.0.1:5432/test',
-  mysql: env.KEYSCOPE_TEST_MYSQL ?? 'mysql://root@127.0.0.1:3306/test',
-  redis: env.KEYSCOPE_TEST_REDIS ?? 'redis://127.0.0.1:6379',
+  postgres: KEYSCOPE_TEST_POSTGRES ?? 'postgres://postgres@127.0.0.1:5432/test',
+  mysql: KEYSCOPE_TEST_MYSQL ?? 'mysql://root@127.0.0.1:3306/test',
+  redis: KEYSCOPE_TEST_REDIS ?? 'redis://127.0.0.1:6379',
 } as const;
 
 export type Server = keyof typeof SERVERS;
@@ -34,4 +34,4 @@ async function answers(server: Server): Promise<boolean> {
  * they run, and fail.
  */
 export const describeOn = async (server: Server) =>
-  env.CI === 'true' || (await answers(server)) ? describe : describe.skip;
+  CI === 'true' || (await answers(server)) ? describe : describe.skip;
