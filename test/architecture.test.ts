@@ -243,6 +243,7 @@ describe('exports', () => {
   });
 
   it.each([
+    ['cache', []],
     ['schemas', SCHEMAS],
     ['testing', ['storeContract', 'testPrincipal']],
     ['stores/memory', ['memoryStore']],
