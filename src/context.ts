@@ -1,11 +1,13 @@
-/** What the operations stand on: configuration that `createKeyring` has checked, and the steps they share. */
+/** What the operations stand on: configuration that `createKeyring` has checked, authority, and the steps they share. */
 import type { Catalog } from './catalog.js';
 import { AccessError, StoreError } from './errors.js';
 import type { KeyringEvent } from './events.js';
-import { expect, isUuid, quote, raise } from './input.js';
+import { entityList, expect, fields, isUuid, quote, raise } from './input.js';
 import type { KeyFormat } from './key.js';
 import type { Principal } from './principal.js';
-import { type Draft, IssuedKey, type KeyInfo, type KeyRecord, readRecord, sealRecord, toKeyInfo } from './record.js';
+import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
+import { issuedKey, readRecord, sealRecord, toKeyInfo } from './record.js';
+import { coveredBy, patterns } from './scope.js';
 import { drawEntropy, type RandomBytes, randomUuid, type Scheme } from './secret.js';
 import type { KeyStore } from './store.js';
 
@@ -41,12 +43,46 @@ export interface Context {
   readonly emit: (event: KeyringEvent) => void;
 }
 
+// ── Authority ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** The second argument of every management call. It comes from the caller's own session, never from a request. */
+export interface Authority {
+  /** Whose keys these are; another entity's key is `not_found`. */
+  readonly entityUuid: string;
+  /** The entities that may be handed out, `entityUuid` always among them. Default: only `entityUuid`. */
+  readonly entities?: readonly string[] | undefined;
+  /** The scopes that may be handed out, patterns allowed. Default: the whole catalog. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
+
+const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
+
+/** An {@link Authority}, checked, completed and copied. */
+export function checkAuthority(authority: unknown): Held {
+  const { entityUuid, entities, scopes = ['*:*'] } = fields(authority, INPUT, 'authority');
+  expect(isUuid(entityUuid), `authority.entityUuid: pass a UUID in lower case, not ${quote(entityUuid)}`);
+  return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
+}
+
+/** Throws where a key would carry more than its authority holds, and names the excess. */
+export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>): void {
+  const covered = coveredBy(new Set(held.scopes));
+  const scopes = key.scopes.filter((scope) => !covered(scope));
+  if (scopes.length > 0) throw new AccessError('ceiling_exceeded', 'scopes_beyond_authority', { excess: scopes });
+  const excess = key.accessibleEntities.filter((entity) => !held.entities.includes(entity));
+  if (excess.length > 0) throw new AccessError('ceiling_exceeded', 'entities_beyond_authority', { excess });
+}
+
+// ── Shared steps ──────────────────────────────────────────────────────────────────────────────────────
+
 /** Makes a key and stores its record. */
 export async function mint({ format, random, schemes, store }: Context, draft: Draft): Promise<IssuedKey> {
   const key = format.complete(drawEntropy(random));
   const record = sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]);
   await store.insert(record);
-  return new IssuedKey(key, record);
+  return issuedKey(key, record);
 }
 
 /** A row, copied and frozen, where the key itself is at stake: a malformed one is refused as a broken seal is. */

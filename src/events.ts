@@ -21,12 +21,3 @@ export interface KeyringEvent {
 
 /** Told of each event as it happens; whatever it returns, throws or rejects with is dropped. */
 export type EventListener = (event: KeyringEvent) => unknown;
-
-/**
- * Tells the listener at once; whatever it throws or rejects with changes no decision and is dropped. A broken audit
- * sink is its owner's to watch; it neither opens nor closes a door.
- */
-export function createEmitter(listener: EventListener): (event: KeyringEvent) => void {
-  // Within an async function, what is thrown is a rejection too.
-  return (event) => void (async () => listener(Object.freeze(event)))().catch(() => {});
-}

@@ -17,8 +17,7 @@ export type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummar
 export type { TokenVerifier } from './tokens.js';
 export { definePolicy, type Policy } from './policy.js';
 export { type Me, toMe } from './me.js';
-export type { Authority } from './authority.js';
-export type { Clock } from './context.js';
+export type { Authority, Clock } from './context.js';
 export type { IssueInput } from './issue.js';
 export type { RotateInput } from './rotate.js';
 export type { ListInput, ListPage } from './list.js';

@@ -86,7 +86,7 @@ export function expiry(value: unknown, now: number): number | null {
 
 /** A whole number from `min` to `max`. */
 export function whole(value: unknown, min: number, max: number, what: string): number {
-  const holds = typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max;
+  const holds = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
   expect(holds, `${what}: pass a whole number from ${min} to ${max}`);
-  return value;
+  return Number(value);
 }

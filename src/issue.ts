@@ -1,7 +1,6 @@
 /** Makes keys: what may come from a request, then on whose authority. */
-import { type Authority, checkAuthority, requireCeiling } from './authority.js';
 import type { Catalog } from './catalog.js';
-import { type Context, mint } from './context.js';
+import { type Authority, type Context, checkAuthority, mint, requireCeiling } from './context.js';
 import { entityList, expect, expiry, fields, strings, text } from './input.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';

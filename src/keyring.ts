@@ -1,10 +1,9 @@
 /** Puts the operations together: configuration in, one frozen object out. */
 import { type Admission, type AdmitInput, admitToken, authenticateBy, createAdmit } from './admit.js';
-import type { Authority } from './authority.js';
 import type { RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import type { Clock, Context, Verify } from './context.js';
-import { createEmitter, type EventListener } from './events.js';
+import type { Authority, Clock, Context, Verify } from './context.js';
+import type { EventListener } from './events.js';
 import { expect, fields, whole } from './input.js';
 import { type IssueInput, issue } from './issue.js';
 import { keyFormat } from './key.js';
@@ -142,12 +141,11 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent = () => {} } = given;
-  const functions = [now, random, onEvent, tokens === undefined ? now : tokens?.verify];
-  const callable = functions.every((part) => typeof part === 'function');
-  expect(callable, 'now, random, onEvent and tokens.verify: pass functions or leave them out');
+  for (const part of [now, random, onEvent, tokens === undefined ? now : tokens?.verify])
+    expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  const context: Context = Object.freeze({
+  const context = Object.freeze<Context>({
     format: keyFormat(given.prefix),
     catalog,
     known: new Set(catalog.all),
@@ -156,7 +154,9 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     store: guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs')),
     clock: () => readClock(now),
     random,
-    emit: createEmitter(onEvent),
+    // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
+    // function is a rejection too.
+    emit: (event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}),
   });
   const { verify, admit } = createVerifier(context);
   const check = checkParent ? admit : null;

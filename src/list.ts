@@ -1,6 +1,5 @@
 /** Shows keys to those who manage them. */
-import { type Authority, checkAuthority } from './authority.js';
-import { type Context, findOwn, showRow } from './context.js';
+import { type Authority, type Context, checkAuthority, findOwn, showRow } from './context.js';
 import { StoreError } from './errors.js';
 import { expect, fields, isUuid, quote, whole } from './input.js';
 import type { KeyInfo } from './record.js';

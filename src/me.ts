@@ -3,12 +3,8 @@ import { expect, isUuid } from './input.js';
 import type { Principal } from './principal.js';
 
 /** The body of `GET /me`: exactly these fields, in this order. */
-export interface Me {
-  readonly entity_uuid: string;
-  readonly key_id: string;
-  readonly scopes: readonly string[];
-  readonly accessible_entities: readonly string[];
-}
+export type Me = Readonly<Record<'entity_uuid' | 'key_id', string> & Record<List, readonly string[]>>;
+type List = 'scopes' | 'accessible_entities';
 
 /**
  * Projects a principal onto the body of `GET /me`. An allow-list: a field that a later version adds to

@@ -86,21 +86,17 @@ class CheckedRecord {
   #owner: object | undefined;
   #made: unknown;
 
-  constructor(copy: KeyRecord) {
-    Object.freeze(Object.assign(this, copy));
-  }
-
   static is = (value: object): boolean => #owner in value;
 
-  static once<T>(record: CheckedRecord, owner: object, make: () => T): T {
-    if (record.#owner !== owner) [record.#made, record.#owner] = [make(), owner];
-    return record.#made as T;
+  static once<T>(record: unknown, owner: object, make: () => T): T {
+    const memo = record as CheckedRecord;
+    if (memo.#owner !== owner) [memo.#made, memo.#owner] = [make(), owner];
+    return memo.#made as T;
   }
 }
 
 /** What `make` makes for `owner` of a record from {@link readRecord}: made once, unless owners take turns. */
-export const once = <T>(record: KeyRecord, owner: object, make: () => T): T =>
-  CheckedRecord.once(record as unknown as CheckedRecord, owner, make);
+export const once: <T>(record: KeyRecord, owner: object, make: () => T) => T = CheckedRecord.once;
 
 /**
  * A checked, deep-frozen copy of what a store returned; the record itself where it is such a copy already.
@@ -113,7 +109,7 @@ export function readRecord(value: unknown): KeyRecord | null {
   // The copy is checked and not the original, which could answer differently the second time.
   const copy = frozenCopy(row);
   const sound = FIELDS.every((name) => SHAPE[name](copy[name])) && copy.accessibleEntities.includes(copy.entityUuid);
-  return sound ? (new CheckedRecord(copy) as unknown as KeyRecord) : null;
+  return sound ? Object.freeze(Object.assign(new CheckedRecord(), copy)) : null;
 }
 
 // ── The seal ──────────────────────────────────────────────────────────────────────────────────────────
@@ -155,26 +151,19 @@ export function toKeyInfo({ digest: _digest, seal: _seal, ...shown }: KeyRecord)
   return { ...dated(shown), scopesUsed: dated(shown.scopesUsed) } as unknown as KeyInfo;
 }
 
+/** What `issue` and `rotate` return. `key` is the plaintext: show it once; nothing can bring it back. */
+export type IssuedKey = Readonly<{ key: string; info: KeyInfo }>;
+
 /**
- * What `issue` and `rotate` return. `key` is an accessor over a private field: printing, inspecting, spreading
- * and JSON-encoding the result show `info` alone.
+ * `key` is an accessor that the result inherits: printing, inspecting, spreading, cloning and JSON-encoding the result
+ * show `info` alone.
  */
-export class IssuedKey {
-  readonly info: KeyInfo;
-  readonly #key: string;
-
-  constructor(key: string, record: KeyRecord) {
-    this.#key = key;
-    this.info = toKeyInfo(record);
-    // Node's `inspect` can be told to call getters; it asks this first.
-    const shown = { value: () => ({ info: this.info }) };
-    Object.freeze(Object.defineProperty(this, Symbol.for('nodejs.util.inspect.custom'), shown));
-  }
-
-  /** The plaintext: show it once; nothing can bring it back. */
-  get key(): string {
-    return this.#key;
-  }
+export function issuedKey(key: string, record: KeyRecord): IssuedKey {
+  const shown = { info: toKeyInfo(record) };
+  // Node's `inspect` can be told to call getters; it asks this first.
+  const inspect = { [Symbol.for('nodejs.util.inspect.custom')]: { value: () => shown } };
+  const hidden = Object.defineProperties({}, { key: { get: () => key }, ...inspect });
+  return Object.freeze(Object.assign(Object.create(hidden), shown));
 }
 
 /** Reads `metadata` as `issue` takes it: at most 16 pairs and 2 KiB, keys and values together in UTF-8. */

@@ -1,6 +1,5 @@
 /** Ends keys, for good and at once. There is no un-revoke and no delete: audit rows keep naming something. */
-import { type Authority, checkAuthority } from './authority.js';
-import { type Context, findOwn } from './context.js';
+import { type Authority, type Context, checkAuthority, findOwn } from './context.js';
 import { AccessError } from './errors.js';
 
 export async function revoke(context: Context, keyId: string, authority: Authority): Promise<void> {

@@ -4,8 +4,8 @@
  * that write leaves the predecessor as it was, beside a successor whose key nobody has; a crash after it leaves the
  * predecessor until its `retireAt`.
  */
-import { type Authority, checkAuthority, requireCeiling } from './authority.js';
-import { type Admit, type Context, findOwn, mint, readRow } from './context.js';
+import type { Admit, Authority, Context } from './context.js';
+import { checkAuthority, findOwn, mint, readRow, requireCeiling } from './context.js';
 import { AccessError } from './errors.js';
 import { expiry, fields, raise, whole } from './input.js';
 import type { IssuedKey } from './record.js';

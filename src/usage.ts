@@ -43,9 +43,6 @@ export function createUsage({ store }: Context): UsageRecorder {
     return writing;
   }
 
-  function record(keyId: string, scopes: readonly string[], time: number): void {
-    note(keyId, { lastUsedAt: time, scopesUsed: Object.fromEntries(scopes.map((scope) => [scope, time])) });
-  }
-
-  return { record, flush };
+  const used = (scopes: readonly string[], at: number) => Object.fromEntries(scopes.map((scope) => [scope, at]));
+  return { record: (id, scopes, at) => note(id, { lastUsedAt: at, scopesUsed: used(scopes, at) }), flush };
 }

@@ -5,6 +5,7 @@
 import { equalText } from './bytes.js';
 import { type Admit, type Context, earliest, readRow, type Verify } from './context.js';
 import { AccessError, type DenialReason, StoreError } from './errors.js';
+import { raise } from './input.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { type KeyRecord, once, sealedText } from './record.js';
 import { type Scheme, UNPEPPERED } from './secret.js';
@@ -66,12 +67,9 @@ function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord 
   let found: KeyRecord | undefined;
   for (const row of rows) {
     const record = readRow(row);
-    for (const digest of digests) {
-      if (!equalText(record.digest, digest)) continue;
-      if (found) throw new StoreError('store.findByDigest returned more than one record for a key');
-      found = record;
-    }
+    if (!digests.some((digest) => equalText(record.digest, digest))) continue;
+    if (found) throw new StoreError('store.findByDigest returned more than one record for a key');
+    found = record;
   }
-  if (found === undefined) throw refuse('unknown_key');
-  return found;
+  return found ?? raise(refuse('unknown_key'));
 }

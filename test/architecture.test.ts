@@ -17,7 +17,7 @@ const RANKS = [
   ['authorization', 'challenge', 'secret'], // edge and secrets
   ['record', 'catalog', 'events'], // shapes
   ['principal'], // what a record becomes once it is verified
-  ['store', 'tokens', 'policy', 'me', 'authority'], // contracts
+  ['store', 'tokens', 'policy', 'me'], // contracts
   ['context'], // what the operations stand on
   ['issue', 'verify', 'revoke', 'rotate', 'list', 'usage', 'admit', 'outage'], // operations
   ['keyring'], // facade
@@ -129,7 +129,7 @@ describe('budgets', () => {
     const wiring = code.filter((line) => /^(?:import|export .* from) /.test(line));
     figures['core, lines of code'] = `${code.length} (aim 1000), ${wiring.length} of them imports and re-exports`;
     // What has been reached: it may only go down, until the aim takes its place.
-    expect(code.length).toBeLessThanOrEqual(1130);
+    expect(code.length).toBeLessThanOrEqual(1102);
   });
 
   it('keeps every function to 45 lines', () => {
