@@ -31,10 +31,10 @@ export interface Context {
   readonly catalog: Catalog;
   /** The scopes that exist. */
   readonly known: ReadonlySet<string>;
-  /** The first digests new keys, all are tried on verify. */
+  /** The first digests new keys. */
   readonly schemes: readonly [Scheme, ...Scheme[]];
-  /** Until when keys without a pepper are taken beside peppered ones; `null` for not at all. */
-  readonly unpepperedUntil: number | null;
+  /** Those under which keys are taken now: for a time, keys without a pepper beside peppered ones. */
+  accepted(): readonly Scheme[];
   /** Guarded: answers in time and in shape, or throws a `StoreError`. */
   readonly store: KeyStore;
   /** Guarded likewise. */
@@ -103,3 +103,7 @@ export async function findOwn({ store }: Context, id: unknown, by: { entityUuid:
   const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;
 }
+
+/** The same, where there must be one. */
+export const requireOwn = async (context: Context, id: unknown, by: { entityUuid: string }): Promise<KeyRecord> =>
+  (await findOwn(context, id, by)) ?? raise(new AccessError('not_found', 'no_such_key'));

@@ -20,7 +20,7 @@ export { type Me, toMe } from './me.js';
 export type { Authority, Clock } from './context.js';
 export type { IssueInput } from './issue.js';
 export type { RotateInput } from './rotate.js';
-export type { ListInput, ListPage } from './list.js';
+export type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
 export type { Admission, AdmitInput } from './admit.js';
 export { createKeyring, type Keyring, type KeyringOptions } from './keyring.js';
 // biome-ignore-end assist/source/organizeImports: by rank, not by name

@@ -7,13 +7,14 @@ import type { EventListener } from './events.js';
 import { expect, fields, whole } from './input.js';
 import { type IssueInput, issue } from './issue.js';
 import { keyFormat } from './key.js';
-import { get, type ListInput, type ListPage, list } from './list.js';
+import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
+import { advise, get, list, pepperReport } from './list.js';
 import { guardStore, readClock } from './outage.js';
 import type { Principal } from './principal.js';
 import type { IssuedKey, KeyInfo } from './record.js';
 import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
-import { type Peppers, platformRandom, prepareSchemes, type RandomBytes } from './secret.js';
+import { type Peppers, platformRandom, prepareSchemes, type RandomBytes, UNPEPPERED } from './secret.js';
 import type { KeyStore } from './store.js';
 import type { TokenVerifier } from './tokens.js';
 import { createUsage } from './usage.js';
@@ -94,6 +95,31 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   get(keyId: string, authority: Authority): Promise<KeyInfo | null>;
   /**
+   * Names the granted scopes that an integration does not call: not exercised by `admit` for `unusedForMs`, or never
+   * in a key at least that old. Scopes never change: issue a key with fewer, move over, revoke this one.
+   *
+   * Writes the usage noted in this process first. Not checked: the seal; what other processes have not written yet
+   * (some seconds), and scopes that handlers require beside the policy.
+   *
+   * @throws AccessError `not_found`.
+   * @throws TypeError on malformed input.
+   * @throws StoreError.
+   * @example
+   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs: 90 * 86_400_000 }, { entityUuid });
+   */
+  advise(keyId: string, input: AdviseInput, authority: Authority): Promise<Advice>;
+  /**
+   * How many live keys of all entities stand under each pepper, and when one of them was last used: taking a pepper
+   * out of the configuration ends the keys made under it. For operators; reads the whole table where the store has
+   * no better way. Writes the usage noted in this process first.
+   *
+   * @throws StoreError.
+   * @example
+   * const old = (await keyring.pepperReport()).find(({ pepper }) => pepper === '2024');
+   * if (old === undefined || old.live === 0) console.log('the pepper 2024 can be taken out');
+   */
+  pepperReport(): Promise<readonly PepperUse[]>;
+  /**
    * Verifies a key: a pure read, no write ever. Not checked: scopes and entities.
    *
    * @throws AccessError `invalid_token`, whatever the reason.
@@ -145,14 +171,16 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
+  const [schemes, until, clock] = [prepareSchemes(peppers), readUntil(given), () => readClock(now)];
+  const withUnpeppered = [...schemes, UNPEPPERED];
   const context = Object.freeze<Context>({
     format: keyFormat(given.prefix),
     catalog,
     known: new Set(catalog.all),
-    schemes: prepareSchemes(peppers),
-    unpepperedUntil: readUntil(given),
+    schemes,
+    accepted: () => (until !== null && clock() < until ? withUnpeppered : schemes),
     store: guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs')),
-    clock: () => readClock(now),
+    clock,
     random,
     // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
     // function is a rejection too.
@@ -163,12 +191,14 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   const onJwt: Verify = tokens ? async (jwt) => admitToken(context, check, await tokens.verify(jwt as string)) : verify;
   const authenticate: Verify = (request) => authenticateBy(verify, onJwt, request);
   const usage = createUsage(context);
-  return Object.freeze({
-    issue: (input: IssueInput, authority: Authority) => issue(context, input, authority),
-    revoke: (keyId: string, authority: Authority) => revoke(context, keyId, authority),
-    rotate: (keyId: string, input: RotateInput, by: Authority) => rotate(context, admit, keyId, input, by),
-    list: (input: ListInput | undefined, authority: Authority) => list(context, input, authority),
-    get: (keyId: string, authority: Authority) => get(context, keyId, authority),
+  return Object.freeze<Keyring<C>>({
+    issue: (input, authority) => issue(context, input, authority),
+    revoke: (keyId, authority) => revoke(context, keyId, authority),
+    rotate: (keyId, input, authority) => rotate(context, admit, keyId, input, authority),
+    list: (input, authority) => list(context, input, authority),
+    get: (keyId, authority) => get(context, keyId, authority),
+    advise: (keyId, input, by) => usage.flush().then(() => advise(context, keyId, input, by)),
+    pepperReport: () => usage.flush().then(() => pepperReport(context)),
     verify,
     authenticate,
     admit: createAdmit(context, authenticate, usage),

@@ -1,9 +1,9 @@
-/** Shows keys to those who manage them. */
-import { type Authority, type Context, checkAuthority, findOwn, showRow } from './context.js';
+/** Shows keys, and what became of them, to those who manage them. */
+import { type Authority, type Context, checkAuthority, findOwn, requireOwn, showRow } from './context.js';
 import { StoreError } from './errors.js';
 import { expect, fields, isUuid, quote, whole } from './input.js';
 import type { KeyInfo } from './record.js';
-import type { ListPosition } from './store.js';
+import type { ListPosition, SchemeSummary } from './store.js';
 
 /** `after`: `next` of the page before. `limit`: 1 to 1,000; 100 unless given. */
 export type ListInput = { readonly after?: string | null | undefined; readonly limit?: number | undefined };
@@ -26,6 +26,39 @@ export async function list({ store }: Context, input: ListInput | undefined, aut
 
 export const get = async (context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> =>
   findOwn(context, keyId, checkAuthority(authority)).then((row) => row && showRow(row));
+
+/** `unusedForMs`: for how long, in milliseconds, a scope was not exercised when it is named; 0 or more. */
+export type AdviseInput = { readonly unusedForMs: number };
+
+/** What an integration could do without. `unusedScopes`: in the order of the catalog at the time. */
+export type Advice = { readonly unusedScopes: readonly string[]; readonly lastUsedAt: Date | null };
+
+export async function advise(context: Context, id: string, input: AdviseInput, authority: Authority): Promise<Advice> {
+  const by = checkAuthority(authority);
+  const { unusedForMs } = fields(input, ['unusedForMs'], 'advise');
+  const since = context.clock() - whole(unusedForMs, 0, Number.MAX_SAFE_INTEGER, 'unusedForMs');
+  const { createdAt, scopes, scopesUsed, lastUsedAt } = showRow(await requireOwn(context, id, by));
+  // A scope that was never exercised counts from the making of the key: a new one is not advised against.
+  return { unusedScopes: scopes.filter((scope) => (scopesUsed[scope] ?? createdAt).getTime() <= since), lastUsedAt };
+}
+
+/**
+ * The live keys under one pepper. `pepper`: its id, `null` for keys without one. `accepted`: whether the keyring takes
+ * such keys now; where it does not, they are live in the store alone.
+ */
+export type PepperUse = Omit<SchemeSummary, 'lastUsedAt'> &
+  Readonly<{ pepper: string | null; lastUsedAt: Date | null; accepted: boolean }>;
+
+export async function pepperReport({ store, accepted, clock }: Context): Promise<readonly PepperUse[]> {
+  const found = await store.summarize(clock());
+  const taken = accepted().map(({ tag }) => tag.slice(0, -1));
+  const unused = taken.filter((scheme) => !found.some((row) => row.scheme === scheme));
+  return [...found, ...unused.map((scheme) => ({ scheme, live: 0, lastUsedAt: null }))].map((row) => {
+    const pepper = row.scheme.startsWith('h1.') ? row.scheme.slice(3) : null;
+    const lastUsedAt = row.lastUsedAt === null ? null : new Date(row.lastUsedAt);
+    return { scheme: row.scheme, pepper, live: row.live, lastUsedAt, accepted: taken.includes(row.scheme) };
+  });
+}
 
 /** A cursor is the position of the last record shown: creation time in base 36, a dot, key id. */
 const cursorOf = ({ createdAt, keyId }: ListPosition) => `${createdAt.toString(36)}.${keyId}`;

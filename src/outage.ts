@@ -5,7 +5,7 @@
 import type { Clock } from './context.js';
 import { StoreError } from './errors.js';
 import { expect } from './input.js';
-import type { KeyStore } from './store.js';
+import type { KeyStore, SchemeSummary } from './store.js';
 
 // What a `Date` can hold (ECMA-262 §21.4.1.1).
 const LATEST = 8.64e15;
@@ -17,13 +17,16 @@ export function readClock(now: Clock): number {
   return Math.floor(time);
 }
 
+const isSummary = (row: SchemeSummary | null) =>
+  typeof row?.scheme === 'string' && [row.live, row.lastUsedAt ?? 0].every(Number.isSafeInteger);
+
 /** Every method, and whether an answer has its shape. What stands in a record is for `readRecord` to say. */
 // biome-ignore format: writes, then reads
 const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
   insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
   findByDigest: (rows) => Array.isArray(rows) && rows.every((row) => Object(row) === row),
   findById: (row, keyId) => row === null || Object(row).keyId === keyId,
-  list: Array.isArray, summarize: Array.isArray,
+  list: Array.isArray, summarize: (rows) => Array.isArray(rows) && rows.every(isSummary),
 };
 
 /**

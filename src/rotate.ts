@@ -5,9 +5,9 @@
  * predecessor until its `retireAt`.
  */
 import type { Admit, Authority, Context } from './context.js';
-import { checkAuthority, findOwn, mint, readRow, requireCeiling } from './context.js';
+import { checkAuthority, mint, readRow, requireCeiling, requireOwn } from './context.js';
 import { AccessError } from './errors.js';
-import { expiry, fields, raise, whole } from './input.js';
+import { expiry, fields, whole } from './input.js';
 import type { IssuedKey } from './record.js';
 
 /**
@@ -28,7 +28,7 @@ export async function rotate(context: Context, admit: Admit, ...[keyId, input, a
   const retireAt = time + whole(overlapMs, 0, YEAR_MS, 'overlapMs');
   const changed = expiresAt === undefined ? {} : { expiresAt: expiry(expiresAt, time) };
 
-  const old = readRow((await findOwn(context, keyId, by)) ?? raise(new AccessError('not_found', 'no_such_key')));
+  const old = readRow(await requireOwn(context, keyId, by));
   // Verify's steps from seal to expired: what would not authenticate is not rotated, nor a tampered row sealed anew.
   admit(old);
   requireCeiling(by, old);

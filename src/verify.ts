@@ -8,16 +8,14 @@ import { AccessError, type DenialReason, StoreError } from './errors.js';
 import { raise } from './input.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { type KeyRecord, once, sealedText } from './record.js';
-import { type Scheme, UNPEPPERED } from './secret.js';
+import type { Scheme } from './secret.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
 
 /** `verify` takes all steps and never throws synchronously; `admit` takes those from 6 on. */
 export function createVerifier(context: Context): { readonly verify: Verify; readonly admit: Admit } {
-  const { format, known, schemes, unpepperedUntil, store, clock } = context;
-  const withUnpeppered = [...schemes, UNPEPPERED];
-  const accepted = () => (unpepperedUntil !== null && clock() < unpepperedUntil ? withUnpeppered : schemes);
+  const { format, known, accepted, store, clock } = context;
 
   function verify(key: unknown): Promise<Principal> {
     try {

@@ -12,11 +12,13 @@ describe('createKeyring', () => {
   it('takes a good configuration, of which the tests below change one thing each', () => {
     expect(Object.keys(make({})()).sort()).toEqual([
       'admit',
+      'advise',
       'authenticate',
       'flush',
       'get',
       'issue',
       'list',
+      'pepperReport',
       'revoke',
       'rotate',
       'verify',
