@@ -18,7 +18,7 @@ export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 export type ContractStore = KeyStore & { close?(): Awaitable<void> };
 
 /**
- * Registers the contract of `KeyStore` as tests, some thirty of them: every sentence of `store.ts`, concurrency
+ * Registers the contract of `KeyStore` as tests, some forty of them: every sentence of `store.ts`, concurrency
  * and the other rows included. Ids, digests, entities and peppers are random, so the store need not be empty
  * and runs may follow each other on one database; let them not overlap.
  *
@@ -156,8 +156,23 @@ async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<vo
     return;
   }
   const empty = answer === null || answer === false || (Array.isArray(answer) && answer.length === 0);
-  check(empty, `a look-up with ${typeof value} ${show(String(value))} must find nothing`);
+  check(empty, `a look-up with ${typeof value} ${show(String(value).slice(0, 200))} must find nothing`);
 }
+
+/** What means something to a database, a script or a driver, and is text like any other here. */
+const FRAGMENTS = [
+  `' OR '1'='1`,
+  `' OR 1=1 -- `,
+  '"); DROP TABLE keyscope_keys; --',
+  `\\'; DELETE FROM keyscope_keys; #`,
+  '/**/',
+  `]] redis.call('FLUSHALL') --[[`,
+  '\r\n*1\r\n$8\r\nFLUSHALL\r\n',
+  '*[!a-z]?{a,b}',
+  '$."a".b[0]',
+  '","a":"b',
+  `$1 :x @x %s {0} ? \${x}`,
+] as const;
 
 /** Texts that are not `text`, though a lax comparison, a pattern or a C string would say so. */
 const nearTexts = (text: string): readonly string[] =>
@@ -179,9 +194,16 @@ const nearTexts = (text: string): readonly string[] =>
     `${text.slice(0, -1)}?`,
     '%',
     '*',
-    `${text}' OR '1'='1`,
+    // Quoted, or with a fragment of SQL, Lua, a glob, JSON or Redis' protocol behind it.
+    ...FRAGMENTS.map((fragment) => text + fragment),
+    `'${text}'`,
+    `[a]${text.slice(1)}`,
     text.replace('c', 'ç'),
     text.replace('d', '\uff44'),
+    // Half a surrogate pair is no text in UTF-8: drivers drop it, replace it or throw.
+    `${text}\ud800`,
+    `\udc00${text}`,
+    text.padEnd(2 ** 20, text),
   ].filter((near) => near !== text);
 
 /** What is no text at all, though a driver may read `text` out of it, or a comparison with a number hold. */
@@ -250,6 +272,91 @@ async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Pr
   const made = record({ scopes, accessibleEntities, metadata, scopesUsed, name: '🦊'.repeat(100) });
   await store.insert(made);
   await holds(made, '256 scopes and 1,000 entities');
+}
+
+/** Catches: texts put together into a statement, a script, a pattern or a path, and names that reach a prototype. */
+async function keepsHostileTexts({ store, add, holds }: Setting): Promise<void> {
+  const names = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
+  const rest = await add();
+  for (let i = 0; i < names.length; i += 2) {
+    const [name = '', other = ''] = names.slice(i, i + 2);
+    // More than the core lets through: of scopes it takes letters, digits, `-`, `_` and one colon.
+    const used = { [`${name}:read`]: T, [`a-b_c:${other}`]: T };
+    const made = await add({
+      name: `${name}${other}`,
+      justification: other,
+      metadata: { [name]: other, [other]: name, both: name + other },
+      scopes: Object.keys(used),
+      scopesUsed: used,
+    });
+    const { keyId, entityUuid } = made;
+    await holds(made, `with ${show(name)} and ${show(other)} in its texts`);
+    const later = { [`${name}:read`]: T + 1, [`${other}:new`]: T + 1 };
+    await store.touch([{ keyId, lastUsedAt: T + 1, scopesUsed: later }]);
+    const touched = { ...made, lastUsedAt: T + 1, scopesUsed: { ...used, ...later } };
+    await holds(touched, `with ${show(name)} and ${show(other)} in the scopes used`);
+    const listed = await store.list({ entityUuid, after: null, limit: 100 });
+    same(
+      listed.filter((row) => row.keyId === keyId),
+      [touched],
+      'list',
+    );
+  }
+  await holds(rest, 'beside hostile texts');
+}
+
+/** Catches: text that is cut where it is too long, or at a NUL, and a record that is half written. */
+async function keepsTextsWholeOrNot({ store, record, holds }: Setting): Promise<void> {
+  const long = 'ab 🦊'.repeat(2 ** 17);
+  for (const given of [{ name: long }, { justification: long }, { name: 'a\0b' }, { justification: '\0' }]) {
+    const made = record(given);
+    // The core sends neither, so a store may refuse them.
+    if (await succeeds(() => store.insert(made))) await holds(made, `${Object.keys(given)} that is long or has a NUL`);
+    else {
+      same(await store.findById(made.keyId), null, 'the key id of a record that was refused');
+      same(await store.findByDigest([made.digest]), [], 'the digest of a record that was refused');
+    }
+  }
+}
+
+/** A millisecond beside each: what clocks and calendars stumble over. */
+const INSTANTS = [
+  -8_640_000_000_000_000, // the first that a `Date` can hold
+  -62_135_596_800_001, // before the year 1
+  -1,
+  1,
+  999,
+  1_711_846_800_001, // 2024-03-31, Europe: 01:00 UTC, the clocks go forward
+  1_711_852_200_007, // 02:30, an hour that those zones do not have
+  1_729_989_000_123, // 2024-10-27: 00:30 UTC, and 01:20, which is earlier by the clock on the wall
+  1_729_992_000_123,
+  1_710_066_600_457, // 2024-03-10, America: 10:30 UTC
+  1_730_611_800_999, // 2024-11-03: 05:30 UTC, and 06:20 likewise
+  1_730_614_800_999,
+  1_712_413_800_003, // 2024-04-06, Lord Howe: half an hour back
+  2_147_483_647_999, // 2038-01-19, the last second of 32 bits, and the first that they cannot hold
+  2_147_483_648_001,
+  4_294_967_295_997, // 2106
+  253_402_300_799_999, // the last of the year 9999
+  253_402_300_800_001,
+  8_640_000_000_000_000, // the last that a `Date` can hold
+] as const;
+
+/** Catches: times through a calendar, a time zone, seconds or a float, and an order that goes by them. */
+async function keepsEveryMillisecond({ store, entityUuid, record, holds }: Setting): Promise<void> {
+  const shuffled = [...INSTANTS].sort((a, b) => (a % 1000) - (b % 1000) || a - b);
+  const all = shuffled.map((time, i) => {
+    const next = time + (i % 2 === 0 ? -1 : 1);
+    const scopesUsed = { 'a:b': time, 'c:d': next };
+    return record({ createdAt: time, expiresAt: next, revokedAt: time, retireAt: next, lastUsedAt: time, scopesUsed });
+  });
+  await Promise.all(all.map(async (made) => store.insert(made)));
+  for (const made of all) await holds(made, `times about ${made.createdAt}`);
+  const expected = [...all].sort(newestFirst);
+  same(await store.list({ entityUuid, after: null, limit: 100 }), expected, 'list');
+  for (const [i, after] of expected.entries()) {
+    same(await store.list({ entityUuid, after, limit: 1 }), expected.slice(i + 1, i + 2), `after ${after.createdAt}`);
+  }
 }
 
 /** Catches: a store that keeps the caller's object. */
@@ -352,10 +459,63 @@ async function comparesDigestsExactly({ store, record, add, holds }: Setting): P
   same(await store.findByDigest([record().digest]), [], 'a digest that nothing has');
   for (const near of [...nearTexts(digest), keyId]) await misses(near, () => store.findByDigest([near]));
   for (const odd of oddValues(digest)) await misses(odd, () => store.findByDigest([odd as string]));
-  // One character apart, at either end: each finds its own.
-  const neighbours = [`${digest.slice(0, -1)}e`, digest.replace('$ab', '$aB'), digest.toUpperCase()];
-  for (const neighbour of neighbours) await holds(await add({ digest: neighbour }), 'a digest that differs little');
-  await holds(made, 'beside digests that differ little');
+  await holds(made, 'after look-ups with what is like its digest');
+}
+
+/** Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a cut column. */
+async function keepsDigestsApart({ store, add, holds }: Setting): Promise<void> {
+  const made = await add();
+  const { digest } = made;
+  const others = [
+    `${digest.slice(0, -1)}e`,
+    digest.replace('$ab', '$aB'),
+    `${digest.slice(0, -1)}D`,
+    digest.toUpperCase(),
+    `${digest} `,
+    `${digest}  `,
+    ` ${digest}`,
+  ];
+  const twins: KeyRecord[] = [made];
+  for (const other of others) twins.push(await add({ digest: other }));
+  for (const twin of twins) await holds(twin, `beside digests that differ little, ${show(twin.digest)}`);
+  const found = await store.findByDigest(twins.map((twin) => twin.digest));
+  const ids = (rows: readonly KeyRecord[]) => rows.map(({ keyId }) => keyId).sort();
+  same(ids(found), ids(twins), 'all of them in one look-up');
+}
+
+/** Catches: one answer for look-ups that are asked together, be it of a batch, a pipeline or one prepared statement. */
+async function answersEachLookUp({ store, record, add }: Setting): Promise<void> {
+  const known = await parallel(5, (i) => add({ name: `key ${i}` }));
+  const unknown = record().digest;
+  // Twenty at once: one's own digest, beside one that nothing has, and now and then one that others ask for too.
+  const asked = Array.from({ length: 20 }, (_, i) => known.filter((_row, k) => k === i % 5 || (i > 14 && k === 0)));
+  const answers = await parallel(20, (i) => store.findByDigest([unknown, ...(asked[i] ?? []).map((k) => k.digest)]));
+  const byName = (rows: readonly KeyRecord[]) => [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const [i, rows] of answers.entries()) same(byName(rows), asked[i], `look-up ${i} of 20 at once`);
+  const ids = await parallel(20, (i) => store.findById(known[i % 5]?.keyId ?? ''));
+  for (const [i, row] of ids.entries()) same(row, known[i % 5], `findById ${i} of 20 at once`);
+}
+
+/** Catches: a look-up that is answered with what another, sent before a write, has found. */
+async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promise<void> {
+  const made = record();
+  const { keyId, digest } = made;
+  const writes: readonly (readonly [() => Awaitable<unknown>, Partial<KeyRecord>])[] = [
+    [() => store.insert(made), {}],
+    [() => store.markEnded(keyId, { retireAt: T + 2 }), { retireAt: T + 2 }],
+    [() => store.markEnded(keyId, { revokedAt: T + 1 }), { revokedAt: T + 1 }],
+  ];
+  let expected = made;
+  for (const [write, change] of writes) {
+    // Under way while the write is: they may answer either state.
+    const early = Promise.allSettled(
+      [async () => store.findById(keyId), async () => store.findByDigest([digest])].map((ask) => ask()),
+    );
+    await write();
+    expected = { ...expected, ...change };
+    await holds(expected, 'after a write, while look-ups from before it are under way');
+    await early;
+  }
 }
 
 /** Catches: a look-up of the first digest alone, an empty list that means everything, ended keys left out. */
@@ -375,11 +535,13 @@ async function findsSeveralDigests({ store, record, add }: Setting): Promise<voi
 }
 
 /** Catches: a throw where null is the answer, and the collations of {@link comparesDigestsExactly}. */
-async function findsByIdExactly({ store, add }: Setting): Promise<void> {
-  const { keyId, digest, entityUuid } = await add({ keyId: lettered() });
+async function findsByIdExactly({ store, add, holds }: Setting): Promise<void> {
+  const made = await add({ keyId: lettered() });
+  const { keyId, digest, entityUuid } = made;
   same(await store.findById(uuid()), null, 'a key id that nothing has');
   for (const near of [...nearTexts(keyId), digest, entityUuid]) await misses(near, () => store.findById(near));
   for (const odd of oddValues(keyId)) await misses(odd, () => store.findById(odd as string));
+  await holds(made, 'after look-ups with what is like its id');
 }
 
 // ── list ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -463,6 +625,58 @@ async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
       `pages of ${limit} while keys are added`,
     );
     same(new Set(seen.map(({ keyId }) => keyId)).size, seen.length, `different records in pages of ${limit}`);
+  }
+}
+
+/** Catches: a listing that is rebuilt, locked out or without its rows while keys are added. */
+async function pagesWhileInsertsRun(s: Setting): Promise<void> {
+  const { store, entityUuid, add } = s;
+  const all = await addTwelve(s);
+  const known = new Set(all.map(({ keyId }) => keyId));
+  let running = true;
+  // Before, among and behind the twelve; with their times, so that ids decide.
+  const offsets = [DAY, 0, 5000, 2500, -DAY];
+  const adder = async (from: number) => {
+    for (let i = from; i < 40 && running; i += 2) await add({ createdAt: T + (offsets[i % 5] ?? 0) });
+  };
+  const added = Promise.all([adder(0), adder(1)]);
+  // Awaited below, where it throws.
+  added.catch(() => {});
+  try {
+    for (const limit of [3, 1, 100]) {
+      const seen: KeyRecord[] = [];
+      for (let after: ListPosition | null = null; ; ) {
+        const rows: readonly KeyRecord[] = await store.list({ entityUuid, after, limit });
+        seen.push(...rows);
+        // Twelve and forty at the most: a listing without an end would be a test without one.
+        check(rows.length <= limit && seen.length <= 52, `pages of ${limit} hold more than there is, or come again`);
+        after = rows.at(-1) ?? null;
+        if (after === null) break;
+      }
+      const got = seen.filter(({ keyId }) => known.has(keyId));
+      same(got, all, `pages of ${limit} while inserts run`);
+      const ordered = seen.every((row, i) => i === 0 || newestFirst(seen[i - 1] ?? row, row) < 0);
+      check(ordered, `pages of ${limit} while inserts run repeat a record or are out of order`);
+    }
+  } finally {
+    running = false;
+    await added;
+  }
+}
+
+/** Catches: a page that looks for its beginning among the first few records of a millisecond. */
+async function pagesThroughTies({ store, entityUuid, add }: Setting): Promise<void> {
+  const tied = await parallel(24, () => add());
+  const all = [...tied, await add({ createdAt: T + 1 }), await add({ createdAt: T - 1 })].sort(newestFirst);
+  for (const limit of [1, 4, 25]) {
+    const seen: KeyRecord[] = [];
+    for (let page = 0; page <= all.length; page++) {
+      const { createdAt, keyId } = seen.at(-1) ?? { createdAt: T * 2, keyId: uuid() };
+      const rows = await store.list({ entityUuid, after: { createdAt, keyId }, limit });
+      if (rows.length === 0) break;
+      seen.push(...rows);
+    }
+    same(seen, all, `pages of ${limit} through 24 keys of one millisecond`);
   }
 }
 
@@ -554,6 +768,56 @@ async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Prom
     const retireAt = retirer === -1 ? null : T + retirer;
     await holds({ ...made, revokedAt: T + winner(round + 1), retireAt }, 'after parallel calls');
   }
+}
+
+/** Catches: a write that counts as done where the row says what it was to say, as for two rotations in one millisecond. */
+async function endsOnceInPairs({ store, add, holds }: Setting): Promise<void> {
+  const ROUNDS = 50;
+  const keys = await parallel(2 * ROUNDS, () => add());
+  const retire = { retireAt: T + 1 };
+  const rivals: readonly (readonly [Ending, Ending])[] = [
+    [retire, retire],
+    [retire, { revokedAt: T + 1 }],
+    [{ revokedAt: T + 1 }, retire],
+  ];
+  await parallel(2 * ROUNDS, async (i) => {
+    const { keyId } = keys[i] as KeyRecord;
+    // Half of them retire against retire; in the other half it is now the one and now the other that is asked first.
+    const [one, two] = rivals[i < ROUNDS ? 0 : 1 + (i % 2)] as (typeof rivals)[number];
+    const wrote = await parallel(2, (side) => store.markEnded(keyId, side === 0 ? one : two));
+    const written = [one, two].filter((_, side) => wrote[side] === true);
+    const what = `${show(one)} against ${show(two)}`;
+    if (one === two) same(written.length, 1, `${what}: calls that wrote`);
+    else
+      check(
+        written.some((ending) => 'revokedAt' in ending),
+        `${what}: a retirement kept the revocation out`,
+      );
+    await holds(Object.assign({ ...keys[i] }, ...written), what);
+  });
+}
+
+/** Catches: a deadline that is moved to the store's own time, or held against it. */
+async function takesTimesAsGiven({ store, scheme, add, holds }: Setting): Promise<void> {
+  const ends = INSTANTS.filter((_, i) => i % 2 === 0);
+  const made = await parallel(ends.length, (i) => add({ createdAt: -(ends[i] ?? 0), expiresAt: ends[i] ?? null }));
+  const others = await parallel(ends.length, (i) => add({ createdAt: ends[i] ?? 0 }));
+  for (const [i, time] of ends.entries()) {
+    const [one, other] = [made[i], others[i]] as [KeyRecord, KeyRecord];
+    same(await store.markEnded(other.keyId, { retireAt: time }), true, `to retire at ${time}`);
+    await store.touch([{ keyId: other.keyId, lastUsedAt: time, scopesUsed: { 'a:b': time } }]);
+    await holds({ ...other, retireAt: time, lastUsedAt: time, scopesUsed: { 'a:b': time } }, `ended at ${time}`);
+    await holds(one, `with an expiry at ${time}`);
+  }
+  // The newest use is that of what is live, however far the clock that asks is from the one that wrote.
+  for (const now of [...ends.flatMap((time) => [time - 1, time]), -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]) {
+    const live = ends.filter((time) => time > now);
+    const expected = live.length === 0 ? [] : [{ scheme, live: 2 * live.length, lastUsedAt: Math.max(...live) }];
+    const rows = (await store.summarize(now)).filter((row) => row.scheme === scheme);
+    same(rows, expected, `live at ${now}`);
+  }
+  for (const { keyId } of made)
+    same(await store.markEnded(keyId, { revokedAt: T }), true, 'to revoke what is long over');
 }
 
 /** Catches: an upsert, a throw, and values that a driver reads as a condition. */
@@ -733,6 +997,9 @@ async function leavesOthersAlone({ store, record, add, holds }: Setting): Promis
 const CONTRACT: readonly (readonly [string, (setting: Setting) => Promise<void>])[] = [
   ['insert keeps every field exactly', keepsEveryField],
   ['insert keeps 256 scopes and 1,000 entities', keepsLongLists],
+  ['insert keeps hostile texts as they are, and so does touch', keepsHostileTexts],
+  ['insert keeps a text whole or refuses the record', keepsTextsWholeOrNot],
+  ['insert keeps every millisecond, whatever the calendar says', keepsEveryMillisecond],
   ['insert copies what it is given', copiesWhatItIsGiven],
   ['insert refuses a second key id and leaves the first record', refusesSecondKeyId],
   ['insert refuses a second digest and leaves the first record', refusesSecondDigest],
@@ -740,17 +1007,24 @@ const CONTRACT: readonly (readonly [string, (setting: Setting) => Promise<void>]
   ['insert in parallel: 20 different keys are all there', insertsInParallel],
   ['answers are copies', handsOutCopies],
   ['findByDigest compares byte for byte', comparesDigestsExactly],
+  ['findByDigest tells digests apart by case and by spaces', keepsDigestsApart],
   ['findByDigest takes any number of digests', findsSeveralDigests],
+  ['findByDigest in parallel: each call gets its own records', answersEachLookUp],
+  ['findByDigest sees what was acknowledged, whatever is under way', seesWhatWasAcknowledged],
   ['findById answers null for any other id', findsByIdExactly],
   ['list answers newest first, up to the limit', listsNewestFirst],
   ['list answers the keys of one entity', listsOneEntity],
   ['list answers ended keys too', listsEndedOnes],
   ['list neither repeats nor skips while keys are added', pagesWhileKeysAreAdded],
+  ['list in parallel with inserts neither repeats nor skips', pagesWhileInsertsRun],
+  ['list pages through keys of one millisecond', pagesThroughTies],
   ['list takes a position that no record has', listsBehindAnyPosition],
   ['markEnded writes where its condition holds, and nothing else', endsByItsConditions],
   ['markEnded is true to the one that wrote', endsOnce],
   ['markEnded in parallel: true to one of 20', endsOnceInParallel],
   ['markEnded in parallel: revoked once and retired at most once', retiresAndRevokesInParallel],
+  ['markEnded in parallel: 100 races of two, one winner each', endsOnceInPairs],
+  ['markEnded takes times as they are given, however far', takesTimesAsGiven],
   ['markEnded is false for any other id', endsNothingUnknown],
   ['touch writes lastUsedAt only forward', touchesForward],
   ['touch writes each scope only forward and leaves the others', touchesEachScopeForward],

@@ -77,6 +77,15 @@ function summary(live: readonly KeyRecord[]) {
 /** What a wrong store does instead; `rows` are what `right` reads and writes. */
 type Mutant = (right: KeyStore, rows: Rows) => Partial<Record<keyof KeyStore, unknown>>;
 
+// Far from any clock: what a wrong store takes for its own.
+const T = 1_000_000_000_000;
+
+/** An hour back within the hour that comes twice: Europe, 2024-10-27. */
+const onTheWall = (time: number) => (time >= 1_729_990_800_000 && time < 1_729_994_400_000 ? time - 3_600_000 : time);
+/** An hour on within the hour that does not come: Europe, 2024-03-31. */
+const withoutTheHour = (time: number) =>
+  time >= 1_711_850_400_000 && time < 1_711_854_000_000 ? time + 3_600_000 : time;
+
 const lower = (text: unknown) => String(text).toLowerCase();
 const sync = <T>(answer: unknown) => answer as T;
 const every = (right: KeyStore, change: (row: Mutable) => unknown): Partial<KeyStore> => ({
@@ -145,6 +154,44 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       rows.set(record.keyId, copy(record));
     },
   }),
+  'insert refuses a digest that differs by trailing spaces': (right, rows) => ({
+    insert: (record: KeyRecord) => {
+      const cut = record.digest.trimEnd();
+      if ([...rows.values()].some((row) => row.digest.trimEnd() === cut)) throw new Error('exists');
+      return right.insert(record);
+    },
+  }),
+  'insert refuses a digest that differs by case': (right, rows) => ({
+    insert: (record: KeyRecord) => {
+      const folded = lower(record.digest);
+      if ([...rows.values()].some((row) => lower(row.digest) === folded)) throw new Error('exists');
+      return right.insert(record);
+    },
+  }),
+  'insert cuts what is longer than 65,535 characters': (right) => ({
+    insert: (record: KeyRecord) => right.insert({ ...record, name: record.name.slice(0, 65_535) }),
+  }),
+  'insert cuts text at NUL': (right) => ({
+    insert: (record: KeyRecord) => right.insert({ ...record, name: record.name.split('\0')[0] ?? '' }),
+  }),
+  'insert throws at a NUL but has written': (right) => ({
+    insert: (record: KeyRecord) => {
+      right.insert(record);
+      if (record.name.includes('\0')) throw new Error('NUL');
+    },
+  }),
+  'insert rebuilds the listing, which is empty meanwhile': (right) => {
+    let rebuilding = 0;
+    return {
+      insert: async (record: KeyRecord) => {
+        rebuilding += 1;
+        right.insert(record);
+        await tick();
+        rebuilding -= 1;
+      },
+      list: async (query: Query) => (rebuilding > 0 && query.after !== null ? [] : right.list(query)),
+    };
+  },
   'insert keeps the object it was given': (_right, rows) => ({
     insert: (record: KeyRecord) => {
       rows.set(record.keyId, record);
@@ -189,6 +236,28 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     every(right, (row) => Object.assign(row, { retireAt: row.retireAt === null ? null : row.retireAt % 2 ** 42 })),
   'times are bigint': (right) => every(right, (row) => Object.assign(row, { createdAt: BigInt(row.createdAt) })),
   'times are Dates': (right) => every(right, (row) => Object.assign(row, { createdAt: new Date(row.createdAt) })),
+  'times go by a clock on the wall': (right) =>
+    every(right, (row) => Object.assign(row, { lastUsedAt: row.lastUsedAt && onTheWall(row.lastUsedAt) })),
+  'times have no hour that the calendar leaves out': (right) =>
+    every(right, (row) => Object.assign(row, { expiresAt: row.expiresAt && withoutTheHour(row.expiresAt) })),
+  'times end in 2038': (right) =>
+    every(right, (row) => Object.assign(row, { expiresAt: row.expiresAt && Math.min(row.expiresAt, 2 ** 31 * 1000) })),
+  'times end with the year 9999': (right) =>
+    every(right, (row) =>
+      Object.assign(row, {
+        createdAt: row.createdAt % 1000 === 1 ? Math.min(row.createdAt, 253_402_300_799_999) : row.createdAt,
+      }),
+    ),
+  'times begin in 1970': (right) =>
+    every(right, (row) => Object.assign(row, { retireAt: row.retireAt && Math.max(row.retireAt, 0) })),
+  'times are seconds with a fraction of 32 bits': (right) =>
+    every(right, (row) => {
+      const seconds = Math.floor((row.revokedAt ?? 0) / 1000);
+      const rest = Math.fround((row.revokedAt ?? 0) / 1000 - seconds);
+      row.revokedAt &&= seconds * 1000 + Math.floor(rest * 1000);
+    }),
+  'line ends are those of Unix': (right) =>
+    every(right, (row) => Object.assign(row, { name: row.name.replaceAll('\r\n', '\n') })),
   'time 0 is null': (right) => every(right, (row) => Object.assign(row, { revokedAt: row.revokedAt || null })),
   'list answers without metadata': (right) => ({
     list: (query: Query) => sync<KeyRecord[]>(right.list(query)).map((row) => ({ ...row, metadata: {} })),
@@ -213,6 +282,53 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         .filter((row) => digests.some((d) => typeof d === 'string' && d !== '' && row.digest.startsWith(d)))
         .map(copy),
   }),
+  'findByDigest finds half a surrogate pair': (right) => ({
+    findByDigest: (digests: unknown[]) =>
+      right.findByDigest(digests.map((d) => (typeof d === 'string' ? d.replace(/\p{Cs}/gu, '') : 'none'))),
+  }),
+  'findByDigest reads a condition': (_right, rows) => ({
+    findByDigest: (digests: unknown[]) =>
+      [...rows.values()].filter((row) => digests.some((d) => row.digest === d || `${d}`.includes('OR 1=1'))).map(copy),
+  }),
+  'findByDigest answers a batch to each of its callers': (right) => {
+    let batch: string[] = [];
+    return {
+      findByDigest: async (digests: string[]) => {
+        batch.push(...digests);
+        await tick();
+        const found = right.findByDigest([...new Set(batch)]);
+        await tick();
+        batch = [];
+        return found;
+      },
+    };
+  },
+  'findByDigest binds the digests of the last call': (right) => {
+    let bound: string[] = [];
+    return {
+      findByDigest: async (digests: string[]) => {
+        bound = digests;
+        await tick();
+        return right.findByDigest(bound);
+      },
+    };
+  },
+  'findByDigest joins a look-up under way': (right) => {
+    const under = new Map<string, Promise<unknown>>();
+    return {
+      findByDigest: async (digests: string[]) => {
+        const name = `${digests}`;
+        const send = async () => {
+          const found = await right.findByDigest(digests);
+          await tick();
+          under.delete(name);
+          return found;
+        };
+        if (!under.has(name)) under.set(name, send());
+        return under.get(name);
+      },
+    };
+  },
   'findByDigest takes patterns': (_right, rows) => ({
     findByDigest: (digests: unknown[]) =>
       [...rows.values()].filter((row) => digests.some((d) => row.digest === d || d === '%')).map(copy),
@@ -321,6 +437,21 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       },
     };
   },
+  'list looks for its position among eight of a millisecond': (right, rows) => ({
+    list: (query: Query) => {
+      const { after } = query;
+      if (after === null || !rows.has(after.keyId)) return right.list(query);
+      const from = { createdAt: after.createdAt + 1, keyId: '' };
+      const found = sync<KeyRecord[]>(right.list({ ...query, after: from, limit: query.limit + 8 }));
+      return found.filter((row) => isBehind(row, after)).slice(0, query.limit);
+    },
+  }),
+  'list orders by a clock on the wall': (right) => ({
+    list: (query: Query) => {
+      const wall = (row: KeyRecord) => ({ ...row, createdAt: onTheWall(row.createdAt) });
+      return sync<KeyRecord[]>(right.list(query)).sort((a, b) => newestFirst(wall(a), wall(b)));
+    },
+  }),
   'list ignores the limit': (right) => ({ list: (query: Query) => right.list({ ...query, limit: 9999 }) }),
   'list stops at 10': (right) => ({
     list: (query: Query) => right.list({ ...query, limit: Math.min(10, query.limit) }),
@@ -383,6 +514,24 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'markEnded is true to the same time again': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) =>
       right.markEnded(keyId, ending) || ('revokedAt' in ending && rows.get(keyId)?.revokedAt === ending.revokedAt),
+  }),
+  'markEnded is true to the same retirement again': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      right.markEnded(keyId, ending) || ('retireAt' in ending && rows.get(keyId)?.retireAt === ending.retireAt),
+  }),
+  'markEnded ends nothing later than its own clock': (right) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      right.markEnded(keyId, 'retireAt' in ending ? { retireAt: Math.min(ending.retireAt, T * 3) } : ending),
+  }),
+  'markEnded retires nothing before the year 1': (right) => ({
+    markEnded: (keyId: string, ending: Ending) =>
+      'retireAt' in ending && ending.retireAt < -62_135_596_800_000 ? false : right.markEnded(keyId, ending),
+  }),
+  'markEnded does not revoke what its own clock has ended': (right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const expiresAt = rows.get(keyId)?.expiresAt ?? 0;
+      return 'revokedAt' in ending && expiresAt < 0 ? false : right.markEnded(keyId, ending);
+    },
   }),
   'markEnded answers a count': (right) => ({
     markEnded: (keyId: string, ending: Ending) => Number(right.markEnded(keyId, ending)),
@@ -477,6 +626,12 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         entries.filter(({ keyId, lastUsedAt }) => !(`${rows.get(keyId)?.lastUsedAt ?? ''}` > `${lastUsedAt}`)),
       ),
   }),
+  'touch takes a name for a path': (right) => ({
+    touch: (entries: Entries) => {
+      const cut = (used: object) => Object.entries(used).map(([scope, time]) => [scope.split('.')[0], time]);
+      right.touch(entries.map((entry) => ({ ...entry, scopesUsed: Object.fromEntries(cut(entry.scopesUsed)) })));
+    },
+  }),
   'touch throws on an unknown id': (right, rows) => ({
     touch: (entries: Entries) => {
       if (entries.some(({ keyId }) => !rows.has(keyId))) throw new Error('none');
@@ -563,6 +718,12 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'summarize ends a millisecond early': (right) => ({ summarize: (now: number) => right.summarize(now + 1) }),
   'summarize asks its own clock': (right) => ({ summarize: () => right.summarize(Date.now()) }),
+  'summarize takes a clock for wrong that is before 1970': (right) => ({
+    summarize: (now: number) => right.summarize(Math.max(now, 0)),
+  }),
+  'summarize takes no time after the year 9999': (right) => ({
+    summarize: (now: number) => right.summarize(Math.min(now, 253_402_300_799_999)),
+  }),
   'summarize lists schemes without live keys': (right, rows) => ({
     summarize: (now: number) => {
       const live = sync<{ scheme: string }[]>(right.summarize(now));

@@ -74,7 +74,7 @@ test.skipIf(!bun)('the contract on bun:sqlite (skipped where there is no bun on 
   const script = fileURLToPath(new URL('../support/bun-contract.ts', import.meta.url));
   const { stdout, stderr } = spawnSync('bun', [script, file('')], { encoding: 'utf8' });
   expect(stderr).toBe('');
-  expect(JSON.parse(stdout)).toEqual({ tests: 58, failed: [] });
+  expect(JSON.parse(stdout)).toEqual({ tests: 78, failed: [] });
 });
 
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
