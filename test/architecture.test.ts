@@ -248,6 +248,7 @@ describe('exports', () => {
     ['testing', ['storeContract', 'testPrincipal']],
     ['stores/memory', ['memoryStore']],
     ['stores/sqlite', ['migrate', 'sqliteStore']],
+    ['stores/redis', ['migrate', 'redisInvalidation', 'redisStore']],
     ['stores/schema', ['MIGRATIONS', 'schemaSql']],
   ])('of keyscope/%s', async (entry, expected) => {
     expect(await names(entry)).toEqual(expected);

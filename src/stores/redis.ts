@@ -1,0 +1,525 @@
+/**
+ * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or `ioredis`, one
+ * server or a cluster. Imports no driver. The layout is the same everywhere, and each command names one key, so none
+ * spans slots:
+ *
+ *     keyscope:rec:<digest>    hash: the record, each field as JSON, and `used:<scope>` with a time
+ *     keyscope:id:<key id>     text: the digest
+ *     keyscope:entity:<uuid>   sorted set of `<created>:<key id>:<digest>`, for listings
+ *     keyscope:entities        sorted set of the entities that have had a key, for `summarize`
+ *     keyscope:schema          text: the version of this layout
+ *
+ * A record is written last, so whatever a crash leaves behind is no key: a pointer or an index entry without a record
+ * of that id is passed over, and key ids are random, so it is in nobody's way.
+ *
+ * **What Redis loses comes back to life.** A mark lives in the record, so no key is ever half there; but a data set
+ * that goes back in time brings revoked keys back with it. Four ways, and what stands against them:
+ * - A crash without the append-only file: the last snapshot is loaded. Set `appendonly yes`, and `appendfsync always`
+ *   where what was acknowledged must survive a power cut; `everysec` may lose a second of revocations. With no
+ *   persistence at all every key is unknown (401) after a restart, and none is revived.
+ * - A backup that is restored: revoke again what was revoked since. An audit log of `key.revoked` has the list.
+ * - A failover: replication is asynchronous, so the new primary may lack the last writes. `min-replicas-to-write 1`
+ *   bounds that. To wait for replicas, send `WAIT 1 1000` behind `revoke` on the same connection (one client, no pool),
+ *   and take an answer below 1 as not yet durable. In a cluster each shard fails over alone: where only a pointer was
+ *   lost, the key works, stands in `list` and cannot be revoked until `SET keyscope:id:<key id> <digest>`.
+ * - Eviction or expiry, which forgets keys (401) and revives none. The store refuses to start under `allkeys-*`;
+ *   `volatile-*` takes only what has a time to live, and nothing here has one. Do not give it one.
+ *
+ * With `maxmemory` reached, `issue` and `rotate` fail and revocations still go through.
+ *
+ * Reads go to primaries, for a replica lags. While the server is away both clients queue what they are asked, by
+ * default, and send it later: a revocation that was answered 503 may still be carried out, and so may an `issue`,
+ * whose key nobody has. `disableOfflineQueue` (node-redis) and `enableOfflineQueue: false` (ioredis) fail at once
+ * instead. Set ioredis' `autoResendUnfulfilledCommands: false`: a write that is sent twice reports a conflict.
+ *
+ * A record that somebody edited by hand never passes for another. A field that is missing or no JSON refuses that
+ * record, and a key of another type is a `StoreError`.
+ */
+import type { Invalidation } from '../cache.js';
+import { expect, fields, isUuid } from '../input.js';
+import type { KeyRecord } from '../record.js';
+import type { Awaitable, KeyStore, ListPosition, SchemeSummary, UsageEntry } from '../store.js';
+import { behind, isText, startOnce } from './shared.js';
+
+// ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** Of node-redis: that replies are to be plain strings, whatever the client maps them to. */
+type Plain = { readonly typeMapping: Readonly<Record<never, never>> };
+
+/** `createClient()` or `createClientPool()` of `redis`. */
+export interface NodeRedis {
+  sendCommand(command: string[], options: Plain): Promise<unknown>;
+}
+
+/** `createCluster()` of `redis`. */
+export interface NodeRedisCluster {
+  readonly masters: readonly object[];
+  nodeClient(master: object): Awaitable<NodeRedis>;
+  sendCommand(firstKey: string | undefined, isReadonly: boolean, command: string[], options: Plain): Promise<unknown>;
+}
+
+/** `new Redis()` of `ioredis`, also one that finds its primary through Sentinel. */
+export interface IoRedis {
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+/** `new Redis.Cluster()` of `ioredis`, with reads that go to masters, as they do by default. */
+export interface IoRedisCluster extends IoRedis {
+  nodes(role: 'master'): readonly IoRedis[];
+  readonly options: { readonly scaleReads?: unknown };
+}
+
+/** A connected client, told apart by its methods. */
+export type RedisClient = NodeRedis | NodeRedisCluster | IoRedis | IoRedisCluster;
+
+type Command = [name: string, ...args: string[]];
+
+/** What this file needs of a client. */
+interface Link {
+  /** Sends to the primary that has `key`; without one, to any. */
+  send(key: string | undefined, command: Command): Promise<unknown>;
+  primaries(): Awaitable<readonly Link[]>;
+}
+
+const PLAIN: Plain = { typeMapping: {} };
+
+// ioredis finds the key of a command by itself. To node-redis nothing is a read: with `useReplicas` that would go to a
+// replica.
+function sendBy(client: RedisClient): Link['send'] {
+  if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
+  if ('nodeClient' in client) return (key, command) => client.sendCommand(key, false, command, PLAIN);
+  return (_key, command) => client.sendCommand(command, PLAIN);
+}
+
+function linkTo(client: RedisClient): Link {
+  const send = sendBy(client);
+  const link: Link = {
+    async send(key, command) {
+      try {
+        return await send(key, command);
+      } catch (error) {
+        throw withoutArguments(error);
+      }
+    },
+    primaries() {
+      if ('nodes' in client) return client.nodes('master').map(linkTo);
+      if (!('nodeClient' in client)) return [link];
+      return Promise.all(client.masters.map(async (master) => linkTo(await client.nodeClient(master))));
+    },
+  };
+  return link;
+}
+
+// ioredis hangs the whole command on an error, digest and seal among its arguments, and Redis quotes what it does not
+// know: so the text alone, without the arguments and without anything like a digest.
+function withoutArguments(error: unknown): Error {
+  const { message, code, name } = Object(error);
+  const text = String(message || code || name);
+  return new Error(`redis: ${text.replace(/, with args beginning with.*|[0-9a-f]{16,}/gis, '…')}`);
+}
+
+// A function has a `call` as well.
+const has = (value: unknown, method: string): boolean =>
+  typeof value === 'object' && typeof Object(value)[method] === 'function';
+
+function checkClient(client: RedisClient, what: string): void {
+  // A `createSentinel` has a `sendCommand` too, with other arguments.
+  const known = has(client, 'call') || (has(client, 'sendCommand') && !has(client, 'acquire'));
+  expect(known, `${what}: pass a client, a pool or a cluster of redis (node-redis), or a Redis or Cluster of ioredis`);
+  const { scaleReads = 'master' } = ('nodes' in client && client.options) || {};
+  expect(scaleReads === 'master', `${what}: scaleReads must be 'master'; a replica would let revoked keys pass`);
+}
+
+/** What both functions take. `prefix`: what every key of this store begins with. */
+export interface RedisStoreOptions {
+  /** 1 to 100 printable ASCII characters. Default: `keyscope:`. One with `{…}` keeps all keys on one cluster node. */
+  readonly prefix?: string | undefined;
+}
+
+function open(client: RedisClient, options: RedisStoreOptions, what: string): { link: Link; prefix: string } {
+  checkClient(client, what);
+  const { prefix = 'keyscope:' } = fields(options, ['prefix'], what);
+  const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
+  expect(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
+  return { link: linkTo(client), prefix };
+}
+
+// ── Start ─────────────────────────────────────────────────────────────────────────────────────────────
+
+const VERSION = '1';
+
+type Info = Readonly<Record<string, string | undefined>>;
+
+// `INFO` and not `CONFIG GET`, which managed servers forbid.
+const DEMANDS: readonly (readonly [holds: (info: Info) => boolean, otherwise: string])[] = [
+  [({ redis_version }) => Number.parseInt(redis_version ?? '', 10) >= 7, 'Redis 7 or newer is needed'],
+  [({ role }) => role === 'master', 'this is a replica; connect to the primary'],
+  [
+    ({ maxmemory_policy }) => /^(?:noeviction|volatile-.*)$/.test(maxmemory_policy ?? ''),
+    'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
+  ],
+];
+
+async function start({ send, primaries }: Link, prefix: string): Promise<void> {
+  const key = `${prefix}schema`;
+  // First, because a cluster's client knows its nodes only once it is connected.
+  const found = await send(key, ['GET', key]);
+  const nodes = await primaries();
+  if (nodes.length === 0) throw new Error('keyscope: the client knows no primary; connect it first');
+  for (const answer of await Promise.all(nodes.map((node) => node.send(undefined, ['INFO'])))) {
+    const info: Info = Object.fromEntries(String(answer).split(/\r?\n/).map(readLine));
+    const failed = DEMANDS.find(([holds]) => !holds(info));
+    if (failed) throw new Error(`keyscope: a Redis server cannot hold keys: ${failed[1]}`);
+  }
+  const version = found ?? (await send(key, ['SET', key, VERSION, 'NX', 'GET'])) ?? VERSION;
+  if (version === VERSION) return;
+  const newer = /^[1-9]\d{0,8}$/.test(String(version));
+  const problem = newer ? `${version} and this release knows ${VERSION}; upgrade it` : 'that is no version';
+  throw new Error(`keyscope: the keys under ${prefix} have schema ${problem}`);
+}
+
+const readLine = (line: string): readonly [string, string] => {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1)];
+};
+
+/**
+ * Checks that the servers can hold keys, and writes the version of the layout where there is none; {@link redisStore}
+ * does so before its first operation. Any number of processes may call it at once. Where the version is there it only
+ * reads. In a cluster every primary is asked.
+ *
+ * Not checked: servers that join later, settings that change later, persistence.
+ *
+ * @param client A connected client. keyscope never closes it.
+ * @throws TypeError on what is no such client, and on unknown options.
+ * @throws Error where the server is older than Redis 7, a replica, or may evict keys; where a newer release has
+ *   written; whatever the client rejects with.
+ * @example
+ * await migrate(await createClient({ url }).connect()); // in a deploy step
+ */
+export async function migrate(client: RedisClient, options: RedisStoreOptions = {}): Promise<void> {
+  const { link, prefix } = open(client, options, 'migrate');
+  await start(link, prefix);
+}
+
+// ── Records ───────────────────────────────────────────────────────────────────────────────────────────
+
+const FIELDS: ReadonlySet<string> = new Set<Exclude<keyof KeyRecord, 'scopesUsed'>>([
+  'keyId',
+  'name',
+  'digest',
+  'seal',
+  'entityUuid',
+  'accessibleEntities',
+  'scopes',
+  'justification',
+  'metadata',
+  'createdAt',
+  'expiresAt',
+  'revokedAt',
+  'retireAt',
+  'rotatedFrom',
+  'lastUsedAt',
+]);
+
+// A field of its own for each scope, so that a script can move each time forward without reading JSON, whose numbers
+// Lua would round.
+const USED = 'used:';
+
+/** Fields and values in turn, as HSET takes them. As JSON, null and a field that somebody deleted differ. */
+function toHash({ scopesUsed, ...rest }: KeyRecord): string[] {
+  const used = Object.entries(scopesUsed).map(([scope, time]) => [USED + scope, time]);
+  return [...Object.entries(rest), ...used].flatMap(([name, value]) => [String(name), JSON.stringify(value)]);
+}
+
+/** A fresh record of what HGETALL answered, unchecked: the core checks what comes back. Of no hash, `null`. */
+function toRecord(reply: unknown): KeyRecord | null {
+  // RESP2 answers names and values in turn, RESP3 a map, which clients turn into an object.
+  const list = Array.isArray(reply) ? reply : Object.entries(Object(reply)).flat();
+  if (list.length === 0) return null;
+  const row: [string, unknown][] = [];
+  const used: [string, unknown][] = [];
+  for (let i = 0; i < list.length; i += 2) {
+    const name = String(list[i]);
+    // Fields that the service adds are left alone.
+    if (name.startsWith(USED)) used.push([name.slice(USED.length), parse(list[i + 1])]);
+    else if (FIELDS.has(name)) row.push([name, parse(list[i + 1])]);
+  }
+  return { ...(Object.fromEntries(row) as unknown as KeyRecord), scopesUsed: Object.fromEntries(used) as never };
+}
+
+function parse(json: unknown): unknown {
+  try {
+    return JSON.parse(json as string);
+  } catch {
+    // No field of a record may be undefined, so the core refuses this record, and this one alone.
+    return undefined;
+  }
+}
+
+/** False for somebody else's record, to which the pointer or index entry of an insert that failed may lead. */
+const hasId = (row: KeyRecord, keyId: string): boolean => row.keyId === keyId || typeof row.keyId !== 'string';
+
+/** A position as text that sorts as listings do: 17 digits, negative times too, then the key id. */
+const sortable = ({ createdAt, keyId }: ListPosition): string =>
+  `${String(BigInt(createdAt) + 2n ** 53n).padStart(17, '0')}:${keyId}:`;
+
+const memberOf = (record: KeyRecord): string => sortable(record) + record.digest;
+
+// ── Scripts ───────────────────────────────────────────────────────────────────────────────────────────
+
+// Sent as text each time, with EVAL: a script that the server forgot in a restart needs no second attempt, and of a
+// thousand calls the text costs nothing that could be measured. Times stay text and are compared as numbers, which Lua
+// holds exactly up to 2^53; it would print 1e+15.
+
+/** Answers the key id that has this digest already, or nothing where it wrote. */
+const INSERT = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('HGET', KEYS[1], 'keyId') or '' end
+redis.call('HSET', KEYS[1], unpack(ARGV))
+return false`;
+
+/** Key id, mark, time. Allowed when memory is full: a key that leaked then must end all the same. */
+const END = `#!lua flags=allow-oom
+local keyId, revokedAt, retireAt = unpack(redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt'))
+if keyId ~= ARGV[1] or revokedAt ~= 'null' or (ARGV[2] == 'retireAt' and retireAt ~= 'null') then return 0 end
+redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+return 1`;
+
+/** Key id, then fields and times in turn. `pcall`, so that a key of another type is passed over. */
+const TOUCH = `
+if redis.pcall('HGET', KEYS[1], 'keyId') ~= ARGV[1] then return 0 end
+for i = 2, #ARGV, 2 do
+  local old = tonumber(redis.call('HGET', KEYS[1], ARGV[i]))
+  if not old or old < tonumber(ARGV[i + 1]) then redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+end
+return 1`;
+
+// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** At most this many commands go out at once, so that a request behind them waits for some milliseconds at most. */
+const MOST = 500;
+
+type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
+
+interface Keys {
+  readonly entities: string;
+  record(digest: string): string;
+  pointer(keyId: string): string;
+  index(entityUuid: string): string;
+}
+
+const keysUnder = (prefix: string): Keys => ({
+  entities: `${prefix}entities`,
+  record: (digest) => `${prefix}rec:${digest}`,
+  pointer: (keyId) => `${prefix}id:${keyId}`,
+  index: (entityUuid) => `${prefix}entity:${entityUuid}`,
+});
+
+function reads({ send }: Link, keys: Keys): Pick<KeyStore, Reads> {
+  const read = async (digest: string) => toRecord(await send(keys.record(digest), ['HGETALL', keys.record(digest)]));
+
+  /** The members of a sorted set, page by page, from `bound` on. */
+  async function* walk(key: string, bound: string, to: readonly string[], size: number): AsyncGenerator<string[]> {
+    for (let from = bound; ; ) {
+      const range: Command = ['ZRANGE', key, from, ...to, 'LIMIT', '0', String(size)];
+      const members = (await send(key, range)) as string[];
+      yield members;
+      const last = members.at(-1);
+      if (members.length < size || last === undefined) return;
+      from = `(${last}`;
+    }
+  }
+
+  /** An entity's records, newest first. */
+  async function* records(entityUuid: string, bound: string, size: number): AsyncGenerator<KeyRecord[]> {
+    for await (const members of walk(keys.index(entityUuid), bound, ['-', 'BYLEX', 'REV'], size)) {
+      const rows = members.map(async (member) => {
+        const [, keyId = '', digest = ''] = /^\d+:([^:]*):(.*)$/s.exec(member) ?? [];
+        const row = await read(digest);
+        return row !== null && hasId(row, keyId) ? row : null;
+      });
+      yield (await Promise.all(rows)).filter((row) => row !== null);
+    }
+  }
+
+  return {
+    async findByDigest(digests) {
+      const rows = await Promise.all(digests.filter(isText).map(read));
+      return rows.filter((row) => row !== null);
+    },
+
+    async findById(keyId) {
+      const digest = isText(keyId) ? await send(keys.pointer(keyId), ['GET', keys.pointer(keyId)]) : null;
+      const row = digest === null ? null : await read(String(digest));
+      return row !== null && hasId(row, keyId) ? row : null;
+    },
+
+    async list({ entityUuid, after, limit }) {
+      const found: KeyRecord[] = [];
+      if (!isText(entityUuid)) return found;
+      // No digest is empty, so a record comes behind its own position.
+      const from = after === null ? '+' : `(${sortable(after)}`;
+      for await (const rows of records(entityUuid, from, Math.min(limit, MOST))) {
+        if (found.push(...rows) >= limit) break;
+      }
+      return found.slice(0, limit);
+    },
+
+    // Reads every record: whether one is live depends on `now`, and an index across slots could not be kept exact.
+    async summarize(now) {
+      const lines = new Map<string, SchemeSummary>();
+      for await (const entities of walk(keys.entities, '-', ['+', 'BYLEX'], 50)) {
+        const counted = entities.map(async (entityUuid) => {
+          for await (const rows of records(entityUuid, '+', 100)) for (const row of rows) count(lines, row, now);
+        });
+        await Promise.all(counted);
+      }
+      return [...lines.values()];
+    },
+  };
+}
+
+/** Adds a record to the line of its scheme where it is live. What is malformed is no live key. */
+function count(lines: Map<string, SchemeSummary>, row: KeyRecord, now: number): void {
+  const ahead = (deadline: number | null) => deadline === null || now < deadline;
+  if (row.revokedAt !== null || !ahead(row.retireAt) || !ahead(row.expiresAt) || !isText(row.digest)) return;
+  const scheme = row.digest.slice(0, row.digest.indexOf('$'));
+  const { live, lastUsedAt } = lines.get(scheme) ?? { live: 0, lastUsedAt: null };
+  const newest = Math.max(lastUsedAt ?? -Infinity, row.lastUsedAt ?? -Infinity);
+  lines.set(scheme, { scheme, live: live + 1, lastUsedAt: Number.isFinite(newest) ? newest : null });
+}
+
+function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
+  const run = (script: string, key: string, args: readonly string[]) => send(key, ['EVAL', script, '1', key, ...args]);
+
+  /** Runs a script on the record of a key id; 0 where there is none. The script looks at the id again. */
+  async function onRecord(script: string, keyId: unknown, args: readonly string[]): Promise<number> {
+    if (!isText(keyId)) return 0;
+    const digest = await send(keys.pointer(keyId), ['GET', keys.pointer(keyId)]);
+    if (digest === null) return 0;
+    return Number(await run(script, keys.record(String(digest)), [JSON.stringify(keyId), ...args]));
+  }
+
+  const touchOne = ({ keyId, lastUsedAt, scopesUsed }: UsageEntry) => {
+    const used = Object.entries(scopesUsed).flatMap(([scope, time]) => [USED + scope, String(time)]);
+    return onRecord(TOUCH, keyId, ['lastUsedAt', String(lastUsedAt), ...used]);
+  };
+
+  return {
+    async insert(record) {
+      const { keyId, digest, entityUuid } = record;
+      const [pointer, index, member] = [keys.pointer(keyId), keys.index(entityUuid), memberOf(record)];
+      // The claim on the key id. Whoever has it is alone in writing the entry and the record of that id.
+      const claimed = await send(pointer, ['SET', pointer, digest, 'NX']);
+      if (claimed === null) throw new Error('keyscope: a key with this id exists already');
+      await send(keys.entities, ['ZADD', keys.entities, '0', entityUuid]);
+      await send(index, ['ZADD', index, '0', member]);
+      const owner = await run(INSERT, keys.record(digest), toHash(record));
+      if (owner === null) return;
+      // Under our own id it is this very insert, sent twice by the client: the key is there and stays to be found.
+      if (owner !== JSON.stringify(keyId)) {
+        await send(index, ['ZREM', index, member]);
+        await send(pointer, ['DEL', pointer]);
+      }
+      throw new Error('keyscope: a key with this digest exists already');
+    },
+
+    async markEnded(keyId, ending) {
+      const [[mark, time]] = Object.entries(ending) as [[string, number]];
+      return (await onRecord(END, keyId, [mark, String(time)])) === 1;
+    },
+
+    async touch(entries) {
+      let failed: PromiseRejectedResult[] = [];
+      for (let i = 0; i < entries.length; i += MOST) {
+        const chunk = await Promise.allSettled(entries.slice(i, i + MOST).map(touchOne));
+        // One damaged pointer keeps no other key from its usage; a server that is away ends the batch.
+        const now = chunk.filter((result) => result.status === 'rejected');
+        failed = [...failed, ...now];
+        if (now.length === chunk.length) break;
+      }
+      if (failed[0]) throw failed[0].reason;
+    },
+  };
+}
+
+/**
+ * A store in Redis. Asks nothing of the server until the first operation, which checks and migrates, see
+ * {@link migrate}; where that fails, the next operation tries again. Each operation is atomic for each record.
+ *
+ * Costs: a look-up is one round trip, also with several digests; by id it is two, a revocation two, an insert four.
+ * `summarize` reads every record.
+ *
+ * Not checked: persistence, replication and what may go back in time; see the top of this file before production.
+ *
+ * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`. In no transaction and in
+ *   no subscriber mode; it may be shared with the service. keyscope never connects or closes it.
+ * @param options `prefix`: what every key begins with, for several stores on one server.
+ * @throws TypeError where `client` is none of those or reads from replicas, and on unknown options.
+ * @example
+ * const client = await createClient({ url: process.env.REDIS_URL }).on('error', report).connect();
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: redisStore(client), peppers });
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): KeyStore {
+  const { link, prefix } = open(client, options, 'redisStore');
+  const keys = keysUnder(prefix);
+  return behind(
+    startOnce(() => start(link, prefix)),
+    { ...reads(link, keys), ...writes(link, keys) },
+  );
+}
+
+// ── Invalidation ──────────────────────────────────────────────────────────────────────────────────────
+
+/** A client or cluster of `redis`, or a Redis or Cluster of `ioredis`, that does nothing but subscribe. */
+export type RedisSubscriber =
+  | { subscribe(channel: string, listener: (message: string) => void): Promise<unknown> }
+  | {
+      call(command: string, ...args: string[]): Promise<unknown>;
+      subscribe(channel: string): Promise<unknown>;
+      on(event: 'message', listener: (channel: string, message: string) => void): unknown;
+    };
+
+/**
+ * Tells other processes over Redis pub/sub that a key has ended, for `cacheStore`. Carries key ids alone; what is no
+ * UUID is ignored. Whoever may publish on the channel can make caches look a key up again, and nothing more.
+ *
+ * Not checked: that a message arrives. One that is sent while a subscriber is away is lost, and that process finds out
+ * within its `maxStalenessMs`. Both clients subscribe again by themselves once they are back.
+ *
+ * @param clients Connected: `publisher` may be the store's client. `subscriber` is a connection of its own, for one
+ *   that subscribes takes no other commands: `await client.duplicate().connect()`, or `redis.duplicate()` of ioredis.
+ * @param options `channel`: the same in every process. Default: `keyscope:ended`.
+ * @throws TypeError where one of the two is no such client, both are the same, or the subscriber is a pool.
+ * @example
+ * const invalidation = redisInvalidation({ publisher: client, subscriber: await client.duplicate().connect() });
+ */
+export function redisInvalidation(
+  clients: { readonly publisher: RedisClient; readonly subscriber: RedisSubscriber },
+  options: { readonly channel?: string | undefined } = {},
+): Invalidation {
+  const what = 'redisInvalidation';
+  const { publisher, subscriber } = fields(clients, ['publisher', 'subscriber'], what) as typeof clients;
+  const { channel = 'keyscope:ended' } = fields(options, ['channel'], what);
+  checkClient(publisher, `${what}: publisher`);
+  expect(has(subscriber, 'subscribe'), `${what}: subscriber: pass a client or cluster of redis or ioredis, no pool`);
+  expect(subscriber !== (publisher as unknown), `${what}: subscriber: pass a connection of its own, a duplicate()`);
+  expect(isText(channel) && channel !== '', `${what}: channel: pass a text`);
+  const { send } = linkTo(publisher);
+
+  return {
+    publish: async (keyId) => {
+      await send(undefined, ['PUBLISH', channel, keyId]);
+    },
+    subscribe: (listener) => {
+      const hear = (message: unknown) => {
+        if (isUuid(message)) listener(message);
+      };
+      if (!('call' in subscriber)) return subscriber.subscribe(channel, hear);
+      subscriber.on('message', (from, message) => {
+        if (from === channel) hear(message);
+      });
+      return subscriber.subscribe(channel);
+    },
+  };
+}
