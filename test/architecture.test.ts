@@ -249,6 +249,7 @@ describe('exports', () => {
     ['stores/memory', ['memoryStore']],
     ['stores/sqlite', ['migrate', 'sqliteStore']],
     ['stores/redis', ['migrate', 'redisInvalidation', 'redisStore']],
+    ['stores/mysql', ['migrate', 'mysqlStore']],
     ['stores/schema', ['MIGRATIONS', 'schemaSql']],
   ])('of keyscope/%s', async (entry, expected) => {
     expect(await names(entry)).toEqual(expected);

@@ -1,0 +1,83 @@
+/** What the tests of the MySQL store share: databases of their own, and both drivers, by connection and by pool. */
+
+import type { MysqlClient } from 'keyscope/stores/mysql';
+import mariadb from 'mariadb';
+import mysql from 'mysql2/promise';
+import { SERVERS } from './servers.ts';
+
+/** The URL of the server, without a database. */
+const { hostname, port, username, password } = new URL(SERVERS.mysql);
+export const SERVER = {
+  host: hostname,
+  port: Number(port) || 3306,
+  user: decodeURIComponent(username),
+  password: decodeURIComponent(password),
+} as const;
+
+/** A connection of the tests' own, beside the store's: what an operator sees and does. */
+export interface Console {
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+  end(): Promise<void>;
+}
+
+export async function openConsole(options: mysql.ConnectionOptions = {}): Promise<Console> {
+  const connection = await mysql.createConnection({ ...SERVER, ...options });
+  return {
+    async rows(sql) {
+      const [rows] = await connection.query(sql);
+      return Array.isArray(rows) ? (rows as Record<string, unknown>[]) : [];
+    },
+    end: () => connection.end(),
+  };
+}
+
+export interface Database {
+  readonly name: string;
+  /** For either driver. */
+  readonly settings: typeof SERVER & { readonly database: string };
+  readonly console: Console;
+  drop(): Promise<void>;
+}
+
+/** An empty database, as `CREATE DATABASE` makes it. */
+export async function emptyDatabase(): Promise<Database> {
+  const name = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
+  const server = await openConsole();
+  await server.rows(`CREATE DATABASE ${name}`);
+  const settings = { ...SERVER, database: name };
+  const own = await openConsole(settings);
+  return {
+    name,
+    settings,
+    console: own,
+    async drop() {
+      await own.end();
+      await server.rows(`DROP DATABASE ${name}`);
+      await server.end();
+    },
+  };
+}
+
+export interface Opened {
+  readonly client: MysqlClient;
+  /** Sent as it is, on a connection of this client. */
+  query(sql: string): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+// The real clients, uncast: that they have the shape which the store asks for is what compiles here.
+const opened = (client: MysqlClient & { query(sql: string): Promise<unknown>; end(): Promise<void> }): Opened => ({
+  client,
+  query: (sql) => client.query(sql),
+  end: () => client.end(),
+});
+
+type Options = { readonly database: string } & Readonly<Record<string, unknown>>;
+
+/** A pool of ten, or one connection, with whatever a test sets beside the driver's defaults. */
+export const CLIENTS: Readonly<Record<string, (options: Options) => Promise<Opened>>> = {
+  'mysql2 connection': async (options) => opened(await mysql.createConnection({ ...SERVER, ...options })),
+  'mysql2 pool': async (options) => opened(mysql.createPool({ ...SERVER, connectionLimit: 10, ...options })),
+  'mariadb connection': async (options) => opened(await mariadb.createConnection({ ...SERVER, ...options })),
+  'mariadb pool': async (options) => opened(mariadb.createPool({ ...SERVER, connectionLimit: 10, ...options })),
+};
