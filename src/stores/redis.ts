@@ -450,6 +450,9 @@ function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
  * Costs: a look-up is one round trip, also with several digests; by id it is two, a revocation two, an insert four.
  * `summarize` reads every record.
  *
+ * The commands that an ACL must allow, on keys that begin with the prefix:
+ * `+get +set +del +zadd +zrem +zrange +hgetall +hget +hmget +hset +exists +eval +info`
+ *
  * Not checked: persistence, replication and what may go back in time; see the top of this file before production.
  *
  * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`. In no transaction and in

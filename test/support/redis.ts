@@ -92,6 +92,17 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   return { port, url: `redis://127.0.0.1:${port}`, ask, stop, start, remove };
 }
 
+/** What was sent to a server since, admin aside: command → calls. Commands of a script are counted too. */
+export async function commandsOf(own: OwnRedis, act: () => unknown): Promise<Record<string, number>> {
+  await own.ask('CONFIG', 'RESETSTAT');
+  await act();
+  const lines = String(await own.ask('INFO', 'commandstats')).matchAll(/cmdstat_([a-z|]+):calls=(\d+)/g);
+  const admin = /^(?:info|config|client|hello|command|select|ping|auth|readonly)\b/;
+  return Object.fromEntries(
+    [...lines].flatMap(([, name = '', calls]) => (admin.test(name) ? [] : [[name, Number(calls)]])),
+  );
+}
+
 export interface OwnCluster {
   readonly masters: readonly OwnRedis[];
   readonly replica: OwnRedis;
