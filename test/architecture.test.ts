@@ -243,13 +243,14 @@ describe('exports', () => {
   });
 
   it.each([
-    ['cache', []],
+    ['cache', ['cacheStore']],
     ['schemas', SCHEMAS],
     ['testing', ['storeContract', 'testPrincipal']],
     ['stores/memory', ['memoryStore']],
     ['stores/sqlite', ['migrate', 'sqliteStore']],
     ['stores/redis', ['migrate', 'redisInvalidation', 'redisStore']],
     ['stores/mysql', ['migrate', 'mysqlStore']],
+    ['stores/postgres', ['migrate', 'postgresInvalidation', 'postgresStore']],
     ['stores/schema', ['MIGRATIONS', 'schemaSql']],
   ])('of keyscope/%s', async (entry, expected) => {
     expect(await names(entry)).toEqual(expected);

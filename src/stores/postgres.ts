@@ -1,0 +1,516 @@
+/**
+ * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` (a `Pool`, or a `Client` of its own),
+ * `postgres` (postgres.js) or PGlite. Imports no driver.
+ *
+ * Every parameter is one text, lists and records as JSON, and every row comes back as one JSON text. Text is what all
+ * drivers read alike, however they were told to read integers, arrays, JSON or the names of columns.
+ *
+ * What holds, and what you have to see to:
+ * - **Primary.** Reads and writes go to one client, and that one to the primary. A replica is refused at the start: it
+ *   would let a key pass that was revoked a moment ago.
+ * - **Durability.** `insert` and `markEnded` switch `synchronous_commit = off` on for themselves: otherwise the server
+ *   acknowledges first and writes later, and a crash takes the revocation back. Usage is written as the server is set.
+ *   What `fsync = off`, or a replica that lags when it is promoted, loses is lost.
+ * - **Transactions.** Each method is one statement and commits with it. In a `Client` that is in the middle of a
+ *   transaction it would not, so give keyscope the pool. At an isolation stricter than READ COMMITTED, concurrent
+ *   writes to one key fail, as a `StoreError`.
+ * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
+ *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
+ * - **Schema.** Names are not qualified: the tables are those that the connection's `search_path` leads to, and are
+ *   made in its first schema. Set it on the role or on the connection.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT,
+ *   UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
+ * - **Lost connections.** A `Pool` and postgres.js make new ones; a `Client` does not. A `Pool` emits `error` for an idle
+ *   connection that is lost, which ends a process that does not listen to it. The server's answer is awaited for as long
+ *   as the keyring's `storeTimeoutMs` says; the driver's own time-outs and `statement_timeout` end what is given up.
+ *
+ * A row that somebody edited by hand never passes for another: the types refuse most of it, the seal the rest.
+ */
+import type { Invalidation } from '../cache.js';
+import { expect, fields, isUuid } from '../input.js';
+import { type KeyRecord, mergeUsage, type Usage } from '../record.js';
+import type { KeyStore, SchemeSummary } from '../store.js';
+import { MIGRATIONS } from './schema.js';
+import { behind, COLUMN_LIST, inBatches, isText, startOnce, toRecord } from './shared.js';
+
+// ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** A query as `pg` takes it; with a name it is prepared once a connection. */
+export interface PgQuery {
+  name?: string;
+  text: string;
+  values?: string[];
+}
+
+/** `Pool`, or a connected `Client`, of `pg`. */
+export interface PgClient {
+  readonly connect: unknown;
+  query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
+  /** Of a `Client`: `T` or `E` in the middle of a transaction. */
+  getTransactionStatus?(): string | null;
+}
+
+/** What `postgres(…)` of postgres.js returns; not what its `begin` hands out, whose writes could be rolled back. */
+export interface PostgresJsClient {
+  readonly begin: unknown;
+  unsafe(text: string, values?: string[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>;
+}
+
+/** `PGlite` of `@electric-sql/pglite`; not what its `transaction` hands out. */
+export interface PgliteClient {
+  readonly transaction: unknown;
+  query(text: string, values?: string[]): PromiseLike<{ readonly rows: readonly unknown[] }>;
+  exec(text: string): PromiseLike<unknown>;
+}
+
+export type PostgresClient = PgClient | PostgresJsClient | PgliteClient;
+
+/** How the three are asked. */
+interface Session {
+  /** One statement. */
+  ask(name: string, text: string, values: string[], prepare: boolean): PromiseLike<readonly unknown[]>;
+  /** Several, as one simple query: all of them or none. */
+  run(script: string): PromiseLike<unknown>;
+}
+
+const has = (value: unknown, ...names: readonly string[]): boolean =>
+  names.every((name) => typeof Object(value)[name] === 'function');
+
+function sessionOf(client: PostgresClient): Session {
+  if ('unsafe' in Object(client) && has(client, 'unsafe', 'begin')) {
+    const sql = client as PostgresJsClient;
+    const ask: Session['ask'] = (_name, text, values, prepare) => sql.unsafe(text, values, { prepare });
+    return { ask, run: (script) => sql.unsafe(script) };
+  }
+  if (has(client, 'query', 'exec', 'transaction')) {
+    const db = client as PgliteClient;
+    return { ask: (_name, text, values) => db.query(text, values).then(({ rows }) => rows), run: (s) => db.exec(s) };
+  }
+  expect(
+    has(client, 'query', 'connect'),
+    'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; no transaction',
+  );
+  const pg = client as PgClient;
+  // A Pool has no status, and lends a connection to each query.
+  const query = has(client, 'getTransactionStatus') ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
+  const ask: Session['ask'] = (name, text, values, prepare) =>
+    query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then(({ rows }) => rows);
+  return { ask, run: (text) => query({ text }) };
+}
+
+/** One query at a time: a `Client` that is asked while it answers warns, and from pg 9 on refuses. */
+function inTurn(client: PgClient): PgClient['query'] {
+  let last: PromiseLike<unknown> = Promise.resolve();
+  const send = (query: PgQuery) => {
+    // Not seen: a BEGIN that somebody else has queued and the server not answered.
+    if (['T', 'E'].includes(client.getTransactionStatus?.() ?? 'I')) {
+      throw new Error('the Client is in the middle of a transaction; give keyscope the pool, or a Client of its own');
+    }
+    return client.query(query);
+  };
+  return (query) => {
+    const answer = last.then(() => send(query));
+    last = answer.then(undefined, () => {});
+    return answer;
+  };
+}
+
+// ── Errors ────────────────────────────────────────────────────────────────────────────────────────────
+
+const UNPREPARED = '; behind a PgBouncer that keeps no prepared statements pass { prepare: false }';
+/** What to do, by SQLSTATE. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '26000': UNPREPARED,
+  '42P05': UNPREPARED,
+  '25006': '; pass a client of the primary',
+  '42501': '; run migrate in a deploy step with a role that may create tables, then GRANT what keyscope uses',
+};
+
+/**
+ * What the driver said, without what it attached: the server's details quote rows, postgres.js keeps the parameters,
+ * and digests and seals are among both. Messages name tables, columns and constraints.
+ */
+function refuse(error: unknown): never {
+  const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
+  const advice = Object.hasOwn(ADVICE, String(code)) ? ADVICE[String(code)] : '';
+  // A refused connection may come without a message.
+  throw Object.assign(new Error(`keyscope: PostgreSQL: ${message || code}${advice}`), { code });
+}
+
+type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
+
+/** What the one column of a row holds. What cannot be read is not quoted, as the parser would. */
+function readAnswer(row: unknown): unknown {
+  try {
+    return JSON.parse((row as { readonly answer: string }).answer);
+  } catch {
+    throw new Error('keyscope: PostgreSQL: the client must return rows as objects, and text as it is');
+  }
+}
+
+/** The rows of a statement. */
+const asking =
+  ({ ask }: Session, prepare: boolean): Ask =>
+  async (name, ...values) => {
+    const rows = await ask(name, STATEMENTS[name], [...values], prepare).then(undefined, refuse);
+    return rows.map(readAnswer);
+  };
+
+// ── Statements ────────────────────────────────────────────────────────────────────────────────────────
+
+/** A row as one JSON array: a seventh less time than sixteen columns of which four are JSON. */
+const SELECT = `SELECT json_build_array(${COLUMN_LIST})::text AS answer FROM keyscope_keys`;
+
+/** Beside a condition of a write, and true: within its transaction, a commit that is acknowledged is on the disk. */
+const DURABLY = `set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true) <> ''`;
+
+const STATEMENTS = {
+  start: `
+    SELECT json_build_array(to_regclass('keyscope_schema') IS NOT NULL, pg_is_in_recovery())::text AS answer`,
+  version: `
+    SELECT to_json(coalesce(max(version), 0))::text AS answer FROM keyscope_schema`,
+  // The names are the record's, in the order of the columns.
+  insert: `
+    INSERT INTO keyscope_keys (${COLUMN_LIST})
+    SELECT * FROM json_to_record($1::text::json) AS record (
+      "keyId" uuid, name text, digest text, seal text, "entityUuid" uuid, "accessibleEntities" uuid[], scopes text[],
+      justification text, metadata jsonb, "createdAt" bigint, "expiresAt" bigint, "revokedAt" bigint,
+      "retireAt" bigint, "rotatedFrom" uuid, "lastUsedAt" bigint, "scopesUsed" jsonb)
+    WHERE ${DURABLY}`,
+  // One digest is what a keyring with one pepper asks for: a tenth less time than as a list.
+  findDigest: `
+    ${SELECT} WHERE digest = $1::text`,
+  findDigests: `
+    ${SELECT} WHERE digest = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))`,
+  findById: `
+    ${SELECT} WHERE key_id = $1::text::uuid`,
+  list: `
+    ${SELECT} WHERE entity_uuid = $1::text::uuid AND (created_at, key_id) < ($2::text::bigint, $3::text::uuid)
+    ORDER BY created_at DESC, key_id DESC LIMIT $4::text::bigint`,
+  revoke: `
+    UPDATE keyscope_keys SET revoked_at = $2::text::bigint
+    WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND ${DURABLY}
+    RETURNING 'true' AS answer`,
+  retire: `
+    UPDATE keyscope_keys SET retire_at = $2::text::bigint
+    WHERE key_id = $1::text::uuid AND retire_at IS NULL AND revoked_at IS NULL AND ${DURABLY}
+    RETURNING 'true' AS answer`,
+  // Rows are locked in the order of their ids before the first is written: batches wait for each other and never in a
+  // circle. What is no number among the times of scopes fails nobody's batch: JSON compares anything.
+  touch: `
+    WITH used AS MATERIALIZED (
+      SELECT stored.key_id, entry."lastUsedAt" AS last_used_at, entry."scopesUsed" AS scopes_used
+      FROM json_to_recordset($1::text::json) AS entry ("keyId" uuid, "lastUsedAt" bigint, "scopesUsed" jsonb)
+      JOIN keyscope_keys AS stored ON stored.key_id = entry."keyId"
+      ORDER BY stored.key_id
+      FOR NO KEY UPDATE OF stored
+    )
+    UPDATE keyscope_keys AS stored SET
+      last_used_at = greatest(stored.last_used_at, used.last_used_at),
+      scopes_used = stored.scopes_used || (
+        SELECT coalesce(jsonb_object_agg(scope, greatest(stored.scopes_used -> scope, time)), '{}')
+        FROM jsonb_each(used.scopes_used) AS entry (scope, time))
+    FROM used WHERE stored.key_id = used.key_id`,
+  summarize: `
+    SELECT json_build_object('scheme', scheme, 'live', count(*), 'lastUsedAt', max(last_used_at))::text AS answer
+    FROM (
+      SELECT substr(digest, 1, greatest(strpos(digest, '$') - 1, 0)) AS scheme, last_used_at
+      FROM keyscope_keys
+      WHERE revoked_at IS NULL
+        AND (retire_at IS NULL OR retire_at > $1::text::bigint) AND (expires_at IS NULL OR expires_at > $1::text::bigint)
+    ) AS live
+    GROUP BY scheme`,
+} as const;
+
+// ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
+
+const VERSIONS = MIGRATIONS.postgres;
+/** Of the advisory lock: the letters of "keyscope", so that it meets no other by chance. */
+const LOCK = '7738725071202512997';
+
+/** The schema's version, 0 where there is none. */
+async function versionOf(ask: Ask): Promise<number> {
+  const [[exists, isReplica] = []] = (await ask('start')) as readonly (readonly boolean[])[];
+  if (isReplica) throw new Error('keyscope: this is a replica, which lags behind; pass a client of the primary');
+  const version = exists ? Number((await ask('version'))[0]) : 0;
+  if (version <= VERSIONS.length) return version;
+  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+}
+
+/**
+ * All missing versions as one simple query, which is one transaction, whichever connection of a pool it meets. Asks for
+ * the version again under the lock: another process may have been faster. Then it must see what that one wrote, which
+ * at a stricter isolation it would not.
+ */
+const SCRIPT = `
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+DO $migrate$
+DECLARE
+  found integer := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(${LOCK});
+  IF to_regclass('keyscope_schema') IS NOT NULL THEN
+    SELECT coalesce(max(version), 0) INTO found FROM keyscope_schema;
+  END IF;
+${VERSIONS.map(
+  (statements, i) => `
+  IF found < ${i + 1} THEN${statements.map((sql) => `\n    EXECUTE $statement$${sql}$statement$;`).join('')}
+    INSERT INTO keyscope_schema (id, version) VALUES (1, ${i + 1}) ON CONFLICT (id) DO UPDATE SET version = ${i + 1};
+  END IF;`,
+).join('')}
+END
+$migrate$`;
+
+/** A client that is asked as everybody asks it, once it is migrated. */
+async function bring(session: Session): Promise<void> {
+  // Not prepared: asked once.
+  const ask = asking(session, false);
+  if ((await versionOf(ask)) === VERSIONS.length) return;
+  await session.run(SCRIPT).then(undefined, refuse);
+  await versionOf(ask);
+}
+
+/**
+ * Brings the schema up to this release, all of it or nothing; {@link postgresStore} calls it before its first use. Any
+ * number of processes may call it at once. Where the schema is current it only reads.
+ *
+ * Not checked: that nobody changed the tables since.
+ *
+ * @param client As for {@link postgresStore}.
+ * @throws TypeError where `client` is no such client.
+ * @throws Error where a newer release has migrated the database, on a replica, or where PostgreSQL refuses.
+ * @example
+ * await migrate(new pg.Pool({ connectionString })); // in a deploy step, with a role that may create tables
+ */
+export async function migrate(client: PostgresClient): Promise<void> {
+  await bring(sessionOf(client));
+}
+
+// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** How the server is asked. */
+export interface PostgresStoreOptions {
+  /** Look-ups of one turn of the event loop go out as one query. Default: true. */
+  readonly batch?: boolean | undefined;
+  /** Statements are prepared once a connection. Default: true. */
+  readonly prepare?: boolean | undefined;
+}
+
+type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
+
+const COLUMNS = COLUMN_LIST.split(', ');
+const readRow = (values: unknown): KeyRecord =>
+  toRecord(Object.fromEntries(COLUMNS.map((column, i) => [column, (values as readonly unknown[])[i]])));
+
+// What is no UUID in lower case is nobody's id. It is asked for nowhere: `uuid` would refuse it, or fold its case.
+function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
+  const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
+    const [only, ...more] = digests.filter((digest) => isText(digest) && digest.isWellFormed());
+    if (only === undefined) return [];
+    const asked = more.length === 0 ? ask('findDigest', only) : ask('findDigests', JSON.stringify([only, ...more]));
+    return (await asked).map(readRow);
+  };
+
+  return {
+    findByDigest: batch ? inBatches(find) : find,
+
+    async findById(keyId) {
+      const [row] = isUuid(keyId) ? await ask('findById', keyId) : [];
+      return row === undefined ? null : readRow(row);
+    },
+
+    async list({ entityUuid, after, limit }) {
+      if (!isUuid(entityUuid)) return [];
+      // Everything comes behind the last 64-bit integer.
+      const { createdAt, keyId } = after ?? { createdAt: '9223372036854775807', keyId: entityUuid };
+      return (await ask('list', entityUuid, String(createdAt), keyId, String(limit))).map(readRow);
+    },
+
+    summarize: async (now) => (await ask('summarize', String(now))) as SchemeSummary[],
+  };
+}
+
+function writes(ask: Ask): Omit<KeyStore, Reads> {
+  return {
+    // Refused by the primary key and by the digest's UNIQUE.
+    async insert(record) {
+      await ask('insert', JSON.stringify(record));
+    },
+
+    async markEnded(keyId, ending) {
+      if (!isUuid(keyId)) return false;
+      const rows =
+        'revokedAt' in ending
+          ? await ask('revoke', keyId, String(ending.revokedAt))
+          : await ask('retire', keyId, String(ending.retireAt));
+      return rows.length === 1;
+    },
+
+    async touch(entries) {
+      // One entry a key: an UPDATE writes each row once.
+      const merged = new Map<string, Usage>();
+      for (const entry of entries) {
+        if (isUuid(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
+      }
+      if (merged.size === 0) return;
+      await ask('touch', JSON.stringify(Array.from(merged, ([keyId, usage]) => ({ keyId, ...usage }))));
+    },
+  };
+}
+
+/**
+ * A store in PostgreSQL. Asks the server nothing until it is used; then it migrates, once.
+ *
+ * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the tables' rights.
+ *
+ * @param client A `Pool` or a connected `Client` of `pg`, what `postgres()` returned, or a `PGlite`. keyscope never
+ *   closes it.
+ * @throws TypeError where `client` is no such client, or on an unknown option.
+ * @example
+ * const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 });
+ * pool.on('error', (error) => log.warn(error));
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: postgresStore(pool), peppers });
+ */
+export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): KeyStore {
+  const session = sessionOf(client);
+  const { batch = true, prepare = true } = fields(options, ['batch', 'prepare'], 'postgresStore');
+  for (const option of [batch, prepare]) {
+    expect(typeof option === 'boolean', 'postgresStore: batch and prepare are true or false');
+  }
+  const ask = asking(session, prepare === true);
+  return behind(
+    startOnce(() => bring(session)),
+    { ...reads(ask, batch === true), ...writes(ask) },
+  );
+}
+
+// ── Invalidation ──────────────────────────────────────────────────────────────────────────────────────
+
+const CHANNEL = 'keyscope_revoked';
+const NOTIFY = `SELECT pg_notify('${CHANNEL}', $1::text)`;
+/** When a connection that was lost is made again. */
+const RETRY_MS = 1_000;
+
+/** A `Client` of `pg` that nobody has connected yet. A `Pool` is none: it would listen on a connection that it lends. */
+export interface PgListener {
+  connect(): PromiseLike<unknown>;
+  query(query: PgQuery): PromiseLike<unknown>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'notification', listener: (message: { channel: string; payload?: string | undefined }) => void): unknown;
+  /** A process with nothing else to do may end. */
+  unref?(): void;
+}
+
+/** What `postgres(…)` of postgres.js returns. */
+export interface PostgresJsChannel {
+  listen(channel: string, listener: (payload: string) => void): PromiseLike<unknown>;
+  notify(channel: string, payload: string): PromiseLike<unknown>;
+}
+
+/** `PGlite` of `@electric-sql/pglite`: one process, so for tests alone. */
+export interface PgliteChannel {
+  listen(channel: string, listener: (payload: string) => void): PromiseLike<unknown>;
+  query(text: string, values?: string[]): PromiseLike<unknown>;
+}
+
+/** What {@link postgresInvalidation} takes. For `pg` a function that makes a `Client`: it is made again when lost. */
+export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListener);
+
+/** Two halves: who listens is called with whatever comes, until the process ends. */
+interface Channel {
+  listen(hear: (payload: unknown) => void): PromiseLike<unknown>;
+  notify(keyId: string): PromiseLike<unknown>;
+}
+
+/** A connection of its own, which hears and tells; made at the first use and again a second after it was lost. */
+function pgChannel(make: () => PgListener): Channel {
+  let hearing: ((payload: unknown) => void) | undefined;
+  let current: Promise<PgListener> | undefined;
+
+  async function connect(lost: () => void): Promise<PgListener> {
+    const client = make();
+    client.on('error', lost);
+    client.on('notification', ({ channel, payload }) => channel === CHANNEL && hearing?.(payload));
+    await client.connect();
+    client.unref?.();
+    await client.query({ text: `LISTEN ${CHANNEL}` });
+    return client;
+  }
+
+  function connection(): Promise<PgListener> {
+    if (current !== undefined) return current;
+    const lost = () => {
+      // A connection says more than once that it is lost.
+      if (current !== opening) return;
+      current = undefined;
+      const timer = setTimeout(() => hearing && connection().catch(() => {}), RETRY_MS);
+      (timer as { unref?(): void }).unref?.();
+    };
+    const opening = connect(lost);
+    opening.catch(lost);
+    current = opening;
+    return opening;
+  }
+
+  return {
+    listen(hear) {
+      hearing = hear;
+      return connection();
+    },
+    notify: async (keyId) => (await connection()).query({ text: NOTIFY, values: [keyId] }),
+  };
+}
+
+function channelOf(client: PostgresChannel): Channel {
+  if (has(client, 'listen', 'notify')) {
+    const sql = client as PostgresJsChannel;
+    return { listen: (hear) => sql.listen(CHANNEL, hear), notify: (keyId) => sql.notify(CHANNEL, keyId) };
+  }
+  if (has(client, 'listen', 'query')) {
+    const db = client as PgliteChannel;
+    return { listen: (hear) => db.listen(CHANNEL, hear), notify: (keyId) => db.query(NOTIFY, [keyId]) };
+  }
+  expect(
+    typeof client === 'function',
+    'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool',
+  );
+  return pgChannel(client as () => PgListener);
+}
+
+/**
+ * Tells the other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries key ids alone, on the
+ * channel `keyscope_revoked` of the database.
+ *
+ * Hears on a connection of its own, which PgBouncer in transaction mode cannot give: pass one that goes to the server.
+ * Where that one is lost, postgres.js makes another, and so does this for `pg`, a second later. What was published in
+ * between is not heard: a key that was revoked then works for `maxStalenessMs` at the most, as without a channel.
+ *
+ * Not checked: who publishes. Whoever may use the database can make caches ask it again, and nothing worse.
+ *
+ * @param client For `pg` a function that makes a `Client`, which is connected here; what `postgres()` returned; or a
+ *   `PGlite`.
+ * @throws TypeError where `client` is none of them.
+ * @example
+ * const invalidation = postgresInvalidation(() => new pg.Client({ connectionString, keepAlive: true }));
+ * const store = cacheStore(postgresStore(pool), { cache, maxStalenessMs: 10_000, invalidation });
+ */
+export function postgresInvalidation(client: PostgresChannel): Invalidation {
+  const channel = channelOf(client);
+  const listeners = new Set<(keyId: string) => void>();
+  const hear = (payload: unknown) => {
+    if (isUuid(payload)) for (const listener of listeners) listener(payload);
+  };
+  let listening: Promise<unknown> | undefined;
+
+  return {
+    async publish(keyId) {
+      if (isUuid(keyId)) await channel.notify(keyId);
+    },
+    // Once begun it is gone on with, whether the first attempt succeeds or not: `pg` above, postgres.js in itself.
+    async subscribe(listener) {
+      listeners.add(listener);
+      listening ??= Promise.resolve(channel.listen(hear)).catch(() => {});
+      await listening;
+    },
+  };
+}
