@@ -4,59 +4,65 @@ import type { Awaitable, KeyStore } from '../store.js';
 
 // ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The columns in the order of the INSERT, each with the field that it holds. */
-const COLUMNS = {
-  key_id: 'keyId',
-  name: 'name',
-  digest: 'digest',
-  seal: 'seal',
-  entity_uuid: 'entityUuid',
-  accessible_entities: 'accessibleEntities',
-  scopes: 'scopes',
-  justification: 'justification',
-  metadata: 'metadata',
-  created_at: 'createdAt',
-  expires_at: 'expiresAt',
-  revoked_at: 'revokedAt',
-  retire_at: 'retireAt',
-  rotated_from: 'rotatedFrom',
-  last_used_at: 'lastUsedAt',
-  scopes_used: 'scopesUsed',
-} as const satisfies Readonly<Record<string, keyof KeyRecord>>;
+/** In the order of the INSERT. By name: columns that the service adds are left alone. */
+export const COLUMN_LIST: string =
+  'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at, ' +
+  'expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used';
 
-type Column = keyof typeof COLUMNS;
-const NAMES = Object.keys(COLUMNS) as readonly Column[];
-
-/** For INSERT and SELECT. By name: columns that the service adds are left alone. */
-export const COLUMN_LIST: string = NAMES.join(', ');
-
-/** What a record's fields look like in a row: JSON columns as text, whole numbers as numbers. */
+/** What a record's fields look like in a row: lists and tables as JSON, whole numbers as numbers. */
 export type Value = string | number | null;
 
-const LISTS: ReadonlySet<string> = new Set(['accessibleEntities', 'scopes', 'metadata', 'scopesUsed']);
-const TIMES: ReadonlySet<string> = new Set(['createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt']);
-
-/** A record's values in the order of {@link COLUMN_LIST}, lists and tables as JSON. */
-export const toValues = (record: KeyRecord): Value[] =>
-  NAMES.map((column) => {
-    const value = record[COLUMNS[column]];
-    return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
-  });
+/** A record's values in the order of {@link COLUMN_LIST}. */
+export const toValues = (record: KeyRecord): Value[] => [
+  record.keyId,
+  record.name,
+  record.digest,
+  record.seal,
+  record.entityUuid,
+  JSON.stringify(record.accessibleEntities),
+  JSON.stringify(record.scopes),
+  record.justification,
+  JSON.stringify(record.metadata),
+  record.createdAt,
+  record.expiresAt,
+  record.revokedAt,
+  record.retireAt,
+  record.rotatedFrom,
+  record.lastUsedAt,
+  JSON.stringify(record.scopesUsed),
+];
 
 /**
  * A fresh plain object of a row with the columns' names, unchecked: the core checks what comes back. Drivers differ in
  * what they read for themselves: JSON as text or read, 64-bit integers as number, bigint or text.
  */
 export function toRecord(row: unknown): KeyRecord {
-  const columns = row as Readonly<Record<string, unknown>>;
-  const read = NAMES.map((column) => {
-    const field = COLUMNS[column];
-    const value = columns[column];
-    if (LISTS.has(field)) return [field, parse(value)];
-    return [field, TIMES.has(field) ? whole(value) : value];
-  });
-  return Object.fromEntries(read);
+  const columns = row as Readonly<Record<string, never>>;
+  // Written out: through a table of names, a look-up in SQLite takes half as long again.
+  const { key_id, entity_uuid, accessible_entities, created_at, expires_at, revoked_at, retire_at } = columns;
+  const { name, digest, seal, scopes, justification, metadata, rotated_from, last_used_at, scopes_used } = columns;
+  const record: Unread = {
+    keyId: key_id,
+    name,
+    digest,
+    seal,
+    entityUuid: entity_uuid,
+    accessibleEntities: parse(accessible_entities),
+    scopes: parse(scopes),
+    justification,
+    metadata: parse(metadata),
+    createdAt: whole(created_at),
+    expiresAt: whole(expires_at),
+    revokedAt: whole(revoked_at),
+    retireAt: whole(retire_at),
+    rotatedFrom: rotated_from,
+    lastUsedAt: whole(last_used_at),
+    scopesUsed: parse(scopes_used),
+  };
+  return record as unknown as KeyRecord;
 }
+
+type Unread = { readonly [F in keyof KeyRecord]: unknown };
 
 function parse(json: unknown): unknown {
   try {
@@ -69,6 +75,7 @@ function parse(json: unknown): unknown {
 
 /** A 64-bit integer as a number; what is none, or beyond 2^53, stays what it is, and the core refuses the record. */
 export function whole(value: unknown): unknown {
+  if (value === null || typeof value === 'number') return value;
   const number =
     typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value)) ? Number(value) : value;
   return Number.isSafeInteger(number) ? number : value;
