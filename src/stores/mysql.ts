@@ -13,9 +13,9 @@
  *   revoked a moment ago. Lead no proxy's read-write split to it either.
  * - **Durability** is the server's: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash takes
  *   back what was acknowledged in the last second, revocations included.
- * - **Session.** utf8mb4, autocommit on; refused at the first use where they are not. No SQL mode matters but
- *   `EMPTY_STRING_IS_NULL`, which is refused, and for the migration `ORACLE`. Of the drivers' options, those that change
- *   how rows are read are switched off a statement or read alike; what is left, as `typeCast`, is refused if it shows.
+ * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; where not, the first use is refused. The SQL mode does not
+ *   matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor do the drivers' options: those that change how rows
+ *   are read are switched off with each statement or read alike, and what shows all the same is refused.
  * - **Rights.** To migrate: CREATE, REFERENCES aside, INDEX, TRIGGER, INSERT and DELETE on `keyscope_schema`. With a
  *   binary log MySQL lets only SUPER make triggers, unless `log_bin_trust_function_creators` is on (error 1419): migrate
  *   in a deploy step. Afterwards: SELECT on both tables; INSERT and UPDATE on `keyscope_keys`.
@@ -73,9 +73,10 @@ interface Session {
   spoil(): void;
 }
 
-// Whatever the connection was opened with. Of mysql2 alone, then of mariadb alone, then of both.
-const OPTIONS = { typeCast: undefined, metaAsArray: false, rowsAsArray: false, nestTables: false } as const;
-const statement = (sql: string): MysqlStatement => Object.assign({ sql, namedPlaceholders: false }, OPTIONS);
+// Whatever the connection was opened with; `metaAsArray` is mariadb's. Not `typeCast`: mysql2 keeps readers of rows that
+// would go on without the one that they were made for.
+const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false, metaAsArray: false } as const;
+const statement = (sql: string): MysqlStatement => ({ sql, ...OPTIONS });
 
 const isPool = (client: MysqlClient): client is MysqlPool => typeof Object(client).getConnection === 'function';
 
@@ -219,22 +220,25 @@ const FOX = 'é🦊';
 const PROBE = `
   SELECT ? AS echo, ? AS nothing, ${Number.MAX_SAFE_INTEGER} AS big, (${SETTLED}) AS settled,
     (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide,
-    (CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0) AS writable`;
+    (CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0) AS writable, @@sql_safe_updates AS safe`;
 
 /** In this order: what is no row has no columns. */
 const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
   [
     ({ echo, big }) => typeof echo === 'string' && whole(big) === Number.MAX_SAFE_INTEGER,
-    'the driver must return rows as objects, text as strings and integers as such; connect without typeCast',
+    'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast that says otherwise',
   ],
   [({ echo, wide }) => echo === FOX && isTrue(wide), "connect with charset 'utf8mb4', or texts are lost"],
   [({ nothing }) => nothing === '', 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost'],
   [({ writable }) => isTrue(writable), 'this server is read-only, as replicas are, which lag; connect to the primary'],
+  [({ safe }) => whole(safe) === 0, 'connect with sql_safe_updates off: it refuses joins, and usage is written by one'],
 ];
 
 /** Asks once whether the connection is what the statements below rely on. */
 async function inspect({ ask }: Link): Promise<void> {
-  const row = rowsOf(await ask(PROBE, [FOX, '']))[0] ?? {};
+  // What has no code comes from neither the server nor the network: the driver could not read the row.
+  const answer = await ask(PROBE, [FOX, '']).catch((error: Fault) => error.code === undefined || Promise.reject(error));
+  const row = rowsOf(answer)[0] ?? {};
   const lacking = NEEDS.find(([holds]) => !holds(row));
   if (lacking !== undefined) throw new Error(`keyscope: ${lacking[1]}`);
   settled([row]);
@@ -364,14 +368,14 @@ function findBy(digests: readonly string[]): [sql: string, values: string[]] {
   return [`${SELECT} WHERE digest IN (${values.map(() => '?').join(', ')})`, values];
 }
 
-/** What a scope's time in the row is; null where there is none, or no integer. */
-const KNOWN = `JSON_EXTRACT(k.scopes_used, CONCAT('$.', JSON_QUOTE(used.scope)))`;
+/** What the row has as a scope's time, as JSON text; null where there is none. */
+const KNOWN = `CAST(JSON_EXTRACT(k.scopes_used, CONCAT('$.', JSON_QUOTE(used.scope))) AS CHAR)`;
 
 /**
  * A batch, `[[key id, last used, [[scope, time], …]], …]`, as one statement. The subquery makes of each scope in the
  * batch the later of both times, which are then merged over those of the row. Rows are locked in the order of the
  * batch, by STRAIGHT_JOIN: sorted batches wait for each other and never in a circle. What is no JSON object would fail
- * every batch that its key is in, so such a row is passed over.
+ * every batch that its key is in, so such a row is passed over; so is a time that is none.
  */
 const TOUCH = `
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
@@ -381,7 +385,7 @@ const TOUCH = `
     k.last_used_at = GREATEST(COALESCE(k.last_used_at, entry.last_used_at), entry.last_used_at),
     k.scopes_used = JSON_MERGE_PATCH(k.scopes_used, COALESCE((
       SELECT JSON_OBJECTAGG(used.scope, GREATEST(used.time, COALESCE(
-        CASE JSON_TYPE(${KNOWN}) WHEN 'INTEGER' THEN CAST(${KNOWN} AS SIGNED) END, used.time)))
+        CASE WHEN ${KNOWN} REGEXP '^-?[0-9]{1,16}$' THEN CAST(${KNOWN} AS SIGNED) END, used.time)))
       FROM JSON_TABLE(entry.scopes_used, '$[*]' COLUMNS (
         scope VARCHAR(255) PATH '$[0]', time BIGINT PATH '$[1]')) AS used), '{}'))
   WHERE CASE WHEN JSON_VALID(k.scopes_used) THEN JSON_TYPE(k.scopes_used) = 'OBJECT' END`;

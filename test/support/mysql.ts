@@ -17,18 +17,18 @@ export const SERVER = {
 /** A connection of the tests' own, beside the store's: what an operator sees and does. */
 export interface Console {
   rows(sql: string): Promise<Record<string, unknown>[]>;
+  /** The first column of the first row. */
+  value(sql: string): Promise<unknown>;
   end(): Promise<void>;
 }
 
 export async function openConsole(options: mysql.ConnectionOptions = {}): Promise<Console> {
   const connection = await mysql.createConnection({ ...SERVER, ...options });
-  return {
-    async rows(sql) {
-      const [rows] = await connection.query(sql);
-      return Array.isArray(rows) ? (rows as Record<string, unknown>[]) : [];
-    },
-    end: () => connection.end(),
+  const rows = async (sql: string) => {
+    const [answer] = await connection.query(sql);
+    return Array.isArray(answer) ? (answer as Record<string, unknown>[]) : [];
   };
+  return { rows, value: async (sql) => Object.values((await rows(sql))[0] ?? {})[0], end: () => connection.end() };
 }
 
 export interface Database {
