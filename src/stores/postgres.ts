@@ -31,7 +31,7 @@ import { expect, fields, isUuid } from '../input.js';
 import { type KeyRecord, mergeUsage, type Usage } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, COLUMN_LIST, inBatches, isText, startOnce, toRecord } from './shared.js';
+import { behind, COLUMN_LIST, inBatches, isText, startOnce } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -249,7 +249,8 @@ DECLARE
   found integer := 0;
 BEGIN
   PERFORM pg_advisory_xact_lock(${LOCK});
-  IF to_regclass('keyscope_schema') IS NOT NULL THEN
+  -- Not to_regclass, whose answer from before the wait for the lock may be remembered.
+  IF EXISTS (SELECT FROM pg_class WHERE relname = 'keyscope_schema' AND pg_table_is_visible(oid)) THEN
     SELECT coalesce(max(version), 0) INTO found FROM keyscope_schema;
   END IF;
 ${VERSIONS.map(
@@ -298,9 +299,14 @@ export interface PostgresStoreOptions {
 
 type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 
-const COLUMNS = COLUMN_LIST.split(', ');
-const readRow = (values: unknown): KeyRecord =>
-  toRecord(Object.fromEntries(COLUMNS.map((column, i) => [column, (values as readonly unknown[])[i]])));
+/** A record of a row as it was selected: the columns in the order of their list. The core checks what is in it. */
+function readRow(row: unknown): KeyRecord {
+  const [keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, ...more] = row as unknown[];
+  const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed] = more;
+  const sealed = { keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, metadata };
+  const record = { ...sealed, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed };
+  return record as unknown as KeyRecord;
+}
 
 // What is no UUID in lower case is nobody's id. It is asked for nowhere: `uuid` would refuse it, or fold its case.
 function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {

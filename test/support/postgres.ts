@@ -1,19 +1,24 @@
 /** What the tests of the PostgreSQL store share: every client, and a schema of one's own to use it in. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PGlite } from '@electric-sql/pglite';
 import type { PostgresClient } from 'keyscope/stores/postgres';
 import pg from 'pg';
 import postgres from 'postgres';
 import { SERVERS } from './servers.ts';
 
-const url = SERVERS.postgres;
+/** Where the server is. */
+export const url: string = SERVERS.postgres;
 
 /** A connection's settings, as the server takes them from any client. */
-type Settings = Readonly<Record<string, string>>;
-const options = (settings: Settings) => Object.entries(settings).flatMap(([name, to]) => ['-c', `${name}=${to}`]);
+export type Settings = Readonly<Record<string, string>>;
+// Spaces and backslashes within a value are escaped.
+const options = (settings: Settings) =>
+  Object.entries(settings).map(([name, to]) => `-c ${name}=${to.replace(/[\\ ]/g, '\\$&')}`);
 
-export const pgClient = async (settings: Settings = {}, connectionString: string = url): Promise<pg.Client> => {
-  const client = new pg.Client({ connectionString, options: options(settings).join(' ') });
+export const pgClient = async (settings: Settings = {}, more: pg.ClientConfig = {}): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString: url, options: options(settings).join(' '), ...more });
   await client.connect();
   return client;
 };
@@ -25,7 +30,7 @@ export function pgPool(settings: Settings = {}, more: pg.PoolConfig = {}): pg.Po
 }
 
 export const postgresJs = (settings: Settings = {}, more: postgres.Options<Record<string, never>> = {}) =>
-  postgres(url, { max: 10, connection: settings, onnotice: () => {}, ...more });
+  postgres(url, { max: 10, connection: settings, onnotice: () => {}, backoff: () => 0.05, ...more });
 
 /** A client, SQL through it as somebody types it, and its end. */
 export interface Opened {
@@ -37,7 +42,7 @@ export interface Opened {
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-const ofPg = (client: pg.Client | pg.Pool): Opened => ({
+export const ofPg = (client: pg.Client | pg.Pool): Opened => ({
   client,
   async sql(text) {
     const results = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
@@ -46,13 +51,13 @@ const ofPg = (client: pg.Client | pg.Pool): Opened => ({
   end: () => client.end(),
 });
 
-const ofPostgresJs = (client: ReturnType<typeof postgresJs>): Opened => ({
+export const ofPostgresJs = (client: ReturnType<typeof postgresJs>): Opened => ({
   client,
   sql: async (text) => {
     const rows = (await client.unsafe(text)) as unknown as Rows | readonly Rows[];
     return (Array.isArray(rows[0]) ? rows.at(-1) : rows) as Rows;
   },
-  end: () => client.end({ timeout: 5 }),
+  end: () => client.end({ timeout: 1 }),
 });
 
 const ofPglite = (client: PGlite): Opened => ({
@@ -61,31 +66,66 @@ const ofPglite = (client: PGlite): Opened => ({
   end: () => client.close(),
 });
 
-/** Every client on a server, by name. */
-export const CLIENTS = {
-  'pg Client': async (settings: Settings) => ofPg(await pgClient(settings)),
-  'pg Pool of 10': async (settings: Settings) => ofPg(pgPool(settings)),
-  'postgres.js with one connection': async (settings: Settings) => ofPostgresJs(postgresJs(settings, { max: 1 })),
-  'postgres.js with ten': async (settings: Settings) => ofPostgresJs(postgresJs(settings)),
-} as const satisfies Readonly<Record<string, (settings: Settings) => Promise<Opened>>>;
+/** Every client, by name. All but PGlite, which is a database of its own, need the server. */
+export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
+  'pg Client': async (settings) => ofPg(await pgClient(settings)),
+  'pg Pool of 10': async (settings) => ofPg(pgPool(settings)),
+  'postgres.js with one connection': async (settings) => ofPostgresJs(postgresJs(settings, { max: 1 })),
+  'postgres.js with ten': async (settings) => ofPostgresJs(postgresJs(settings)),
+  PGlite: async () => ofPglite(await PGlite.create()),
+};
 
-/** A database in this process, with a schema that is empty. */
-export const openPglite = async (): Promise<Opened> => ofPglite(await PGlite.create());
+/** An empty schema, how connections come to it, SQL in it as its owner types it, and its end. */
+export interface Schema {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly sql: Opened['sql'];
+  drop(): Promise<unknown>;
+}
 
-/** Names of schemas that are this process's own. */
-export const schemaName = (): string => `keyscope_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
+export async function emptySchema(): Promise<Schema> {
+  const name = `keyscope_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
+  const settings = { search_path: name };
+  const owner = await pgClient({ ...settings, client_min_messages: 'error' });
+  const { sql } = ofPg(owner);
+  await sql(`CREATE SCHEMA ${name}`);
+  const drop = async () => {
+    await sql(`DROP SCHEMA ${name} CASCADE`);
+    await owner.end();
+  };
+  return { name, settings, sql, drop };
+}
 
-/** An empty schema, how connections come to it, and its end. */
-export async function emptySchema() {
-  const name = schemaName();
-  const admin = await pgClient();
-  await admin.query(`CREATE SCHEMA ${name}`);
+/** A server in front of the server, which can be gone and come back under the same port. */
+export async function proxy() {
+  const sockets = new Set<Socket>();
+  const { hostname, port } = new URL(url);
+  const server = createServer((socket) => {
+    const behind = connect(Number(port) || 5432, hostname);
+    for (const [from, to] of [[socket, behind] as const, [behind, socket] as const]) {
+      sockets.add(from);
+      from.on('error', () => to.destroy()).on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  const up = async (at: number) => {
+    server.listen(at, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await up(0);
+  const own = (server.address() as AddressInfo).port;
+  const through = new URL(url);
+  through.host = `127.0.0.1:${own}`;
   return {
-    name,
-    settings: { search_path: name },
-    async drop() {
-      await admin.query(`DROP SCHEMA ${name} CASCADE`);
-      await admin.end();
+    url: through.href,
+    port: own,
+    up: () => up(own),
+    async down() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+      await closed;
     },
   };
 }
