@@ -184,6 +184,8 @@ function createMemory(ask: Find, settings: Settings): Memory {
   const changes = createChanges();
   const { open, isWithin, recall, keep } = createEntries(settings, changes);
   const flights = new Map<string, Flight>();
+  // On Cloudflare Workers a query ends with the request that sent it: whoever had joined would wait in vain.
+  const mayJoin = globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
 
   function land(name: string, entry: Entry, answer: Rows): Rows {
     const rows = readAnswer(answer, entry.digests);
@@ -202,7 +204,7 @@ function createMemory(ask: Find, settings: Settings): Memory {
     if (!isPromise(answer)) return land(name, entry, answer);
     const { since } = entry;
     const flight = { since, rows: Promise.resolve(answer).then((rows) => land(name, entry, rows)) };
-    put(flights, name, flight, MAX_FLIGHTS);
+    if (mayJoin) put(flights, name, flight, MAX_FLIGHTS);
     const landed = () => flights.get(name) === flight && flights.delete(name);
     flight.rows.then(landed, landed);
     return flight.rows;
@@ -337,9 +339,9 @@ function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T>
  * tried before it existed within 5 s. With `invalidation` an end is seen as soon as its message arrives; while the
  * channel is down, the bound holds. An answer that is remembered comes at once, without a promise.
  *
- * Concurrent look-ups of one key share one query. Errors are not remembered. While the store is down, keys pass for as
- * long as their entries live and no longer. Use that other processes record shows late in `findByDigest`; `list` and
- * `get` show it at once.
+ * Concurrent look-ups of one key share one query; on Cloudflare Workers, where a query belongs to one request, they do
+ * not. Errors are not remembered. While the store is down, keys pass for as long as their entries live and no longer.
+ * Use that other processes record shows late in `findByDigest`; `list` and `get` show it at once.
  *
  * Not checked: that `cache` is bounded; that the store's own answers are current, as those of a replica are not.
  *

@@ -566,6 +566,19 @@ describe('look-ups under way', () => {
     expect([lookUps(), new Set(principals).size]).toEqual([1, 1]);
   });
 
+  it('are not joined on Cloudflare Workers, where a query ends with the request that sent it', async () => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+    const { store, letGo, waiting } = held(memoryStore());
+    const { store: cached } = cachedRing(store);
+    vi.unstubAllGlobals();
+    const answers = [cached.findByDigest(['s1$a']), cached.findByDigest(['s1$a'])];
+    expect(waiting).toHaveLength(2);
+    await letGo();
+    expect(await Promise.all(answers)).toEqual([[], []]);
+    await cached.findByDigest(['s1$a']);
+    expect(waiting).toEqual([]);
+  });
+
   it('of different keys are not shared', async () => {
     const { keyring, lookUps } = cachedRing(delayed(memoryStore()));
     const keys = await Promise.all(Array.from({ length: 10 }, () => issue(keyring)));
