@@ -7,8 +7,9 @@
  *   outside any transaction, so they see every write that was acknowledged, at REPEATABLE READ too. In somebody's open
  *   transaction they would see the past: on MariaDB a row that is found there throws, and on either server what is found
  *   with autocommit off. MySQL has no way of asking, so a transaction left open there is not noticed by look-ups.
- * - **Writes** begin and commit a transaction of their own, and throw where the connection is in one already. A pool
- *   makes new connections when one is lost; a connection by itself stays lost, and serves one request after another.
+ * - **Writes** are one statement each, committed before they are acknowledged, and throw where the connection is in the
+ *   middle of a transaction. A pool makes new connections when one is lost; a connection by itself stays lost, and serves
+ *   one request after another.
  * - **Primary.** A server that is read-only is refused at the start: a replica lags, and would let a key pass that was
  *   revoked a moment ago. Lead no proxy's read-write split to it either.
  * - **Durability** is the server's: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash takes
@@ -244,33 +245,34 @@ async function inspect({ ask }: Link): Promise<void> {
   settled([row]);
 }
 
-// ── Transactions ──────────────────────────────────────────────────────────────────────────────────────
+// ── Writing ───────────────────────────────────────────────────────────────────────────────────────────
 
 /** A deadlock's victim is tried again so often, all told. */
 const TRIES = 4;
 
 /**
- * One transaction on a connection of its own. `SET TRANSACTION` is what throws inside another one, on both servers; so
- * nothing is acknowledged that somebody else's rollback could take back, and nothing of theirs is committed.
+ * One statement, which is a transaction by itself. `SET TRANSACTION`, of the next one, is what throws inside another, on
+ * both servers; so nothing is acknowledged that somebody else's rollback could take back, and nothing of theirs is
+ * committed. The commit is for a connection whose autocommit was switched off since.
  */
-async function once<T>(on: Session, work: (on: Session) => Promise<T>): Promise<T> {
+async function commit(on: Session, sql: string, values: Value[]): Promise<unknown> {
   await on.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE');
-  await on.run('START TRANSACTION');
   try {
-    const result = await work(on);
+    const answer = await on.ask(sql, values);
     // Whatever `completion_type` says comes after a commit.
     await on.run('COMMIT AND NO CHAIN NO RELEASE');
-    return result;
+    return answer;
   } catch (error) {
     await on.run('ROLLBACK AND NO CHAIN NO RELEASE').catch(on.spoil);
     throw error;
   }
 }
 
-async function transaction<T>(link: Link, work: (on: Session) => Promise<T>): Promise<T> {
+/** How many rows a statement wrote. */
+async function write(link: Link, sql: string, values: Value[]): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await link.alone((on) => once(on, work));
+      return affected(await link.alone((on) => commit(on, sql, values)));
     } catch (error) {
       if (attempt === TRIES || !AGAIN.has(errnoOf(error))) throw error;
     }
@@ -306,7 +308,7 @@ async function bringUp(on: Session): Promise<void> {
     for (const sql of missing) await on.run(sql);
     // Last: DDL commits statement by statement, and what was cut short begins again.
     if (missing.length > 0) {
-      await once(on, () => on.ask('REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)', [VERSIONS.length]));
+      await commit(on, 'REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)', [VERSIONS.length]);
     }
   } finally {
     // Or the lock would go back to the pool with the connection.
@@ -463,20 +465,18 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
 const MOST = 1000;
 
 function writes(link: Link): Omit<KeyStore, Reads> {
-  const write = async (sql: string, values: Value[]) => affected(await transaction(link, (on) => on.ask(sql, values)));
-
   return {
     // Refused by the primary key and by the digest's UNIQUE.
     async insert(record) {
       checkFit(record);
-      await write(INSERT, toValues(record));
+      await write(link, INSERT, toValues(record));
     },
 
     // The row changes where the condition holds, so rows that match and rows that change are as many: both flags do.
     async markEnded(keyId, ending) {
       if (!isUuid(keyId)) return false;
       const [sql, time] = 'revokedAt' in ending ? [REVOKE, ending.revokedAt] : [RETIRE, ending.retireAt];
-      return (await write(sql, [time, keyId])) === 1;
+      return (await write(link, sql, [time, keyId])) === 1;
     },
 
     async touch(entries) {
@@ -488,7 +488,7 @@ function writes(link: Link): Omit<KeyStore, Reads> {
       const batch = [...merged]
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([keyId, { lastUsedAt, scopesUsed }]) => [keyId, lastUsedAt, Object.entries(scopesUsed)]);
-      for (let i = 0; i < batch.length; i += MOST) await write(TOUCH, [JSON.stringify(batch.slice(i, i + MOST))]);
+      for (let i = 0; i < batch.length; i += MOST) await write(link, TOUCH, [JSON.stringify(batch.slice(i, i + MOST))]);
     },
   };
 }
