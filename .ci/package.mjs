@@ -1,7 +1,8 @@
 // What an installer gets: the packed tarball is checked, installed into an empty project without development
-// dependencies, the README's quick start is run there as printed, and the types are compiled there, skipping none.
+// dependencies, the README's quick start is run there as printed, the types are compiled there, skipping none, and a
+// store from outside the package passes the published contract.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -35,6 +36,7 @@ try {
 
   await quickStart();
   types();
+  customStore();
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
@@ -107,6 +109,28 @@ export { sqliteStore, storeContract };
     run('npx', ['--no-install', 'tsc', '-p', join(project, 'types')], { cwd: root, stdio: 'inherit' });
   }
   console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
+}
+
+/** The example of a store of one's own, compiled against the installed types and run by `node:test` on the contract. */
+function customStore() {
+  const folder = join(project, 'custom-store');
+  cpSync(join(root, 'examples/custom-store'), folder, { recursive: true });
+  const compilerOptions = {
+    ...{ module: 'nodenext', target: 'es2022', strict: true, rewriteRelativeImportExtensions: true },
+    ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')], skipLibCheck: true },
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  run('npx', ['--no-install', 'tsc', '-p', folder], { cwd: root, stdio: 'inherit' });
+  const report = run('node', ['--test', '--test-reporter=tap', join(folder, 'contract.js')], {
+    cwd: project,
+    env: { ...process.env, PATH },
+  });
+  const passed = Number(report.match(/^# pass (\d+)$/m)?.[1]);
+  const failed = Number(report.match(/^# fail (\d+)$/m)?.[1]);
+  if (!(passed > 30 && failed === 0))
+    throw new Error(`the custom store's contract: ${passed} passed, ${failed} failed`);
+  console.log(`custom store: ${passed} tests of the installed contract pass`);
 }
 
 function freePort() {

@@ -1,0 +1,13 @@
+/** The published contract, run on the store: the test that a store of your own has from the first day. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { storeContract } from 'keyscope/testing';
+import { jsonFileStore } from './store.ts';
+
+storeContract(test, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'custom-store-'));
+  const close = () => rmSync(folder, { recursive: true });
+  return { ...jsonFileStore(join(folder, 'keys.json')), close };
+});
