@@ -192,6 +192,11 @@ describe('budgets', () => {
   });
 });
 
+const MCP = ['allowedTools', 'createMcpGate', 'createMcpVerifier', 'guardTool', 'principalOf'].concat([
+  'protectedResourceMetadata',
+  'toAuthInfo',
+]);
+
 const SCHEMAS = ['issueInputJsonSchema', 'issueInputJsonSchemaFor', 'issueInputSchema', 'issueInputSchemaFor'].concat([
   'keyInfoJsonSchema',
   'keyInfoSchema',
@@ -244,6 +249,7 @@ describe('exports', () => {
 
   it.each([
     ['cache', ['cacheStore']],
+    ['mcp', MCP],
     ['schemas', SCHEMAS],
     ['testing', ['storeContract', 'testPrincipal']],
     ['stores/memory', ['memoryStore']],

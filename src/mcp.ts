@@ -1,0 +1,491 @@
+/**
+ * The MCP door. The same keys, policy and denials as for REST, in the shapes that both generations of the MCP SDK take
+ * (`@modelcontextprotocol/sdk` 1.x, `@modelcontextprotocol/server` 2.x). The SDK is not imported: its types are met
+ * structurally, and its error classes are handed in by whoever has them.
+ *
+ * Two lines of defence: {@link createMcpGate} in front of the transport, {@link guardTool} within each tool.
+ */
+import type { Admission, AdmitInput } from './admit.js';
+import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
+import { toResponse } from './challenge.js';
+import { AccessError, DENIALS, isAccessError, isStoreError } from './errors.js';
+import { expect, fields, quote, strings, whole } from './input.js';
+import type { Policy } from './policy.js';
+import { canAddress, hasScopes, type Principal } from './principal.js';
+import { isScope } from './scope.js';
+import type { Awaitable } from './store.js';
+
+/** What the MCP door asks of a keyring: the one that `createKeyring` made. */
+export interface McpKeyring {
+  authenticate(request: RequestLike): Promise<Principal>;
+  admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;
+}
+
+/** A tool, of which only the name matters here. */
+export type McpTool = { readonly name: string };
+
+// ── The caller, as the SDK hands it to handlers ───────────────────────────────────────────────────────
+
+/** The SDK's `AuthInfo`. Made anew for each request; nothing in it is secret. */
+export type McpAuthInfo = {
+  /** `key:<key id>`, never the credential: a handler that forwards it forwards nothing. */
+  token: string;
+  /** The key id. */
+  clientId: string;
+  /** The concrete scopes that are granted, a copy. One that the catalog no longer knows is left out. */
+  scopes: string[];
+  /** Seconds since the epoch. */
+  expiresAt: number;
+  /** Set where the credential was a token made for this resource. A key claims no audience. */
+  resource?: URL;
+  extra: { principal: Principal };
+};
+
+// The SDKs refuse a token without `expiresAt`. It bounds an AuthInfo that somebody holds on to, not the key.
+const SYNTHETIC_MS = 300_000;
+const AUTH_INFO = ['resource', 'now'] as const;
+
+/**
+ * Shows a verified caller to the SDK. The principal itself stands in `extra.principal`: AuthInfo stays in this process
+ * (the SDKs hand it on by reference, or copied one level deep), and guards take no other; see {@link principalOf}.
+ *
+ * Not checked: that a token's audience is `resource`. {@link createMcpGate} and {@link createMcpVerifier} check it.
+ *
+ * @param options `resource`: this server's own URL, in full. `now`: milliseconds since the epoch; default `Date.now`.
+ * @returns `expiresAt` is the principal's own, rounded down; a credential without an end gets five minutes from now.
+ * @throws TypeError on an object that is no principal, or a `resource` that is none.
+ * @example
+ * const authInfo = toAuthInfo(await keyring.authenticate(request), { resource: 'https://api.example.com/mcp' });
+ */
+export function toAuthInfo(
+  principal: Principal,
+  options: { readonly resource: string | URL; readonly now?: (() => number) | undefined },
+): McpAuthInfo {
+  const { resource, now = Date.now } = fields(options, AUTH_INFO, 'toAuthInfo');
+  expect(typeof now === 'function', 'now: pass a function or leave it out');
+  const url = resourceUrl(resource, 'resource');
+  canAddress(principal, principal?.entityUuid); // A copy throws here, also where it has no scopes.
+  const { keyId, expiresAt, via } = principal;
+  return {
+    token: `key:${keyId}`,
+    clientId: keyId,
+    // The SDKs compare these literally, so what grants nothing must not be among them.
+    scopes: principal.scopes.filter((scope) => hasScopes(principal, scope)),
+    expiresAt: Math.floor((expiresAt ?? now() + SYNTHETIC_MS) / 1000),
+    ...(via === 'jwt' && { resource: url }),
+    extra: { principal },
+  };
+}
+
+/** What handlers get: `extra.authInfo` in the SDK's 1.x, `ctx.http?.authInfo` in 2.x. */
+type AuthInfoLike = { readonly extra?: { readonly principal?: unknown } | undefined } | undefined;
+
+/**
+ * The principal of the request that a handler serves.
+ *
+ * Not checked: scopes and entity; {@link guardTool} does that.
+ *
+ * @throws TypeError where there is none, because nothing stands in front of the server, or it is a copy: the SDK's
+ *   answer is an error of the tool.
+ * @example
+ * const me = toMe(principalOf(ctx.http?.authInfo));
+ */
+export function principalOf(authInfo: AuthInfoLike): Principal {
+  const principal = authInfo?.extra?.principal;
+  expect(Object(principal) === principal, 'principalOf: no principal; put the gate or the verifier before the server');
+  canAddress(principal as Principal, '');
+  return principal as Principal;
+}
+
+// ── Tools ─────────────────────────────────────────────────────────────────────────────────────────────
+
+function requireMapped(policy: Policy, tools: readonly McpTool[]): void {
+  const names = tools.map((tool) => tool?.name);
+  const [missing] = policy.unmapped(strings(names, 'tools: names'));
+  expect(missing === undefined, `tools: ${quote(missing)} is not in the policy; add it to definePolicy`);
+}
+
+/**
+ * The tools that a caller may use, in the order given: what to register for this caller, or to answer to `tools/list`.
+ * The policy is the one that guards the call.
+ *
+ * Not checked: the entity, which a list does not name.
+ *
+ * @throws TypeError on a tool that the policy does not have, or an object that is no principal.
+ * @example
+ * for (const tool of allowedTools(policy, principal, tools)) server.registerTool(tool.name, tool.config, tool.run);
+ */
+export function allowedTools<Tool extends McpTool>(
+  policy: Policy,
+  principal: Principal,
+  tools: readonly Tool[],
+): Tool[] {
+  requireMapped(policy, tools);
+  const allowed = new Set(policy.allowed(principal));
+  return tools.filter((tool) => allowed.has(tool.name));
+}
+
+/**
+ * Guards a tool from within: the second line of defence, for which it does not matter what the gate saw. For resources
+ * and prompts, which the gate leaves alone, it is the only one.
+ *
+ * Not checked: whether the key has ended since the request came in. Emits nothing and counts no usage; the gate did.
+ *
+ * @param entityUuid What the arguments say about the entity, unread; nothing of it means the key's own.
+ * @returns The principal, and the entity that was checked; handlers use no other.
+ * @throws AccessError `insufficient_scope`, `invalid_request`, `entity_forbidden`; its message holds nothing secret.
+ * @throws TypeError on a tool that the policy does not have, and as {@link principalOf}.
+ * @example
+ * const { entityUuid } = guardTool(policy, ctx.http?.authInfo, 'listThreats', args.entity_uuid);
+ */
+export function guardTool<Operation extends string>(
+  policy: Policy<Operation>,
+  authInfo: AuthInfoLike,
+  tool: NoInfer<Operation>,
+  entityUuid?: unknown,
+): Admission {
+  const principal = principalOf(authInfo);
+  return Object.freeze({ principal, entityUuid: policy.authorize(principal, tool, { entityUuid }) });
+}
+
+// ── The resource, and what it says about itself ───────────────────────────────────────────────────────
+
+const LOCAL = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * A resource identifier (RFC 9728 §1.2, RFC 8707 §2), in the one spelling in which it is compared. Plain http is for
+ * trying things out on one machine.
+ */
+function resourceUrl(value: unknown, what: string): URL {
+  const text = String(value);
+  expect(URL.canParse(text), `${what}: pass an absolute URL, not ${quote(value)}`);
+  const url = new URL(text);
+  const { protocol, hostname, username, password, href } = url;
+  expect(protocol === 'https:' || (protocol === 'http:' && LOCAL.includes(hostname)), `${what}: pass an https URL`);
+  expect(username === '' && password === '' && !/[?#]/.test(text), `${what}: no credentials, query or fragment`);
+  // A host in upper case, a default port, dot segments or white space would never equal what a token says.
+  expect(href === text || href === `${text}/`, `${what}: write it as ${href}`);
+  return url;
+}
+
+/** An RFC 9728 document and where it belongs; `document` is JSON as it stands. */
+export interface ProtectedResourceMetadata {
+  /** The path to serve it at, without a credential. */
+  readonly path: string;
+  /** The same in full: what `resource_metadata` in a challenge says. */
+  readonly url: string;
+  readonly document: Readonly<{
+    resource: string;
+    authorization_servers?: readonly string[];
+    scopes_supported?: readonly string[];
+    bearer_methods_supported: readonly ['header'];
+    resource_name?: string;
+    resource_documentation?: string;
+  }>;
+}
+
+export interface ProtectedResourceOptions {
+  /** This server's own URL, as clients are told it; a token's `aud` says the same. */
+  readonly resource: string | URL;
+  /** Where clients get tokens for it. Leave it out where there are keys alone. */
+  readonly authorizationServers?: readonly string[] | undefined;
+  /** Concrete scopes that clients may ask for, such as `catalog.all`. Anybody can read the list. */
+  readonly scopes?: readonly string[] | undefined;
+  /** A name for people. */
+  readonly name?: string | undefined;
+  /** A page for people: where a key is to be had, say. */
+  readonly documentation?: string | undefined;
+}
+
+const METADATA = ['resource', 'authorizationServers', 'scopes', 'name', 'documentation'] as const;
+
+/**
+ * What a protected resource tells about itself (RFC 9728 §2), and the path for it (§3.1). All of it is configuration:
+ * no request is looked at, so no `Host` or `X-Forwarded-*` can point clients at somebody else's server.
+ *
+ * Not checked: whether the authorization servers answer.
+ *
+ * @throws TypeError on a URL that is not absolute and https (http for this machine alone), or has another spelling
+ *   than the one that is compared.
+ * @example
+ * const { path, document } = protectedResourceMetadata({ resource: 'https://api.example.com/mcp' });
+ * app.get(path, (c) => c.json(document)); // /.well-known/oauth-protected-resource/mcp
+ */
+export function protectedResourceMetadata(options: ProtectedResourceOptions): ProtectedResourceMetadata {
+  const { resource, authorizationServers, scopes, name, documentation } = fields(options, METADATA, 'metadata');
+  const { origin, pathname } = resourceUrl(resource, 'resource');
+  for (const text of [name, documentation]) {
+    expect(text === undefined || typeof text === 'string', 'name and documentation: pass strings or leave them out');
+  }
+  const servers = authorizationServers === undefined ? undefined : strings(authorizationServers, 'servers');
+  for (const server of servers ?? []) resourceUrl(server, 'authorizationServers');
+  const supported = scopes === undefined ? undefined : strings(scopes, 'scopes', isScope, 'is no concrete scope');
+  // §3.1: inserted before the path; of a path that is only a slash, nothing is left.
+  const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+  const document = {
+    resource: String(resource),
+    ...(servers !== undefined && { authorization_servers: Object.freeze(servers) }),
+    ...(supported !== undefined && { scopes_supported: Object.freeze(supported) }),
+    bearer_methods_supported: Object.freeze(['header'] as const),
+    ...(typeof name === 'string' && { resource_name: name }),
+    ...(typeof documentation === 'string' && { resource_documentation: documentation }),
+  };
+  return Object.freeze({ path, url: `${origin}${path}`, document: Object.freeze(document) });
+}
+
+/**
+ * Refuses a token for another resource, whatever audiences the keyring's own verifier takes: one keyring can stand
+ * behind REST and MCP. Read before the signature is checked, so it lets nobody in; the keyring verifies the same
+ * characters next. A key has no dot and claims no audience. What has a dot and is no JWT is refused.
+ */
+function requireAudience(token: string, resource: string): void {
+  if (!token.includes('.')) return;
+  if (audienceOf(token) !== resource) throw new AccessError('invalid_token', 'token_refused');
+}
+
+function audienceOf(token: string): unknown {
+  try {
+    const payload = String(token.split('.')[1]);
+    // Bytes as characters: an audience is a URL, and URLs are ASCII.
+    return Object(JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))).aud;
+  } catch {
+    return undefined;
+  }
+}
+
+// ── The SDK's own door ────────────────────────────────────────────────────────────────────────────────
+
+export interface McpVerifierOptions {
+  readonly keyring: Pick<McpKeyring, 'authenticate'>;
+  /** This server's own URL. */
+  readonly resource: string | URL;
+  /** Makes the error that the SDK knows as `invalid_token`. */
+  readonly invalidToken: (message: string) => Error;
+}
+
+/** The SDK's `OAuthTokenVerifier`. */
+export interface McpVerifier {
+  verifyAccessToken(token: string): Promise<McpAuthInfo>;
+}
+
+const VERIFIER = ['keyring', 'resource', 'invalidToken'] as const;
+
+/**
+ * A verifier for the SDK's `requireBearerAuth`, where {@link createMcpGate} cannot be used.
+ *
+ * Every denial becomes one `invalidToken` error. A broken store stays a `StoreError`, which the SDK answers with 500 and
+ * no challenge: nobody is told that a good key is bad. Not checked, because the SDK reads the header: that there is one
+ * credential (of two lines the first one wins). The SDK's `expectedResource` refuses every key, for a key claims no
+ * audience: leave it out, tokens are bound to `resource` here. No event is emitted and no usage counted.
+ *
+ * @throws TypeError that says what to write instead.
+ * @example
+ * createMcpVerifier({ keyring, resource, invalidToken: (message) => new InvalidTokenError(message) }); // SDK 1.x
+ * @example
+ * const invalidToken = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message); // SDK 2.x
+ */
+export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
+  const given = fields(options, VERIFIER, 'createMcpVerifier') as unknown as McpVerifierOptions;
+  const { keyring, invalidToken } = given;
+  resourceUrl(given.resource, 'resource');
+  const resource = String(given.resource);
+  expect(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
+  expect(makesErrors(invalidToken), 'invalidToken: pass (message) => new InvalidTokenError(message), or the like');
+  return Object.freeze({
+    async verifyAccessToken(token: string) {
+      try {
+        requireAudience(token, resource);
+        return toAuthInfo(await keyring.authenticate(`Bearer ${token}`), { resource });
+      } catch (error) {
+        // One text for all: the SDK writes it into a header, and a caller is not told why.
+        throw isAccessError(error) ? invalidToken(DENIALS.invalid_token[2]) : error;
+      }
+    },
+  });
+}
+
+/** A class without `new` throws, which shows at start-up and not at the first denial. */
+function makesErrors(make: unknown): boolean {
+  try {
+    return typeof make === 'function' && make('') instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+// ── Our door ──────────────────────────────────────────────────────────────────────────────────────────
+
+export interface McpGateOptions<Operation extends string = string> {
+  readonly keyring: McpKeyring;
+  readonly policy: Policy<Operation>;
+  /** All tools of the server: each is named in the policy by its own name. */
+  readonly tools: readonly McpTool[];
+  /** As in REST's challenges. */
+  readonly realm: string;
+  /** This server's own URL. */
+  readonly resource: string | URL;
+  /** Where the metadata is. Default: the well-known place of `resource`, see {@link protectedResourceMetadata}. */
+  readonly resourceMetadata?: string | undefined;
+  /**
+   * What every request counts as, whether it calls a tool or not: an operation such as `connect: []`, whose scopes all
+   * of them need. With it, events and usage tell of everybody who comes in or is refused; without, of tool calls alone.
+   */
+  readonly operation?: NoInfer<Operation> | undefined;
+  /** The argument by which tools name the entity. Default: `entity_uuid`. */
+  readonly entityArgument?: string | undefined;
+  /** A longer body is answered with 413. Default: 4 MiB, as in the SDKs. */
+  readonly maxBodyBytes?: number | undefined;
+  /**
+   * For stateful transports: the id of the key that started a session, or nothing where there is no such session. A
+   * session id is no credential: a session of another key is 404, as one that never was.
+   */
+  readonly sessionOwner?: ((sessionId: string) => Awaitable<string | null | undefined>) | undefined;
+}
+
+/** Who came in. The SDK's handlers take it as it is: `handler.fetch(request, entry)`. */
+export interface McpEntry {
+  readonly principal: Principal;
+  readonly authInfo: McpAuthInfo;
+  /** What the gate judged; handed on, the SDK serves exactly that. `undefined` where the body is no JSON. */
+  readonly parsedBody: unknown;
+}
+
+/** Lets a request in, or answers it. Rejects with what is neither a denial nor an outage. */
+export type McpGate = (request: Request) => Promise<McpEntry | Response>;
+
+// biome-ignore format: one line
+const GATE = ['keyring', 'policy', 'tools', 'realm', 'resource', 'resourceMetadata', 'operation', 'entityArgument',
+  'maxBodyBytes', 'sessionOwner'] as const;
+
+/** The SDKs take no longer batches; without a bound, one request could cost a look-up for each of 80,000 calls. */
+const MAX_MESSAGES = 100;
+
+/**
+ * The HTTP door of an MCP endpoint: authenticates every request anew, then looks at the JSON-RPC message and admits
+ * each tool call by the policy, before the SDK sees it. Denials are HTTP answers (MCP authorization, "Runtime
+ * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. A batch
+ * is refused whole where one call is. No body of a stranger's is read.
+ *
+ * Not checked: calls of tools that the policy does not have, which are the SDK's to refuse; resources and prompts, which
+ * {@link guardTool} guards within their handlers; `Origin`, which stays the SDK's or your server's; streams that are
+ * open when a key ends, which stay open until somebody closes them.
+ *
+ * @throws TypeError on a tool that the policy does not have, or any other bad configuration.
+ * @example
+ * const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource: 'https://api.example.com/mcp' });
+ * const entry = await gate(request);
+ * return entry instanceof Response ? entry : handler.fetch(request, entry);
+ */
+export function createMcpGate<Operation extends string>(options: McpGateOptions<Operation>): McpGate {
+  const door = readGate(options);
+  return async (request) => {
+    try {
+      return await judge(door, request);
+    } catch (error) {
+      if (!isAccessError(error) && !isStoreError(error)) throw error;
+      const { status, headers, body } = toResponse(error, door.challenge);
+      return new Response(body, { status, headers });
+    }
+  };
+}
+
+/** The configuration, checked and completed. */
+type Door = ReturnType<typeof readGate>;
+
+function readGate(options: McpGateOptions) {
+  const given = fields(options, GATE, 'createMcpGate') as unknown as McpGateOptions;
+  const { keyring, policy, tools, operation, realm, sessionOwner, entityArgument = 'entity_uuid' } = given;
+  expect(typeof keyring?.admit === 'function', 'keyring: pass what createKeyring returned');
+  expect(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
+  expect(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
+  requireMapped(policy, tools);
+  if (operation !== undefined) policy.requires(operation);
+  expect(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
+  expect(['undefined', 'function'].includes(typeof sessionOwner), 'sessionOwner: pass a function or leave it out');
+  const maxBodyBytes = whole(given.maxBodyBytes ?? 4_194_304, 1, 2 ** 30, 'maxBodyBytes');
+  const { url, document } = protectedResourceMetadata({ resource: given.resource });
+  const challenge = Object.freeze({ realm, resourceMetadata: given.resourceMetadata ?? url });
+  toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
+  const known: ReadonlySet<string> = new Set(policy.operations);
+  const { resource } = document;
+  return { keyring, policy, known, operation, resource, challenge, entityArgument, maxBodyBytes, sessionOwner };
+}
+
+async function judge(door: Door, request: Request): Promise<McpEntry | Response> {
+  const { keyring, policy, known, resource, entityArgument } = door;
+  // 1. Who is it? Authentication is complete before anything else is said or read.
+  const principal = await enter(door, request);
+  // 2. A session of its own, where it names one.
+  const session = request.headers.get('mcp-session-id');
+  if (session !== null && door.sessionOwner && (await door.sessionOwner(session)) !== principal.keyId)
+    return refuse(404);
+  // 3. What does it call? Read once, of a bounded length, and handed on: nobody parses it in another way.
+  const text = request.method === 'POST' ? await readText(request, door.maxBodyBytes) : '';
+  if (text === null) return refuse(413);
+  const parsedBody = parse(text);
+  if (Array.isArray(parsedBody) && parsedBody.length > MAX_MESSAGES) return refuse(400);
+  // 4. May it? Each call is admitted as a REST request would be, with its event and its usage.
+  for (const { name, args } of callsOf(parsedBody)) {
+    if (!known.has(name)) continue;
+    const entityUuid = Object.hasOwn(args, entityArgument) ? args[entityArgument] : undefined;
+    await keyring.admit(request, { policy, operation: name, entityUuid });
+  }
+  return Object.freeze({ principal, authInfo: toAuthInfo(principal, { resource }), parsedBody });
+}
+
+async function enter({ keyring, policy, operation, resource }: Door, request: Request): Promise<Principal> {
+  const credential = parseAuthorization(authorizationOf(request));
+  if (credential.kind === 'bearer') requireAudience(credential.token, resource);
+  if (operation === undefined) return keyring.authenticate(request);
+  return (await keyring.admit(request, { policy, operation })).principal;
+}
+
+const REFUSALS = {
+  400: ['Bad Request', 'At most 100 messages in a batch.'],
+  404: ['Not Found', 'There is no such session; start a new one.'],
+  413: ['Content Too Large', 'The body is too large.'],
+} as const;
+
+/** What is wrong with a request beside its credential. It carried one, so the answer is not stored. */
+function refuse(status: keyof typeof REFUSALS): Response {
+  const [title, detail] = REFUSALS[status];
+  const headers = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
+  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail }), { status, headers });
+}
+
+/** The text of a body, of which the SDK can still read the original; `null` where it is longer than `most` bytes. */
+async function readText(request: Request, most: number): Promise<string | null> {
+  const reader = request.clone().body?.getReader();
+  const decoder = new TextDecoder(); // As the SDKs decode: what is no UTF-8 is replaced, a byte order mark dropped.
+  let [text, size] = ['', 0];
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) return text + decoder.decode();
+    size += value.byteLength;
+    if (size > most) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  // Both halves, or the rest goes on arriving. Nobody waits: the sender may never end.
+  for (const half of [reader, request.body]) half?.cancel().catch(() => {});
+  return null;
+}
+
+/** What is no JSON is left to the SDK, which answers it in its own words. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type ToolCall = { readonly name: string; readonly args: Readonly<Record<string, unknown>> };
+
+/** The tool calls of one message or of a batch. A nested batch is none to the SDKs, nor here. */
+function callsOf(body: unknown): readonly ToolCall[] {
+  return [body].flat().flatMap((message): readonly ToolCall[] => {
+    const { method, params } = Object(message);
+    const { name, arguments: args } = Object(params);
+    return method === 'tools/call' && typeof name === 'string' ? [{ name, args: Object(args) }] : [];
+  });
+}
