@@ -204,22 +204,10 @@ export async function migrate(client: RedisClient, options: RedisStoreOptions = 
 
 // ── Records ───────────────────────────────────────────────────────────────────────────────────────────
 
+// biome-ignore format: a table
 const FIELDS: ReadonlySet<string> = new Set<Exclude<keyof KeyRecord, 'scopesUsed'>>([
-  'keyId',
-  'name',
-  'digest',
-  'seal',
-  'entityUuid',
-  'accessibleEntities',
-  'scopes',
-  'justification',
-  'metadata',
-  'createdAt',
-  'expiresAt',
-  'revokedAt',
-  'retireAt',
-  'rotatedFrom',
-  'lastUsedAt',
+  'keyId', 'name', 'digest', 'seal', 'entityUuid', 'accessibleEntities', 'scopes', 'justification', 'metadata',
+  'createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'rotatedFrom', 'lastUsedAt',
 ]);
 
 // A field of its own for each scope, so that a script can move each time forward without reading JSON, whose numbers
@@ -457,7 +445,8 @@ function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
  *
  * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`. In no transaction and in
  *   no subscriber mode; it may be shared with the service. keyscope never connects or closes it.
- * @param options `prefix`: what every key begins with, for several stores on one server.
+ * @param options `prefix`: what every key begins with, for several stores on one server. A `keyPrefix` of ioredis comes
+ *   in front of it; one of node-redis is not put before raw commands.
  * @throws TypeError where `client` is none of those or reads from replicas, and on unknown options.
  * @example
  * const client = await createClient({ url: process.env.REDIS_URL }).on('error', report).connect();
@@ -491,11 +480,13 @@ export type RedisSubscriber =
  * within its `maxStalenessMs`. Both clients subscribe again by themselves once they are back.
  *
  * @param clients Connected: `publisher` may be the store's client. `subscriber` is a connection of its own, for one
- *   that subscribes takes no other commands: `await client.duplicate().connect()`, or `redis.duplicate()` of ioredis.
+ *   that subscribes takes no other commands: a `duplicate()`, with a listener for `error`, without which a lost
+ *   connection ends the process of node-redis.
  * @param options `channel`: the same in every process. Default: `keyscope:ended`.
  * @throws TypeError where one of the two is no such client, both are the same, or the subscriber is a pool.
  * @example
- * const invalidation = redisInvalidation({ publisher: client, subscriber: await client.duplicate().connect() });
+ * const subscriber = await client.duplicate().on('error', report).connect();
+ * const invalidation = redisInvalidation({ publisher: client, subscriber });
  */
 export function redisInvalidation(
   clients: { readonly publisher: RedisClient; readonly subscriber: RedisSubscriber },

@@ -9,6 +9,7 @@ import { createClientPool, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, thrown } from '../support/keyring.ts';
 import {
+  bufferingNodeRedis,
   type Closing,
   commandsOf,
   deleteUnder,
@@ -28,10 +29,12 @@ const prefix = `keyscope-test-${crypto.randomUUID()}:`;
 const CLIENTS: Readonly<Record<string, (url: string) => Awaitable<Closing<RedisClient>>>> = {
   'node-redis': nodeRedis,
   'node-redis over RESP2': (url) => nodeRedis(url, { RESP: 2 }),
+  'node-redis with types of its own': bufferingNodeRedis,
   'a node-redis pool of 10': nodeRedisPool,
   ioredis: (url) => ioRedis(url),
   'ioredis with numbers as text, over RESP3': (url) => ioRedis(url, { stringNumbers: true, protocol: 3 }),
   'ioredis with automatic pipelines': (url) => ioRedis(url, { enableAutoPipelining: true }),
+  'ioredis with a prefix of its own': (url) => ioRedis(url, { keyPrefix: `${prefix}own:` }),
   'ten of ioredis': tenIoRedis,
 };
 const KINDS = ['node-redis', 'ioredis'] as const;
@@ -301,15 +304,16 @@ describeWithRedis('a server', () => {
       const store = redisStore(client(kind));
       const records = Array.from({ length: 30 }, () => unsealed().record);
       for (const record of records) await store.insert(record);
-      const orphans = records.filter((_, i) => i % 10 !== 0);
+      // Two of ten stay, so that a page can bring more than is still wanted.
+      const orphans = records.filter((_, i) => i % 10 > 1);
       for (const { digest } of orphans) await own.ask('DEL', `keyscope:rec:${digest}`);
       await own.ask('ZADD', `keyscope:entity:${OWN}`, '0', 'what is this');
       const expected = records.filter((record) => !orphans.includes(record)).reverse();
-      for (const limit of [1, 2, 3, 100]) {
+      for (const limit of [1, 2, 3, 5, 100]) {
         const rows = await store.list({ entityUuid: OWN, after: null, limit });
         expect(rows).toEqual(expected.slice(0, limit));
       }
-      expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 3, lastUsedAt: null }]);
+      expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 6, lastUsedAt: null }]);
       for (const { keyId } of orphans) {
         expect(await store.findById(keyId)).toBe(null);
         expect(await store.markEnded(keyId, { revokedAt: 5 })).toBe(false);
@@ -375,6 +379,11 @@ describeWithRedis('a server', () => {
     ['of another make', 'no lines', 'Redis 7 or newer is needed'],
   ])('that is %s is refused', async (_name, info, problem) => {
     await expect(migrate({ call: async (command) => (command === 'INFO' ? info : null) })).rejects.toThrow(problem);
+  });
+
+  test('of a cluster whose client names no primary is not asked, so it is refused', async () => {
+    const silent = { masters: [], nodeClient: () => ioRedis(own.url).client, sendCommand: async () => null };
+    await expect(migrate(silent as unknown as RedisClient)).rejects.toThrow('the client knows no primary; connect it');
   });
 
   test('that does not know a command says so without the arguments', async () => {

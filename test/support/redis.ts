@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { createClient, createClientPool } from 'redis';
+import { createClient, createClientPool, RESP_TYPES } from 'redis';
 import { describe } from 'vitest';
 
 const { CI } = process.env;
@@ -153,6 +153,13 @@ export async function nodeRedis(url: string, options: { RESP?: 2 | 3 } = {}) {
     .on('error', ignore)
     .connect();
   return { client, close: () => client.destroy() };
+}
+
+/** One that reads replies as the service likes them: bytes, maps, numbers as text. */
+export async function bufferingNodeRedis(url: string) {
+  const { client, close } = await nodeRedis(url);
+  const mapping = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.MAP]: Map, [RESP_TYPES.NUMBER]: String };
+  return { client: client.withTypeMapping(mapping), close };
 }
 
 export async function nodeRedisPool(url: string) {
