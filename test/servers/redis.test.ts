@@ -7,7 +7,7 @@ import { migrate, type RedisClient, redisInvalidation, redisStore } from 'keysco
 import { storeContract } from 'keyscope/testing';
 import { createClientPool, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, thrown } from '../support/keyring.ts';
+import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, storeError, thrown } from '../support/keyring.ts';
 import {
   bufferingNodeRedis,
   type Closing,
@@ -562,6 +562,23 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     expect(await outcome(() => issue(keyring))).toBe('StoreError');
     await own.start();
     await eventually(async () => (await outcome(() => issue(keyring))) === 'passed', 'a key is issued');
+  });
+
+  test('fails at once where the client queues nothing', async () => {
+    const { client, close } =
+      kind === 'ioredis'
+        ? ioRedis(own.url, { enableOfflineQueue: false, lazyConnect: true })
+        : await nodeRedis(own.url, { disableOfflineQueue: true });
+    if (client instanceof Redis) await client.connect();
+    const { keyring } = setUp({ store: redisStore(client), storeTimeoutMs: 60_000 });
+    const { key, info } = await issue(keyring);
+    await own.stop();
+    await eventually(async () => (await outcome(() => keyring.verify(key))) === 'StoreError', 'it is noticed');
+    const { message } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+    expect(message).toBe('store.findById failed');
+    await own.start();
+    await eventually(async () => (await outcome(() => keyring.verify(key))) === 'passed', 'it is back');
+    close();
   });
 
   test('that kills the server takes back nothing where every write is synced', async () => {

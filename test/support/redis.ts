@@ -148,7 +148,7 @@ export interface Closing<C> {
 /** What a test of an outage does with the client's own reports. */
 const ignore = () => {};
 
-export async function nodeRedis(url: string, options: { RESP?: 2 | 3 } = {}) {
+export async function nodeRedis(url: string, options: { RESP?: 2 | 3; disableOfflineQueue?: boolean } = {}) {
   const client = await createClient({ url, RESP: 3, ...options })
     .on('error', ignore)
     .connect();
