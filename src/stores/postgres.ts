@@ -403,8 +403,9 @@ export interface PgListener {
   query(query: PgQuery): PromiseLike<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'notification', listener: (message: { channel: string; payload?: string | undefined }) => void): unknown;
-  /** A process with nothing else to do may end. */
+  /** A process that has nothing else to do may end, but for what it tells. */
   unref?(): void;
+  ref?(): void;
 }
 
 /** What `postgres(…)` of postgres.js returns. */
@@ -438,8 +439,8 @@ function pgChannel(make: () => PgListener): Channel {
     client.on('error', lost);
     client.on('notification', ({ channel, payload }) => channel === CHANNEL && hearing?.(payload));
     await client.connect();
-    client.unref?.();
     await client.query({ text: `LISTEN ${CHANNEL}` });
+    client.unref?.();
     return client;
   }
 
@@ -458,12 +459,25 @@ function pgChannel(make: () => PgListener): Channel {
     return opening;
   }
 
+  let telling = 0;
+  async function notify(keyId: string): Promise<void> {
+    const client = await connection();
+    telling += 1;
+    client.ref?.();
+    try {
+      await client.query({ text: NOTIFY, values: [keyId] });
+    } finally {
+      telling -= 1;
+      if (telling === 0) client.unref?.();
+    }
+  }
+
   return {
     listen(hear) {
       hearing = hear;
       return connection();
     },
-    notify: async (keyId) => (await connection()).query({ text: NOTIFY, values: [keyId] }),
+    notify,
   };
 }
 

@@ -1,18 +1,33 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { PGlite } from '@electric-sql/pglite';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
+import { cacheStore } from 'keyscope/cache';
 import type { PostgresChannel, PostgresClient } from 'keyscope/stores/postgres';
 import { migrate, postgresInvalidation, postgresStore } from 'keyscope/stores/postgres';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { storeContract } from 'keyscope/testing';
+import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
-import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, START, setUp, storeError } from '../support/keyring.ts';
+import {
+  AUTHORITY,
+  denied,
+  HOUR,
+  issue,
+  OTHER,
+  OWN,
+  PEPPER,
+  PLAIN,
+  START,
+  setUp,
+  storeError,
+} from '../support/keyring.ts';
 import type { Opened, Schema, Settings } from '../support/postgres.ts';
 import {
   CLIENTS,
@@ -23,6 +38,7 @@ import {
   pgPool,
   postgresJs,
   proxy,
+  sharedPglite,
   url,
 } from '../support/postgres.ts';
 import { describeOn } from '../support/servers.ts';
@@ -60,12 +76,11 @@ const another = (n: number): KeyRecord => {
   return { ...RECORD, keyId: `${digits}-0000-4000-8000-000000000000`, digest: `s1$${digits.repeat(8)}` };
 };
 
-type Place = Opened & { readonly schema: Schema | undefined };
+type Place = Opened & { readonly schema: Schema };
 
 /** A client on an empty schema, and SQL in there as its owner types it. */
 async function place(kind: string, settings: Settings = {}): Promise<Place> {
-  if (kind === 'PGlite') return { ...(await open(kind, {})), schema: undefined };
-  const schema = await emptySchema();
+  const schema = await emptySchema(kind);
   const opened = await open(kind, { ...settings, ...schema.settings });
   const end = async () => {
     await opened.end();
@@ -75,10 +90,10 @@ async function place(kind: string, settings: Settings = {}): Promise<Place> {
 }
 
 /** Runs `act` in a place of its own. */
-async function alone<T>(kind: string, act: (own: Place & { schema: Schema }) => Promise<T>, settings?: Settings) {
+async function alone<T>(kind: string, act: (own: Place) => Promise<T>, settings?: Settings) {
   const own = await place(kind, settings);
   try {
-    return await act(own as Place & { schema: Schema });
+    return await act(own);
   } finally {
     await own.end();
   }
@@ -87,17 +102,19 @@ async function alone<T>(kind: string, act: (own: Place & { schema: Schema }) => 
 /** A place with a store for a group of tests. */
 function using(kind: string, settings?: Settings) {
   const used = {} as Place & { store: KeyStore };
-  // PGlite takes seconds to start on a busy machine.
   beforeAll(async () => {
     const own = await place(kind, settings);
     Object.assign(used, own, { store: postgresStore(own.client) });
-  }, 30_000);
+  });
   afterAll(() => used.end());
   return used;
 }
 
 const value = async (sql: Opened['sql'], text: string): Promise<unknown> =>
   Object.values((await sql(text))[0] ?? {})[0];
+
+beforeAll(sharedPglite, 60_000);
+afterAll(async () => (await sharedPglite()).close());
 
 // ── The contract ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -203,13 +220,12 @@ describe('a client', () => {
     await pool.end();
   });
 
-  test('of PGlite is not what its transaction hands out', { timeout: 20_000 }, async () => {
-    const db = await PGlite.create();
+  test('of PGlite is not what its transaction hands out', async () => {
+    const db = await sharedPglite();
     await db.transaction(async (tx) => {
       // @ts-expect-error Its writes could be rolled back.
       expect(complaint(() => postgresStore(tx))).toBe(NO_CLIENT);
     });
-    await db.close();
   });
 });
 
@@ -452,7 +468,7 @@ describePostgres('migrate', () => {
     }
   });
 
-  test.each(KINDS)('with %s refuses a schema of a newer release', { timeout: 20_000 }, async (kind) => {
+  test.each(KINDS)('with %s refuses a schema of a newer release', async (kind) => {
     await alone(kind, async ({ client, sql }) => {
       await migrate(client);
       await sql('UPDATE keyscope_schema SET version = 2');
@@ -520,7 +536,7 @@ describePostgres('migrate', () => {
 describePostgres('a role without DDL', () => {
   const role = `keyscope_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const used = using('pg Pool of 10');
-  const pool = () => pgPool({ search_path: used.schema?.name ?? '', role });
+  const pool = () => pgPool({ search_path: used.schema.name, role });
   beforeAll(() => used.sql(`CREATE ROLE ${role}`));
   afterAll(async () => {
     await used.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
@@ -529,7 +545,7 @@ describePostgres('a role without DDL', () => {
   test('is told what to do before the deploy step, and works after it', async () => {
     const restricted = pool();
     const store = postgresStore(restricted);
-    await used.sql(`GRANT USAGE ON SCHEMA ${used.schema?.name} TO ${role}`);
+    await used.sql(`GRANT USAGE ON SCHEMA ${used.schema.name} TO ${role}`);
     const told = /permission denied for schema .*; run migrate in a deploy step with a role that may create tables/;
     await expect(async () => store.findById(OWN)).rejects.toThrow(told);
 
@@ -895,7 +911,7 @@ describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('a row edited
 
 describe.each(KINDS)('what %s says of a write that is refused', (kind) => {
   on(kind)('tells', () => {
-    test('no digest and no seal', { timeout: 20_000 }, async () => {
+    test('no digest and no seal', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
         await store.insert(RECORD);
@@ -1015,8 +1031,8 @@ const CHANNELS: Readonly<Record<string, (name: string) => Promise<Ends>>> = {
     return { here, there, close: () => Promise.all([here, there].map((sql) => sql.end({ timeout: 1 }))) };
   },
   async PGlite() {
-    const db = await PGlite.create();
-    return { here: db, there: db, close: () => db.close() };
+    const db = await sharedPglite();
+    return { here: db, there: db, close: async () => {} };
   },
 };
 
@@ -1103,6 +1119,57 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     expect(heard.filter((id) => id === last)).toEqual([last]);
     await Promise.all([sql.end({ timeout: 1 }), ...made.map((client) => client.end().catch(() => {}))]);
     await server.down();
+  });
+});
+
+describePostgres('postgresInvalidation', () => {
+  test.each(['pg', 'postgres.js'])('of %s ends a key in the caches of other processes', async (kind) => {
+    await alone('pg Pool of 10', async ({ client }) => {
+      const ends = (await CHANNELS[kind]?.('keyscope')) as Ends;
+      const cached = (channel?: PostgresChannel) => {
+        const invalidation = channel && postgresInvalidation(channel);
+        const options = { cache: new LRUCache<string, object>({ max: 10 }), maxStalenessMs: 30_000, invalidation };
+        return setUp({ store: cacheStore(postgresStore(client), options) }).keyring;
+      };
+      const [here, there, deaf] = [cached(ends.here), cached(ends.there), cached()];
+      const { key, info } = await issue(here);
+      for (const keyring of [here, there, deaf]) await keyring.verify(key);
+      // Both are connected once they have heard of a key that is none.
+      const heard: string[] = [];
+      await postgresInvalidation(ends.there).subscribe((keyId) => heard.push(keyId));
+      await vi.waitFor(async () => {
+        await postgresInvalidation(ends.here).publish(OTHER);
+        expect(heard).toContain(OTHER);
+      });
+      await there.verify(key);
+      await here.revoke(info.keyId, AUTHORITY);
+      await vi.waitFor(() => denied(() => there.verify(key), 'invalid_token', 'revoked'));
+      // What is heard by no channel is believed for as long as the cache was told.
+      expect((await deaf.verify(key)).keyId).toBe(info.keyId);
+      await ends.close();
+    });
+  });
+
+  test('keeps no process from its end', () => {
+    const script = `
+      import pg from 'pg';
+      import { postgresInvalidation } from 'keyscope/stores/postgres';
+      const invalidation = postgresInvalidation(() => new pg.Client(process.env.URL));
+      await invalidation.subscribe(() => console.log('heard'));
+      await invalidation.publish('${OWN}');
+      // Nothing else is under way then.
+      setTimeout(() => invalidation.publish('${OTHER}').then(() => console.log('told')), 500);`;
+    const hooks = fileURLToPath(new URL('../support/typescript.ts', import.meta.url));
+    const args = ['--import', hooks, '--input-type=module', '--eval', script];
+    const child = spawnSync(process.execPath, args, {
+      env: { ...process.env, URL: url },
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    expect({ status: child.status, lines: new Set(child.stdout.trim().split('\n')) }).toEqual({
+      status: 0,
+      lines: new Set(['heard', 'told']),
+    });
   });
 });
 

@@ -63,16 +63,25 @@ export const ofPostgresJs = (client: ReturnType<typeof postgresJs>): Opened => (
 const ofPglite = (client: PGlite): Opened => ({
   client,
   sql: async (text) => ((await client.exec(text)).at(-1)?.rows ?? []) as Rows,
-  end: () => client.close(),
+  // It is everybody's.
+  end: async () => {},
 });
 
-/** Every client, by name. All but PGlite, which is a database of its own, need the server. */
+let pglite: Promise<PGlite> | undefined;
+
+/** The one PGlite of this process, which takes seconds to start where the machine is busy. */
+export function sharedPglite(): Promise<PGlite> {
+  pglite ??= PGlite.create();
+  return pglite;
+}
+
+/** Every client, by name. All but PGlite, which is a database in this process, need the server. */
 export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
   'pg Client': async (settings) => ofPg(await pgClient(settings)),
   'pg Pool of 10': async (settings) => ofPg(pgPool(settings)),
   'postgres.js with one connection': async (settings) => ofPostgresJs(postgresJs(settings, { max: 1 })),
   'postgres.js with ten': async (settings) => ofPostgresJs(postgresJs(settings)),
-  PGlite: async () => ofPglite(await PGlite.create()),
+  PGlite: async () => ofPglite(await sharedPglite()),
 };
 
 /** An empty schema, how connections come to it, SQL in it as its owner types it, and its end. */
@@ -83,17 +92,18 @@ export interface Schema {
   drop(): Promise<unknown>;
 }
 
-export async function emptySchema(): Promise<Schema> {
+/** PGlite has one connection, which is in one schema at a time. */
+export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
   const name = `keyscope_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const settings = { search_path: name };
-  const owner = await pgClient({ ...settings, client_min_messages: 'error' });
-  const { sql } = ofPg(owner);
-  await sql(`CREATE SCHEMA ${name}`);
+  const inProcess = kind === 'PGlite';
+  const owner = inProcess ? ofPglite(await sharedPglite()) : ofPg(await pgClient(settings));
+  await owner.sql(`SET client_min_messages = error; CREATE SCHEMA ${name}; SET search_path = ${name}`);
   const drop = async () => {
-    await sql(`DROP SCHEMA ${name} CASCADE`);
+    await owner.sql(`DROP SCHEMA ${name} CASCADE`);
     await owner.end();
   };
-  return { name, settings, sql, drop };
+  return { name, settings, sql: owner.sql, drop };
 }
 
 /** A server in front of the server, which can be gone and come back under the same port. */
