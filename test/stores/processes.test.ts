@@ -1,7 +1,16 @@
-/** Processes that are killed and that race. `npm run test:crash` is the long form. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Ledger, Servant } from '../support/crash.ts';
-import { crashRound, migrationRound, rotationRound, servant } from '../support/crash.ts';
+/** Processes that are killed and that race, on SQLite files. `test/servers/processes.test.ts` has many rounds more. */
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openStore } from '../../examples/platform/store.ts';
+import type { Child } from '../support/crash.ts';
+import {
+  crashRounds,
+  killRotations,
+  migrationRound,
+  revokeAgainstRotate,
+  rotateAgainstRotate,
+  startChild,
+} from '../support/crash.ts';
 import { DRIVERS, folder } from '../support/sqlite.ts';
 
 const { file, remove } = folder();
@@ -9,29 +18,74 @@ const timeout = 60_000;
 // Each start would strip the types of the whole source again.
 Object.assign(process.env, { NODE_COMPILE_CACHE: file('cache') });
 
-let servants: readonly Servant[] = [];
+let children: readonly [Child, Child, Child, Child];
 beforeAll(() => {
-  servants = [...DRIVERS, ...DRIVERS].map(servant);
+  children = [startChild(), startChild(), startChild(), startChild()];
 });
 afterAll(async () => {
-  await Promise.all(servants.map((one) => one.stop()));
+  await Promise.all(children.map((child) => child.stop()));
   remove();
 });
 
-// The kill comes after so many lines: at 1 the file is about to be made, at odd numbers an operation has begun.
-const KILLS = [1, 24, 7, 41, 16] as const;
+// After so many moments; at 0 the file is about to be made. A moment is before or after a call of the store.
+const KILLS = [0, 9, 24] as const;
 
 test.concurrent.each(DRIVERS)('what %s acknowledged is there after kill -9', { timeout }, async (driver) => {
-  const ledger: Ledger = new Map();
-  const path = file(`${driver.replace(':', '-')}.db`);
-  for (const [seed, lines] of KILLS.entries()) await crashRound({ driver, file: path, seed, lines, ledger });
-  expect(ledger.size).toBeGreaterThan(10);
+  const keys = await crashRounds(driver, file(`${driver.replace(':', '-')}.db`), KILLS);
+  // Making a key has four moments, and the first operation of each writer is to make one.
+  expect(keys).toBeGreaterThan(1);
+});
+
+test.concurrent('a process that is killed in the middle of a rotation takes no key along', { timeout }, async () => {
+  const address = `sqlite:${file('kill.db')}`;
+  const { store, close } = await openStore(address);
+  // Once at each moment, standing still there.
+  const seen = await killRotations(address, store, 8);
+  expect(seen).toMatchObject({ predecessorAlive: 8, handedOut: 1, visible: 4, remedied: 8 });
+  expect(Object.values(seen.at)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+  await close();
 });
 
 test('four processes migrate a new file at once', { timeout }, async () => {
-  for (let i = 0; i < 10; i++) await migrationRound(servants, file(`migrate-${i}.db`));
+  for (let i = 0; i < 5; i++) await migrationRound(children, file(`migrate-${i}.db`));
 });
 
-test('two processes rotate a key at once: one winner', { timeout }, async () => {
-  for (let i = 0; i < 20; i++) await rotationRound(servants.slice(0, 2), file('rotate.db'));
+test('two processes end a key at once: one winner', { timeout }, async () => {
+  const path = file('race.db');
+  const pair = [children[0], children[1]] as const;
+  expect(await Promise.all(pair.map((child, i) => child.ask('open', addressOf(i, path))))).toEqual([
+    'opened',
+    'opened',
+  ]);
+  const { store, close } = await openStore(`sqlite:${path}`);
+  expect(await rotateAgainstRotate({ store, children: pair }, 20)).toMatchObject({ oneWinner: 20 });
+  expect(await revokeAgainstRotate({ store, children: pair }, 20)).toMatchObject({ oneWinner: 20 });
+  await close();
+});
+
+/** One driver and the other. */
+const addressOf = (i: number, path: string) => `${i % 2 === 0 ? 'sqlite' : 'better-sqlite3'}:${path}`;
+
+describe('openStore', () => {
+  test('opens a file, and ends with it', async () => {
+    const { store, close } = await openStore(`sqlite:${file('open.db')}`);
+    expect(await store.summarize(0)).toEqual([]);
+    await close();
+    expect(readdirSync(file('')).filter((name) => name.startsWith('open.db'))).toEqual(['open.db']);
+    expect(() => store.summarize(0)).toThrow();
+  });
+
+  test.each([
+    'mongodb://root:hunter2@db/keys',
+    'file:hunter2',
+    'hunter2.db',
+    '',
+    'constructor:hunter2',
+    'SQLITE:hunter2',
+  ])('refuses %s, and says what it takes and nothing of the rest', async (url) => {
+    const error = await openStore(url).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toMatch(/sqlite:.+postgres:.+mysql:.+redis:/);
+    expect(String(error)).not.toContain('hunter2');
+  });
 });

@@ -1,0 +1,108 @@
+/**
+ * Opens the store that an address names. The one place where the platform knows a database's driver; each is loaded
+ * only where its address is given, so a service installs the one that it uses.
+ */
+import type { KeyStore } from 'keyscope';
+import type { Invalidation } from 'keyscope/cache';
+
+export interface OpenedStore {
+  readonly store: KeyStore;
+  /** For `cacheStore`: tells the other processes that a key has ended. None where the database has no such channel. */
+  readonly invalidation?: Invalidation;
+  /** Ends the connections. Flush the keyring first. */
+  close(): Promise<void>;
+}
+
+/** At most this many connections, where there is a pool. */
+const MOST = 10;
+
+// An idle connection that is lost says so to nobody who waits, and unheard it ends the process. The next request is
+// answered by another connection, or with 503. Drivers keep passwords out of these messages.
+const report = (error: Error) => console.error(`The key store lost a connection: ${error.message}`);
+
+async function openSqlite(url: string): Promise<OpenedStore> {
+  const [{ DatabaseSync }, { sqliteStore }] = await Promise.all([
+    import('node:sqlite'),
+    import('keyscope/stores/sqlite'),
+  ]);
+  const db = new DatabaseSync(url.slice('sqlite:'.length));
+  return { store: sqliteStore(db), close: async () => db.close() };
+}
+
+async function openPostgres(url: string): Promise<OpenedStore> {
+  const [{ default: pg }, { postgresInvalidation, postgresStore }] = await Promise.all([
+    import('pg'),
+    import('keyscope/stores/postgres'),
+  ]);
+  const pool = new pg.Pool({ connectionString: url, max: MOST }).on('error', report);
+  // Listening takes a connection of its own, and another where that one is lost.
+  const listeners: InstanceType<typeof pg.Client>[] = [];
+  const listen = () => {
+    const client = new pg.Client({ connectionString: url, keepAlive: true });
+    listeners.push(client);
+    return client;
+  };
+  return {
+    store: postgresStore(pool),
+    invalidation: postgresInvalidation(listen),
+    async close() {
+      await Promise.all([pool.end(), ...listeners.map((client) => client.end())]);
+    },
+  };
+}
+
+async function openMysql(url: string): Promise<OpenedStore> {
+  const [{ createPool }, { mysqlStore }] = await Promise.all([
+    import('mysql2/promise'),
+    import('keyscope/stores/mysql'),
+  ]);
+  const pool = createPool({ uri: url, connectionLimit: MOST });
+  return { store: mysqlStore(pool), close: () => pool.end() };
+}
+
+/** `?prefix=` is what every key of the store begins with; left out, it is `keyscope:`. */
+async function openRedis(url: string): Promise<OpenedStore> {
+  const [{ createClient }, { redisInvalidation, redisStore }] = await Promise.all([
+    import('redis'),
+    import('keyscope/stores/redis'),
+  ]);
+  const address = new URL(url);
+  const prefix = address.searchParams.get('prefix') ?? 'keyscope:';
+  address.search = '';
+  // While the server is away requests are refused at once: what is queued would be carried out after the answer.
+  const publisher = createClient({ url: address.href, disableOfflineQueue: true }).on('error', report);
+  const subscriber = publisher.duplicate().on('error', report);
+  await Promise.all([publisher.connect(), subscriber.connect()]);
+  return {
+    store: redisStore(publisher, { prefix }),
+    invalidation: redisInvalidation({ publisher, subscriber }, { channel: `${prefix}ended` }),
+    async close() {
+      await Promise.all([publisher.close(), subscriber.close()]);
+    },
+  };
+}
+
+const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> = {
+  sqlite: openSqlite,
+  postgres: openPostgres,
+  mysql: openMysql,
+  redis: openRedis,
+};
+
+/**
+ * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`. The SQL stores make their tables at
+ * the first use, Redis its version.
+ *
+ * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for.
+ *
+ * @throws TypeError on any other scheme. It names the scheme alone, for the rest may hold a password.
+ * @example
+ * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
+ */
+export async function openStore(url: string): Promise<OpenedStore> {
+  const scheme = /^([a-z]+):/.exec(url)?.[1] ?? '';
+  const open = Object.hasOwn(OPENERS, scheme) ? OPENERS[scheme] : undefined;
+  if (open !== undefined) return open(url);
+  const known = 'sqlite:<path>, postgres://…, mysql://… or redis://…';
+  throw new TypeError(`openStore: pass ${known}, not ${scheme === '' ? 'an address without a scheme' : `${scheme}:`}`);
+}

@@ -1,0 +1,126 @@
+/**
+ * A process beside the test's, on any store that an address names: `store-child.ts [address]`. It does what it is
+ * asked, line by line and without waiting for what it was asked before, and says before and after each call of the
+ * store that it makes it, so that it can be killed at any moment between.
+ *
+ * In: `[id, task, …]`. Out: `[id, answer]` for each, and `[null, what, moment]` for what happens meanwhile.
+ */
+import { writeSync } from 'node:fs';
+import { createRequire, flushCompileCache } from 'node:module';
+import { createInterface } from 'node:readline';
+import type { KeyStore } from 'keyscope';
+import { isAccessError } from 'keyscope';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import type { OpenedStore } from '../../examples/platform/store.ts';
+import { openStore } from '../../examples/platform/store.ts';
+import { keyringOver } from './crash.ts';
+import type { Handle } from './sqlite.ts';
+import { INPUT } from './sqlite.ts';
+
+// Synchronous and unbuffered: what was said is in the pipe when the process is killed.
+const say = (...words: readonly unknown[]) => writeSync(1, `${JSON.stringify(words)}\n`);
+
+// ── Moments ───────────────────────────────────────────────────────────────────────────────────────────
+
+let announcing = false;
+let stopAt = Number.POSITIVE_INFINITY;
+let heard = 0;
+
+/** Says what happens and, where that is the moment it was told to stop at, does nothing more until it is killed. */
+function moment(what: string, when: string): void {
+  if (!announcing) return;
+  say(null, what, when);
+  heard += 1;
+  if (heard === stopAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Between any two calls others get their turn, also where the store answers at once: tasks then overlap. */
+function watched(store: KeyStore): KeyStore {
+  const methods = Object.entries(store).map(([name, method]: [string, (...args: never[]) => unknown]) => [
+    name,
+    async (...args: never[]) => {
+      await turn();
+      moment(name, 'before');
+      const answer = method(...args);
+      if (announcing && answer instanceof Promise) {
+        // The request is on its way, and its answer is not here.
+        await turn();
+        moment(name, 'during');
+      }
+      const value = await answer;
+      moment(name, 'after');
+      return value;
+    },
+  ]);
+  return Object.fromEntries(methods);
+}
+
+// ── Tasks ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What the platform opens, and one more driver of SQLite. */
+async function open(address: string): Promise<OpenedStore> {
+  if (!address.startsWith('better-sqlite3:')) return openStore(address);
+  const Database: new (path: string) => Handle = createRequire(import.meta.url)('better-sqlite3');
+  const db = new Database(address.slice('better-sqlite3:'.length));
+  return { store: sqliteStore(db), close: async () => db.close() };
+}
+
+let opened: (OpenedStore & { readonly keyring: ReturnType<typeof keyringOver> }) | undefined;
+const keyring = () => opened?.keyring ?? Promise.reject(new Error('open a store first'));
+
+/** Opens a store and makes its tables, in place of the one before. */
+async function use(address: string): Promise<string> {
+  const { store, close } = await open(address);
+  await store.findById('00000000-0000-4000-8000-000000000000');
+  await opened?.close();
+  opened = { store, close, keyring: keyringOver(watched(store)) };
+  return 'opened';
+}
+
+const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
+  open: use,
+  /** From now on moments are said; at the `n`-th the process stops, where `n` is given. */
+  announce(n?: number) {
+    announcing = true;
+    heard = 0;
+    stopAt = n ?? Number.POSITIVE_INFINITY;
+    return 'announcing';
+  },
+  async issue(entityUuid: string) {
+    const { key, info } = await (await keyring()).issue(INPUT, { entityUuid });
+    moment('issue', 'made');
+    return { keyId: info.keyId, key };
+  },
+  async rotate(entityUuid: string, keyId: string, overlapMs: number) {
+    const { key, info } = await (await keyring()).rotate(keyId, { overlapMs }, { entityUuid });
+    moment('rotate', 'made');
+    return { keyId: info.keyId, key };
+  },
+  /** After so many look-ups: a rotation writes at its third call, and a revocation would always be the first. */
+  async revoke(entityUuid: string, keyId: string, lookUps = 0) {
+    const ring = await keyring();
+    for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityUuid });
+    await ring.revoke(keyId, { entityUuid });
+    moment('revoke', 'made');
+    return 'revoked';
+  },
+};
+
+async function perform([id, task, ...given]: readonly [number, string, ...never[]]): Promise<void> {
+  try {
+    say(id, await TASKS[task]?.(...given));
+  } catch (error) {
+    say(id, isAccessError(error) ? error.code : String(error));
+  }
+  if (task !== 'announce') moment(task, 'said');
+}
+
+const [address] = process.argv.slice(2);
+if (address !== undefined) await use(address);
+// Who is killed leaves no cache behind; without one this does nothing.
+flushCompileCache();
+say(null, 'process', 'ready');
+for await (const line of createInterface({ input: process.stdin })) void perform(JSON.parse(line));
+await opened?.close();
