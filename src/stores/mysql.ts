@@ -17,9 +17,10 @@
  * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; where not, the first use is refused. The SQL mode does not
  *   matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor do the drivers' options: those that change how rows
  *   are read are switched off with each statement or read alike, and what shows all the same is refused.
- * - **Rights.** To migrate: CREATE, REFERENCES aside, INDEX, TRIGGER, INSERT and DELETE on `keyscope_schema`. With a
- *   binary log MySQL lets only SUPER make triggers, unless `log_bin_trust_function_creators` is on (error 1419): migrate
- *   in a deploy step. Afterwards: SELECT on both tables; INSERT and UPDATE on `keyscope_keys`.
+ * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards: SELECT on both tables,
+ *   INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that migrated: keep that user and its rights, on a
+ *   server that a dump is restored to as well, or no key can be revoked (error 1449). With a binary log MySQL lets only
+ *   SUPER make triggers, unless `log_bin_trust_function_creators` is on (error 1419).
  *
  * A row that somebody edited by hand never passes for another. Lists leave the database as text: drivers that read JSON
  * themselves end the process over a row that is none.
@@ -142,16 +143,19 @@ function linkTo(client: MysqlClient): Link {
 
 // ── Errors ────────────────────────────────────────────────────────────────────────────────────────────
 
-const DUPLICATE = 1062;
-const IN_TRANSACTION = 1568;
 const NO_TABLE = 1146;
 /** A deadlock's victim; MariaDB 11: a row that changed since the transaction began. All of it is rolled back. */
 const AGAIN: ReadonlySet<unknown> = new Set([1213, 1020]);
 
-/** What the server says shows the value, or not what to do. */
-const SAID: Readonly<Record<number, string>> = {
-  [DUPLICATE]: 'a key with this id or digest exists already',
-  [IN_TRANSACTION]: 'the connection is in the middle of a transaction; give keyscope a pool or connection of its own',
+/** By number, where the server's own words quote a digest or do not say what to do. */
+const INSTEAD: Readonly<Record<number, string>> = {
+  1062: 'a key with this id or digest exists already',
+  1568: 'the connection is in the middle of a transaction; give keyscope a pool or connection of its own',
+};
+/** By number, what to do beside what the server says. */
+const ADVICE: Readonly<Record<number, string>> = {
+  1419: '; migrate as a user with SUPER, or set log_bin_trust_function_creators',
+  1449: '; the triggers run as the user that migrated: DELETE FROM keyscope_schema, and migrate as one that stays',
 };
 
 interface Fault {
@@ -168,7 +172,8 @@ interface Fault {
 function plain(error: unknown): Error {
   const { errno = 0, code, sqlMessage, message } = Object(error) as Fault;
   // A refused connection may come without a message.
-  return Object.assign(new Error(`keyscope: ${SAID[errno] ?? (sqlMessage || message || code)}`), { errno, code });
+  const said = INSTEAD[errno] ?? `${sqlMessage || message || code}${ADVICE[errno] ?? ''}`;
+  return Object.assign(new Error(`keyscope: ${said}`), { errno, code });
 }
 
 async function plainly<T>(act: () => Promise<T>): Promise<T> {
@@ -298,6 +303,7 @@ async function versionOf(ask: Link['ask']): Promise<number> {
 /** One a database, whose name may be longer than that of a lock. */
 const LOCK = "CONCAT('keyscope_schema_', CRC32(DATABASE()))";
 const LOCK_SECONDS = 30;
+const VERSION = 'INSERT INTO keyscope_schema (id, version) VALUES (1, ?) ON DUPLICATE KEY UPDATE version = ?';
 
 async function bringUp(on: Session): Promise<void> {
   const got = pick(await on.ask(`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS got`), 'got');
@@ -308,7 +314,7 @@ async function bringUp(on: Session): Promise<void> {
     for (const sql of missing) await on.run(sql);
     // Last: DDL commits statement by statement, and what was cut short begins again.
     if (missing.length > 0) {
-      await commit(on, 'REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)', [VERSIONS.length]);
+      await commit(on, VERSION, [VERSIONS.length, VERSIONS.length]);
     }
   } finally {
     // Or the lock would go back to the pool with the connection.

@@ -88,6 +88,8 @@ const keyringOn = (client: MysqlClient) =>
   createKeyring({ prefix: 'acme', catalog, store: mysqlStore(client), peppers: PEPPERS });
 
 const KINDS = Object.keys(CLIENTS);
+/** Hundreds of statements, beside whatever else the machine does. */
+const SLOW = { timeout: 60_000 };
 const DRIVERS = ['mysql2', 'mariadb'] as const;
 
 // ── The contract ──────────────────────────────────────────────────────────────────────────────────────
@@ -202,7 +204,7 @@ const REFUSED_OPTIONS: readonly (readonly [(typeof DRIVERS)[number], Options, st
 
 const printed = (options: object) => inspect(options, { breakLength: Number.POSITIVE_INFINITY });
 
-describeMysql('a connection', () => {
+describeMysql('a connection', SLOW, () => {
   const cases = DRIVERS.flatMap((driver) =>
     OPTIONS[driver].map((options) => [driver, printed(options), options] as const),
   );
@@ -307,7 +309,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   rotated_from: [`'${OTHER}'`],
 };
 
-describeMysql('the table', () => {
+describeMysql('the table', SLOW, () => {
   const used = using('mysql2 connection');
   beforeAll(() => used.store.insert(RECORD));
   const table = () => used.rows('SELECT * FROM keyscope_keys');
@@ -496,7 +498,7 @@ async function schemaOf({ console }: Database): Promise<unknown> {
 
 const STATEMENTS = MIGRATIONS.mysql.flat();
 
-describeMysql('migrate', () => {
+describeMysql('migrate', SLOW, () => {
   let expected: unknown;
   beforeAll(async () => {
     expected = await alone('mysql2 connection', {}, async ({ client }, database) => {
@@ -608,26 +610,72 @@ describeMysql('migrate', () => {
     expect(schemaSql('mysql')).not.toMatch(/DELIMITER|;[^\n]/);
   });
 
+  /** A user of its own with some rights on the database, for as long as `act` runs. */
+  async function asUser({ console, settings, name }: Database, rights: string, act: (opened: Opened) => Promise<void>) {
+    const user = `k${name.slice(-20)}`;
+    await console.rows(`CREATE USER ${user} IDENTIFIED BY 'x'`);
+    await console.rows(`GRANT ${rights} ON ${name}.* TO ${user}`);
+    const opened = await open('mariadb pool', { ...settings, user, password: 'x' } as typeof settings);
+    try {
+      await act(opened);
+    } finally {
+      await opened.end();
+      await console.rows(`DROP USER ${user}`);
+    }
+  }
+
   test('once it has run, a user with the least rights is enough; before, the store waits for it', async () => {
-    await alone('mysql2 connection', {}, async ({ client }, { console, settings, name }) => {
-      const user = `${name.slice(0, 24)}`;
-      await console.rows(`CREATE USER ${user} IDENTIFIED BY 'x'`);
-      await console.rows(`GRANT SELECT ON ${name}.* TO ${user}`);
-      const least = await open('mariadb pool', { ...settings, user, password: 'x' } as typeof settings);
-      try {
+    await alone('mysql2 connection', {}, async ({ client }, database) => {
+      await asUser(database, 'SELECT', async (least) => {
         const store = mysqlStore(least.client);
         await expect(async () => store.insert(RECORD)).rejects.toThrow(/keyscope: CREATE command denied/);
         await migrate(client);
-        await console.rows(`GRANT INSERT, UPDATE ON ${name}.keyscope_keys TO ${user}`);
+        const [{ User } = {}] = (await least.query('SELECT SUBSTRING_INDEX(CURRENT_USER(), "@", 1) AS User')) as {
+          User?: string;
+        }[];
+        await database.console.rows(`GRANT INSERT, UPDATE ON ${database.name}.keyscope_keys TO ${User}`);
         await store.insert(RECORD);
         expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
         expect(await store.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
         await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
         expect(await store.summarize(1)).toEqual([]);
-      } finally {
-        await least.end();
-        await console.rows(`DROP USER ${user}`);
-      }
+      });
+    });
+  });
+
+  test('runs with the rights that are documented, and says what to do where its user is gone', async () => {
+    await alone('mysql2 connection', {}, async ({ client }, database) => {
+      const store = mysqlStore(client);
+      await asUser(database, 'CREATE, TRIGGER, SELECT, INSERT, UPDATE', async (opened) => {
+        await migrate(opened.client);
+        await store.insert(RECORD);
+        expect(await store.markEnded(RECORD.keyId, { retireAt: 5 })).toBe(true);
+      });
+      await holds(database);
+      const revoke = async () => store.markEnded(RECORD.keyId, { revokedAt: 5 });
+      await expect(revoke).rejects.toThrow('DELETE FROM keyscope_schema, and migrate as one that stays');
+      await database.console.rows('DELETE FROM keyscope_schema');
+      await migrate(client);
+      await holds(database);
+      expect(await revoke()).toBe(true);
+    });
+  });
+
+  // A binary log cannot be switched on while the server runs.
+  test('says what to do where the server lets nobody make triggers', async () => {
+    await alone('mysql2 connection', {}, async ({ client }) => {
+      const refusing: MysqlClient = {
+        execute: (statement, values) => client.execute(statement, values),
+        query: (statement) =>
+          statement.sql.includes('CREATE TRIGGER')
+            ? Promise.reject(
+                Object.assign(new Error('x'), { errno: 1419, sqlMessage: 'You do not have the SUPER privilege' }),
+              )
+            : client.query(statement),
+      };
+      const why = 'keyscope: You do not have the SUPER privilege; migrate as a user with SUPER, or set log_bin';
+      await expect(migrate(refusing)).rejects.toThrow(why);
+      await migrate(client);
     });
   });
 });
@@ -745,7 +793,7 @@ describeMysql('of two processes', () => {
 
 // ── Usage ─────────────────────────────────────────────────────────────────────────────────────────────
 
-describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', (kind) => {
+describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (kind) => {
   const used = using(kind);
   const RECORDS = Array.from({ length: 40 }, (_, i) => another(i));
   beforeAll(() => Promise.all(RECORDS.map((record) => used.store.insert(record))));
@@ -820,7 +868,7 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', (kind) =
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────
 
-describeMysql.each(DRIVERS)('a connection of %s is asked', (driver) => {
+describeMysql.each(DRIVERS)('a connection of %s is asked', SLOW, (driver) => {
   const used = using(`${driver} connection`);
 
   /** What the server counted on this connection while `act` ran; the counting itself aside. */
@@ -943,7 +991,7 @@ async function outcome(act: () => Promise<unknown>): Promise<string> {
 
 const REFUSED = ['invalid_token record_tampered', 'invalid_token unknown_key', 'StoreError'];
 
-describeMysql.each(DRIVERS)('a row edited by hand, read with %s', (driver) => {
+describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver) => {
   const used = using(`${driver} pool`);
   let keyring: ReturnType<typeof keyringOn>;
   beforeAll(async () => {
@@ -1136,7 +1184,7 @@ describeMysql.each([
   ['mysql2 pool', { connectTimeout: 500 }],
   ['mariadb pool', { connectTimeout: 500, acquireTimeout: 800, initializationTimeout: 800 }],
 ] as const)('a server that is away, over a %s', (kind, options) => {
-  test('is a broken store, never a bad key, and is used again once it is back', { timeout: 20_000 }, async () => {
+  test('is a broken store, never a bad key, and is used again once it is back', SLOW, async () => {
     const door = await openDoor();
     const database = await emptyDatabase();
     const settings = { ...database.settings, ...options, host: '127.0.0.1', port: door.port };
