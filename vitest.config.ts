@@ -28,7 +28,7 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project('unit', 'test/**/*.test.ts', ['test/servers/**']),
+      project('unit', 'test/**/*.test.ts', ['test/servers/**', '**/node_modules/**']),
       project('servers', 'test/servers/*.test.ts', []),
     ],
     reporters: ['default', summary],

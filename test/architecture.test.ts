@@ -257,13 +257,16 @@ describe('exports', () => {
     ['stores/redis', ['migrate', 'redisInvalidation', 'redisStore']],
     ['stores/mysql', ['migrate', 'mysqlStore']],
     ['stores/postgres', ['migrate', 'postgresInvalidation', 'postgresStore']],
+    ['stores/d1', ['d1Store', 'migrate']],
     ['stores/schema', ['MIGRATIONS', 'schemaSql']],
   ])('of keyscope/%s', async (entry, expected) => {
     expect(await names(entry)).toEqual(expected);
   });
 
   it('has an entry in package.json for every file that stands alone, and no other', () => {
-    const standing = files.filter((name) => name === 'index' || ![...CORE, 'stores/shared'].includes(name));
+    const standing = files.filter(
+      (name) => name === 'index' || ![...CORE, 'stores/shared', 'stores/sqlite-statements'].includes(name),
+    );
     const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
     expect(entries.sort()).toEqual(standing.map((name) => (name === 'index' ? '.' : `./${name}`)).sort());
   });

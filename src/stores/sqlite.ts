@@ -12,7 +12,8 @@
  */
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { COLUMN_LIST, isText, toRecord, toValues, type Value } from './shared.js';
+import { isText, toRecord, toValues, type Value } from './shared.js';
+import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */
 export interface SqliteStatement {
@@ -32,9 +33,8 @@ const VERSIONS = MIGRATIONS.sqlite;
 
 /** The schema's version in this file, 0 where there is none. */
 function versionOf(db: SqliteHandle): number {
-  const tables = db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'").all();
-  if (tables.length === 0) return 0;
-  const version = Number(pick(db.prepare('SELECT version FROM keyscope_schema').all(), 'version') ?? 0);
+  if (db.prepare(STATEMENTS.hasVersion).all().length === 0) return 0;
+  const version = Number(pick(db.prepare(STATEMENTS.version).all(), 'version') ?? 0);
   if (version <= VERSIONS.length) return version;
   throw new Error(`keyscope: the file has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
 }
@@ -131,35 +131,15 @@ function checkHandle(db: SqliteHandle): void {
 
 function prepareAll(db: SqliteHandle) {
   return {
-    insert: db.prepare(`INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${COLUMN_LIST.replace(/\w+/g, '?')})`),
-    // One digest is what a keyring with one pepper asks for: a third less time than by way of JSON.
-    findOneDigest: db.prepare(`SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE digest = ?`),
-    findDigests: db.prepare(
-      `SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE digest IN (SELECT value FROM json_each(?))`,
-    ),
-    findById: db.prepare(`SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE key_id = ?`),
-    list: db.prepare(`
-      SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE entity_uuid = ? AND (created_at, key_id) < (?, ?)
-      ORDER BY created_at DESC, key_id DESC LIMIT ?`),
-    revoke: db.prepare('UPDATE keyscope_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL'),
-    retire: db.prepare(
-      'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
-    ),
-    // What is no JSON object would fail every batch that its key is in, so such a row is passed over.
-    touch: db.prepare(`
-      UPDATE keyscope_keys SET
-        last_used_at = max(ifnull(last_used_at, ?), ?),
-        scopes_used = (
-          SELECT json_group_object(scope, time) FROM (
-            SELECT key AS scope, max(value) AS time
-            FROM (SELECT key, value FROM json_each(scopes_used) UNION ALL SELECT key, value FROM json_each(?))
-            GROUP BY key))
-      WHERE key_id = ? AND CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END`),
-    summarize: db.prepare(`
-      SELECT substr(digest, 1, instr(digest, '$') - 1) AS scheme, count(*) AS live, max(last_used_at) AS lastUsedAt
-      FROM keyscope_keys
-      WHERE revoked_at IS NULL AND (retire_at IS NULL OR retire_at > ?) AND (expires_at IS NULL OR expires_at > ?)
-      GROUP BY scheme`),
+    insert: db.prepare(STATEMENTS.insert),
+    findOneDigest: db.prepare(STATEMENTS.findOneDigest),
+    findDigests: db.prepare(STATEMENTS.findDigests),
+    findById: db.prepare(STATEMENTS.findById),
+    list: db.prepare(STATEMENTS.list),
+    revoke: db.prepare(STATEMENTS.revoke),
+    retire: db.prepare(STATEMENTS.retire),
+    touch: db.prepare(STATEMENTS.touch),
+    summarize: db.prepare(STATEMENTS.summarize),
   };
 }
 
@@ -195,7 +175,6 @@ function reads(statements: Statements): Pick<KeyStore, Reads> {
 function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads> {
   return {
     insert(record) {
-      // The table's trigger refuses a key id or a digest that exists, its UNIQUE again.
       transaction(db, () => statements.insert.run(...toValues(record)));
     },
 

@@ -1,0 +1,208 @@
+/**
+ * Keys in Cloudflare D1, over the binding of a Worker. Imports nothing of Cloudflare's.
+ *
+ * What holds, and what you have to see to:
+ * - **Primary.** Each method is asked in a session of its own that begins at the primary, so it sees every write that
+ *   was acknowledged. A session of yours is refused as a client: the replica that it reads from may lag behind.
+ * - **Requests.** On Workers a query belongs to the request that sent it, and ends with it. So look-ups of several
+ *   requests are not sent as one, unless you ask for it, and no request waits for another's migration.
+ * - **Usage.** It is written by a timer, or by `flush`, in one request: hand the flush to `ctx.waitUntil`.
+ * - **Restoring.** A database that Time Travel brings back has the keys of that time: what was revoked since is live.
+ *
+ * A row that somebody edited by hand never passes for another. D1 reads integers beyond 2^53 as the nearest number, and
+ * the core refuses the record.
+ */
+import { expect, fields } from '../input.js';
+import { type KeyRecord, mergeUsage, type Usage } from '../record.js';
+import type { KeyStore, SchemeSummary } from '../store.js';
+import { MIGRATIONS } from './schema.js';
+import { behind, inBatches, isText, toRecord, toValues, type Value } from './shared.js';
+import { STATEMENTS } from './sqlite-statements.js';
+
+/** A prepared statement of D1. */
+export interface D1Statement {
+  bind(...parameters: Value[]): D1Statement;
+  all(): PromiseLike<{ readonly results: readonly unknown[] }>;
+}
+
+/** What a binding and a session have in common. */
+export interface D1Session {
+  prepare(sql: string): D1Statement;
+  /** One transaction: all of the statements or none. */
+  batch(statements: D1Statement[]): PromiseLike<readonly unknown[]>;
+}
+
+/** A D1 binding, `env.DB` say. */
+export interface D1Client extends D1Session {
+  /** Missing before read replication, when there was the primary alone. */
+  withSession?(constraint: 'first-primary'): D1Session;
+}
+
+function checkClient(db: D1Client): void {
+  const has = (name: string) => typeof Object(db)[name] === 'function';
+  const binding = has('prepare') && has('batch') && !has('getBookmark');
+  expect(binding, 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it');
+}
+
+/** A session whose first query goes to the primary, so one for each method. */
+const atPrimary = (db: D1Client): D1Session => db.withSession?.('first-primary') ?? db;
+
+async function ask(db: D1Client, sql: string, ...values: Value[]): Promise<readonly unknown[]> {
+  return (
+    await atPrimary(db)
+      .prepare(sql)
+      .bind(...values)
+      .all()
+  ).results;
+}
+
+// ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
+
+const VERSIONS = MIGRATIONS.sqlite;
+
+/** The schema's version, 0 where there is none. */
+async function versionOf(db: D1Client): Promise<number> {
+  let rows: readonly unknown[];
+  try {
+    // One round trip where there is one, and an isolate that starts nearly always finds one.
+    rows = await ask(db, STATEMENTS.version);
+  } catch (error) {
+    if ((await ask(db, STATEMENTS.hasVersion)).length > 0) throw error;
+    return 0;
+  }
+  const version = Number((rows[0] as { readonly version?: unknown } | undefined)?.version ?? 0);
+  if (version <= VERSIONS.length) return version;
+  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+}
+
+/**
+ * Brings the schema up to this release, all of it or nothing; {@link d1Store} calls it before its first use. Any number
+ * of isolates may call it at once. Where the schema is current it only reads.
+ *
+ * Not checked: that nobody changed the tables since.
+ *
+ * @param db As for {@link d1Store}.
+ * @throws TypeError where `db` is no D1 binding.
+ * @throws Error where a newer release has migrated the database; whatever D1 throws.
+ * @example
+ * await migrate(env.DB); // in a Worker that a deploy step calls
+ */
+export async function migrate(db: D1Client): Promise<void> {
+  checkClient(db);
+  const found = await versionOf(db);
+  if (found === VERSIONS.length) return;
+  const session = atPrimary(db);
+  // There is no transaction to ask for the version again in. Where it is another by now, the first statement fails and
+  // with it the batch: on the name of a table, or on the CHECK that no version is 0.
+  const guard = found > 0 ? [`UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`] : [];
+  const reached = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${VERSIONS.length})`;
+  const statements = [...guard, ...VERSIONS.slice(found).flat(), reached];
+  try {
+    await session.batch(statements.map((sql) => session.prepare(sql)));
+  } catch (error) {
+    // Another isolate was faster, or it is an error.
+    if ((await versionOf(db)) !== VERSIONS.length) throw error;
+  }
+}
+
+// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** How D1 is asked. */
+export interface D1StoreOptions {
+  /** Look-ups of one turn of the event loop go out as one query. Default: false; on Workers leave it so. */
+  readonly batch?: boolean | undefined;
+}
+
+type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
+
+// Half a surrogate pair would arrive as U+FFFD.
+const isWhole = (value: unknown): value is string => isText(value) && value.isWellFormed();
+
+function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
+  const find = async (digests: readonly string[]): Promise<readonly KeyRecord[]> => {
+    const [only, ...more] = digests.filter(isWhole);
+    if (only === undefined) return [];
+    // A list is one parameter: D1 takes 100 at most.
+    const { findOneDigest, findDigests } = STATEMENTS;
+    const rows =
+      more.length === 0 ? ask(db, findOneDigest, only) : ask(db, findDigests, JSON.stringify([only, ...more]));
+    return (await rows).map(toRecord);
+  };
+
+  return {
+    findByDigest: batch ? inBatches(find) : find,
+
+    async findById(keyId) {
+      const [row] = isWhole(keyId) ? await ask(db, STATEMENTS.findById, keyId) : [];
+      return row === undefined ? null : toRecord(row);
+    },
+
+    async list({ entityUuid, after, limit }) {
+      if (!isWhole(entityUuid)) return [];
+      // Parameters travel as JSON, which has no infinity. Everything comes behind the greatest number.
+      const { createdAt, keyId } = after ?? { createdAt: Number.MAX_VALUE, keyId: '' };
+      return (await ask(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit)).map(toRecord);
+    },
+
+    summarize: async (now) => (await ask(db, STATEMENTS.summarize, now, now)) as readonly SchemeSummary[],
+  };
+}
+
+/** How many keys are touched by one statement: with 256 scopes each, 1.5 MB of the 2 MB that a parameter may have. */
+const MOST = 40;
+
+function writes(db: D1Client): Omit<KeyStore, Reads> {
+  return {
+    async insert(record) {
+      await ask(db, STATEMENTS.insert, ...toValues(record));
+    },
+
+    async markEnded(keyId, ending) {
+      if (!isWhole(keyId)) return false;
+      const [sql, time] =
+        'revokedAt' in ending ? [STATEMENTS.revoke, ending.revokedAt] : [STATEMENTS.retire, ending.retireAt];
+      // By the row: what D1 counts as changes may include those of the service's own triggers.
+      return (await ask(db, `${sql} RETURNING key_id`, time, keyId)).length === 1;
+    },
+
+    // Few statements, because a request may send 1,000, or 50; and one entry a key, because each writes a row once.
+    async touch(entries) {
+      const merged = new Map<string, Usage>();
+      for (const entry of entries) {
+        if (isWhole(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
+      }
+      const used = Array.from(merged, ([keyId, usage]) => ({ keyId, ...usage }));
+      const session = atPrimary(db);
+      const statements: D1Statement[] = [];
+      for (let i = 0; i < used.length; i += MOST) {
+        statements.push(session.prepare(STATEMENTS.touchAll).bind(JSON.stringify(used.slice(i, i + MOST))));
+      }
+      if (statements.length > 0) await session.batch(statements);
+    },
+  };
+}
+
+/**
+ * A store in D1. Asks the database nothing until it is used; then it migrates.
+ *
+ * Not checked: that the binding is that of the database you mean.
+ *
+ * @param db The binding. One store an isolate is enough, and so is one a request.
+ * @throws TypeError where `db` is no D1 binding, or on an unknown option.
+ * @example
+ * import { env } from 'cloudflare:workers';
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: d1Store(env.DB), peppers });
+ */
+export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
+  checkClient(db);
+  const { batch = false } = fields(options, ['batch'], 'd1Store');
+  expect(typeof batch === 'boolean', 'd1Store: batch is true or false');
+  let migrated = false;
+  // Each request that comes before one has finished asks for itself: a promise that it shared with another would never
+  // be kept if that one is cancelled.
+  const ready = async () => {
+    if (!migrated) await migrate(db);
+    migrated = true;
+  };
+  return behind(ready, { ...reads(db, batch === true), ...writes(db) });
+}
