@@ -14,10 +14,8 @@ import {
   rotateAgainstRotate,
   startChild,
 } from '../support/crash.ts';
-import { emptyDatabase } from '../support/mysql.ts';
-import { emptySchema } from '../support/postgres.ts';
-import { deleteUnder } from '../support/redis.ts';
-import { describeOn, SERVERS } from '../support/servers.ts';
+import { makeScratch, type Scratch, type StoreKind } from '../support/scratch.ts';
+import { describeOn } from '../support/servers.ts';
 import { DRIVERS, folder } from '../support/sqlite.ts';
 
 const ROUNDS = 1_000;
@@ -29,35 +27,7 @@ afterAll(remove);
 // Each start would strip the types of the whole source again.
 Object.assign(process.env, { NODE_COMPILE_CACHE: file('cache') });
 
-/** Where a store is that nobody else uses, and its end. */
-type Scratch = { readonly address: string; remove(): Promise<unknown> };
-
-const SCRATCH: Readonly<Record<string, () => Promise<Scratch>>> = {
-  sqlite: async () => ({ address: `sqlite:${file('store.db')}`, remove: async () => {} }),
-
-  async postgres() {
-    const { name, drop } = await emptySchema();
-    const address = new URL(SERVERS.postgres);
-    address.search = `?options=${encodeURIComponent(`-c search_path=${name}`)}`;
-    return { address: address.href, remove: drop };
-  },
-
-  async mysql() {
-    const { name, drop } = await emptyDatabase();
-    const address = new URL(SERVERS.mysql);
-    address.pathname = name;
-    return { address: address.href, remove: drop };
-  },
-
-  async redis() {
-    const prefix = `keyscope-test-${crypto.randomUUID()}:`;
-    const address = new URL(SERVERS.redis);
-    address.search = `?prefix=${prefix}`;
-    return { address: address.href, remove: () => deleteUnder(SERVERS.redis, prefix) };
-  },
-};
-
-const SUITES: Readonly<Record<string, typeof describe | typeof describe.skip>> = {
+const SUITES: Readonly<Record<StoreKind, typeof describe | typeof describe.skip>> = {
   sqlite: describe,
   postgres: await describeOn('postgres'),
   mysql: await describeOn('mysql'),
@@ -71,14 +41,14 @@ const killsLine = (seen: Kills) =>
   `kills: ${seen.kills}, predecessor alive ${seen.predecessorAlive}, successors handed out ${seen.handedOut}, ` +
   `not handed out and listed ${seen.visible}, remedied ${seen.remedied}`;
 
-function suite(kind: string): SuiteFactory {
+function suite(kind: StoreKind): SuiteFactory {
   return () => {
     let scratch: Scratch;
     let opened: OpenedStore;
     let children: readonly [Child, Child, Child, Child];
 
     beforeAll(async () => {
-      scratch = await (SCRATCH[kind] as () => Promise<Scratch>)();
+      scratch = await makeScratch(kind);
       // All of them find nothing, and make the tables.
       const start = () => startChild(scratch.address);
       children = [start(), start(), start(), start()];
@@ -121,7 +91,7 @@ function suite(kind: string): SuiteFactory {
   };
 }
 
-for (const [kind, describeKind] of Object.entries(SUITES)) describeKind(`processes on ${kind}`, suite(kind));
+for (const kind of Object.keys(SUITES) as StoreKind[]) SUITES[kind](`processes on ${kind}`, suite(kind));
 
 describe('processes on SQLite files', () => {
   test.each(DRIVERS)('what %s acknowledged is there after kill -9', { timeout }, async (driver) => {

@@ -1,0 +1,45 @@
+/**
+ * A process beside the test's that verifies through a cache: `cached-child.ts <address> <maxStalenessMs> <up|down>`,
+ * with the channel of the store or without. For each key that it is sent it says when it was first let in, and once it
+ * is refused, when the last verification began that let it in, and when the first ended that did not.
+ */
+import { createInterface } from 'node:readline';
+import { cacheStore } from 'keyscope/cache';
+import { LRUCache } from 'lru-cache';
+import { openStore } from '../../examples/platform/store.ts';
+import { keyringOver } from './crash.ts';
+
+const [address = '', maxStalenessMs, channel] = process.argv.slice(2);
+const { store, invalidation, close } = await openStore(address);
+const cached = cacheStore(store, {
+  cache: new LRUCache<string, object>({ max: 1_000 }),
+  maxStalenessMs: Number(maxStalenessMs),
+  ...(channel === 'up' && invalidation && { invalidation }),
+});
+const keyring = keyringOver(cached);
+
+/** Milliseconds since the epoch and parts of them, on the clock that all processes of a machine share. */
+const time = () => performance.timeOrigin + performance.now();
+const say = (...words: readonly unknown[]) => process.stdout.write(`${JSON.stringify(words)}\n`);
+const admits = (key: string) =>
+  keyring.verify(key).then(
+    () => true,
+    () => false,
+  );
+
+async function watch(key: string): Promise<void> {
+  if (!(await admits(key))) return void say('refused at once');
+  say('let in');
+  for (;;) {
+    const begun = time();
+    if (!(await admits(key))) break;
+    last = begun;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  say(last, time());
+}
+
+let last = 0;
+say('ready');
+for await (const line of createInterface({ input: process.stdin })) await watch(line);
+await close();
