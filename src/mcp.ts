@@ -420,15 +420,14 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
   if (session !== null && door.sessionOwner && (await door.sessionOwner(session)) !== principal.keyId)
     return refuse(404);
   // 3. What does it call? Read once, of a bounded length, and handed on: nobody parses it in another way.
-  const text = request.method === 'POST' ? await readText(request, door.maxBodyBytes) : '';
+  const text = await readText(request, door.maxBodyBytes);
   if (text === null) return refuse(413);
   const parsedBody = parse(text);
   if (Array.isArray(parsedBody) && parsedBody.length > MAX_MESSAGES) return refuse(400);
   // 4. May it? Each call is admitted as a REST request would be, with its event and its usage.
   for (const { name, args } of callsOf(parsedBody)) {
     if (!known.has(name)) continue;
-    const entityUuid = Object.hasOwn(args, entityArgument) ? args[entityArgument] : undefined;
-    await keyring.admit(request, { policy, operation: name, entityUuid });
+    await keyring.admit(request, { policy, operation: name, entityUuid: args[entityArgument] });
   }
   return Object.freeze({ principal, authInfo: toAuthInfo(principal, { resource }), parsedBody });
 }

@@ -110,10 +110,13 @@ Try:
       403: insufficient_scope, and which scope is missing: users:read`;
 }
 
-/** Starts a server on the demo's file and stays up. */
-export async function run(createServer: (service: Service) => Server | Promise<Server>): Promise<void> {
+/** Starts a server on the demo's file and stays up. `also`: what there is to try beside REST. */
+export async function run(
+  createServer: (service: Service) => Server | Promise<Server>,
+  also: (origin: string) => string = () => '',
+): Promise<void> {
   const folder = join(import.meta.dirname, '../../.demo');
-  const { PORT = '8787' } = process.env;
+  const { PORT = '8787', PUBLIC_URL: publicUrl = `http://127.0.0.1:${PORT}` } = process.env;
   const port = Number(PORT);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     console.error('PORT is a whole number from 0 to 65535, as in PORT=8788 npm run demo');
@@ -121,7 +124,7 @@ export async function run(createServer: (service: Service) => Server | Promise<S
     return;
   }
   const platform = openPlatform(folder);
-  const server = await createServer(platform);
+  const server = await createServer({ ...platform, publicUrl });
   let url: string;
   try {
     url = await listen(server, port);
@@ -134,7 +137,7 @@ export async function run(createServer: (service: Service) => Server | Promise<S
   console.log(`The deception platform is up at ${url}
 
 ${await firstKey(platform, url, shown(folder))}
-
+${also(new URL(url).origin)}
 Database: ${shown(platform.file)} (digests of keys, never keys). Pepper: ${platform.pepper}.
 Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);
 

@@ -1,12 +1,13 @@
 /**
- * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through it over HTTP,
+ * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through it over HTTP and MCP,
  * on a port and a folder of its own, and exits non-zero on the first surprise.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { redactKeys } from 'keyscope';
-import { createServer } from '../hono/server.ts';
+import { createServer, tryMcp } from '../mcp/server.ts';
 import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, run, stop } from './boot.ts';
 
 class Surprise extends Error {}
@@ -50,11 +51,52 @@ const REFUSED: Expected = {
   body: { error: 'invalid_token' },
 };
 
+// ── Over MCP ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** Not where the server listens: what it calls itself is configuration. */
+const PUBLIC_URL = 'https://deception.example';
+
+/** What a client sees that knows the endpoint and the key. */
+async function connect(url: string, key: string): Promise<Client> {
+  const client = new Client({ name: 'check', version: '1.0.0' });
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  return client;
+}
+
+async function walkMcp(url: string, key: string, me: unknown): Promise<void> {
+  const client = await connect(url, key);
+  const { tools } = await client.listTools();
+  const names = tools.map(({ name }) => name);
+  say(`   tools/list → ${names.join(' ')}`);
+  same(names, ['whoami', 'listThreats', 'readThreat', 'listDecoys', 'readDecoy']);
+  const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} });
+  say(`   whoami → ${JSON.stringify(structuredContent)}`);
+  same(structuredContent, me);
+  await client.close();
+}
+
+/** A call that is refused before it reaches a tool: status and challenge say why. */
+async function refusedCall(url: string, name: string, key: string | null, status: number, params: string) {
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    ...(key !== null && { Authorization: `Bearer ${key}` }),
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
+  const response = await fetch(url, { method: 'POST', headers, body });
+  const challenge = response.headers.get('WWW-Authenticate');
+  say(`   tools/call ${name} → ${response.status} ${challenge}`);
+  const metadata = `resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"`;
+  same([response.status, challenge], [status, `Bearer realm="deception platform", ${params}${metadata}`]);
+  same(response.headers.get('Cache-Control'), 'no-store');
+}
+
 async function check(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-demo-'));
   let ahead = 0;
   const platform = openPlatform(folder, () => Date.now() + ahead);
-  const server = createServer(platform);
+  const server = createServer({ ...platform, publicUrl: PUBLIC_URL });
   const authority = { entityUuid: ENTITY };
   const { keyring } = platform;
   try {
@@ -85,20 +127,31 @@ async function check(): Promise<void> {
     const forbidden = { status: 403, challenge: 'none', body: { error: 'entity_forbidden' } };
     await ask(`${base}/threats?entity_uuid=${OTHER_ENTITY}`, first.key, forbidden);
 
-    say('6. Rotate with an overlap of one minute: both keys work');
+    say('6. MCP with the same key: the tools that it may use, and whoami answers what /me answers');
+    const mcp = base.replace('/v1', '/mcp');
+    await walkMcp(mcp, first.key, me);
+
+    say('7. MCP without a key');
+    await refusedCall(mcp, 'whoami', null, 401, '');
+
+    say('8. MCP, under-scoped: it lacks users:read');
+    await refusedCall(mcp, 'listUsers', first.key, 403, 'error="insufficient_scope", scope="users:read", ');
+
+    say('9. Rotate with an overlap of one minute: both keys work');
     const second = await keyring.rotate(keyId, { overlapMs: 60_000 }, authority);
     const next = { ...me, key_id: second.info.keyId };
     await ask(`${base}/me`, first.key, { status: 200, body: me }, 'old');
     await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
 
-    say('7. One minute later (the clock is set forward): the old key has ended, the new one has not');
+    say('10. One minute later (the clock is set forward): the old key has ended, the new one has not');
     ahead = 60_001;
     await ask(`${base}/me`, first.key, REFUSED, 'old');
     await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
 
-    say('8. Revoke: the new key has ended too');
+    say('11. Revoke: the new key has ended too');
     await keyring.revoke(second.info.keyId, authority);
     await ask(`${base}/me`, second.key, REFUSED, 'new');
+    await refusedCall(mcp, 'whoami', second.key, 401, 'error="invalid_token", ');
     say('All as expected.');
   } catch (error) {
     say(error instanceof Surprise ? `   Surprise: ${error.message}` : `   Failed: ${(error as Error).stack}`);
@@ -111,4 +164,4 @@ async function check(): Promise<void> {
 }
 
 if (process.argv.includes('--check')) await check();
-else await run(createServer);
+else await run(createServer, tryMcp);

@@ -18,6 +18,8 @@ import { routes } from './routes.ts';
 export interface Service {
   readonly keyring: Keyring<typeof catalog>;
   readonly domain: Domain;
+  /** How clients reach the service, as in `https://api.example.com`; asked for by MCP alone. */
+  readonly publicUrl?: string;
   /** Told of every error that is ours and not the client's. Default: `console.error`. */
   readonly report?: (error: unknown) => void;
 }
@@ -122,7 +124,7 @@ export function send(res: ServerResponse, { status, headers, body }: Answer): vo
 }
 
 // Routers differ over percent-encoding, dot segments, empty segments and a slash at the end. They agree on this.
-const TARGET = /^(?:\/[0-9A-Za-z_-]{1,64})+(?:\?[!-"$-~]*)?$/;
+const TARGET = /^(?:\/\.well-known)?(?:\/[0-9A-Za-z_-]{1,64})+(?:\?[!-"$-~]*)?$/;
 const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {

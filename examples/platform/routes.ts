@@ -32,23 +32,23 @@ export interface Route {
   readonly path: string;
   readonly operation: Operation;
   /** Query parameters, beside `entity_uuid`, which the guard reads. */
-  readonly query: z.ZodType;
+  readonly query: z.ZodObject;
   /** `null`: the route takes no body. */
-  readonly body: z.ZodType | null;
+  readonly body: z.ZodObject | null;
   /** Validates, then does it. Throws `Refusal`, or the domain's `Conflict`. */
   readonly handle: (call: Call<unknown, unknown>) => Result;
 }
 
 const NOTHING = z.strictObject({});
 
-function route<Q extends z.ZodType = typeof NOTHING, B extends z.ZodType = z.ZodUndefined>(
+function route<Q extends z.ZodObject = typeof NOTHING, B extends z.ZodObject = never>(
   line: `${Route['method']} /${string}`,
   operation: Operation,
   input: { readonly query?: Q; readonly body?: B },
   handle: (call: Call<z.output<Q>, z.output<B>>) => Result,
 ): Route {
   const [method, path] = line.split(' ') as [Route['method'], string];
-  const query: z.ZodType = input.query ?? NOTHING;
+  const query: z.ZodObject = input.query ?? NOTHING;
   const body = input.body ?? null;
   return {
     method,

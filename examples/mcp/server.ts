@@ -1,0 +1,86 @@
+/**
+ * The platform with MCP at `/mcp` beside REST: one process, one keyring, one policy. `npm run demo` starts it; so does
+ * `npx node examples/mcp/server.ts`.
+ */
+import type { Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { McpRequestContext } from '@modelcontextprotocol/server';
+import { createMcpHandler, fromJsonSchema, McpServer, originValidationResponse } from '@modelcontextprotocol/server';
+import { allowedTools, createMcpGate, principalOf, protectedResourceMetadata } from 'keyscope/mcp';
+import { createApp } from '../hono/server.ts';
+import { run } from '../platform/boot.ts';
+import { catalog } from '../platform/catalog.ts';
+import type { Service } from '../platform/http.ts';
+import { BODY_LIMIT, createNodeServer, REALM } from '../platform/http.ts';
+import { policy } from '../platform/policy.ts';
+import { problem } from '../platform/problem.ts';
+import { callTool, tools } from './tools.ts';
+
+export const MCP_PATH = '/mcp';
+
+// Compiled once, not for each request.
+const TOOLS = tools.map((tool) => ({ ...tool, schema: fromJsonSchema<Record<string, unknown>>(tool.inputSchema) }));
+
+/** A server for one request: it has the caller's tools and no others, so lists and calls cannot differ. */
+function createMcpServer(service: Service, { authInfo }: McpRequestContext): McpServer {
+  // Declared, so that a caller without tools gets an empty list; and no news of them, for no stream is held open.
+  const server = new McpServer({ name: 'deception-platform', version: '1.0.0' }, { capabilities: { tools: {} } });
+  for (const tool of allowedTools(policy, principalOf(authInfo), TOOLS)) {
+    const { name, description, annotations, schema } = tool;
+    server.registerTool(name, { description, annotations, inputSchema: schema }, (args, context) =>
+      callTool(service, context.http?.authInfo, tool, args),
+    );
+  }
+  return server;
+}
+
+/** Answers requests for MCP and its metadata; `null` to all others. */
+export function createMcp(service: Service): (request: Request) => Promise<Response | null> {
+  // What the service is called is configuration. A `Host` header is whatever a client writes.
+  const resource = `${service.publicUrl}${MCP_PATH}`;
+  const metadata = protectedResourceMetadata({ resource, scopes: catalog.all, name: REALM });
+  const gate = createMcpGate({
+    keyring: service.keyring,
+    policy,
+    tools,
+    realm: REALM,
+    resource,
+    maxBodyBytes: BODY_LIMIT,
+  });
+  // Stateless: no session to steal, and with no subscriptions no stream that outlives its key.
+  const handler = createMcpHandler((context) => createMcpServer(service, context), { maxSubscriptions: 0 });
+  const origins = [new URL(resource).hostname];
+
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === metadata.path) {
+      if (request.method === 'GET' || request.method === 'HEAD') return Response.json(metadata.document);
+      const { status, headers, body } = problem(405, 'This path does not take this method.', { Allow: 'GET, HEAD' });
+      return new Response(body, { status, headers });
+    }
+    if (pathname !== MCP_PATH) return null;
+    const entry = originValidationResponse(request, origins) ?? (await gate(request));
+    const response = entry instanceof Response ? entry : await handler.fetch(request, entry);
+    // An answer to a credential; a stream stays untransformed besides.
+    const streamed = response.headers.get('Content-Type') === 'text/event-stream';
+    response.headers.set('Cache-Control', streamed ? 'no-store, no-transform' : 'no-store');
+    return response;
+  };
+}
+
+export function createServer(service: Service): Server {
+  const [mcp, app] = [createMcp(service), createApp(service)];
+  return createNodeServer(getRequestListener(async (request) => (await mcp(request)) ?? app.fetch(request)));
+}
+
+/** For whoever has just started it. */
+export const tryMcp = (origin: string): string => `
+MCP clients: Streamable HTTP at ${origin}${MCP_PATH}, with the header "Authorization: Bearer $KEY". The same by hand:
+
+  curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
+    -H "Accept: application/json, text/event-stream" ${origin}${MCP_PATH} \\
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+      the tools that the key may use: the operations whose scopes it has
+`;
+
+if (import.meta.main) await run(createServer, tryMcp);
