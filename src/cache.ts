@@ -21,7 +21,7 @@ const MAX_ABSENT = 1_024;
 /** How many look-ups under way can be joined, and for how long: one that hangs holds up nobody who comes later. */
 const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
-/** How many changes are remembered one by one; at the next, every entry is dropped. About 5 MB. */
+/** How many changes are remembered one by one, in some 10 MB at most; at the next, every entry is dropped. */
 const MAX_CHANGES = 10_000;
 /** When a subscription that failed is tried again. */
 const RETRY_MS = 1_000;
