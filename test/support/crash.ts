@@ -24,7 +24,10 @@ export const keyringOver = (store: KeyStore, now: () => number = Date.now) =>
 
 /** What was handed out. */
 export type Handed = { readonly keyId: string; readonly key: string };
-const isHanded = (answer: unknown): answer is Handed => typeof answer === 'object' && answer !== null;
+const isHanded = (answer: unknown): answer is Handed => Object(answer).key !== undefined;
+/** What a revocation answers, and a rotation too: when its write was over, or began. */
+type Timed = { readonly revoked?: true; readonly from?: number; readonly to?: number };
+const timed = (answer: unknown): Timed => Object(answer);
 
 export interface Child {
   /** Sends a task at once, whatever is under way. `null` where the process ends before it answers. */
@@ -220,7 +223,7 @@ export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise
   const raced = await race(arena, rounds, (i) => (revokeFirst(i) ? [revoke(i), ROTATE] : [ROTATE, revoke(i)]));
   for (const [i, round] of raced.entries()) {
     const [revoked, rotated] = revokeFirst(i) ? round.answers : [...round.answers].reverse();
-    assert.equal(revoked, 'revoked', 'a revocation is done, whatever else goes on');
+    assert.equal(timed(revoked).revoked, true, `a revocation is done, whatever else goes on, not ${revoked}`);
     const { before, made, live } = await outcome(arena.store, round);
     assert.notEqual(before.revokedAt, null, 'the predecessor is revoked');
     assert.equal(await verdict(keyring, round.old.key), 'revoked');
@@ -228,6 +231,9 @@ export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise
       assert.deepEqual(live, [rotated.keyId], 'the successor that was handed out is the one that lives');
       assert.equal(await verdict(keyring, rotated.key), rotated.keyId);
       assert.notEqual(before.retireAt, null, 'a rotation that succeeds retires');
+      // Its write was asked for before the revocation was acknowledged: after that, no successor is handed out.
+      const { from = 0 } = timed(rotated);
+      assert.ok(from < (timed(revoked).to ?? 0), 'a key that had been revoked was rotated');
       rotations += 1;
     } else {
       assert.match(String(rotated), /^(?:conflict|invalid_token)$/, 'a rotation that comes too late is denied');
@@ -348,19 +354,27 @@ async function remedy({ keyring, old, before, made, by, handed, seen }: Left): P
   seen.remedied += 1;
 }
 
-/** `kill -9` at every moment of a rotation in turn, half of them while the process stands still. */
-export async function killRotations(address: string, store: KeyStore, kills: number): Promise<Kills> {
-  const seen: Kills = { kills, predecessorAlive: 0, handedOut: 0, visible: 0, remedied: 0, at: {} };
-  // Moments of a rotation: before, during (where the store answers by promise) and after each of three calls, then
-  // made and not said, then said.
-  const moments = address.includes('sqlite') ? 8 : 11;
-  let spare = startChild(address);
-  for (let i = 0; i < kills; i++) {
-    const next = startChild(address);
-    await killRound(address, store, spare, 1 + (i % moments), Math.floor(i / moments) % 2 === 0, seen);
-    spare = next;
+/** Processes for one kill each: the next one starts while the one before is at work. */
+function* spares(count: number, address?: string): Generator<[number, Child]> {
+  let next = startChild(address);
+  for (let i = 0; i < count; i++) {
+    const child = next;
+    if (i + 1 < count) next = startChild(address);
+    yield [i, child];
   }
-  await spare.kill();
+}
+
+/**
+ * `kill -9` at every moment of a rotation in turn, in every other turn while the process stands still. The moments:
+ * before, during (where the store answers by promise) and after each of three calls, then made and not said, then said.
+ */
+export async function killRotations(address: string, store: KeyStore, kills: number, first = 1): Promise<Kills> {
+  const seen: Kills = { kills, predecessorAlive: 0, handedOut: 0, visible: 0, remedied: 0, at: {} };
+  const moments = address.includes('sqlite') ? 8 : 11;
+  for (const [i, child] of spares(kills, address)) {
+    const turn = Math.floor(i / moments);
+    await killRound(address, store, child, first + (i % moments), turn % 2 === 0, seen);
+  }
   return seen;
 }
 
@@ -376,14 +390,11 @@ type Ledger = Said[];
  */
 export async function crashRounds(driver: Driver, file: string, kills: readonly number[], seed = 0): Promise<number> {
   const ledger: Ledger = [];
-  let next = startChild();
-  for (const [i, moments] of kills.entries()) {
-    const child = next;
-    next = startChild();
+  for (const [i, child] of spares(kills.length)) {
+    const moments = kills[i] ?? 0;
     await crash(child, `${driver === 'node:sqlite' ? 'sqlite' : driver}:${file}`, { seed: seed + i, moments, ledger });
     await compare(driver, file, ledger);
   }
-  await next.kill();
   return ledger.length;
 }
 
@@ -438,7 +449,7 @@ async function operate(child: Child, ledger: Ledger, on: Said | undefined, choic
   const answer = await (choice === 0
     ? child.ask('revoke', entityUuid, keyId)
     : child.ask('rotate', entityUuid, keyId, overlapMs));
-  if (answer === 'revoked') on.state = 'revoked';
+  if (timed(answer).revoked) on.state = 'revoked';
   if (isHanded(answer)) {
     on.state = overlapMs === 0 ? 'retired' : 'retiring';
     ledger.push({ ...answer, entityUuid, state: 'live' });

@@ -5,6 +5,7 @@
  *
  * In: `[id, task, …]`. Out: `[id, answer]` for each, and `[null, what, moment]` for what happens meanwhile.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { writeSync } from 'node:fs';
 import { createRequire, flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -34,6 +35,10 @@ function moment(what: string, when: string): void {
   if (heard === stopAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
+/** When a task's first `markEnded` began and when it was answered, by the clock that all processes of a machine share. */
+const writes = new AsyncLocalStorage<{ from?: number; to?: number }>();
+const clock = () => Number(process.hrtime.bigint());
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Between any two calls others get their turn, also where the store answers at once: tasks then overlap. */
@@ -43,6 +48,8 @@ function watched(store: KeyStore): KeyStore {
     async (...args: never[]) => {
       await turn();
       moment(name, 'before');
+      const times = name === 'markEnded' ? writes.getStore() : undefined;
+      if (times) times.from ??= clock();
       const answer = method(...args);
       if (announcing && answer instanceof Promise) {
         // The request is on its way, and its answer is not here.
@@ -50,6 +57,7 @@ function watched(store: KeyStore): KeyStore {
         moment(name, 'during');
       }
       const value = await answer;
+      if (times) times.to ??= clock();
       moment(name, 'after');
       return value;
     },
@@ -96,7 +104,7 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   async rotate(entityUuid: string, keyId: string, overlapMs: number) {
     const { key, info } = await (await keyring()).rotate(keyId, { overlapMs }, { entityUuid });
     moment('rotate', 'made');
-    return { keyId: info.keyId, key };
+    return { keyId: info.keyId, key, from: writes.getStore()?.from };
   },
   /** After so many look-ups: a rotation writes at its third call, and a revocation would always be the first. */
   async revoke(entityUuid: string, keyId: string, lookUps = 0) {
@@ -104,13 +112,13 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
     for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityUuid });
     await ring.revoke(keyId, { entityUuid });
     moment('revoke', 'made');
-    return 'revoked';
+    return { revoked: true, to: writes.getStore()?.to };
   },
 };
 
 async function perform([id, task, ...given]: readonly [number, string, ...never[]]): Promise<void> {
   try {
-    say(id, await TASKS[task]?.(...given));
+    say(id, await writes.run({}, () => TASKS[task]?.(...given)));
   } catch (error) {
     say(id, isAccessError(error) ? error.code : String(error));
   }
