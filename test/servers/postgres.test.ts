@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
-import type { PostgresChannel, PostgresClient } from 'keyscope/stores/postgres';
+import type { PgClient, PostgresChannel, PostgresClient, PostgresStoreOptions } from 'keyscope/stores/postgres';
 import { migrate, postgresInvalidation, postgresStore } from 'keyscope/stores/postgres';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { storeContract } from 'keyscope/testing';
@@ -499,6 +499,23 @@ describePostgres('migrate', () => {
     }
   });
 
+  test('that a newer release has overtaken is refused', async () => {
+    await alone('pg Pool of 10', async ({ client, sql }) => {
+      const { query } = client as PgClient;
+      const overtaken: PgClient = {
+        connect: () => {},
+        async query(asked) {
+          if (asked.text.includes('CREATE TABLE')) {
+            await sql(`${MIGRATIONS.postgres.flat()[0]}; INSERT INTO keyscope_schema VALUES (1, 2)`);
+          }
+          return query.call(client, asked);
+        },
+      };
+      await expect(migrate(overtaken)).rejects.toThrow('the database has schema 2');
+      expect(await sql('SELECT * FROM keyscope_schema')).toEqual([{ id: 1, version: 2 }]);
+    });
+  });
+
   test('takes up a version table without a version', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       const [table = ''] = MIGRATIONS.postgres.flat();
@@ -574,11 +591,14 @@ describePostgres('a role without DDL', () => {
 // ── What the server is asked ──────────────────────────────────────────────────────────────────────────
 
 /** postgres.js tells of each statement that it sends. */
-async function observed(act: (store: KeyStore, texts: string[], own: Schema) => Promise<void>): Promise<void> {
+async function observed(
+  act: (store: KeyStore, texts: string[], own: Schema) => Promise<void>,
+  options?: PostgresStoreOptions,
+): Promise<void> {
   const schema = await emptySchema();
   const texts: string[] = [];
   const sql = postgresJs(schema.settings, { debug: (_connection, text) => texts.push(text), fetch_types: false });
-  const store = postgresStore(sql);
+  const store = postgresStore(sql, options);
   await store.summarize(0);
   texts.length = 0;
   await act(store, texts, schema);
@@ -597,6 +617,27 @@ describePostgres('the server', () => {
       expect(texts).toHaveLength(1);
       expect(found.map((rows) => rows.length)).toEqual(Array.from({ length: 128 }, (_, i) => (i < 100 ? 1 : 0)));
       expect(found.flat()).toEqual(records);
+    });
+  });
+
+  test('is asked one statement a look-up where it is told so', async () => {
+    const one = async (store: KeyStore, texts: string[]) => {
+      await Promise.all(Array.from({ length: 5 }, async (_, i) => store.findByDigest([another(i).digest])));
+      expect(texts).toHaveLength(5);
+    };
+    await observed(one, { batch: false });
+  });
+
+  test.each([true, false])('keeps the statements that it is asked: %s', async (prepare) => {
+    await alone('pg Client', async ({ client }) => {
+      const store = postgresStore(client, { prepare });
+      for (let i = 0; i < 2; i++) {
+        await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
+        for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
+      }
+      const { rows } = await (client as pg.Client).query('SELECT name FROM pg_prepared_statements ORDER BY name');
+      const names = ['keyscope_findDigest', 'keyscope_findDigests', 'keyscope_touch'];
+      expect(rows.map(({ name }) => name)).toEqual(prepare ? names : []);
     });
   });
 
