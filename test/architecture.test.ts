@@ -25,8 +25,16 @@ const RANKS = [
 ];
 const CORE = RANKS.flat();
 
+// What entries share; no entries themselves.
+const SHARED = ['claims', 'stores/shared', 'stores/sqlite-statements'];
+
 // Who may import which package, and nobody else may import any.
-const PACKAGES: Readonly<Record<string, readonly string[]>> = { secret: ['@noble/hashes'], schemas: ['zod'] };
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  secret: ['@noble/hashes'],
+  schemas: ['zod'],
+  jwt: ['jose'],
+  claims: ['jose'],
+};
 
 const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
@@ -72,7 +80,7 @@ afterAll(() => console.log('\nthe numbers of this build\n', figures));
 
 describe('layout', () => {
   it('gives every file of the core a rank, and every rank existing files', () => {
-    const others = ['schemas', 'testing', 'jwt', 'mcp', 'cache'];
+    const others = ['schemas', 'testing', 'jwt', 'claims', 'mcp', 'cache'];
     const core = files.filter((name) => !name.includes('/') && !others.includes(name));
     expect(core).toEqual([...CORE].sort());
   });
@@ -251,6 +259,7 @@ describe('exports', () => {
     ['cache', ['cacheStore']],
     ['mcp', MCP],
     ['schemas', SCHEMAS],
+    ['jwt', ['ExchangeError', 'createTokenIssuer', 'createTokenVerifier', 'isExchangeError']],
     ['testing', ['storeContract', 'testPrincipal']],
     ['stores/memory', ['memoryStore']],
     ['stores/sqlite', ['migrate', 'sqliteStore']],
@@ -264,9 +273,7 @@ describe('exports', () => {
   });
 
   it('has an entry in package.json for every file that stands alone, and no other', () => {
-    const standing = files.filter(
-      (name) => name === 'index' || ![...CORE, 'stores/shared', 'stores/sqlite-statements'].includes(name),
-    );
+    const standing = files.filter((name) => name === 'index' || ![...CORE, ...SHARED].includes(name));
     const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
     expect(entries.sort()).toEqual(standing.map((name) => (name === 'index' ? '.' : `./${name}`)).sort());
   });

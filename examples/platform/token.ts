@@ -1,0 +1,90 @@
+/**
+ * `POST /v1/token`: a key for a short-lived token, in the manner of RFC 8693. Parameters and errors are those of its
+ * §§2.1 and 2.2; a key counts as an access token there. `entity_uuid`, which may be repeated, narrows the entities.
+ */
+import type { Keyring } from 'keyscope';
+import { isAccessError, isStoreError, toResponse } from 'keyscope';
+import type { ExchangeInput, TokenIssuer } from 'keyscope/jwt';
+import { ExchangeError, isExchangeError } from 'keyscope/jwt';
+import type { Answer } from './problem.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const TOKEN_TYPES = [ACCESS_TOKEN, 'urn:ietf:params:oauth:token-type:jwt'];
+const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+// RFC 6749 §3.2: none may be repeated; RFC 8693 §2.1 lets these.
+const REPEATABLE = ['resource', 'audience', 'entity_uuid'];
+
+export interface TokenService {
+  readonly keyring: Pick<Keyring, 'verify'>;
+  readonly issuer: Pick<TokenIssuer, 'exchange'>;
+  /** For whom tokens are: what `resource` and `audience` may say. */
+  readonly audience: string;
+  readonly realm: string;
+}
+
+const json = (status: number, body: object): Answer => ({
+  status,
+  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+  body: JSON.stringify(body),
+});
+
+/** RFC 6749 §5.2. `error_description` takes printable ASCII without quotes and backslashes. */
+const refusal = (error: string, description: string): Answer =>
+  json(400, { error, error_description: description.replace(/[^ !#-[\]-~]/g, "'") });
+
+const malformed = (problem: string) => new ExchangeError('invalid_request', problem);
+
+/** The parameters; one without a value counts as left out (RFC 6749 §3.2). */
+function read(type: string | null | undefined, body: string): URLSearchParams {
+  if (!FORM.test(type ?? '')) throw malformed('Send the parameters as application/x-www-form-urlencoded.');
+  const given = new URLSearchParams([...new URLSearchParams(body)].filter(([, value]) => value !== ''));
+  const repeated = [...given.keys()].find((name) => !REPEATABLE.includes(name) && given.getAll(name).length > 1);
+  if (repeated !== undefined) throw malformed('A parameter is repeated.');
+  return given;
+}
+
+function narrowing(given: URLSearchParams, audience: string): ExchangeInput {
+  const targets = [...given.getAll('resource'), ...given.getAll('audience')];
+  if (!targets.every((target) => target === audience))
+    throw new ExchangeError('invalid_target', 'Tokens are made for another service.');
+  const [scope, entities] = [given.get('scope'), given.getAll('entity_uuid')];
+  return {
+    ...(scope !== null && { scopes: scope.split(' ') }),
+    ...(entities.length > 0 && { accessibleEntities: entities }),
+  };
+}
+
+async function exchange({ keyring, issuer, audience }: TokenService, given: URLSearchParams): Promise<Answer> {
+  const subject = given.get('subject_token');
+  if (subject === null || given.get('subject_token_type') !== ACCESS_TOKEN)
+    throw malformed(`Send the key as subject_token, and ${ACCESS_TOKEN} as subject_token_type.`);
+  if (!TOKEN_TYPES.includes(given.get('requested_token_type') ?? ACCESS_TOKEN))
+    throw malformed('requested_token_type: access tokens alone are made here.');
+  if (given.has('actor_token') || given.has('actor_token_type')) throw malformed('Nobody acts for another here.');
+  const input = narrowing(given, audience);
+  // Keys alone: what was exchanged once is not exchanged again.
+  const principal = await keyring.verify(subject);
+  const { accessToken, tokenType, expiresIn, scope } = await issuer.exchange(principal, input);
+  const issued = { access_token: accessToken, issued_token_type: ACCESS_TOKEN };
+  return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, scope });
+}
+
+/** Answers a request to the token endpoint. Rejects with what is no fault of the client's. */
+export async function answerToken(
+  service: TokenService,
+  type: string | null | undefined,
+  body: string,
+): Promise<Answer> {
+  try {
+    const given = read(type, body);
+    if (given.get('grant_type') !== GRANT) return refusal('unsupported_grant_type', `Send ${GRANT} as grant_type.`);
+    return await exchange(service, given);
+  } catch (error) {
+    if (isExchangeError(error)) return refusal(error.code, error.message);
+    // RFC 8693 §2.2.2: a subject token that is invalid for any reason is an invalid request.
+    if (isAccessError(error)) return refusal('invalid_request', 'The subject_token is not valid.');
+    if (isStoreError(error)) return toResponse(error, { realm: service.realm });
+    throw error;
+  }
+}

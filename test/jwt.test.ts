@@ -1,0 +1,407 @@
+/** Tokens from exchange to principal: what they carry, how keys rotate, and how a key set is fetched. */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
+import type { Principal } from 'keyscope';
+import { canAddress, defineScopes, hasScopes } from 'keyscope';
+import type { ExchangeInput, TokenIssuerOptions, TokenVerifierOptions } from 'keyscope/jwt';
+import { createTokenIssuer, createTokenVerifier, ExchangeError, isExchangeError } from 'keyscope/jwt';
+import { testPrincipal } from 'keyscope/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ALGS, AUDIENCE, CLAIMS, forge, ISSUER, KEY_ID, makePair, NOW, type Pair, principal } from './support/jwt.ts';
+import {
+  AUTHORITY,
+  catalog,
+  denied,
+  HOUR,
+  OTHER,
+  OWN,
+  PLAIN,
+  START,
+  setUp,
+  stoppedClock,
+  storeError,
+  THIRD,
+  thrown,
+  untyped,
+} from './support/keyring.ts';
+
+const es = await makePair('ES256', 'first');
+const second = await makePair('EdDSA', 'second');
+const half = ({ alg, kid, privateKey }: Pair) => ({ alg, kid, privateKey });
+const now = () => START;
+const signing = {
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  privateKey: es.privateKey,
+  alg: 'ES256',
+  kid: 'first',
+  now,
+} as const;
+const taking = {
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  jwks: { keys: [es.publicKey] },
+  algorithms: ['ES256'],
+  catalog,
+  now,
+} as const;
+
+describe('exchange', () => {
+  it.each(ALGS)('signs with %s what the verifier takes', async (alg) => {
+    const pair = await makePair(alg);
+    const issuer = createTokenIssuer({ ...signing, ...half(pair) });
+    const verifier = createTokenVerifier({ ...taking, jwks: await issuer.jwks(), algorithms: [alg] });
+    const { accessToken, ...rest } = await issuer.exchange(principal);
+    expect(rest).toEqual({ tokenType: 'Bearer', expiresIn: 900, scope: 'threats:read threats:write' });
+    expect(decodeProtectedHeader(accessToken)).toEqual({ alg, typ: 'at+jwt', kid: alg });
+    const { jti, ...claims } = decodeJwt(accessToken);
+    const { jti: _, ...expected } = CLAIMS;
+    expect(claims).toEqual(expected);
+    expect(jti).toMatch(/^[0-9a-f-]{36}$/);
+    const { name, metadata, via, expiresAt, ...same } = await verifier.verify(accessToken);
+    expect({ name, metadata, via, expiresAt }).toEqual({
+      name: '',
+      metadata: {},
+      via: 'jwt',
+      expiresAt: (NOW + 900) * 1000,
+    });
+    const { keyId, entityUuid, accessibleEntities, scopes } = principal;
+    expect(same).toEqual({ keyId, entityUuid, accessibleEntities, scopes });
+  });
+
+  it('gives each token an id of its own', async () => {
+    const issuer = createTokenIssuer(signing);
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => decodeJwt((await issuer.exchange(principal)).accessToken).jti),
+    );
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('narrows scopes, entities and life', async () => {
+    const issuer = createTokenIssuer({ ...signing, ttlSeconds: 600 });
+    const input = { scopes: ['threats:write'], accessibleEntities: [OWN], ttlSeconds: 60 };
+    const token = await issuer.exchange(principal, input);
+    expect(token).toMatchObject({ scope: 'threats:write', expiresIn: 60 });
+    expect(decodeJwt(token.accessToken)).toMatchObject({ accessible_entities: [OWN], exp: NOW + 60 });
+    expect((await issuer.exchange(principal)).expiresIn).toBe(600);
+    // Its own entity is always there, and asking for nothing gives nothing.
+    const least = await issuer.exchange(principal, { scopes: [], accessibleEntities: [] });
+    expect(least.scope).toBe('');
+    const verified = await createTokenVerifier(taking).verify(least.accessToken);
+    expect(verified).toMatchObject({ scopes: [], accessibleEntities: [OWN] });
+  });
+
+  it('ends with the key, in whole seconds and never later', async () => {
+    const issuer = createTokenIssuer(signing);
+    const ending = (expiresAt: number) => testPrincipal({ catalog, scopes: [], expiresAt });
+    expect((await issuer.exchange(ending(START + 5_999))).expiresIn).toBe(5);
+    expect((await issuer.exchange(ending(START + HOUR))).expiresIn).toBe(900);
+    await denied(() => issuer.exchange(ending(START + 999)), 'invalid_token', 'expired');
+    await denied(() => issuer.exchange(ending(START - HOUR)), 'invalid_token', 'expired');
+  });
+
+  it('leaves out a scope that the catalog no longer has', async () => {
+    const { keyring, store } = setUp();
+    const { key } = await keyring.issue({ ...PLAIN, scopes: ['threats:read', 'decoys:read'] }, AUTHORITY);
+    const smaller = defineScopes({ decoys: { read: 'List and read decoys.' } });
+    const later = setUp({ store, catalog: untyped<typeof catalog>(smaller) });
+    const known = await later.keyring.verify(key);
+    expect(known.scopes).toEqual(['threats:read', 'decoys:read']);
+    const issuer = createTokenIssuer(signing);
+    expect((await issuer.exchange(known)).scope).toBe('decoys:read');
+    await expect(issuer.exchange(known, { scopes: ['threats:read'] })).rejects.toMatchObject({ code: 'invalid_scope' });
+  });
+
+  const REFUSED: readonly (readonly [string, string, unknown])[] = [
+    ['a scope that was not granted', 'invalid_scope', { scopes: ['users:delete'] }],
+    ['a granted scope and one that was not', 'invalid_scope', { scopes: ['threats:read', 'decoys:read'] }],
+    ['a wildcard', 'invalid_scope', { scopes: ['threats:*'] }],
+    ['what is no scope', 'invalid_scope', { scopes: [''] }],
+    ['an entity that the key cannot address', 'invalid_target', { accessibleEntities: [OWN, THIRD] }],
+    ['a life that is too long', 'invalid_request', { ttlSeconds: 901 }],
+    ['no life', 'invalid_request', { ttlSeconds: 0 }],
+    ['a life as text', 'invalid_request', { ttlSeconds: '60' }],
+    ['scopes as text', 'invalid_request', { scopes: 'threats:read' }],
+    ['a scope that is no text', 'invalid_request', { scopes: [7] }],
+    ['an entity that is no UUID', 'invalid_request', { accessibleEntities: ['own'] }],
+    ['entities as text', 'invalid_request', { accessibleEntities: OWN }],
+    ['an unknown field', 'invalid_request', { scope: 'threats:read' }],
+    ['null', 'invalid_request', null],
+    ['a list', 'invalid_request', []],
+  ];
+  it.each(REFUSED)('refuses %s as %s', async (_what, code, input) => {
+    const error = await thrown(() => createTokenIssuer(signing).exchange(principal, input as ExchangeInput));
+    expect(error).toBeInstanceOf(ExchangeError);
+    if (!isExchangeError(error)) throw error;
+    expect([error.code, error.name]).toEqual([code, 'ExchangeError']);
+    expect(Object.keys(error)).toEqual(['code']);
+  });
+
+  it('knows the errors of another copy of the package, and no others', () => {
+    const brand = { [Symbol.for('keyscope.ExchangeError')]: true };
+    expect([brand, new ExchangeError('invalid_scope', ''), new Error(), null, undefined].map(isExchangeError)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('takes nothing but a principal that a keyring made', async () => {
+    const issuer = createTokenIssuer(signing);
+    for (const odd of [{ ...principal }, structuredClone(principal), null, undefined, {}]) {
+      expect(await thrown(() => issuer.exchange(odd as Principal))).toBeInstanceOf(TypeError);
+    }
+  });
+
+  it('says so where the token would be longer than doors take', async () => {
+    const many = Array.from({ length: 400 }, (_, i) => `${String(i).padStart(8, '0')}-0000-4000-8000-000000000000`);
+    const wide = testPrincipal({ catalog, scopes: [], accessibleEntities: many });
+    const issuer = createTokenIssuer(signing);
+    await expect(issuer.exchange(wide)).rejects.toMatchObject({ code: 'invalid_target' });
+    expect((await issuer.exchange(wide, { accessibleEntities: many.slice(0, 200) })).tokenType).toBe('Bearer');
+  });
+
+  it('is broken infrastructure where the clock is', async () => {
+    await storeError(() => createTokenIssuer({ ...signing, now: () => Number.NaN }).exchange(principal));
+    const { accessToken } = await createTokenIssuer(signing).exchange(principal);
+    await storeError(() => createTokenVerifier({ ...taking, now: () => Number.NaN }).verify(accessToken));
+  });
+
+  it('never yields scopes, entities or life beyond the parent: 10,000 runs', async () => {
+    const entities = [OWN, OTHER, THIRD];
+    const issuer = createTokenIssuer({ ...signing, ttlSeconds: 900, ...half(second) });
+    const verifier = createTokenVerifier({
+      ...taking,
+      jwks: await issuer.jwks(),
+      algorithms: ['EdDSA'],
+      maxTtlSeconds: 900,
+    });
+    const parents = fc.record({
+      scopes: fc.subarray([...catalog.all]),
+      accessibleEntities: fc.subarray(entities),
+      expiresAt: fc.option(fc.integer({ min: START - 5_000, max: START + 1_000_000 })),
+    });
+    const odd = fc.constantFrom('*:*', 'threats:*', '', 'nobody:knows', ' threats:read');
+    const inputs = fc.record(
+      {
+        scopes: fc.array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...catalog.all) }, odd), { maxLength: 3 }),
+        accessibleEntities: fc.subarray(entities),
+        ttlSeconds: fc.integer({ min: -1, max: 1000 }),
+      },
+      { requiredKeys: [] },
+    );
+    let yielded = 0;
+    const property = fc.asyncProperty(parents, inputs, async ({ scopes, ...reach }, input) => {
+      const parent = testPrincipal({ catalog, scopes: [...scopes], entityUuid: OWN, ...reach });
+      const token = await issuer.exchange(parent, input).catch(() => null);
+      if (token === null) return;
+      yielded++;
+      const child = await verifier.verify(token.accessToken);
+      expect(child.scopes.every((scope) => hasScopes(parent, scope))).toBe(true);
+      expect(child.accessibleEntities.every((entity) => canAddress(parent, entity))).toBe(true);
+      expect([child.keyId, child.entityUuid]).toEqual([parent.keyId, parent.entityUuid]);
+      const end = Number(child.expiresAt);
+      expect(end <= START + 900_000 && end <= (parent.expiresAt ?? Number.POSITIVE_INFINITY)).toBe(true);
+      // What was asked for, where it was had, and all of it where nothing was asked.
+      expect([...child.scopes].sort()).toEqual([...new Set(input.scopes ?? parent.scopes)].sort());
+      expect([...child.accessibleEntities].sort()).toEqual(
+        [...new Set([OWN, ...(input.accessibleEntities ?? parent.accessibleEntities)])].sort(),
+      );
+    });
+    await fc.assert(property, { numRuns: 10_000 });
+    // Both ways are taken often.
+    expect(yielded).toBeGreaterThan(1_000);
+    expect(yielded).toBeLessThan(9_000);
+  }, 60_000);
+});
+
+describe('createTokenIssuer', () => {
+  const { d: _private, ...publicHalf } = es.privateKey;
+  it.each([
+    ['nothing', undefined, /pass an object/],
+    ['an unknown option', { ...signing, secret: 'x' }, /unknown field "secret"/],
+    ['no issuer', { ...signing, issuer: '' }, /issuer: pass a text/],
+    ['no audience', { ...signing, audience: undefined }, /audience: pass a text/],
+    ['no kid', { ...signing, kid: undefined }, /kid: pass a text/],
+    ['a long kid', { ...signing, kid: 'k'.repeat(129) }, /kid/],
+    ['a shared secret', { ...signing, alg: 'HS256' }, /alg: pass one of ES256/],
+    ['no signature', { ...signing, alg: 'none' }, /alg: pass one of/],
+    ['a key as PEM', { ...signing, privateKey: '-----BEGIN' }, /privateKey: pass a private JWK/],
+    ['a public key', { ...signing, privateKey: publicHalf }, /privateKey: pass a private JWK/],
+    ['a life of a day and a second', { ...signing, ttlSeconds: 86_401 }, /ttlSeconds/],
+    ['a private key to publish', { ...signing, otherKeys: [second.privateKey] }, /public keys; one of them is private/],
+    [
+      'a key to publish without kid',
+      { ...signing, otherKeys: [{ ...second.publicKey, kid: undefined }] },
+      /wants a kid/,
+    ],
+    ['two keys of one kid', { ...signing, otherKeys: [es.publicKey] }, /kid of the signing key/],
+    ['a clock that is none', { ...signing, now: 7 }, /now: pass a function/],
+  ])('refuses %s at start', (_what, options, message) => {
+    expect(() => createTokenIssuer(options as TokenIssuerOptions)).toThrow(TypeError);
+    expect(() => createTokenIssuer(options as TokenIssuerOptions)).toThrow(message);
+  });
+
+  it.each(ALGS)('publishes the public half of %s alone, of a JWK and of a CryptoKey', async (alg) => {
+    const pair = await makePair(alg);
+    const imported = await importJWK(pair.privateKey, alg, { extractable: true });
+    for (const privateKey of [pair.privateKey, imported as Exclude<typeof imported, Uint8Array>]) {
+      const issuer = createTokenIssuer({ ...signing, ...half(pair), privateKey, otherKeys: [es.publicKey] });
+      expect(await issuer.jwks()).toEqual({ keys: [pair.publicKey, es.publicKey] });
+      const { accessToken } = await issuer.exchange(principal);
+      const key = await importJWK(pair.publicKey, alg);
+      expect((await jwtVerify(accessToken, key, { currentDate: new Date(START) })).payload.sub).toBe(KEY_ID);
+    }
+  });
+
+  it('rotates by kid: what either key signed is taken while both are published', async () => {
+    const before = createTokenIssuer({ ...signing, otherKeys: [second.publicKey] });
+    const after = createTokenIssuer({ ...signing, ...half(second), otherKeys: [es.publicKey] });
+    const last = createTokenIssuer({ ...signing, ...half(second) });
+    const tokens = [(await before.exchange(principal)).accessToken, (await after.exchange(principal)).accessToken];
+    const taken = async (issuer: typeof last) => {
+      const verifier = createTokenVerifier({ ...taking, jwks: await issuer.jwks(), algorithms: ['ES256', 'EdDSA'] });
+      return Promise.all(
+        tokens.map((token) =>
+          verifier.verify(token).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      );
+    };
+    expect(await taken(before)).toEqual([true, true]);
+    expect(await taken(after)).toEqual([true, true]);
+    expect(await taken(last)).toEqual([false, true]);
+  });
+});
+
+describe('createTokenVerifier', () => {
+  it.each([
+    ['nothing', undefined, /pass an object/],
+    ['an unknown option', { ...taking, clockTolerance: 60 }, /unknown field "clockTolerance"/],
+    ['no issuer', { ...taking, issuer: undefined }, /issuer/],
+    ['no audience', { ...taking, audience: '' }, /audience/],
+    ['no algorithm', { ...taking, algorithms: [] }, /name at least one/],
+    [
+      'a shared secret',
+      { ...taking, algorithms: ['ES256', 'HS256'] },
+      /algorithms: element 1: "HS256" is none of ES256/,
+    ],
+    ['no catalog', { ...taking, catalog: undefined }, /catalog/],
+    ['a life of two days', { ...taking, maxTtlSeconds: 172_800 }, /maxTtlSeconds/],
+    ['no keys', { ...taking, jwks: undefined }, /jwks: pass \{ keys/],
+    ['a private key', { ...taking, jwks: { keys: [{ ...es.privateKey, kid: 'x' }] } }, /private or symmetric/],
+    ['a symmetric key', { ...taking, jwks: { keys: [{ kty: 'oct', k: 'AAAA', kid: 'x' }] } }, /private or symmetric/],
+    ['two keys of one kid', { ...taking, jwks: { keys: [es.publicKey, es.publicKey] } }, /two keys have one kid/],
+    ['keys over plain http', { ...taking, jwks: new URL('http://acme.example/jwks') }, /https URL/],
+    ['keys from a file', { ...taking, jwks: new URL('file:///etc/jwks') }, /https URL/],
+    ['an address as text', { ...taking, jwks: 'https://acme.example/jwks' }, /jwks: pass/],
+    ['a clock that is none', { ...taking, now: 'now' }, /now: pass a function/],
+  ])('refuses %s at start', (_what, options, message) => {
+    expect(() => createTokenVerifier(options as unknown as TokenVerifierOptions)).toThrow(TypeError);
+    expect(() => createTokenVerifier(options as unknown as TokenVerifierOptions)).toThrow(message);
+  });
+
+  it('takes a life of a day where that is said', async () => {
+    const token = forge(es, {}, { ...CLAIMS, exp: NOW + 86_400 });
+    await denied(() => createTokenVerifier(taking).verify(token), 'invalid_token', 'token_refused');
+    expect((await createTokenVerifier({ ...taking, maxTtlSeconds: 86_400 }).verify(token)).keyId).toBe(KEY_ID);
+  });
+
+  it('grants what its own catalog knows', async () => {
+    const smaller = defineScopes({ threats: { read: 'List and read threats.' } });
+    const verified = await createTokenVerifier({ ...taking, catalog: smaller }).verify(forge(es, {}, CLAIMS));
+    expect(verified.scopes).toEqual(['threats:read', 'threats:write']);
+    expect([hasScopes(verified, 'threats:read'), hasScopes(verified, 'threats:write')]).toEqual([true, false]);
+    expect(Object.isFrozen(verified) && Object.isFrozen(verified.scopes) && Object.isFrozen(verified.metadata)).toBe(
+      true,
+    );
+  });
+
+  it('keeps the keys that it was given, whatever becomes of the object', async () => {
+    const jwks = structuredClone(taking.jwks);
+    const verifier = createTokenVerifier({ ...taking, jwks });
+    const [key] = jwks.keys;
+    Object.assign(Object(key), { x: second.publicKey.x });
+    expect((await verifier.verify(forge(es, {}, CLAIMS))).keyId).toBe(KEY_ID);
+  });
+});
+
+describe('a key set at an address', () => {
+  const servers: { close(): unknown }[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  /** A server that answers as `answer` says, and counts. */
+  async function published(answer: (response: ServerResponse, request: IncomingMessage) => void) {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      asked++;
+      answer(response, request);
+    });
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const clock = stoppedClock();
+    const jwks = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`);
+    const verifier = createTokenVerifier({ ...taking, jwks, algorithms: ['ES256', 'EdDSA'], now: clock.now });
+    return { verifier, clock, asked: () => asked };
+  }
+  const token = forge(es, {}, CLAIMS);
+  const set = (...keys: unknown[]) => JSON.stringify({ keys });
+
+  it('is fetched once, for any number of tokens', async () => {
+    const { verifier, asked } = await published((response) => response.end(set(es.publicKey)));
+    await Promise.all(Array.from({ length: 20 }, () => verifier.verify(token)));
+    await verifier.verify(token);
+    expect(asked()).toBe(1);
+  });
+
+  it('is not fetched again for every kid that somebody makes up', async () => {
+    const { verifier, asked } = await published((response) => response.end(set(es.publicKey)));
+    await verifier.verify(token);
+    for (let i = 0; i < 20; i++) {
+      await denied(
+        () => verifier.verify(forge(second, { kid: `made-up-${i}` }, CLAIMS)),
+        'invalid_token',
+        'token_refused',
+      );
+    }
+    expect(asked()).toBe(1);
+    expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+  });
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['an error', (response) => response.writeHead(500).end()],
+    [
+      'a redirect, which is not followed',
+      (response) => response.writeHead(302, { Location: 'https://acme.example/' }).end(),
+    ],
+    ['no JSON', (response) => response.end('<html>')],
+    ['another shape', (response) => response.end('[]')],
+    ['more than 64 KiB', (response) => response.end(set(es.publicKey, 'x'.repeat(65_536)))],
+    ['a connection that is cut', (response) => response.destroy()],
+  ])('that answers %s says nothing about a token: 503, and no new attempt for 5 s', async (_what, answer) => {
+    let down = true;
+    const { verifier, clock, asked } = await published((response) =>
+      down ? answer(response) : response.end(set(es.publicKey)),
+    );
+    await storeError(() => verifier.verify(token));
+    await storeError(() => verifier.verify(token));
+    clock.advance(4_999);
+    down = false;
+    await storeError(() => verifier.verify(token));
+    expect(asked()).toBe(1);
+    clock.advance(1);
+    expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    expect(asked()).toBe(2);
+  });
+});
