@@ -3,24 +3,24 @@
  * `mysql2/promise` or `mariadb`. Imports no driver. Tested on MariaDB; of MySQL it uses what its manual documents.
  *
  * What holds, and what you have to see to:
- * - **A handle of its own.** Give keyscope a pool that nobody else takes connections from, or a connection. Look-ups run
- *   outside any transaction, so they see every write that was acknowledged, at REPEATABLE READ too. In somebody's open
- *   transaction they would see the past: on MariaDB a row that is found there throws, and on either server what is found
- *   with autocommit off. MySQL has no way of asking, so a transaction left open there is not noticed by look-ups.
+ * - **A handle of its own.** Give keyscope a connection, or a pool that nobody else takes connections from. Look-ups
+ *   run outside any transaction, so they see every write that was acknowledged, at REPEATABLE READ too. In one that
+ *   somebody left open they would see the past: on MariaDB a row that is found there throws, and on either server one
+ *   that is found with autocommit off. MySQL cannot be asked, so there a transaction left open goes unnoticed.
  * - **Writes** are one statement each, committed before they are acknowledged, and throw where the connection is in the
- *   middle of a transaction. A pool makes new connections when one is lost; a connection by itself stays lost, and serves
- *   one request after another.
+ *   middle of a transaction. A pool makes new connections when one is lost; a connection by itself stays lost, and it
+ *   serves one request after another.
  * - **Primary.** A server that is read-only is refused at the start: a replica lags, and would let a key pass that was
- *   revoked a moment ago. Lead no proxy's read-write split to it either.
+ *   revoked a moment ago. Let no proxy send the look-ups to one either.
  * - **Durability** is the server's: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash takes
  *   back what was acknowledged in the last second, revocations included.
- * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; where not, the first use is refused. The SQL mode does not
- *   matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor do the drivers' options: those that change how rows
- *   are read are switched off with each statement or read alike, and what shows all the same is refused.
- * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards: SELECT on both tables,
- *   INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that migrated: keep that user and its rights, on a
- *   server that a dump is restored to as well, or no key can be revoked (error 1449). With a binary log MySQL lets only
- *   SUPER make triggers, unless `log_bin_trust_function_creators` is on (error 1419).
+ * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; where not, the first use is refused. The SQL mode does
+ *   not matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor do the drivers' options: those that change how
+ *   rows are read are switched off with each statement or read alike, and what shows all the same is refused.
+ * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards: SELECT on both
+ *   tables, INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that migrated: keep that user and its
+ *   rights, on a server that a dump is restored to as well, or no key can be revoked (error 1449). With a binary log
+ *   MySQL lets only SUPER make triggers, unless `log_bin_trust_function_creators` is on (error 1419).
  *
  * A row that somebody edited by hand never passes for another. Lists leave the database as text: drivers that read JSON
  * themselves end the process over a row that is none.
@@ -75,8 +75,8 @@ interface Session {
   spoil(): void;
 }
 
-// Whatever the connection was opened with; `metaAsArray` is mariadb's. Not `typeCast`: mysql2 keeps readers of rows that
-// would go on without the one that they were made for.
+// Whatever the connection was opened with; `metaAsArray` is mariadb's. Not `typeCast`: mysql2 keeps compiled readers of
+// rows, which would go on without the one that they were made for.
 const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false, metaAsArray: false } as const;
 const statement = (sql: string): MysqlStatement => ({ sql, ...OPTIONS });
 
@@ -86,7 +86,7 @@ function checkClient(client: MysqlClient): void {
   const { execute, query, promise } = Object(client);
   const usable = typeof execute === 'function' && typeof query === 'function';
   expect(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
-  // Both drivers have a twin by callbacks with the same names: it takes one argument more, and mysql2's can be turned.
+  // Each has a twin by callbacks with the same names: `execute` takes one argument more, and mysql2's has `promise()`.
   const byPromise = promise === undefined && execute.length < 3;
   expect(byPromise, "mysqlStore: pass the promise API: of mysql2 from 'mysql2/promise', of mariadb not /callback");
 }
@@ -232,7 +232,7 @@ const PROBE = `
 const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
   [
     ({ echo, big }) => typeof echo === 'string' && whole(big) === Number.MAX_SAFE_INTEGER,
-    'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast that says otherwise',
+    'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast',
   ],
   [({ echo, wide }) => echo === FOX && isTrue(wide), "connect with charset 'utf8mb4', or texts are lost"],
   [({ nothing }) => nothing === '', 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost'],
@@ -256,7 +256,7 @@ async function inspect({ ask }: Link): Promise<void> {
 const TRIES = 4;
 
 /**
- * One statement, which is a transaction by itself. `SET TRANSACTION`, of the next one, is what throws inside another, on
+ * One statement, which is a transaction by itself. `SET TRANSACTION`, about the next one, throws inside another, on
  * both servers; so nothing is acknowledged that somebody else's rollback could take back, and nothing of theirs is
  * committed. The commit is for a connection whose autocommit was switched off since.
  */
@@ -313,9 +313,7 @@ async function bringUp(on: Session): Promise<void> {
     const missing = VERSIONS.slice(await versionOf(on.ask)).flat();
     for (const sql of missing) await on.run(sql);
     // Last: DDL commits statement by statement, and what was cut short begins again.
-    if (missing.length > 0) {
-      await commit(on, VERSION, [VERSIONS.length, VERSIONS.length]);
-    }
+    if (missing.length > 0) await commit(on, VERSION, [VERSIONS.length, VERSIONS.length]);
   } finally {
     // Or the lock would go back to the pool with the connection.
     await on.ask(`SELECT RELEASE_LOCK(${LOCK}) AS released`).catch(on.spoil);
@@ -505,7 +503,8 @@ function writes(link: Link): Omit<KeyStore, Reads> {
  *
  * Not checked: that nobody else uses the client in a transaction; the server's durability; the tables' rights.
  *
- * @param client What `createPool` or `createConnection` of `mysql2/promise` or `mariadb` made. keyscope never closes it.
+ * @param client What `createPool` or `createConnection` of `mysql2/promise` or `mariadb` made. keyscope never closes
+ *   it.
  * @throws TypeError where `client` is no such client, or is one by callbacks, or on an unknown option.
  * @example
  * const pool = mysql.createPool({ uri, charset: 'utf8mb4', connectTimeout: 2_000 }); // of 'mysql2/promise'
