@@ -46,6 +46,8 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     store: postgresStore(pool),
     invalidation: postgresInvalidation(listen),
     async close() {
+      // A listening connection holds no process up; while its end is waited for, it has to. The types lack `ref`.
+      for (const client of listeners) if ('ref' in client && typeof client.ref === 'function') client.ref();
       await Promise.all([pool.end(), ...listeners.map((client) => client.end())]);
     },
   };

@@ -57,9 +57,12 @@ function suite(kind: StoreKind): SuiteFactory {
     }, timeout);
 
     afterAll(async () => {
-      await Promise.all(children.map((child) => child.stop()));
-      await opened.close();
-      await scratch.remove();
+      try {
+        await Promise.all(children.map((child) => child.stop()));
+        await opened.close();
+      } finally {
+        await scratch.remove();
+      }
     });
 
     const arena = () => ({ store: opened.store, children: [children[0], children[1]] as const });
