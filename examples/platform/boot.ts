@@ -1,4 +1,4 @@
-/** Puts the platform together on one SQLite file: for the demo, and for each server started by itself. */
+/** Puts the platform together, on one SQLite file unless told otherwise: for the demo, and for servers by themselves. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -6,12 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Keyring, Pepper } from 'keyscope';
-import { createKeyring } from 'keyscope';
-import { sqliteStore } from 'keyscope/stores/sqlite';
+import { createKeyring, isStoreError } from 'keyscope';
+import { cacheStore } from 'keyscope/cache';
+import { LRUCache } from 'lru-cache';
 import { catalog } from './catalog.ts';
 import type { Domain } from './domain.ts';
 import { createDomain } from './domain.ts';
 import type { Service } from './http.ts';
+import type { OpenedStore } from './store.ts';
+import { openStore } from './store.ts';
 
 export const PREFIX = 'lure';
 /** The organization that the demo's keys belong to, and one that they cannot address. */
@@ -46,13 +49,35 @@ function readPeppers(folder: string): { peppers: Pepper[]; source: string } {
 /** A path as one would type it here. */
 export const shown = (path: string): string => relative(process.cwd(), path) || '.';
 
-export function openPlatform(folder: string, now: () => number = Date.now): Platform {
+export interface PlatformOptions {
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Where the keys are, as `openStore` takes it. Default: in the folder's SQLite file, beside the service's own rows. */
+  readonly store?: string | undefined;
+}
+
+/** How long a key that another process revoked may still work here, where no channel says so sooner. */
+export const MAX_STALENESS_MS = 5_000;
+
+/** A server's look-ups are cached: most requests then ask no database. */
+async function openKeys(address: string): Promise<OpenedStore> {
+  const opened = await openStore(address);
+  if (address.startsWith('sqlite:')) return opened;
+  const { store, invalidation } = opened;
+  const cache = new LRUCache<string, object>({ max: 10_000 });
+  const options = { cache, maxStalenessMs: MAX_STALENESS_MS, ...(invalidation && { invalidation }) };
+  return { ...opened, store: cacheStore(store, options) };
+}
+
+export async function openPlatform(folder: string, options: PlatformOptions = {}): Promise<Platform> {
+  const { now = Date.now, store: address } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { peppers, source } = readPeppers(folder);
   const file = join(folder, 'platform.db');
   // Two handles on one file: the keys' writes are never part of the service's transactions.
-  const [keys, rows] = [new DatabaseSync(file), new DatabaseSync(file)];
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store: sqliteStore(keys), peppers, now });
+  const keys = await openKeys(address ?? `sqlite:${file}`);
+  const rows = new DatabaseSync(file);
+  const keyring = createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now });
   rows.exec('PRAGMA busy_timeout = 5000');
   const domain = createDomain(rows, { now });
   for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
@@ -63,7 +88,7 @@ export function openPlatform(folder: string, now: () => number = Date.now): Plat
     pepper: source,
     async close() {
       await keyring.flush();
-      keys.close();
+      await keys.close();
       rows.close();
     },
   };
@@ -110,6 +135,17 @@ Try:
       403: insufficient_scope, and which scope is missing: users:read`;
 }
 
+/** What stands behind `--store`: `postgres://…`, `mysql://…`, `redis://…` or `sqlite:…`. */
+export function storeArgument(args: readonly string[] = process.argv): string | undefined {
+  const at = args.indexOf('--store');
+  if (at === -1) return undefined;
+  return args[at + 1] ?? '';
+}
+
+/** What went wrong, for whoever starts it: a database that cannot be had is the most likely. */
+export const explain = (error: unknown): string =>
+  isStoreError(error) ? `${error.message}: ${(error.cause as Error).message}` : String((error as Error).message);
+
 /** Starts a server on the demo's file and stays up. `also`: what there is to try beside REST. */
 export async function run(
   createServer: (service: Service) => Server | Promise<Server>,
@@ -123,20 +159,26 @@ export async function run(
     process.exitCode = 1;
     return;
   }
-  const platform = openPlatform(folder);
-  const server = await createServer({ ...platform, publicUrl });
+  let platform: Platform | undefined;
+  let server: Server;
   let url: string;
+  let words: string;
   try {
+    platform = await openPlatform(folder, { store: storeArgument() });
+    server = await createServer({ ...platform, publicUrl });
     url = await listen(server, port);
+    words = await firstKey(platform, url, shown(folder));
   } catch (error) {
     const taken = (error as { code?: string }).code === 'EADDRINUSE';
-    console.error(taken ? `Port ${port} is taken. Set PORT to another one, as in PORT=8788 npm run demo` : error);
+    console.error(
+      taken ? `Port ${port} is taken. Set PORT to another one, as in PORT=8788 npm run demo` : explain(error),
+    );
     process.exitCode = 1;
-    return platform.close();
+    return platform?.close();
   }
   console.log(`The deception platform is up at ${url}
 
-${await firstKey(platform, url, shown(folder))}
+${words}
 ${also(new URL(url).origin)}
 Database: ${shown(platform.file)} (digests of keys, never keys). Pepper: ${platform.pepper}.
 Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);

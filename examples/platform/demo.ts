@@ -1,14 +1,31 @@
 /**
  * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through it over HTTP and MCP,
- * on a port and a folder of its own, and exits non-zero on the first surprise.
+ * on a port and a folder of its own, and exits non-zero on the first surprise. `--store <address>` keeps the keys in
+ * another database (`postgres://…`, `mysql://…`, `redis://…`), where a second instance joins the walk.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { redactKeys } from 'keyscope';
 import { createServer, tryMcp } from '../mcp/server.ts';
-import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, run, stop } from './boot.ts';
+import type { Platform } from './boot.ts';
+import {
+  ENTITY,
+  explain,
+  listen,
+  MAX_STALENESS_MS,
+  OTHER_ENTITY,
+  openPlatform,
+  PREFIX,
+  run,
+  stop,
+  storeArgument,
+} from './boot.ts';
 
 class Surprise extends Error {}
 
@@ -92,10 +109,47 @@ async function refusedCall(url: string, name: string, key: string | null, status
   same(response.headers.get('Cache-Control'), 'no-store');
 }
 
-async function check(): Promise<void> {
+// ── A second process ──────────────────────────────────────────────────────────────────────────────────
+
+/** What `--instance` runs: the same service in another process, on the same database. Up until its input ends. */
+async function instance(folder: string, store: string): Promise<void> {
+  const platform = await openPlatform(folder, { store });
+  const server = createServer({ ...platform, publicUrl: PUBLIC_URL });
+  console.log(await listen(server, 0));
+  for await (const _ of process.stdin);
+  await stop(server);
+  await platform.close();
+}
+
+const status = async (url: string, key: string): Promise<number> =>
+  (await fetch(`${url}/me`, { headers: { Authorization: `Bearer ${key}` } })).status;
+
+async function walkTwo(base: string, { keyring }: Platform, folder: string, store: string): Promise<void> {
+  say('12. Two instances on one database: a key that one of them revokes ends in the other');
+  const argv = [fileURLToPath(import.meta.url), '--instance', folder, '--store', store];
+  const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    const { key, info } = await keyring.issue({ name: 'Two', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY });
+    same([await status(base, key), await status(line, key)], [200, 200]);
+    await keyring.revoke(info.keyId, { entityUuid: ENTITY });
+    const revoked = performance.now();
+    same(await status(base, key), 401);
+    while ((await status(line, key)) === 200) {
+      if (performance.now() - revoked > 2 * MAX_STALENESS_MS) throw new Surprise('the other instance still lets it in');
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    say(`   refused by the other instance ${Math.ceil(performance.now() - revoked)} ms after revoke answered`);
+  } finally {
+    child.stdin.end();
+    await once(child, 'close');
+  }
+}
+
+async function check(store: string | undefined): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-demo-'));
   let ahead = 0;
-  const platform = openPlatform(folder, () => Date.now() + ahead);
+  const platform = await openPlatform(folder, { now: () => Date.now() + ahead, store });
   const server = createServer({ ...platform, publicUrl: PUBLIC_URL });
   const authority = { entityUuid: ENTITY };
   const { keyring } = platform;
@@ -152,9 +206,14 @@ async function check(): Promise<void> {
     await keyring.revoke(second.info.keyId, authority);
     await ask(`${base}/me`, second.key, REFUSED, 'new');
     await refusedCall(mcp, 'whoami', second.key, 401, 'error="invalid_token", ');
+    if (store !== undefined) await walkTwo(base, platform, folder, store);
     say('All as expected.');
   } catch (error) {
-    say(error instanceof Surprise ? `   Surprise: ${error.message}` : `   Failed: ${(error as Error).stack}`);
+    say(
+      error instanceof Surprise
+        ? `   Surprise: ${error.message}`
+        : `   Failed. ${explain(error)}\n${(error as Error).stack}`,
+    );
     process.exitCode = 1;
   } finally {
     await stop(server);
@@ -163,5 +222,12 @@ async function check(): Promise<void> {
   }
 }
 
-if (process.argv.includes('--check')) await check();
-else await run(createServer, tryMcp);
+const [, , first, folder = ''] = process.argv;
+try {
+  if (first === '--instance') await instance(folder, storeArgument() ?? '');
+  else if (process.argv.includes('--check')) await check(storeArgument());
+  else await run(createServer, tryMcp);
+} catch (error) {
+  console.error(`The service could not start. ${explain(error)}`);
+  process.exitCode = 1;
+}

@@ -240,11 +240,11 @@ describe('on a file', () => {
     rmSync(folder, { recursive: true, force: true });
     vi.unstubAllEnvs();
   });
-  const issue = (platform: ReturnType<typeof openPlatform>) =>
+  const issue = (platform: Awaited<ReturnType<typeof openPlatform>>) =>
     platform.keyring.issue({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid: ENTITY });
 
   test('keys and rows outlast the process, the pepper is its own secret, and no key is in any file', async () => {
-    const first = openPlatform(folder);
+    const first = await openPlatform(folder);
     const { key, info } = await issue(first);
     const [threat] = first.domain.listThreats(ENTITY, { limit: 1, after: null }).items;
     first.domain.updateThreat(ENTITY, threat?.id ?? '', { notes: 'kept' });
@@ -255,7 +255,7 @@ describe('on a file', () => {
     expect(files.join('').match(new RegExp(keyPattern(PREFIX)))).toBeNull();
     expect(files.join('')).not.toContain(key.slice(-32));
 
-    const second = openPlatform(folder);
+    const second = await openPlatform(folder);
     expect(await second.keyring.verify(key)).toMatchObject({ keyId: info.keyId });
     expect(second.domain.readThreat(ENTITY, threat?.id ?? '')).toMatchObject({ notes: 'kept' });
     expect(second.domain.listThreats(OTHER_ENTITY, { limit: 9, after: null }).items).toHaveLength(5);
@@ -263,11 +263,11 @@ describe('on a file', () => {
   });
 
   test('the pepper from the environment comes first, and keys of the file keep working', async () => {
-    const first = openPlatform(folder);
+    const first = await openPlatform(folder);
     const old = await issue(first);
     await first.close();
     vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
-    const second = openPlatform(folder);
+    const second = await openPlatform(folder);
     expect(second.pepper).toContain('KEYSCOPE_PEPPER');
     const next = await issue(second);
     expect(await second.keyring.verify(old.key)).toMatchObject({ keyId: old.info.keyId });
@@ -277,7 +277,7 @@ describe('on a file', () => {
 
   test('a pepper from the environment leaves no file behind', async () => {
     vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
-    await openPlatform(folder).close();
+    await (await openPlatform(folder)).close();
     expect(readdirSync(folder)).not.toContain('pepper');
   });
 
