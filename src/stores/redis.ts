@@ -303,7 +303,8 @@ const keysUnder = (prefix: string): Keys => ({
   index: (entityUuid) => `${prefix}entity:${entityUuid}`,
 });
 
-function reads({ send }: Link, keys: Keys): Pick<KeyStore, Reads> {
+/** The three ways to read: a record, a sorted set, and the records that one names. */
+function readers({ send }: Link, keys: Keys) {
   const read = async (digest: string) => toRecord(await send(keys.record(digest), ['HGETALL', keys.record(digest)]));
 
   /** The members of a sorted set, page by page, from `bound` on. */
@@ -330,6 +331,11 @@ function reads({ send }: Link, keys: Keys): Pick<KeyStore, Reads> {
     }
   }
 
+  return { read, walk, records };
+}
+
+function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
+  const { read, walk, records } = readers(link, keys);
   return {
     async findByDigest(digests) {
       const rows = await Promise.all(digests.filter(isText).map(read));
@@ -337,7 +343,7 @@ function reads({ send }: Link, keys: Keys): Pick<KeyStore, Reads> {
     },
 
     async findById(keyId) {
-      const digest = isText(keyId) ? await send(keys.pointer(keyId), ['GET', keys.pointer(keyId)]) : null;
+      const digest = isText(keyId) ? await link.send(keys.pointer(keyId), ['GET', keys.pointer(keyId)]) : null;
       const row = digest === null ? null : await read(String(digest));
       return row !== null && hasId(row, keyId) ? row : null;
     },
@@ -436,7 +442,7 @@ function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
  * {@link migrate}; where that fails, the next operation tries again. Each operation is atomic for each record.
  *
  * Costs: a look-up is one round trip, also with several digests; by id it is two, a revocation two, an insert four.
- * `summarize` reads every record.
+ * `summarize` reads every record, some seconds for 100,000: a keyring that reports wants a longer `storeTimeoutMs`.
  *
  * The commands that an ACL must allow, on keys that begin with the prefix:
  * `+get +set +del +zadd +zrem +zrange +hgetall +hget +hmget +hset +exists +eval +info`
@@ -501,18 +507,22 @@ export function redisInvalidation(
   expect(isText(channel) && channel !== '', `${what}: channel: pass a text`);
   const { send } = linkTo(publisher);
 
+  // One function for all listeners and attempts: a subscription that failed and is tried again is heard once.
+  const listeners = new Set<(keyId: string) => void>();
+  const hear = (message: unknown) => {
+    if (isUuid(message)) for (const listener of listeners) listener(message);
+  };
+  let attached = false;
+
   return {
     publish: async (keyId) => {
       await send(undefined, ['PUBLISH', channel, keyId]);
     },
     subscribe: (listener) => {
-      const hear = (message: unknown) => {
-        if (isUuid(message)) listener(message);
-      };
+      listeners.add(listener);
       if (!('call' in subscriber)) return subscriber.subscribe(channel, hear);
-      subscriber.on('message', (from, message) => {
-        if (from === channel) hear(message);
-      });
+      if (!attached) subscriber.on('message', (from, message) => from === channel && hear(message));
+      attached = true;
       return subscriber.subscribe(channel);
     },
   };

@@ -6,7 +6,7 @@ import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import { migrate, type RedisClient, redisInvalidation, redisStore } from 'keyscope/stores/redis';
 import { storeContract } from 'keyscope/testing';
 import { createClientPool, createSentinel } from 'redis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, storeError, thrown } from '../support/keyring.ts';
 import {
   bufferingNodeRedis,
@@ -359,6 +359,7 @@ describeWithRedis('a server', () => {
 
   test('that is a replica is refused', async () => {
     const replica = await startRedis('--replicaof', '127.0.0.1', String(own.port));
+    onTestFinished(replica.remove);
     for (const kind of KINDS) {
       const other = kind === 'ioredis' ? ioRedis(replica.url) : await nodeRedis(replica.url);
       await expect(migrate(other.client)).rejects.toThrow('this is a replica; connect to the primary');
@@ -366,7 +367,6 @@ describeWithRedis('a server', () => {
       expect(await causeOf(() => keyring.verify(generateKey({ prefix: 'acme' })))).toContain('this is a replica');
       other.close();
     }
-    await replica.remove();
   });
 
   test.each([
@@ -388,11 +388,11 @@ describeWithRedis('a server', () => {
 
   test('that does not know a command says so without the arguments', async () => {
     const bare = await startRedis('--rename-command', 'EVAL', '');
+    onTestFinished(bare.remove);
     const { client: other, close } = ioRedis(bare.url);
     const error = await thrown(async () => redisStore(other).insert(unsealed().record));
     expect(String(error)).toBe("Error: redis: ERR unknown command 'EVAL'…");
     close();
-    await bare.remove();
   });
 
   test('look-ups with several digests go out together', async () => {
@@ -854,6 +854,7 @@ onRedis('redisInvalidation', () => {
 describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
   test('hears again after the server was away', async () => {
     const own = await startRedis();
+    onTestFinished(own.remove);
     const open = () => (kind === 'ioredis' ? ioRedis(own.url) : nodeRedis(own.url));
     const [out, into] = [await open(), await open()];
     const invalidation = redisInvalidation({ publisher: out.client, subscriber: into.client });
@@ -868,6 +869,40 @@ describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
     await eventually(hears, 'a message arrives');
     out.close();
     into.close();
-    await own.remove();
+  });
+
+  test('hears once after a subscription that failed and was tried again', async () => {
+    const own = await startRedis();
+    onTestFinished(own.remove);
+    const direct = { enableOfflineQueue: false, lazyConnect: true, maxRetriesPerRequest: 0 };
+    const into =
+      kind === 'ioredis' ? ioRedis(own.url, direct) : await nodeRedis(own.url, { disableOfflineQueue: true });
+    if (into.client instanceof Redis) await into.client.connect();
+    const out = ioRedis(own.url);
+    const { publish, subscribe } = redisInvalidation({ publisher: out.client, subscriber: into.client });
+    const heard: string[] = [];
+    const listener = (keyId: string) => void heard.push(keyId);
+    await own.stop();
+    const tries = async () => {
+      await subscribe(listener);
+      return true;
+    };
+    await eventually(
+      () =>
+        tries().then(
+          () => false,
+          () => true,
+        ),
+      'a subscription fails',
+    );
+    await own.start();
+    await eventually(tries, 'a subscription succeeds');
+    await subscribe(listener);
+    await publish(OWN);
+    await publish(OTHER);
+    await eventually(async () => heard.includes(OTHER), 'both arrive');
+    expect(heard).toEqual([OWN, OTHER]);
+    out.close();
+    into.close();
   });
 });

@@ -53,6 +53,12 @@ export interface OwnRedis {
   remove(): Promise<void>;
 }
 
+// A run that is cut short leaves no server behind.
+const started = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const server of started) server.kill('SIGKILL');
+});
+
 /** Starts a server that keeps nothing on disk, unless `options` say otherwise. */
 export async function startRedis(...options: string[]): Promise<OwnRedis> {
   const dir = mkdtempSync(join(tmpdir(), 'keyscope-redis-'));
@@ -74,6 +80,7 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   async function start(): Promise<void> {
     const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--daemonize', 'no'];
     running = spawn('redis-server', [...fixed, ...options], { stdio: 'ignore' });
+    started.add(running);
     await eventually(async () => (await ask('PING')) === 'PONG', `redis-server on port ${port} answers`);
   }
 
@@ -82,6 +89,7 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
     const gone = once(running, 'exit');
     running.kill(signal);
     await gone;
+    started.delete(running);
   }
 
   await start();
