@@ -85,6 +85,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { meSchema } from 'keyscope/schemas';
 import { storeContract } from 'keyscope/testing';
+import { createMcpGate } from 'keyscope/mcp';
 const catalog = defineScopes({ threats: { read: 'Read threats.' }, users: { delete: 'Delete users.' } }, { reserved: ['users:*'] });
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
@@ -95,6 +96,8 @@ export const use = async (principal: Principal): Promise<Me> => {
   policy.authorize(principal, 'listThreats');
   return meSchema.parse(toMe(principal));
 };
+const tools = [{ name: 'listThreats' }];
+export const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource: 'https://api.example.com/mcp' });
 export { sqliteStore, storeContract };
 `;
   mkdirSync(join(project, 'types'));

@@ -15,9 +15,10 @@ import {
 } from '@modelcontextprotocol/server';
 import express from 'express';
 import fc from 'fast-check';
-import { jwtVerify, SignJWT } from 'jose';
+import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import type { Principal, TokenVerifier } from 'keyscope';
 import { AccessError, createKeyring, definePolicy, defineScopes, isAccessError } from 'keyscope';
+import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import type { McpEntry, McpGateOptions } from 'keyscope/mcp';
 import {
   allowedTools,
@@ -809,6 +810,28 @@ describe('the gate', () => {
       const seen = await refused(await gate(post(await tokenFor(principal, aud), call('listThreats'))));
       expect(seen).toMatchObject({ status: 401, challenge: challenge('error="invalid_token", ') });
     }
+  });
+
+  it('keeps the tokens for REST out, also where one keyring takes both', async () => {
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const both = ['https://api.example.com', RESOURCE].map((audience) => {
+      const common = { issuer: 'https://issuer.example.com', audience, now: () => START };
+      const issuer = createTokenIssuer({ ...common, privateKey, alg: 'ES256', kid: 'k1' });
+      const verifier = async () =>
+        createTokenVerifier({ ...common, jwks: await issuer.jwks(), algorithms: ['ES256'], catalog });
+      return { issuer, verifier };
+    });
+    const verifiers = await Promise.all(both.map(({ verifier }) => verifier()));
+    const either: TokenVerifier = { verify: (token) => Promise.any(verifiers.map((one) => one.verify(token))) };
+    const { gate, keyring } = door({}, { tokens: either });
+    const principal = await keyring.verify((await issue(keyring)).key);
+    const [rest, mcp] = await Promise.all(both.map(({ issuer }) => issuer.exchange(principal)));
+    for (const token of [rest, mcp]) {
+      expect(await keyring.authenticate(`Bearer ${token?.accessToken}`)).toMatchObject({ via: 'jwt' });
+    }
+    const { authInfo } = entered(await gate(post(String(mcp?.accessToken), call('listThreats'))));
+    expect(authInfo).toMatchObject({ resource: new URL(RESOURCE), expiresAt: START / 1000 + 900 });
+    expect((await refused(await gate(post(String(rest?.accessToken), call('listThreats'))))).status).toBe(401);
   });
 
   it('names no server that a request names', async () => {

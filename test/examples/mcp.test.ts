@@ -500,6 +500,22 @@ describe('one table', () => {
   });
 });
 
+test('an answer to a key is stored by nobody, as a document or as a stream', async () => {
+  const platform = await start(SERVERS['2.x']);
+  const seen: string[] = [];
+  const spy: Fetch = async (to, init) => {
+    const response = await fetch(to, init);
+    seen.push(`${response.headers.get('content-type')}; ${response.headers.get('cache-control')}`);
+    return response;
+  };
+  for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
+    await (await connect2(mode)(platform.url, named(platform, 'bare'), spy)).list();
+  }
+  expect(seen).toContain('application/json; no-store');
+  expect(seen).toContain('text/event-stream; no-store, no-transform');
+  expect(seen.filter((line) => !line.includes('no-store'))).toEqual([]);
+});
+
 describe('the metadata', () => {
   test('needs no key, and is the same whatever a request says about hosts', async () => {
     const { port, url } = await start(SERVERS['2.x']);
