@@ -39,7 +39,7 @@ export function createServer(service: Service): Server {
     else send(res, failure(error, service.report));
   };
   app.use(onError);
-  return createNodeServer(app);
+  return createNodeServer(app, service);
 }
 
 if (import.meta.main) await run(createServer);

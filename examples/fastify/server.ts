@@ -16,7 +16,7 @@ import { createGuard } from './adapter.ts';
 
 export async function createServer(service: Service): Promise<Server> {
   const app = fastify({
-    serverFactory: (listener) => createNodeServer(listener),
+    serverFactory: (listener) => createNodeServer(listener, service),
     clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own would cut that short.
     bodyLimit: BODY_LIMIT,
   });

@@ -45,7 +45,7 @@ export function createApp(service: Service): Hono<Guarded> {
 }
 
 export function createServer(service: Service): Server {
-  return createNodeServer(getRequestListener(createApp(service).fetch));
+  return createNodeServer(getRequestListener(createApp(service).fetch), service);
 }
 
 if (import.meta.main) await run(createServer);

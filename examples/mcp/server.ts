@@ -40,7 +40,7 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
   const resource = `${service.publicUrl}${MCP_PATH}`;
   const metadata = protectedResourceMetadata({ resource, scopes: catalog.all, name: REALM });
   const gate = createMcpGate({
-    keyring: service.keyring,
+    keyring: service.mcpKeyring ?? service.keyring,
     policy,
     tools,
     realm: REALM,
@@ -70,7 +70,10 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
 
 export function createServer(service: Service): Server {
   const [mcp, app] = [createMcp(service), createApp(service)];
-  return createNodeServer(getRequestListener(async (request) => (await mcp(request)) ?? app.fetch(request)));
+  return createNodeServer(
+    getRequestListener(async (request) => (await mcp(request)) ?? app.fetch(request)),
+    service,
+  );
 }
 
 /** For whoever has just started it. */

@@ -15,6 +15,8 @@ import { createDomain } from './domain.ts';
 import type { Service } from './http.ts';
 import type { OpenedStore } from './store.ts';
 import { openStore } from './store.ts';
+import type { Tokens } from './tokens.ts';
+import { audiences, openTokens } from './tokens.ts';
 
 export const PREFIX = 'lure';
 /** The organization that the demo's keys belong to, and one that they cannot address. */
@@ -23,6 +25,10 @@ export const OTHER_ENTITY = '22222222-2222-4222-8222-222222222222';
 
 export interface Platform {
   readonly keyring: Keyring<typeof catalog>;
+  /** For the MCP door. */
+  readonly mcpKeyring: Keyring<typeof catalog>;
+  readonly tokens: Tokens;
+  readonly publicUrl: string;
   readonly domain: Domain;
   readonly file: string;
   /** Where the pepper came from, to tell whoever starts it. */
@@ -54,6 +60,8 @@ export interface PlatformOptions {
   readonly now?: () => number;
   /** Where the keys are, as `openStore` takes it. Default: in the folder's SQLite file, beside the service's own rows. */
   readonly store?: string | undefined;
+  /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
+  readonly publicUrl?: string;
 }
 
 /** How long a key that another process revoked may still work here, where no channel says so sooner. */
@@ -70,24 +78,32 @@ async function openKeys(address: string): Promise<OpenedStore> {
 }
 
 export async function openPlatform(folder: string, options: PlatformOptions = {}): Promise<Platform> {
-  const { now = Date.now, store: address } = options;
+  const { now = Date.now, store: address, publicUrl = 'http://127.0.0.1:8787' } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { peppers, source } = readPeppers(folder);
   const file = join(folder, 'platform.db');
   // Two handles on one file: the keys' writes are never part of the service's transactions.
   const keys = await openKeys(address ?? `sqlite:${file}`);
   const rows = new DatabaseSync(file);
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now });
+  const tokens = await openTokens(folder, publicUrl, now);
+  const { rest, mcp } = audiences(publicUrl);
+  const keyringFor = (audience: string) =>
+    createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now, tokens: tokens.verifiers[audience] });
+  // One store, and a door each: a token made for one opens no other. Keys open both.
+  const [keyring, mcpKeyring] = [keyringFor(rest), keyringFor(mcp)];
   rows.exec('PRAGMA busy_timeout = 5000');
   const domain = createDomain(rows, { now });
   for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
   return {
     keyring,
+    mcpKeyring,
+    tokens,
+    publicUrl,
     domain,
     file,
     pepper: source,
     async close() {
-      await keyring.flush();
+      await Promise.all([keyring.flush(), mcpKeyring.flush()]);
       await keys.close();
       rows.close();
     },
@@ -164,8 +180,8 @@ export async function run(
   let url: string;
   let words: string;
   try {
-    platform = await openPlatform(folder, { store: storeArgument() });
-    server = await createServer({ ...platform, publicUrl });
+    platform = await openPlatform(folder, { store: storeArgument(), publicUrl });
+    server = await createServer(platform);
     url = await listen(server, port);
     words = await firstKey(platform, url, shown(folder));
   } catch (error) {

@@ -113,8 +113,8 @@ async function refusedCall(url: string, name: string, key: string | null, status
 
 /** What `--instance` runs: the same service in another process, on the same database. Up until its input ends. */
 async function instance(folder: string, store: string): Promise<void> {
-  const platform = await openPlatform(folder, { store });
-  const server = createServer({ ...platform, publicUrl: PUBLIC_URL });
+  const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL });
+  const server = createServer(platform);
   console.log(await listen(server, 0));
   for await (const _ of process.stdin);
   await stop(server);
@@ -149,8 +149,8 @@ async function walkTwo(base: string, { keyring }: Platform, folder: string, stor
 async function check(store: string | undefined): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-demo-'));
   let ahead = 0;
-  const platform = await openPlatform(folder, { now: () => Date.now() + ahead, store });
-  const server = createServer({ ...platform, publicUrl: PUBLIC_URL });
+  const platform = await openPlatform(folder, { now: () => Date.now() + ahead, store, publicUrl: PUBLIC_URL });
+  const server = createServer(platform);
   const authority = { entityUuid: ENTITY };
   const { keyring } = platform;
   try {

@@ -9,17 +9,23 @@ import type { Keyring, Principal } from 'keyscope';
 import type { catalog } from './catalog.ts';
 import type { Domain } from './domain.ts';
 import { Conflict } from './domain.ts';
+import { createOpen } from './open.ts';
 import type { Answer } from './problem.ts';
 import { problem, Refusal, refused } from './problem.ts';
 import type { Route } from './routes.ts';
 import { routes } from './routes.ts';
+import type { Tokens } from './tokens.ts';
 
 /** What a server is made of. */
 export interface Service {
   readonly keyring: Keyring<typeof catalog>;
   readonly domain: Domain;
-  /** How clients reach the service, as in `https://api.example.com`; asked for by MCP alone. */
+  /** How clients reach the service, as in `https://api.example.com`. */
   readonly publicUrl?: string;
+  /** Takes tokens made for the MCP door, where `keyring` takes those made for REST. Default: `keyring`. */
+  readonly mcpKeyring?: Keyring<typeof catalog>;
+  /** Makes tokens, where the service does. */
+  readonly tokens?: Tokens;
   /** Told of every error that is ours and not the client's. Default: `console.error`. */
   readonly report?: (error: unknown) => void;
 }
@@ -124,7 +130,7 @@ export function send(res: ServerResponse, { status, headers, body }: Answer): vo
 }
 
 // Routers differ over percent-encoding, dot segments, empty segments and a slash at the end. They agree on this.
-const TARGET = /^(?:\/\.well-known)?(?:\/[0-9A-Za-z_-]{1,64})+(?:\?[!-"$-~]*)?$/;
+const TARGET = /^(?:\/\.well-known)?(?:\/[0-9A-Za-z_-]{1,64})+(?:\.json)?(?:\?[!-"$-~]*)?$/;
 const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
@@ -148,14 +154,17 @@ function unparsed(error: Error & { code?: string }, socket: Duplex): void {
 }
 
 /**
- * A Node server in front of a framework's listener, which sees no request that frameworks read differently.
- * This takes nothing away from the guards: they stand on the routes, whatever path led there.
+ * A Node server in front of a framework's listener, which sees no request that frameworks read differently, nor those
+ * for what is served beside the routes. This takes nothing away from the guards: they stand on the routes, whatever
+ * path led there.
  */
-export function createNodeServer(listener: RequestListener): Server {
+export function createNodeServer(listener: RequestListener, service?: Service): Server {
+  const open = service && createOpen(service, REALM);
   const server = createServer({ requireHostHeader: false }, (req, res) => {
     const refusal = unreadable(req);
-    if (refusal === null) listener(req, res);
-    else send(res, refusal);
+    const answered = refusal === null ? open?.(req) : Promise.resolve(refusal);
+    if (answered) void answered.then((answer) => send(res, answer));
+    else listener(req, res);
   });
   return server.on('clientError', unparsed);
 }

@@ -17,9 +17,8 @@ const REPEATABLE = ['resource', 'audience', 'entity_uuid'];
 
 export interface TokenService {
   readonly keyring: Pick<Keyring, 'verify'>;
-  readonly issuer: Pick<TokenIssuer, 'exchange'>;
-  /** For whom tokens are: what `resource` and `audience` may say. */
-  readonly audience: string;
+  /** By audience, which is what `resource` and `audience` may say. The first is the default. */
+  readonly issuers: Readonly<Record<string, Pick<TokenIssuer, 'exchange'>>>;
   readonly realm: string;
 }
 
@@ -44,10 +43,16 @@ function read(type: string | null | undefined, body: string): URLSearchParams {
   return given;
 }
 
-function narrowing(given: URLSearchParams, audience: string): ExchangeInput {
-  const targets = [...given.getAll('resource'), ...given.getAll('audience')];
-  if (!targets.every((target) => target === audience))
-    throw new ExchangeError('invalid_target', 'Tokens are made for another service.');
+/** One service, and one that tokens are made for. */
+function issuerOf({ issuers }: TokenService, given: URLSearchParams): Pick<TokenIssuer, 'exchange'> {
+  const targets = new Set([...given.getAll('resource'), ...given.getAll('audience')]);
+  const [target = Object.keys(issuers)[0] ?? '', another] = targets;
+  const issuer = another === undefined && Object.hasOwn(issuers, target) ? issuers[target] : undefined;
+  if (issuer === undefined) throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
+  return issuer;
+}
+
+function narrowing(given: URLSearchParams): ExchangeInput {
   const [scope, entities] = [given.get('scope'), given.getAll('entity_uuid')];
   return {
     ...(scope !== null && { scopes: scope.split(' ') }),
@@ -55,16 +60,16 @@ function narrowing(given: URLSearchParams, audience: string): ExchangeInput {
   };
 }
 
-async function exchange({ keyring, issuer, audience }: TokenService, given: URLSearchParams): Promise<Answer> {
+async function exchange(service: TokenService, given: URLSearchParams): Promise<Answer> {
   const subject = given.get('subject_token');
   if (subject === null || given.get('subject_token_type') !== ACCESS_TOKEN)
     throw malformed(`Send the key as subject_token, and ${ACCESS_TOKEN} as subject_token_type.`);
   if (!TOKEN_TYPES.includes(given.get('requested_token_type') ?? ACCESS_TOKEN))
     throw malformed('requested_token_type: access tokens alone are made here.');
   if (given.has('actor_token') || given.has('actor_token_type')) throw malformed('Nobody acts for another here.');
-  const input = narrowing(given, audience);
+  const [issuer, input] = [issuerOf(service, given), narrowing(given)];
   // Keys alone: what was exchanged once is not exchanged again.
-  const principal = await keyring.verify(subject);
+  const principal = await service.keyring.verify(subject);
   const { accessToken, tokenType, expiresIn, scope } = await issuer.exchange(principal, input);
   const issued = { access_token: accessToken, issued_token_type: ACCESS_TOKEN };
   return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, scope });

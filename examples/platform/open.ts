@@ -1,0 +1,66 @@
+/** What is served beside the guarded routes, whichever framework serves those: tokens, their keys, and the document. */
+import type { IncomingMessage } from 'node:http';
+import type { Service } from './http.ts';
+import { openApi } from './openapi.ts';
+import type { Answer } from './problem.ts';
+import { failure, problem, refused } from './problem.ts';
+import { answerToken } from './token.ts';
+
+type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage) => Answer | Promise<Answer>];
+
+/** Answers a request that is for one of these paths; `null` to all others. */
+export type Open = (req: IncomingMessage) => Promise<Answer> | null;
+
+const FORM_LIMIT = 32_768;
+
+/** Reads what is sent; throws where it is more than any exchange needs. */
+async function readBody(req: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of req) {
+    length += chunk.length;
+    if (length > FORM_LIMIT) throw refused(413);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const document = (body: unknown): Answer => ({
+  status: 200,
+  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' },
+  body: JSON.stringify(body),
+});
+
+export function createOpen(service: Service, realm: string): Open {
+  const { keyring, tokens, publicUrl = '' } = service;
+  const interfaceDocument = document(openApi(publicUrl));
+  const endpoints: Record<string, Endpoint> = { '/v1/openapi.json': ['GET', () => interfaceDocument] };
+  if (tokens) {
+    const keys = document(tokens.jwks);
+    endpoints['/.well-known/jwks.json'] = ['GET', () => keys];
+    const exchange = { keyring, issuers: tokens.issuers, realm };
+    endpoints['/v1/token'] = [
+      'POST',
+      async (req) => answerToken(exchange, req.headers['content-type'], await readBody(req)),
+    ];
+  }
+
+  async function serve(req: IncomingMessage, [method, answer]: Endpoint): Promise<Answer> {
+    const allow = method === 'GET' ? 'GET, HEAD, OPTIONS' : 'OPTIONS, POST';
+    const { method: asked = '' } = req;
+    if (asked === 'OPTIONS') return { status: 204, headers: { Allow: allow, 'Cache-Control': 'no-store' }, body: '' };
+    if (!allow.split(', ').includes(asked))
+      return problem(405, 'This path does not take this method.', { Allow: allow });
+    try {
+      return await answer(req);
+    } catch (error) {
+      return failure(error, service.report);
+    }
+  }
+
+  return (req) => {
+    const path = req.url?.replace(/\?.*$/, '') ?? '';
+    const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined;
+    return endpoint === undefined ? null : serve(req, endpoint);
+  };
+}

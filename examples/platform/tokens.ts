@@ -1,0 +1,50 @@
+/**
+ * Short-lived tokens for the platform's keys: one signing key, and for each door an audience of its own, so that a token
+ * made for one opens no other.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JSONWebKeySet, JWK } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import type { TokenVerifier } from 'keyscope';
+import type { TokenIssuer } from 'keyscope/jwt';
+import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
+import { catalog } from './catalog.ts';
+
+const ALG = 'ES256';
+
+export interface Tokens {
+  /** By audience: the REST interface first. */
+  readonly issuers: Readonly<Record<string, TokenIssuer>>;
+  readonly verifiers: Readonly<Record<string, TokenVerifier>>;
+  readonly jwks: JSONWebKeySet;
+}
+
+/** Where each door is, as tokens name it (`aud`); all that clients and servers say of themselves is configuration. */
+export const audiences = (publicUrl: string) => ({ rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` });
+
+/** From the environment, as in production; or, so that a newcomer need set nothing up, from a file of the first run. */
+async function signingKey(folder: string): Promise<JWK> {
+  const { KEYSCOPE_SIGNING_KEY: given } = process.env;
+  const file = join(folder, 'signing-key.json');
+  if (!given && !existsSync(file)) {
+    const { privateKey } = await generateKeyPair(ALG, { extractable: true });
+    writeFileSync(file, JSON.stringify(await exportJWK(privateKey)), { mode: 0o600 });
+  }
+  return JSON.parse(given || readFileSync(file, 'utf8'));
+}
+
+export async function openTokens(folder: string, publicUrl: string, now: () => number): Promise<Tokens> {
+  const privateKey = await signingKey(folder);
+  // A name that follows from the key: another key has another.
+  const kid = await calculateJwkThumbprint(privateKey);
+  const all = Object.values(audiences(publicUrl));
+  const issuerFor = (audience: string) =>
+    createTokenIssuer({ issuer: publicUrl, audience, privateKey, alg: ALG, kid, now });
+  const issuers = Object.fromEntries(all.map((audience) => [audience, issuerFor(audience)]));
+  const jwks = await issuerFor(publicUrl).jwks();
+  const verifierFor = (audience: string) =>
+    createTokenVerifier({ issuer: publicUrl, audience, jwks, algorithms: [ALG], catalog, now });
+  const verifiers = Object.fromEntries(all.map((audience) => [audience, verifierFor(audience)]));
+  return { issuers, verifiers, jwks };
+}

@@ -1,0 +1,248 @@
+/** The reference service's tokens over real sockets: exchanged at any framework, taken at the doors they were made for. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { decodeJwt } from 'jose';
+import { createKeyring } from 'keyscope';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createServer as createExpress } from '../../examples/express/server.ts';
+import { createServer as createFastify } from '../../examples/fastify/server.ts';
+import { createServer as createHono } from '../../examples/hono/server.ts';
+import { createServer as createMcp } from '../../examples/mcp/server.ts';
+import type { Platform } from '../../examples/platform/boot.ts';
+import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, stop } from '../../examples/platform/boot.ts';
+import { catalog } from '../../examples/platform/catalog.ts';
+import { createServer as createResource, createTokens } from '../../examples/resource-server/server.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const PUBLIC = 'https://deception.example';
+const authority = { entityUuid: ENTITY, entities: [OTHER_ENTITY] };
+
+const folder = mkdtempSync(join(tmpdir(), 'keyscope-tokens-'));
+let platform: Platform;
+const servers: Server[] = [];
+const bases = { express: '', fastify: '', hono: '', mcp: '' };
+type Base = keyof typeof bases;
+let ahead = 0;
+
+beforeAll(async () => {
+  platform = await openPlatform(folder, { publicUrl: PUBLIC, now: () => Date.now() + ahead });
+  const makers = { express: createExpress, fastify: createFastify, hono: createHono, mcp: createMcp };
+  for (const [name, create] of Object.entries(makers) as [Base, (typeof makers)[Base]][]) {
+    const server = await create(platform);
+    servers.push(server);
+    bases[name] = await listen(server, 0);
+  }
+});
+afterAll(async () => {
+  await Promise.all(servers.map(stop));
+  await platform.close();
+  rmSync(folder, { recursive: true });
+});
+
+type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+type Body = { readonly access_token?: string; readonly error?: string; readonly error_description?: string };
+type Exchanged = { readonly status: number; readonly headers: Headers; readonly body: Body };
+
+async function post(fields: Fields, at: Base = 'hono', init: RequestInit = {}): Promise<Exchanged> {
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) for (const each of [value ?? []].flat()) form.append(name, each);
+  const response = await fetch(`${bases[at]}/token`, { method: 'POST', body: form, ...init });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json().catch(() => ({}))) as Body,
+  };
+}
+const asked = (key: string): Fields => ({ grant_type: GRANT, subject_token: key, subject_token_type: ACCESS_TOKEN });
+
+const issue = () =>
+  platform.keyring.issue(
+    { name: 't', scopes: ['threats:read', 'reports:read'], expiresAt: 'never', accessibleEntities: [OTHER_ENTITY] },
+    authority,
+  );
+async function tokenFor(key: string, more: Fields = {}): Promise<string> {
+  const { status, body } = await post({ ...asked(key), ...more });
+  expect(status).toBe(200);
+  return String(body.access_token);
+}
+const get = async (url: string, credential: string) => {
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${credential}` } });
+  return [response.status, await response.json()] as const;
+};
+
+describe('POST /v1/token', () => {
+  it.each(['express', 'fastify', 'hono', 'mcp'] as const)(
+    'gives a token for a key, on %s, that opens the REST door there',
+    async (at) => {
+      const { key, info } = await issue();
+      const { status, headers, body } = await post(asked(key), at);
+      expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+      const { access_token: token, ...rest } = body;
+      const scope = 'threats:read reports:read';
+      expect(rest).toEqual({ issued_token_type: ACCESS_TOKEN, token_type: 'Bearer', expires_in: 900, scope });
+      const me = { entity_uuid: ENTITY, key_id: info.keyId, scopes: scope.split(' ') };
+      expect(await get(`${bases[at]}/me`, String(token))).toEqual([
+        200,
+        { ...me, accessible_entities: [ENTITY, OTHER_ENTITY] },
+      ]);
+    },
+  );
+
+  it('narrows scopes and entities', async () => {
+    const { key } = await issue();
+    const token = await tokenFor(key, { scope: 'threats:read', entity_uuid: ENTITY });
+    const [, me] = await get(`${bases.hono}/me`, token);
+    expect(me).toMatchObject({ scopes: ['threats:read'], accessible_entities: [ENTITY] });
+    expect((await get(`${bases.hono}/threats`, token))[0]).toBe(200);
+    expect((await get(`${bases.hono}/reports/executive`, token))[0]).toBe(403);
+    expect((await get(`${bases.hono}/threats?entity_uuid=${OTHER_ENTITY}`, token))[0]).toBe(403);
+  });
+
+  const REFUSED: readonly (readonly [string, string, Fields])[] = [
+    ['no grant type', 'unsupported_grant_type', { grant_type: undefined }],
+    ['another grant type', 'unsupported_grant_type', { grant_type: 'client_credentials' }],
+    ['no subject', 'invalid_request', { subject_token: undefined }],
+    ['an empty subject', 'invalid_request', { subject_token: '' }],
+    ['a key that is none', 'invalid_request', { subject_token: 'lure_x' }],
+    ['no type of subject', 'invalid_request', { subject_token_type: undefined }],
+    ['another type of subject', 'invalid_request', { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' }],
+    ['a refresh token', 'invalid_request', { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' }],
+    ['an actor', 'invalid_request', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }],
+    ['a repeated parameter', 'invalid_request', { scope: ['threats:read', 'reports:read'] }],
+    ['a wider scope', 'invalid_scope', { scope: 'threats:read users:delete' }],
+    ['a wildcard', 'invalid_scope', { scope: '*:*' }],
+    ['two spaces between scopes', 'invalid_scope', { scope: 'threats:read  reports:read' }],
+    ['a foreign entity', 'invalid_target', { entity_uuid: '33333333-3333-4333-8333-333333333333' }],
+    ['an entity that is none', 'invalid_request', { entity_uuid: 'mine' }],
+    ['another resource', 'invalid_target', { resource: 'https://other.example' }],
+    ['another audience', 'invalid_target', { audience: '__proto__' }],
+    ['two resources', 'invalid_target', { resource: [`${PUBLIC}/v1`, `${PUBLIC}/mcp`] }],
+  ];
+  it.each(REFUSED)('refuses %s as %s', async (_what, error, fields) => {
+    const { key } = await issue();
+    for (const at of ['express', 'fastify', 'hono'] as const) {
+      const { status, headers, body } = await post({ ...asked(key), ...fields }, at);
+      expect([status, headers.get('Cache-Control'), body.error]).toEqual([400, 'no-store', error]);
+      // RFC 6749 §5.2: what may stand in a description; and nothing of what was sent.
+      expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
+      expect(JSON.stringify(body)).not.toContain(key);
+    }
+  });
+
+  it('takes a form and no other body, and no other method', async () => {
+    const { key } = await issue();
+    const json = { body: JSON.stringify(asked(key)), headers: { 'Content-Type': 'application/json' } };
+    expect((await post({}, 'hono', json)).body.error).toBe('invalid_request');
+    expect((await post({ ...asked(key), padding: 'x'.repeat(40_000) })).status).toBe(413);
+    const wrong = await fetch(`${bases.hono}/token`);
+    expect([wrong.status, wrong.headers.get('Allow')]).toEqual([405, 'OPTIONS, POST']);
+    expect((await fetch(`${bases.hono}/token`, { method: 'OPTIONS' })).status).toBe(204);
+    // A key in the query is not read.
+    const query = new URLSearchParams(asked(key) as Record<string, string>);
+    expect((await fetch(`${bases.hono}/token?${query}`, { method: 'POST' })).status).toBe(400);
+  });
+
+  it('refuses a token for exchange, and a key that has ended', async () => {
+    const { key, info } = await issue();
+    const token = await tokenFor(key);
+    expect((await post(asked(token))).body.error).toBe('invalid_request');
+    await platform.keyring.revoke(info.keyId, authority);
+    expect(await post(asked(key))).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  it('ends with its key at this door', async () => {
+    const { key, info } = await issue();
+    const token = await tokenFor(key);
+    expect((await get(`${bases.express}/me`, token))[0]).toBe(200);
+    await platform.keyring.revoke(info.keyId, authority);
+    expect((await get(`${bases.express}/me`, token))[0]).toBe(401);
+  });
+});
+
+describe('a token opens the door that it was made for', () => {
+  const mcpUrl = () => new URL(`${bases.mcp}`.replace('/v1', '/mcp'));
+
+  it('MCP with a token for MCP, REST with a token for REST', async () => {
+    const { key, info } = await issue();
+    const [rest, mcp] = [await tokenFor(key), await tokenFor(key, { resource: `${PUBLIC}/mcp` })];
+    expect([decodeJwt(rest).aud, decodeJwt(mcp).aud]).toEqual([`${PUBLIC}/v1`, `${PUBLIC}/mcp`]);
+    expect((await get(`${bases.mcp}/me`, rest))[0]).toBe(200);
+    expect((await get(`${bases.mcp}/me`, mcp))[0]).toBe(401);
+
+    const connect = async (token: string) => {
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+      await client.connect(new StreamableHTTPClientTransport(mcpUrl(), { requestInit }));
+      return client;
+    };
+    const client = await connect(mcp);
+    const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} });
+    expect(structuredContent).toMatchObject({ key_id: info.keyId });
+    await client.close();
+    await expect(connect(rest)).rejects.toThrow();
+  });
+});
+
+describe('a resource server', () => {
+  let resource: Server;
+  let strict: Server;
+  let urls: readonly [string, string];
+
+  beforeAll(async () => {
+    const jwks = new URL('/.well-known/jwks.json', bases.fastify);
+    const options = { issuer: PUBLIC, audience: `${PUBLIC}/v1`, jwks, now: () => Date.now() + ahead };
+    const tokens = createTokens(options);
+    resource = createResource(tokens, 'reports');
+    // A keyring of its own over the same file, as another process has.
+    const store = sqliteStore(new DatabaseSync(platform.file));
+    const peppers = [{ id: 'unused', secret: 'only looks keys up that tokens name, under a pepper of its own' }];
+    const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers, tokens, checkParent: true });
+    strict = createResource(keyring, 'reports');
+    urls = [await listen(resource, 0), await listen(strict, 0)];
+  });
+  afterAll(async () => {
+    await Promise.all([resource, strict].map(stop));
+  });
+
+  it('takes tokens without any database, by the published keys', async () => {
+    const { key, info } = await issue();
+    const token = await tokenFor(key);
+    expect(await get(`${urls[0]}/me`, token)).toEqual([200, expect.objectContaining({ key_id: info.keyId })]);
+    expect((await get(`${urls[0]}/reports/executive?entity_uuid=${OTHER_ENTITY}`, token))[0]).toBe(200);
+    const narrowed = await tokenFor(key, { scope: 'threats:read' });
+    expect((await get(`${urls[0]}/reports/executive`, narrowed))[0]).toBe(403);
+    for (const credential of [key, `${token}x`, await tokenFor(key, { resource: `${PUBLIC}/mcp` })]) {
+      expect((await get(`${urls[0]}/me`, credential))[0]).toBe(401);
+    }
+    const none = await fetch(`${urls[0]}/me`);
+    expect([none.status, none.headers.get('WWW-Authenticate')]).toEqual([401, 'Bearer realm="reports"']);
+    ahead = 901_000;
+    expect((await get(`${urls[0]}/me`, token))[0]).toBe(401);
+    ahead = 0;
+  });
+
+  it('sees no revocation by itself, until the token ends; with the wrong peppers nobody gets in', async () => {
+    const { key, info } = await issue();
+    const token = await tokenFor(key);
+    await platform.keyring.revoke(info.keyId, authority);
+    expect((await get(`${urls[0]}/me`, token))[0]).toBe(200);
+    expect((await get(`${urls[1]}/me`, token))[0]).toBe(401);
+  });
+
+  it('sees it with the service’s keyring', async () => {
+    const { key, info } = await issue();
+    const token = await tokenFor(key);
+    const server = createResource(platform.keyring, 'reports');
+    const url = await listen(server, 0);
+    expect((await get(`${url}/me`, token))[0]).toBe(200);
+    await platform.keyring.revoke(info.keyId, authority);
+    expect((await get(`${url}/me`, token))[0]).toBe(401);
+    await stop(server);
+  });
+});
