@@ -364,7 +364,8 @@ const MAX_MESSAGES = 100;
  * The HTTP door of an MCP endpoint: authenticates every request anew, then looks at the JSON-RPC message and admits
  * each tool call by the policy, before the SDK sees it. Denials are HTTP answers (MCP authorization, "Runtime
  * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. A batch
- * is refused whole where one call is. No body of a stranger's is read.
+ * is refused whole where one call is; the events of calls before that one say granted, and none of them is made. No body
+ * of a stranger's is read.
  *
  * Not checked: calls of tools that the policy does not have, which are the SDK's to refuse; resources and prompts, which
  * {@link guardTool} guards within their handlers; `Origin`, which stays the SDK's or your server's; streams that are
