@@ -75,9 +75,9 @@ interface Session {
   spoil(): void;
 }
 
-// Whatever the connection was opened with; `metaAsArray` is mariadb's. Not `typeCast`: mysql2 keeps compiled readers of
-// rows, which would go on without the one that they were made for.
-const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false, metaAsArray: false } as const;
+// Whatever the connection was opened with. Not `typeCast`: mysql2 keeps compiled readers of rows, which would go on
+// without the one that they were made for.
+const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false } as const;
 const statement = (sql: string): MysqlStatement => ({ sql, ...OPTIONS });
 
 const isPool = (client: MysqlClient): client is MysqlPool => typeof Object(client).getConnection === 'function';
@@ -190,7 +190,7 @@ const errnoOf = (error: unknown): unknown => (error as Fault).errno;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** mysql2 answers `[rows, fields]`, mariadb the rows. */
+/** mysql2 answers `[rows, fields]`, mariadb the rows, or with `metaAsArray` the same. */
 function rowsOf(answer: unknown): readonly Row[] {
   const rows = Array.isArray(answer) && Array.isArray(answer[0]) ? answer[0] : answer;
   return Array.isArray(rows) ? rows : [];
@@ -199,7 +199,7 @@ function rowsOf(answer: unknown): readonly Row[] {
 /** The column of the first row. */
 const pick = (answer: unknown, column: string): unknown => rowsOf(answer)[0]?.[column];
 
-/** mysql2 answers `[header, undefined]`, mariadb the header. */
+/** The same of a header. */
 const affected = (answer: unknown): number => Number(Object(Array.isArray(answer) ? answer[0] : answer).affectedRows);
 
 /**
@@ -379,14 +379,14 @@ const KNOWN = `CAST(JSON_EXTRACT(k.scopes_used, CONCAT('$.', JSON_QUOTE(used.sco
 
 /**
  * A batch, `[[key id, last used, [[scope, time], …]], …]`, as one statement. The subquery makes of each scope in the
- * batch the later of both times, which are then merged over those of the row. Rows are locked in the order of the
- * batch, by STRAIGHT_JOIN: sorted batches wait for each other and never in a circle. What is no JSON object would fail
- * every batch that its key is in, so such a row is passed over; so is a time that is none.
+ * batch the later of both times, which are then merged over those of the row. The rows of the batch are locked in its
+ * order, and no others, by STRAIGHT_JOIN and FORCE INDEX: sorted batches wait for each other and never in a circle. What
+ * is no JSON object would fail every batch that its key is in, so such a row is passed over; so is a time that is none.
  */
 const TOUCH = `
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
     key_id VARCHAR(36) PATH '$[0]', last_used_at BIGINT PATH '$[1]', scopes_used JSON PATH '$[2]')) AS entry
-  STRAIGHT_JOIN keyscope_keys AS k ON k.key_id = CONVERT(entry.key_id USING ascii) COLLATE ascii_bin
+  STRAIGHT_JOIN keyscope_keys AS k FORCE INDEX (PRIMARY) ON k.key_id = CONVERT(entry.key_id USING ascii) COLLATE ascii_bin
   SET
     k.last_used_at = GREATEST(COALESCE(k.last_used_at, entry.last_used_at), entry.last_used_at),
     k.scopes_used = JSON_MERGE_PATCH(k.scopes_used, COALESCE((

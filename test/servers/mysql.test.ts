@@ -488,6 +488,16 @@ describeMysql('where the SQL mode is not strict', () => {
 
 // ── Migration ─────────────────────────────────────────────────────────────────────────────────────────
 
+/** A connection that notes what it is told without preparing it, up to where it is cut short. */
+const noting = (client: MysqlClient, asked: string[], isCut = () => false): MysqlClient => ({
+  execute: (statement, values) => client.execute(statement, values),
+  async query(statement) {
+    asked.push(statement.sql);
+    if (isCut()) throw new Error('cut short');
+    return client.query(statement);
+  },
+});
+
 /** Everything that stands in a database's schema, as the server prints it. */
 async function schemaOf({ console }: Database): Promise<unknown> {
   const tables = ['keyscope_schema', 'keyscope_keys'].map((name) => console.rows(`SHOW CREATE TABLE ${name}`));
@@ -524,8 +534,11 @@ describeMysql('migrate', SLOW, () => {
   test.each(['mysql2 connection', 'mariadb connection'])('from eight of a %s at once', async (kind) => {
     await alone(kind, {}, async (_opened, database) => {
       const clients = await Promise.all(Array.from({ length: 8 }, () => open(kind, database.settings)));
-      await Promise.all(clients.map(({ client }) => migrate(client)));
+      const asked: string[] = [];
+      await Promise.all(clients.map(({ client }) => migrate(noting(client, asked))));
       await holds(database);
+      // One of them did it; the others waited and found it done.
+      expect(asked.filter((sql) => /CREATE|DROP/.test(sql))).toEqual(STATEMENTS);
       await Promise.all(clients.map((client) => client.end()));
     });
   });
@@ -542,13 +555,21 @@ describeMysql('migrate', SLOW, () => {
 
   // The version is written last, so a run that was cut short looks like none.
   test.each(Array.from({ length: STATEMENTS.length + 1 }, (_, n) => n))(
-    'completes a run that ended after statement %i',
+    'completes a run that was cut short after statement %i',
     async (n) => {
+      await alone('mariadb connection', {}, async ({ client }, database) => {
+        const asked: string[] = [];
+        const cut = noting(client, asked, () => asked.filter((sql) => /CREATE|DROP/.test(sql)).length > n);
+        await (n < STATEMENTS.length ? expect(migrate(cut)).rejects.toThrow('cut short') : migrate(cut));
+        await migrate(client);
+        await holds(database);
+        await mysqlStore(client).insert(RECORD);
+      });
+      // And what a command-line client left that was stopped.
       await alone('mariadb pool', {}, async ({ client }, database) => {
         for (const sql of STATEMENTS.slice(0, n)) await database.console.rows(sql);
         await migrate(client);
         await holds(database);
-        await mysqlStore(client).insert(RECORD);
       });
     },
   );
@@ -874,6 +895,22 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
     }
   });
 
+  test('locks the rows of its batch and no other', async () => {
+    await alone(kind, {}, async ({ client }, { settings, console }) => {
+      const store = mysqlStore(client);
+      // Few: a table that the server would rather read from end to end.
+      for (let i = 0; i < 3; i++) await store.insert(another(i));
+      await console.rows('ANALYZE TABLE keyscope_keys');
+      const rival = await openConsole(settings);
+      await rival.rows('START TRANSACTION');
+      await rival.rows(`UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${another(0).keyId}'`);
+      // Otherwise it waits for the lock for as long as the server lets it.
+      await store.touch([usage(another(1), 5), usage(another(2), 5), usage(another(3), 5)]);
+      await rival.rows('ROLLBACK');
+      await rival.end();
+    });
+  });
+
   test('more keys than one statement takes', async () => {
     const many = Array.from({ length: 2100 }, (_, i) => another(100_000 + i));
     const known = [many[0], many[999], many[1000], many[2099]].filter((record) => record !== undefined);
@@ -1053,11 +1090,16 @@ describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver)
     ]) {
       await used.rows(sql);
     }
-    // NOT NULL is what remains.
-    const lists = ['accessible_entities', 'scopes', 'metadata', 'scopes_used', 'name'];
-    const types = [...lists.map((column) => `${column} LONGTEXT`), 'created_at BIGINT'];
-    const entity = 'entity_uuid VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
-    for (const type of [...types, entity]) await used.rows(`ALTER TABLE keyscope_keys MODIFY ${type}`);
+    // NOT NULL is what remains. The CHECKs stay, for by them MariaDB tells drivers that a column is JSON.
+    const isJson = (column: string, type: string) =>
+      `${column} LONGTEXT CHECK (JSON_VALID(${column}) AND JSON_TYPE(${column}) = '${type}')`;
+    for (const type of [
+      ...[isJson('accessible_entities', 'ARRAY'), isJson('scopes', 'ARRAY'), isJson('metadata', 'OBJECT')],
+      ...[isJson('scopes_used', 'OBJECT'), 'name LONGTEXT', 'created_at BIGINT'],
+      'entity_uuid VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
+    ]) {
+      await used.rows(`ALTER TABLE keyscope_keys MODIFY ${type}`);
+    }
   });
 
   async function victim() {
@@ -1086,6 +1128,16 @@ describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver)
       }
       await clear();
     }
+  });
+
+  test('a digest that is empty is found by nobody', async () => {
+    const { edit } = await victim();
+    await edit("digest = ''");
+    const apart = mysqlStore(used.opened.client, { batch: false });
+    for (const digests of [[''], [RECORD.digest], [RECORD.digest, 'a', 'b'], ['a', '', 'b', 'c']]) {
+      expect(await apart.findByDigest(digests)).toEqual([]);
+    }
+    await clear();
   });
 
   test('an edit of a field that is found by digest is reported as tampering, not as a broken store', async () => {
