@@ -127,7 +127,13 @@ function createChanges() {
     return true;
   }
 
-  return { current: () => generation, change: (name: string) => changed.set(name, next()), use, holds };
+  function change(name: string): void {
+    changed.set(name, next());
+    // It is looked up again, use and all; and what was said to be used before it was made, was not.
+    used.delete(name);
+  }
+
+  return { current: () => generation, change, use, holds };
 }
 
 // ── Look-ups ──────────────────────────────────────────────────────────────────────────────────────────
@@ -365,9 +371,9 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
 
   // Before it, because its failure leaves open whether it was written; and after it, because a look-up that was sent
   // meanwhile may have been answered from before it.
-  function changing<T>(name: string, write: () => Awaitable<T>): Awaitable<T> {
-    change(name);
-    return followed(write, () => change(name));
+  function changing<T>(names: readonly string[], write: () => Awaitable<T>): Awaitable<T> {
+    names.forEach(change);
+    return followed(write, () => names.forEach(change));
   }
 
   return {
@@ -376,10 +382,10 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
     list: (query) => store.list(query),
     summarize: (now) => store.summarize(now),
     // The digest may have been tried, and be known as absent.
-    insert: (record) => changing(record.digest, () => store.insert(record)),
+    insert: (record) => changing([record.digest, record.keyId], () => store.insert(record)),
     markEnded: (keyId, ending) =>
       followed(
-        () => changing(keyId, () => store.markEnded(keyId, ending)),
+        () => changing([keyId], () => store.markEnded(keyId, ending)),
         () => channel.publish(keyId),
       ),
     touch(entries) {
