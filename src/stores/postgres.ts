@@ -20,9 +20,10 @@
  *   made in its first schema. Set it on the role or on the connection.
  * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT,
  *   UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
- * - **Lost connections.** A `Pool` and postgres.js make new ones; a `Client` does not. A `Pool` emits `error` for an idle
- *   connection that is lost, which ends a process that does not listen to it. The server's answer is awaited for as long
- *   as the keyring's `storeTimeoutMs` says; the driver's own time-outs and `statement_timeout` end what is given up.
+ * - **Lost connections.** A `Pool` and postgres.js make new ones, postgres.js after up to 20 s unless its `backoff` says
+ *   otherwise; a `Client` does not. Both of `pg` emit `error` when a connection is lost, which ends a process that does
+ *   not listen to it. An answer is awaited for as long as the keyring's `storeTimeoutMs` says; what is given up goes on
+ *   until the driver's own time-outs or `statement_timeout` end it.
  *
  * A row that somebody edited by hand never passes for another: the types refuse most of it, the seal the rest.
  */
@@ -402,7 +403,7 @@ export interface PgListener {
   connect(): PromiseLike<unknown>;
   query(query: PgQuery): PromiseLike<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'notification', listener: (message: { channel: string; payload?: string | undefined }) => void): unknown;
+  on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown;
   /** A process that has nothing else to do may end, but for what it tells. */
   unref?(): void;
   ref?(): void;
@@ -437,7 +438,7 @@ function pgChannel(make: () => PgListener): Channel {
   async function connect(lost: () => void): Promise<PgListener> {
     const client = make();
     client.on('error', lost);
-    client.on('notification', ({ channel, payload }) => channel === CHANNEL && hearing?.(payload));
+    client.on('notification', ({ payload }) => hearing?.(payload));
     await client.connect();
     await client.query({ text: `LISTEN ${CHANNEL}` });
     client.unref?.();

@@ -6,7 +6,13 @@ import { inspect } from 'node:util';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
-import type { PgClient, PostgresChannel, PostgresClient, PostgresStoreOptions } from 'keyscope/stores/postgres';
+import type {
+  PgClient,
+  PostgresChannel,
+  PostgresClient,
+  PostgresJsClient,
+  PostgresStoreOptions,
+} from 'keyscope/stores/postgres';
 import { migrate, postgresInvalidation, postgresStore } from 'keyscope/stores/postgres';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { storeContract } from 'keyscope/testing';
@@ -550,6 +556,35 @@ describePostgres('migrate', () => {
   });
 });
 
+describe('a client that says little', () => {
+  test('is quoted by its code', async () => {
+    // As Node refuses a name that has two addresses.
+    const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    const client: PgClient = { connect: () => {}, query: () => Promise.reject(refused) };
+    await expect(migrate(client)).rejects.toThrow('keyscope: PostgreSQL: ECONNREFUSED');
+  });
+});
+
+describePostgres('a client that changes text', () => {
+  const ways: Readonly<Record<string, (settings: Settings) => Opened>> = {
+    'pg in its parser': (settings) =>
+      ofPg(pgPool(settings, { types: { getTypeParser: (() => (raw: string) => raw.slice(0, -1)) as never } })),
+    'postgres.js in a transform': (settings) =>
+      ofPostgresJs(
+        postgresJs(settings, { transform: { value: { from: (raw: unknown) => String(raw).slice(0, -1) } } }),
+      ),
+  };
+  test.each(Object.entries(ways))('is refused, and what it made of a row is not quoted: %s', async (_way, opener) => {
+    await alone('pg Pool of 10', async ({ client, schema }) => {
+      await postgresStore(client).insert(RECORD);
+      const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+      const { client: changed, end } = opener(schema.settings);
+      await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(told);
+      await end();
+    });
+  });
+});
+
 describePostgres('a role without DDL', () => {
   const role = `keyscope_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const used = using('pg Pool of 10');
@@ -628,7 +663,16 @@ describePostgres('the server', () => {
     await observed(one, { batch: false });
   });
 
-  test.each([true, false])('keeps the statements that it is asked: %s', async (prepare) => {
+  test.each([true, false])('of postgres.js keeps the statements that it is asked: %s', async (prepare) => {
+    await alone('postgres.js with one connection', async ({ client }) => {
+      const store = postgresStore(client, { prepare });
+      for (let i = 0; i < 2; i++) await store.findByDigest(['a']);
+      const kept = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%digest = $1%'";
+      expect(await (client as PostgresJsClient).unsafe(kept)).toHaveLength(prepare ? 1 : 0);
+    });
+  });
+
+  test.each([true, false])('of pg keeps the statements that it is asked: %s', async (prepare) => {
     await alone('pg Client', async ({ client }) => {
       const store = postgresStore(client, { prepare });
       for (let i = 0; i < 2; i++) {
@@ -1093,14 +1137,21 @@ describe.each(Object.keys(CHANNELS))('the channel of %s', (kind) => {
       await here.subscribe((keyId) => heard[1]?.push(keyId));
       await there.subscribe((keyId) => heard[2]?.push(keyId));
       const ids = [crypto.randomUUID(), crypto.randomUUID()];
-      const odd = ['', 'x', RECORD.digest, OWN.toUpperCase(), 5 as unknown as string];
-      for (const keyId of [...odd, ids[0], ...odd]) await there.publish(keyId ?? '');
-      // Somebody else on the same channel, and on another.
-      if (kind !== 'PGlite') {
+      const odd = ['', 'x', RECORD.digest, OWN.toUpperCase()];
+      const tell = async (keyIds: readonly unknown[]) => {
+        for (const keyId of keyIds) await there.publish(keyId as string);
+      };
+      if (kind === 'PGlite') await tell([...odd, 5, ids[0]]);
+      else {
+        // Somebody else on the same channel, who hears and tells everything.
         const other = await pgClient();
-        for (const text of ['', 'x', RECORD.digest])
-          await other.query("SELECT pg_notify('keyscope_revoked', $1)", [text]);
-        await other.query(`NOTIFY keyscope_revoked; NOTIFY elsewhere, '${OWN}'`);
+        const overheard: unknown[] = [];
+        other.on('notification', ({ payload }) => overheard.push(payload));
+        await other.query('LISTEN keyscope_revoked');
+        await tell([...odd, 5, ids[0]]);
+        await vi.waitFor(() => expect(overheard).toContain(ids[0]));
+        expect(overheard.filter((payload) => [...odd, '5'].includes(payload as string))).toEqual([]);
+        for (const text of odd) await other.query("SELECT pg_notify('keyscope_revoked', $1)", [text]);
         await other.end();
       }
       await here.publish(String(ids[1]));
@@ -1164,6 +1215,22 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
 });
 
 describePostgres('postgresInvalidation', () => {
+  test('makes one connection for one that is lost, however often it says so', async () => {
+    const made: pg.Client[] = [];
+    const { publish, subscribe } = postgresInvalidation(() => {
+      made.push(named('keyscope'));
+      return made.at(-1) as pg.Client;
+    });
+    await subscribe(() => {});
+    made[0]?.emit('error', new Error('lost'));
+    await publish(OWN);
+    expect(made).toHaveLength(2);
+    made[0]?.emit('error', new Error('lost, as it said'));
+    await publish(OWN);
+    expect(made).toHaveLength(2);
+    await Promise.all(made.map((client) => client.end()));
+  });
+
   test.each(['pg', 'postgres.js'])('of %s ends a key in the caches of other processes', async (kind) => {
     await alone('pg Pool of 10', async ({ client }) => {
       const ends = (await CHANNELS[kind]?.('keyscope')) as Ends;
@@ -1191,27 +1258,29 @@ describePostgres('postgresInvalidation', () => {
     });
   });
 
-  test('keeps no process from its end', () => {
-    const script = `
+  test.each([
+    ['that hears', "console.log('over')", ['over']],
+    // Nothing else is under way when it tells.
+    ['that tells', `await publish('${OTHER}'); setTimeout(() => publish(OWN).then(tell), 300)`, ['told']],
+  ])(
+    'keeps no process %s from its end',
+    (_what, then, lines) => {
+      const script = `
       import pg from 'pg';
       import { postgresInvalidation } from 'keyscope/stores/postgres';
-      const invalidation = postgresInvalidation(() => new pg.Client(process.env.URL));
-      await invalidation.subscribe(() => console.log('heard'));
-      await invalidation.publish('${OWN}');
-      // Nothing else is under way then.
-      setTimeout(() => invalidation.publish('${OTHER}').then(() => console.log('told')), 500);`;
-    const hooks = fileURLToPath(new URL('../support/typescript.ts', import.meta.url));
-    const args = ['--import', hooks, '--input-type=module', '--eval', script];
-    const child = spawnSync(process.execPath, args, {
-      env: { ...process.env, URL: url },
-      encoding: 'utf8',
-      timeout: 30_000,
-    });
-    expect({ status: child.status, lines: new Set(child.stdout.trim().split('\n')) }).toEqual({
-      status: 0,
-      lines: new Set(['heard', 'told']),
-    });
-  });
+      const OWN = '${OWN}';
+      const tell = () => console.log('told');
+      const { publish, subscribe } = postgresInvalidation(() => new pg.Client(process.env.URL));
+      await subscribe(() => {});
+      ${then}`;
+      const hooks = fileURLToPath(new URL('../support/typescript.ts', import.meta.url));
+      const args = ['--import', hooks, '--input-type=module', '--eval', script];
+      const env = { ...process.env, URL: url };
+      const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 10_000 });
+      expect({ status, lines: stdout.trim().split('\n') }).toEqual({ status: 0, lines });
+    },
+    15_000,
+  );
 });
 
 describe('postgresInvalidation', () => {
