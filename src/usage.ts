@@ -5,8 +5,7 @@
 import type { Context, UsageRecorder } from './context.js';
 import { mergeUsage, type Usage } from './record.js';
 
-const INTERVAL_MS = 5_000;
-const MAX_PENDING = 50_000;
+const [INTERVAL_MS, MAX_PENDING] = [5_000, 50_000];
 
 export function createUsage({ store }: Context): UsageRecorder {
   let pending = new Map<string, Usage>();
@@ -37,10 +36,12 @@ export function createUsage({ store }: Context): UsageRecorder {
     }
   }
 
-  // Behind the batch that is under way: on shutdown, nothing is left when this resolves.
+  // Waits for the batch that was under way too: on shutdown, nothing is left when this resolves. But none waits to be
+  // sent: on Workers a write, and every promise of it, can die with the request that began it.
   function flush(): Promise<void> {
-    writing = writing.catch(() => {}).then(write);
-    return writing;
+    const [before, own] = [writing, write()];
+    writing = own.catch(() => {});
+    return before.then(() => own);
   }
 
   const used = (scopes: readonly string[], at: number) => Object.fromEntries(scopes.map((scope) => [scope, at]));

@@ -264,4 +264,23 @@ describe('the timer', () => {
       scopesUsed: { 'threats:read': START + 1 },
     });
   });
+
+  // On Workers a write dies with the request that began it, and a flush that waited for it never came to its own.
+  it('is written though a write before it never ends', async () => {
+    const touched: string[][] = [];
+    let hangs = true;
+    const touch = (entries: readonly UsageEntry[]) => {
+      touched.push(entries.map(({ keyId }) => keyId));
+      return hangs ? new Promise<void>(() => {}) : undefined;
+    };
+    const usage = createUsage({ store: { ...memoryStore(), touch } } as unknown as Context);
+    usage.record('a', [], START);
+    void usage.flush();
+    hangs = false;
+    usage.record('b', [], START);
+    void usage.flush();
+    usage.record('c', [], START);
+    await usage.flush();
+    expect(touched).toEqual([['a'], ['b'], ['c']]);
+  });
 });

@@ -3,6 +3,8 @@
  * of its own, messages arrive in steps of their own, and a tape says which step is next: one run is one interleaving.
  * What each `verify` may answer follows from what had happened before it began.
  */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { createKeyring, digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
@@ -221,4 +223,33 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
     await settle();
   }
   return wrong;
+}
+
+// ── Runs ──────────────────────────────────────────────────────────────────────────────────────────────
+
+const CHANNELS: readonly ChannelMode[] = ['at once', 'later', 'lost', 'broken', 'hanging'];
+
+const command: fc.Arbitrary<Command> = fc.record({
+  process: fc.constantFrom(0, 1),
+  act: fc.constantFrom('verify', 'verify', 'verify', 'issue', 'revoke', 'rotate'),
+  key: fc.nat({ max: 2 }),
+  fails: fc.boolean(),
+});
+const run = fc.record({
+  channel: fc.constantFrom(...CHANNELS),
+  commands: fc.array(command, { minLength: 6, maxLength: 12 }),
+  tape: fc.array(fc.nat({ max: 10_000 }), { minLength: 20, maxLength: 50 }),
+});
+
+/** Fails on the first of so many runs in which somebody saw too old a state, made as small as can be. */
+export async function interleavings(numRuns: number): Promise<void> {
+  const property = fc.asyncProperty(run, async (given) => {
+    assert.deepEqual(await interleave(given), []);
+  });
+  // Most of what happens are refusals, and their stacks take a quarter of the time.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  await fc.assert(property, { numRuns }).finally(() => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
 }

@@ -1,0 +1,7 @@
+/** The cache's promise over many interleavings of two processes; the unit tests run a tenth of them. */
+import { it } from 'vitest';
+import { interleavings } from '../support/interleavings.ts';
+
+it('see every end and every new key in time, in 10,000 interleavings', { timeout: 300_000 }, () =>
+  interleavings(10_000),
+);
