@@ -129,18 +129,29 @@ const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? q
 
 // ── Start ─────────────────────────────────────────────────────────────────────────────────────────────
 
+/** How long an attempt to start is waited for by those who come later: then it is made again. */
+const PATIENCE_MS = 5_000;
+
 /**
- * Runs `start` once, before the first use; where it fails, the next use tries again, so that a server that was down
- * when the process started is used once it is up.
+ * Runs `start` before the first use; once it has succeeded, never again. Where it fails, or is never answered, as on a
+ * connection that is half open, a later use tries again: a server that was down is used once it is up. Two attempts may
+ * overlap.
  */
 export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   let started: Promise<T> | undefined;
+  let until = 0;
   return () => {
-    started ??= start().catch((error: unknown) => {
-      started = undefined;
-      throw error;
-    });
-    return started;
+    if (started !== undefined && performance.now() < until) return started;
+    const attempt = start();
+    [started, until] = [attempt, performance.now() + PATIENCE_MS];
+    const succeeded = () => {
+      [started, until] = [attempt, Number.POSITIVE_INFINITY];
+    };
+    const failed = () => {
+      if (started === attempt) started = undefined;
+    };
+    attempt.then(succeeded, failed);
+    return attempt;
   };
 }
 

@@ -1,0 +1,138 @@
+/** What the stores share, by itself: starts that fail or hang, and look-ups in batches. */
+import type { KeyRecord } from 'keyscope';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { inBatches, startOnce, toRecord } from '../../src/stores/shared.js';
+
+describe('startOnce', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A start whose attempts the test settles. */
+  function attempts() {
+    const made: { resolve(answer: string): void; reject(error: Error): void }[] = [];
+    const ready = startOnce(() => new Promise<string>((resolve, reject) => made.push({ resolve, reject })));
+    return { made, ready };
+  }
+
+  it('starts once, for any number of uses, and never again', async () => {
+    const { made, ready } = attempts();
+    const uses = [ready(), ready()];
+    made[0]?.resolve('up');
+    expect(await Promise.all(uses)).toEqual(['up', 'up']);
+    vi.advanceTimersByTime(86_400_000);
+    expect(await ready()).toBe('up');
+    expect(made).toHaveLength(1);
+  });
+
+  it('tries again after a failure', async () => {
+    const { made, ready } = attempts();
+    const first = ready();
+    made[0]?.reject(new Error('down'));
+    await expect(first).rejects.toThrow('down');
+    const second = ready();
+    made[1]?.resolve('up');
+    expect(await second).toBe('up');
+  });
+
+  // On a half-open connection the first attempt is never answered; every use then waited for it for ever.
+  it('tries again beside an attempt that hangs, after 5 s', async () => {
+    const { made, ready } = attempts();
+    void ready();
+    vi.advanceTimersByTime(4_999);
+    void ready();
+    expect(made).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    const second = ready();
+    expect(made).toHaveLength(2);
+    made[1]?.resolve('up');
+    expect(await second).toBe('up');
+    // The first one's late failure takes nothing back, nor does its late success start anything.
+    made[0]?.reject(new Error('late'));
+    await Promise.resolve();
+    expect(await ready()).toBe('up');
+    expect(made).toHaveLength(2);
+  });
+
+  it('takes a late success for one', async () => {
+    const { made, ready } = attempts();
+    const first = ready();
+    vi.advanceTimersByTime(5_000);
+    void ready();
+    made[0]?.resolve('up');
+    expect([await first, await ready()]).toEqual(['up', 'up']);
+    vi.advanceTimersByTime(86_400_000);
+    expect(await ready()).toBe('up');
+    expect(made).toHaveLength(2);
+  });
+});
+
+describe('inBatches', () => {
+  const record = (digest: string) => ({ digest }) as KeyRecord;
+
+  it('asks once a turn, for each digest once, and gives to each caller its own', async () => {
+    const asked: (readonly string[])[] = [];
+    const find = inBatches(async (digests) => {
+      asked.push(digests);
+      return digests.filter((digest) => digest !== 'none').map(record);
+    });
+    const lookUps = [['a'], ['b', 'a'], ['none'], ['a']].map(find);
+    // From another event of the same turn.
+    queueMicrotask(() => lookUps.push(find(['c'])));
+    await Promise.resolve();
+    const found = (await Promise.all(lookUps)).map((rows) => rows.map(({ digest }) => digest).sort());
+    expect(found).toEqual([['a'], ['a', 'b'], [], ['a'], ['c']]);
+    expect(asked).toEqual([['a', 'b', 'none', 'c']]);
+  });
+
+  it('gives nobody a row that was not asked for', async () => {
+    const find = inBatches(async () => [record('A'), record('a ')]);
+    expect(await Promise.all([find(['a']), find(['A'])])).toEqual([[], [record('A')]]);
+  });
+
+  it('tells all of a batch that the store is broken, and none of the next', async () => {
+    let down = true;
+    const find = inBatches(async (digests) => {
+      if (down) throw new Error('down');
+      return digests.map(record);
+    });
+    const lost = await Promise.allSettled([find(['a']), find(['b'])]);
+    expect(lost.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    down = false;
+    expect(await find(['a'])).toEqual([record('a')]);
+  });
+
+  it('splits what is more than 1,000 digests', async () => {
+    const sizes: number[] = [];
+    const find = inBatches(async (digests) => {
+      sizes.push(digests.length);
+      return digests.map(record);
+    });
+    const all = await Promise.all(Array.from({ length: 2_500 }, (_, i) => find([String(i)])));
+    expect(sizes).toEqual([1_000, 1_000, 500]);
+    expect(all.map(([row]) => row?.digest)).toEqual(Array.from({ length: 2_500 }, (_, i) => String(i)));
+  });
+});
+
+describe('toRecord', () => {
+  it('reads times that a driver gave as text or bigint, and leaves what is none', () => {
+    const row = {
+      created_at: '1700000000000',
+      expires_at: 5n,
+      revoked_at: null,
+      retire_at: '9'.repeat(19),
+      scopes: '[',
+    };
+    const { createdAt, expiresAt, revokedAt, retireAt, scopes } = toRecord(row);
+    expect([createdAt, expiresAt, revokedAt, retireAt, scopes]).toEqual([
+      1_700_000_000_000,
+      5,
+      null,
+      '9'.repeat(19),
+      '[',
+    ]);
+  });
+});
