@@ -166,7 +166,7 @@ async function redis(count: number): Promise<Filled> {
   }
   const after = await info('used_memory');
   return {
-    bare: async (digest) => client.hGetAll(`${prefix}record:{${digest}}`),
+    bare: async (digest) => client.hGetAll(`${prefix}rec:${digest}`),
     store: () => store,
     bytes: async () => [after - before, null],
     writes: () => info('rdb_changes_since_last_save'),
@@ -307,7 +307,7 @@ async function variants({ name, batches }: Target, filled: Filled, keys: number)
   const before = await filled.writes();
   for (const [what, find] of finds) {
     const found = await find(digestOf(7));
-    assert.ok(JSON.stringify(found).includes(digestOf(7)), `${name}, ${what}: the key is not found`);
+    assert.ok(JSON.stringify(found).includes(idOf(7)), `${name}, ${what}: the key is not found`);
     for (let i = 0; i < keys; i += 500) {
       await Promise.all(Array.from({ length: Math.min(500, keys - i) }, (_, n) => find(digestOf(i + n))));
     }
