@@ -3,11 +3,18 @@ import type { Reporter } from 'vitest/node';
 
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
 
-// The run in one plain line, for whoever reads a log and not a terminal.
+// The run in plain lines, for whoever reads a log and not a terminal: what was skipped by the name of its outermost
+// suite, and the sum.
 const summary: Reporter = {
   onTestRunEnd(modules) {
-    const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
-    const count = (state: string) => states.filter((other) => other === state).length;
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const skipped = new Map<string, number>();
+    for (const test of tests.filter((each) => each.result().state === 'skipped')) {
+      const name = `${test.module.relativeModuleId}: ${test.fullName.split(' > ')[0]}`;
+      skipped.set(name, (skipped.get(name) ?? 0) + 1);
+    }
+    for (const [name, count] of skipped) console.log(`skipped ${count} of ${name}`);
+    const count = (state: string) => tests.filter((test) => test.result().state === state).length;
     console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
   },
 };
