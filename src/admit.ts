@@ -49,6 +49,8 @@ export async function admitToken(context: Context, admit: Admit | null, claims: 
   const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
   const narrowed = { scopes: narrow(parent.scopes), accessibleEntities: narrow(parent.accessibleEntities) };
   const expiresAt = earliest(parent.expiresAt, claimed.expiresAt);
+  // Again: the look-up took its time.
+  if (expiresAt !== null && context.clock() >= expiresAt) throw new AccessError('invalid_token', 'expired');
   return createPrincipal({ ...parent, ...narrowed, expiresAt }, 'jwt', context.known);
 }
 

@@ -7,13 +7,13 @@ import { isUuid } from './input.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 
 /** In characters, as every credential; some 300 entities. */
-export const MAX_TOKEN = 16_384;
+const MAX_TOKEN = 16_384;
 const MAX_TEXT = 128;
 // An issuer's clock may be ahead of ours by so much: a token that is this young is no token from the future.
 const LEEWAY_SECONDS = 5;
 
-// Base64url without padding, and of the spellings of one content the one whose unused bits are zero (RFC 4648 §3.5):
-// otherwise one token could be written in several ways, and a list of refused tokens be walked around.
+// Base64url without padding, and of the spellings of one content the one whose unused bits are zero (RFC 4648 §3.5). An
+// ES256 signature has a second form all the same, so what lists tokens lists them by `jti`.
 const PART = '(?:[\\w-]{4})*(?:[\\w-][AQgw]|[\\w-]{2}[AEIMQUYcgkosw048])?';
 const CANONICAL = new RegExp(`^(?:${PART}\\.){2}${PART}$`);
 

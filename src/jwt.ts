@@ -6,7 +6,7 @@
  * option it has; what jose does not check stands here, one line a check.
  */
 
-import type { CryptoKey, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey } from 'jose';
+import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey } from 'jose';
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -17,7 +17,7 @@ import {
   SignJWT,
 } from 'jose';
 import type { Catalog } from './catalog.js';
-import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, MAX_TOKEN, TEXT_CHECKS, words } from './claims.js';
+import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './claims.js';
 import type { Clock } from './context.js';
 import { AccessError, isStoreError, StoreError } from './errors.js';
 import { entityList, expect, fields, strings, whole } from './input.js';
@@ -34,6 +34,7 @@ const TYPE = 'at+jwt';
 const DEFAULT_TTL = 900;
 const MAX_TTL = 86_400;
 const MAX_JWKS = 65_536;
+const MAX_ISSUED = 15_000;
 
 // ── Exchange ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,7 +84,7 @@ export interface ExchangedToken {
 
 /** How a service signs tokens. */
 export interface TokenIssuerOptions {
-  /** Who signs: an https URL, as others know it (`iss`). */
+  /** Who signs, as others know it (`iss`): an https URL by RFC 9068 §2.2, compared as text. */
   readonly issuer: string;
   /** For whom: the identifier of the services that take the token (`aud`). */
   readonly audience: string;
@@ -126,7 +127,7 @@ const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
 /**
  * Makes an issuer of tokens (RFC 9068).
  *
- * Not checked: whether the private key is one for `alg`; jose says so at the first exchange.
+ * Not checked: whether a `CryptoKey` is one for `alg`; jose says so at the first exchange.
  *
  * @throws TypeError on a malformed option.
  * @example
@@ -136,11 +137,10 @@ const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
  */
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const given = fields(options, ISSUER, 'createTokenIssuer') as unknown as TokenIssuerOptions;
-  const { privateKey, alg, ttlSeconds = DEFAULT_TTL, otherKeys = [], now = Date.now } = given;
+  const { alg, ttlSeconds = DEFAULT_TTL, otherKeys = [], now = Date.now } = given;
   const [issuer, audience, kid] = [shortText(given, 'issuer'), shortText(given, 'audience'), shortText(given, 'kid')];
   expect(ALGORITHMS.includes(alg), `alg: pass one of ${ALGORITHMS.join(', ')}`);
-  const { d, type } = Object(privateKey);
-  expect(typeof d === 'string' || type === 'private', 'privateKey: pass a private JWK or CryptoKey');
+  const privateKey = signingKey(given.privateKey, alg);
   expect(typeof now === 'function', 'now: pass a function or leave it out');
   const longest = whole(ttlSeconds, 1, MAX_TTL, 'ttlSeconds');
   const others = publicKeys({ keys: otherKeys }, 'otherKeys');
@@ -168,15 +168,15 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       .setExpirationTime(exp)
       .setJti(globalThis.crypto.randomUUID())
       .sign(privateKey);
-    // One credential is at most 16 KiB at every door of ours.
-    if (accessToken.length > MAX_TOKEN)
+    // A header of ours takes 16 KiB, and Node's take as much for all of them together.
+    if (accessToken.length > MAX_ISSUED)
       throw new ExchangeError('invalid_target', 'The token would be too long: ask for fewer entities.');
     return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, scope };
   }
 
   async function jwks(): Promise<JSONWebKeySet> {
     const own = 'kty' in privateKey ? privateKey : await exportJWK(privateKey as CryptoKey);
-    return { keys: [{ ...publicPart(own), alg, kid, use: 'sig' }, ...others] };
+    return { keys: [{ ...publicPart(own), alg, kid, use: 'sig' }, ...structuredClone(others)] };
   }
 
   return Object.freeze({ exchange, jwks });
@@ -221,7 +221,10 @@ export interface TokenVerifierOptions {
   readonly issuer: string;
   /** As the issuer writes this service (`aud`). */
   readonly audience: string;
-  /** The issuer's public keys; or where they are published, an https URL, asked when an unknown `kid` turns up. */
+  /**
+   * The issuer's public keys; or where they are published, an https URL (or http on this machine), asked when an unknown
+   * `kid` turns up and every ten minutes. A key that was taken out of the set is taken until then.
+   */
   readonly jwks: { readonly keys: readonly JWK[] } | URL;
   /** Those that are taken, whatever a token says of itself. */
   readonly algorithms: readonly TokenAlgorithm[];
@@ -240,7 +243,8 @@ const VERIFIER = ['issuer', 'audience', 'jwks', 'algorithms', 'catalog', 'maxTtl
  * Makes a verifier of tokens (RFC 9068 §4, RFC 8725). Give it to a keyring as `tokens`, or use it alone where there is
  * no database: `verify` yields a principal with `via: 'jwt'`, an empty name and no metadata.
  *
- * Not checked, used alone: whether the key behind a token still lives; a token is good until it expires.
+ * Not checked, used alone: whether the key behind a token still lives; a token is good until it expires. An ES256
+ * signature has two forms, so tell tokens apart by `jti` and never by their text.
  *
  * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is not https.
  * @example
@@ -262,20 +266,27 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof now === 'function', 'now: pass a function or leave it out');
   const longest = whole(maxTtlSeconds, 1, MAX_TTL, 'maxTtlSeconds');
-  const getKey =
-    given.jwks instanceof URL
-      ? remoteKeys(given.jwks, now)
-      : createLocalJWKSet({ keys: [...publicKeys(given.jwks, 'jwks')] });
+  const getKey = usable(given.jwks instanceof URL ? remoteKeys(given.jwks, now) : localKeys(given.jwks, algorithms));
   const known: ReadonlySet<string> = new Set(catalog.all);
 
   async function verify(token: string): Promise<Principal> {
+    const time = readClock(now);
     try {
       if (typeof token !== 'string' || !holdsAll(TEXT_CHECKS, token)) throw refused();
       if (!holdsAll(HEADER_CHECKS, decodeProtectedHeader(token))) throw refused();
-      const time = readClock(now);
-      const given = { issuer, audience, algorithms, typ: TYPE, currentDate: new Date(time), requiredClaims: REQUIRED };
-      const { payload } = await jwtVerify(token, getKey, given);
-      return createPrincipal(readClaims(payload, { now: time / 1000, longest }), 'jwt', known);
+      const options = {
+        issuer,
+        audience,
+        algorithms,
+        typ: TYPE,
+        currentDate: new Date(time),
+        requiredClaims: REQUIRED,
+      };
+      const { payload } = await jwtVerify(token, getKey, options);
+      const claims = readClaims(payload, { now: time / 1000, longest });
+      // Again: keys may have been fetched meanwhile.
+      if (readClock(now) >= Number(claims.expiresAt)) throw refused();
+      return createPrincipal(claims, 'jwt', known);
     } catch (error) {
       if (isStoreError(error)) throw error;
       // One code and one reason for whatever is wrong with a token: the answers are the same bytes.
@@ -314,6 +325,39 @@ function shortText<Name extends string>(options: { readonly [N in Name]?: unknow
   return value as string;
 }
 
+// RFC 7518 §3.1 and RFC 8037 §3.1: what a JWK must be for each algorithm. RSA keys of 2,048 bits have 342 characters.
+const KINDS: Readonly<Record<TokenAlgorithm, readonly [kty: string, crv?: string]>> = {
+  ES256: ['EC', 'P-256'],
+  EdDSA: ['OKP', 'Ed25519'],
+  RS256: ['RSA'],
+  PS256: ['RSA'],
+};
+
+function fits({ kty, crv, n, alg, use }: JWK, algorithm: TokenAlgorithm): boolean {
+  const [kind, curve] = KINDS[algorithm];
+  const signs = (alg ?? algorithm) === algorithm && (use ?? 'sig') === 'sig';
+  return signs && kty === kind && crv === curve && (kind !== 'RSA' || String(n).length >= 342);
+}
+
+/** A private key as it will be used, copied where it can be. */
+function signingKey(key: unknown, alg: TokenAlgorithm): JWK | CryptoKey {
+  const { d, type, extractable, usages } = Object(key);
+  if (typeof d === 'string') {
+    expect(fits(key as JWK, alg), `privateKey: pass a JWK for ${alg} of ${KINDS[alg].join(', ')}, RSA from 2,048 bits`);
+    return structuredClone(key) as JWK;
+  }
+  const usable = type === 'private' && extractable === true && Array.isArray(usages) && usages.includes('sign');
+  expect(usable, 'privateKey: pass a private JWK, or an extractable CryptoKey that signs');
+  return key as CryptoKey;
+}
+
+function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey {
+  const keys = publicKeys(set, 'jwks');
+  const usable = keys.some((key) => algorithms.some((alg) => fits(key, alg as TokenAlgorithm)));
+  expect(usable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
+  return createLocalJWKSet({ keys: [...keys] });
+}
+
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
 function publicPart(key: JWK): JWK {
@@ -339,30 +383,46 @@ function publicKeys(set: unknown, what: string): readonly JWK[] {
 }
 
 /**
- * Keys from a URL, fetched by jose when they are first wanted and again, at most every 30 s, for a `kid` that is not
- * among them. A set that cannot be had says nothing about a token: a `StoreError`, and no new attempt for 5 s.
+ * Keys from a URL, fetched by jose when they are first wanted, when the set is older than ten minutes, and for a `kid`
+ * that is not in it, at most every 30 s. A set that cannot be had says nothing about a token: a `StoreError`, and no new
+ * attempt for 5 s. Keys of a set that was had are taken meanwhile.
  */
 function remoteKeys(url: URL, now: Clock): JWTVerifyGetKey {
-  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  expect(url.protocol === 'https:' || (url.protocol === 'http:' && local), 'jwks: pass an https URL');
-  const fetched = createRemoteJWKSet(url, { [customFetch]: fetchBounded });
+  const { protocol, hostname, username, password } = url;
+  const local = protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  expect(protocol === 'https:' || local, 'jwks: pass an https URL; http is for this machine alone');
+  expect(username === '' && password === '', 'jwks: pass a URL without credentials');
   let failed = Number.NEGATIVE_INFINITY;
-  return async (header, token) => {
-    if (Math.abs(now() - failed) < 5000) throw new StoreError('the token keys could not be fetched');
+  const fetchRarely: FetchImplementation = async (address, options) => {
+    if (Math.abs(readClock(now) - failed) < 5000) throw keysBroken();
     try {
-      return await fetched(header, token);
+      return await fetchBounded(address, options);
     } catch (error) {
-      // The set is there, and has no such key.
-      if (fetched.fresh) throw error;
-      failed = now();
-      throw new StoreError('the token keys could not be fetched', error);
+      failed = readClock(now);
+      throw keysBroken(error);
     }
   };
+  return createRemoteJWKSet(url, { [customFetch]: fetchRarely });
 }
 
-/** Reads no more than 64 KiB: some hundred keys. */
+/** A key that is not there is the token's fault; one that cannot be had or used is not. */
+const usable =
+  (find: JWTVerifyGetKey): JWTVerifyGetKey =>
+  async (header, token) => {
+    try {
+      return await find(header, token);
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown };
+      throw isStoreError(error) || code === 'ERR_JWKS_NO_MATCHING_KEY' ? error : keysBroken(error);
+    }
+  };
+
+const keysBroken = (cause?: unknown) => new StoreError('the token keys cannot be had or cannot be used', cause);
+
+/** Reads no more than 64 KiB, some hundred keys, and no set that jose could not use. */
 async function fetchBounded(url: string, options: RequestInit): Promise<Response> {
   const response = await fetch(url, options);
+  if (response.status !== 200) throw new Error(`the key set was answered with ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {
@@ -370,5 +430,9 @@ async function fetchBounded(url: string, options: RequestInit): Promise<Response
     if (length > MAX_JWKS) throw new Error(`the key set is longer than ${MAX_JWKS} bytes`);
     chunks.push(chunk);
   }
-  return new Response(new Blob(chunks), { status: response.status, headers: response.headers });
+  const text = await new Blob(chunks).text();
+  const set: JSONWebKeySet = JSON.parse(text);
+  createLocalJWKSet(set);
+  if (set.keys.length === 0) throw new Error('the key set is empty');
+  return new Response(text);
 }

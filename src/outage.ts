@@ -7,13 +7,11 @@ import { StoreError } from './errors.js';
 import { expect } from './input.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 
-// What a `Date` can hold (ECMA-262 §21.4.1.1).
-const LATEST = 8.64e15;
-
 /** The time; throws rather than answer with what no deadline can be compared to. */
 export function readClock(now: Clock): number {
   const time = now();
-  if (!Number.isFinite(time) || Math.abs(time) > LATEST) throw new StoreError('the clock did not answer milliseconds');
+  // What a `Date` can hold (ECMA-262 §21.4.1.1).
+  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new StoreError('the clock did not answer milliseconds');
   return Math.floor(time);
 }
 

@@ -11,7 +11,20 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CLAIM_CHECKS, HEADER_CHECKS, TEXT_CHECKS } from '../src/claims.js';
 import { AUDIENCE, CLAIMS, encode, forge, ISSUER, jwt, KEY_ID, makePair, NOW, principal, sign } from './support/jwt.ts';
-import { AUTHORITY, catalog, HOUR, OTHER, OWN, PEPPER, PLAIN, START, setUp, THIRD, thrown } from './support/keyring.ts';
+import {
+  AUTHORITY,
+  catalog,
+  denied,
+  HOUR,
+  OTHER,
+  OWN,
+  PEPPER,
+  PLAIN,
+  START,
+  setUp,
+  THIRD,
+  thrown,
+} from './support/keyring.ts';
 
 const good = await makePair('ES256', 'good');
 const rsa = await makePair('RS256', 'rsa');
@@ -371,6 +384,21 @@ describe('a token whose key would not authenticate', () => {
     expect(isAccessError(await thrown(async () => keyring.authenticate(`Bearer ${await jwt(good, moved)}`)))).toBe(
       true,
     );
+  });
+
+  // A look-up that took its time let a token in that had expired meanwhile.
+  it('has expired where that happened while its key was looked up', async () => {
+    const setting = await exchanged();
+    const { store, clock, token } = setting;
+    const slow = {
+      ...store,
+      findById: (keyId: string) => {
+        clock.set(Number(CLAIMS.exp) * 1000);
+        return store.findById(keyId);
+      },
+    };
+    const late = setUp({ store: slow, tokens: { verify: () => verifier.verify(token) }, now: clock.now });
+    await denied(() => late.keyring.authenticate(`Bearer ${token}`), 'invalid_token', 'expired');
   });
 
   it('is not exchanged again', async () => {

@@ -10,7 +10,7 @@ import { canAddress, defineScopes, hasScopes } from 'keyscope';
 import type { ExchangeInput, TokenIssuerOptions, TokenVerifierOptions } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier, ExchangeError, isExchangeError } from 'keyscope/jwt';
 import { testPrincipal } from 'keyscope/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ALGS, AUDIENCE, CLAIMS, forge, ISSUER, KEY_ID, makePair, NOW, type Pair, principal } from './support/jwt.ts';
 import {
   AUTHORITY,
@@ -159,6 +159,16 @@ describe('exchange', () => {
     }
   });
 
+  it('keeps the key that it was given, and hands out copies', async () => {
+    const privateKey = structuredClone(es.privateKey);
+    const issuer = createTokenIssuer({ ...signing, privateKey, otherKeys: [second.publicKey] });
+    Object.assign(privateKey, { d: 'x' });
+    Object.assign((await issuer.jwks()).keys[1] ?? {}, { x: 'x' });
+    expect((await issuer.jwks()).keys[1]).toEqual(second.publicKey);
+    const { accessToken } = await issuer.exchange(principal);
+    expect((await createTokenVerifier(taking).verify(accessToken)).keyId).toBe(KEY_ID);
+  });
+
   it('says so where the token would be longer than doors take', async () => {
     const many = Array.from({ length: 400 }, (_, i) => `${String(i).padStart(8, '0')}-0000-4000-8000-000000000000`);
     const wide = testPrincipal({ catalog, scopes: [], accessibleEntities: many });
@@ -234,6 +244,20 @@ describe('createTokenIssuer', () => {
     ['no signature', { ...signing, alg: 'none' }, /alg: pass one of/],
     ['a key as PEM', { ...signing, privateKey: '-----BEGIN' }, /privateKey: pass a private JWK/],
     ['a public key', { ...signing, privateKey: publicHalf }, /privateKey: pass a private JWK/],
+    ['a key for another algorithm', { ...signing, privateKey: second.privateKey }, /pass a JWK for ES256 of EC, P-256/],
+    ['a key that says so', { ...signing, privateKey: { ...es.privateKey, alg: 'ES384' } }, /pass a JWK for ES256/],
+    ['a key to encrypt', { ...signing, privateKey: { ...es.privateKey, use: 'enc' } }, /pass a JWK for ES256/],
+    ['half a key', { ...signing, privateKey: { d: 'x' } }, /pass a JWK for ES256/],
+    [
+      'an RSA key of 1,024 bits',
+      { ...signing, alg: 'RS256', privateKey: { kty: 'RSA', d: 'x', n: 'x'.repeat(171) } },
+      /from 2,048 bits/,
+    ],
+    [
+      'a key that cannot be exported',
+      { ...signing, privateKey: { type: 'private', extractable: false, usages: ['sign'] } },
+      /extractable CryptoKey/,
+    ],
     ['a life of a day and a second', { ...signing, ttlSeconds: 86_401 }, /ttlSeconds/],
     ['a private key to publish', { ...signing, otherKeys: [second.privateKey] }, /public keys; one of them is private/],
     [
@@ -299,6 +323,10 @@ describe('createTokenVerifier', () => {
     ['no keys', { ...taking, jwks: undefined }, /jwks: pass \{ keys/],
     ['a private key', { ...taking, jwks: { keys: [{ ...es.privateKey, kid: 'x' }] } }, /private or symmetric/],
     ['a symmetric key', { ...taking, jwks: { keys: [{ kty: 'oct', k: 'AAAA', kid: 'x' }] } }, /private or symmetric/],
+    ['no key at all', { ...taking, jwks: { keys: [] } }, /none of the keys is for ES256/],
+    ['keys of another kind', { ...taking, jwks: { keys: [second.publicKey] } }, /none of the keys is for ES256/],
+    ['a name and no key', { ...taking, jwks: { keys: [{ kid: 'x' }] } }, /none of the keys is for ES256/],
+    ['a URL with a password', { ...taking, jwks: new URL('https://u:p@acme.example/jwks') }, /without credentials/],
     ['two keys of one kid', { ...taking, jwks: { keys: [es.publicKey, es.publicKey] } }, /two keys have one kid/],
     ['keys over plain http', { ...taking, jwks: new URL('http://acme.example/jwks') }, /https URL/],
     ['keys from a file', { ...taking, jwks: new URL('file:///etc/jwks') }, /https URL/],
@@ -337,6 +365,7 @@ describe('createTokenVerifier', () => {
 describe('a key set at an address', () => {
   const servers: { close(): unknown }[] = [];
   afterEach(() => {
+    vi.useRealTimers();
     for (const server of servers.splice(0)) server.close();
   });
 
@@ -381,18 +410,16 @@ describe('a key set at an address', () => {
 
   it.each<[string, (response: ServerResponse) => void]>([
     ['an error', (response) => response.writeHead(500).end()],
-    [
-      'a redirect, which is not followed',
-      (response) => response.writeHead(302, { Location: 'https://acme.example/' }).end(),
-    ],
+    ['a redirect, which is not followed', (response) => response.writeHead(302, { Location: '/good' }).end()],
     ['no JSON', (response) => response.end('<html>')],
     ['another shape', (response) => response.end('[]')],
-    ['more than 64 KiB', (response) => response.end(set(es.publicKey, 'x'.repeat(65_536)))],
+    ['more than 64 KiB', (response) => response.end(JSON.stringify({ keys: [es.publicKey], pad: 'x'.repeat(65_536) }))],
+    ['no keys', (response) => response.end(set())],
     ['a connection that is cut', (response) => response.destroy()],
   ])('that answers %s says nothing about a token: 503, and no new attempt for 5 s', async (_what, answer) => {
     let down = true;
-    const { verifier, clock, asked } = await published((response) =>
-      down ? answer(response) : response.end(set(es.publicKey)),
+    const { verifier, clock, asked } = await published((response, { url }) =>
+      down && url !== '/good' ? answer(response) : response.end(set(es.publicKey)),
     );
     await storeError(() => verifier.verify(token));
     await storeError(() => verifier.verify(token));
@@ -403,5 +430,70 @@ describe('a key set at an address', () => {
     clock.advance(1);
     expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
     expect(asked()).toBe(2);
+  });
+
+  /** Only dates: jose's, by which it counts its own intervals. */
+  const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+  it('is fetched again for a new kid, 30 s after the last time, and a key that was taken out is taken no longer', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let keys = [es.publicKey];
+    const { verifier, asked } = await published((response) => response.end(set(...keys)));
+    await verifier.verify(token);
+    keys = [second.publicKey];
+    later(29_000);
+    const next = forge(second, {}, CLAIMS);
+    await denied(() => verifier.verify(next), 'invalid_token', 'token_refused');
+    later(2_000);
+    expect((await verifier.verify(next)).keyId).toBe(KEY_ID);
+    expect(asked()).toBe(2);
+    await denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
+    // Nobody asks for a kid that is not there: it is ten minutes that pass.
+    keys = [];
+    later(601_000);
+    await storeError(() => verifier.verify(next));
+    expect(asked()).toBe(3);
+  });
+
+  // A refetch that failed was answered with 401, and made again for every token with an unknown kid.
+  it('that cannot be had again is 503 to an unknown kid, asked for once in 5 s, and known keys are taken', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let down = false;
+    const { verifier, clock, asked } = await published((response) =>
+      down ? response.writeHead(500).end() : response.end(set(es.publicKey)),
+    );
+    await verifier.verify(token);
+    down = true;
+    later(31_000);
+    const unknown = forge(second, {}, CLAIMS);
+    for (let i = 0; i < 20; i++) await storeError(() => verifier.verify(unknown));
+    expect(asked()).toBe(2);
+    expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    clock.advance(5_000);
+    await storeError(() => verifier.verify(unknown));
+    expect(asked()).toBe(3);
+  });
+
+  // A token that expired while the keys were fetched was let in.
+  it('that takes its time lets no token in that has expired meanwhile', async () => {
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    let send = () => {};
+    const { verifier, clock } = await published((response) => {
+      send = () => response.end(set(es.publicKey));
+      arrive();
+    });
+    const verifying = verifier.verify(token);
+    await arrived;
+    clock.set((NOW + 900) * 1000);
+    send();
+    await denied(() => verifying, 'invalid_token', 'token_refused');
+  });
+
+  it('with a key that cannot be used is broken, and not the token', async () => {
+    const { verifier } = await published((response) => response.end(set({ ...es.publicKey, x: 'AAAA' })));
+    await storeError(() => verifier.verify(token));
   });
 });

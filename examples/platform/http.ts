@@ -163,7 +163,7 @@ export function createNodeServer(listener: RequestListener, service?: Service): 
   const server = createServer({ requireHostHeader: false }, (req, res) => {
     const refusal = unreadable(req);
     const answered = refusal === null ? open?.(req) : Promise.resolve(refusal);
-    if (answered) void answered.then((answer) => send(res, answer));
+    if (answered) answered.then((answer) => send(res, answer)).catch(() => res.destroy());
     else listener(req, res);
   });
   return server.on('clientError', unparsed);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Service } from './http.ts';
 import { openApi } from './openapi.ts';
 import type { Answer } from './problem.ts';
-import { failure, problem, refused } from './problem.ts';
+import { failure, problem, Refusal, refused } from './problem.ts';
 import { answerToken } from './token.ts';
 
 type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage) => Answer | Promise<Answer>];
@@ -17,11 +17,17 @@ const FORM_LIMIT = 32_768;
 async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of req) {
-    length += chunk.length;
-    if (length > FORM_LIMIT) throw refused(413);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of req) {
+      length += chunk.length;
+      if (length > FORM_LIMIT) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    // The client has gone: nobody's error, and nobody's answer.
+    throw new Refusal(400, 'The request could not be read.');
   }
+  if (length > FORM_LIMIT) throw refused(413);
   return Buffer.concat(chunks).toString('utf8');
 }
 

@@ -3,9 +3,10 @@
  * §§2.1 and 2.2; a key counts as an access token there. `entity_uuid`, which may be repeated, narrows the entities.
  */
 import type { Keyring } from 'keyscope';
-import { isAccessError, isStoreError, toResponse } from 'keyscope';
-import type { ExchangeInput, TokenIssuer } from 'keyscope/jwt';
+import { definePolicy, isAccessError, isStoreError, toResponse } from 'keyscope';
+import type { ExchangedToken, ExchangeErrorCode, ExchangeInput, TokenIssuer } from 'keyscope/jwt';
 import { ExchangeError, isExchangeError } from 'keyscope/jwt';
+import { catalog } from './catalog.ts';
 import type { Answer } from './problem.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -16,7 +17,7 @@ const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 const REPEATABLE = ['resource', 'audience', 'entity_uuid'];
 
 export interface TokenService {
-  readonly keyring: Pick<Keyring, 'verify'>;
+  readonly keyring: Pick<Keyring, 'admit'>;
   /** By audience, which is what `resource` and `audience` may say. The first is the default. */
   readonly issuers: Readonly<Record<string, Pick<TokenIssuer, 'exchange'>>>;
   readonly realm: string;
@@ -24,13 +25,24 @@ export interface TokenService {
 
 const json = (status: number, body: object): Answer => ({
   status,
-  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+  // RFC 6749 §5.1 wants both.
+  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' },
   body: JSON.stringify(body),
 });
 
 /** RFC 6749 §5.2. `error_description` takes printable ASCII without quotes and backslashes. */
 const refusal = (error: string, description: string): Answer =>
   json(400, { error, error_description: description.replace(/[^ !#-[\]-~]/g, "'") });
+
+// Any key may be exchanged; admitted like any operation, so that events and usage tell of it.
+const policy = definePolicy(catalog, { exchangeToken: [] });
+
+/** For what the issuer refuses: its own words quote what was sent. */
+const DESCRIPTIONS: Readonly<Record<ExchangeErrorCode, string>> = {
+  invalid_request: 'A parameter is malformed, or the subject_token was made by an exchange; send the key.',
+  invalid_scope: 'The key was not granted all of these scopes.',
+  invalid_target: 'The key cannot address all of these entities.',
+};
 
 const malformed = (problem: string) => new ExchangeError('invalid_request', problem);
 
@@ -68,11 +80,15 @@ async function exchange(service: TokenService, given: URLSearchParams): Promise<
     throw malformed('requested_token_type: access tokens alone are made here.');
   if (given.has('actor_token') || given.has('actor_token_type')) throw malformed('Nobody acts for another here.');
   const [issuer, input] = [issuerOf(service, given), narrowing(given)];
-  // Keys alone: what was exchanged once is not exchanged again.
-  const principal = await service.keyring.verify(subject);
-  const { accessToken, tokenType, expiresIn, scope } = await issuer.exchange(principal, input);
-  const issued = { access_token: accessToken, issued_token_type: ACCESS_TOKEN };
-  return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, scope });
+  const { principal } = await service.keyring.admit(`Bearer ${subject}`, { policy, operation: 'exchangeToken' });
+  const { accessToken, tokenType, expiresIn, scope } = await issuer.exchange(principal, input).catch(described);
+  const issued = { access_token: accessToken, issued_token_type: given.get('requested_token_type') ?? ACCESS_TOKEN };
+  // RFC 6749 §3.3 has no empty scope.
+  return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, ...(scope !== '' && { scope }) });
+}
+
+function described(error: unknown): ExchangedToken {
+  throw isExchangeError(error) ? new ExchangeError(error.code, DESCRIPTIONS[error.code]) : error;
 }
 
 /** Answers a request to the token endpoint. Rejects with what is no fault of the client's. */
@@ -83,7 +99,9 @@ export async function answerToken(
 ): Promise<Answer> {
   try {
     const given = read(type, body);
-    if (given.get('grant_type') !== GRANT) return refusal('unsupported_grant_type', `Send ${GRANT} as grant_type.`);
+    const grant = given.get('grant_type');
+    if (grant !== GRANT)
+      return refusal(grant === null ? 'invalid_request' : 'unsupported_grant_type', `Send ${GRANT} as grant_type.`);
     return await exchange(service, given);
   } catch (error) {
     if (isExchangeError(error)) return refusal(error.code, error.message);

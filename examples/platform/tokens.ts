@@ -29,7 +29,13 @@ async function signingKey(folder: string): Promise<JWK> {
   const file = join(folder, 'signing-key.json');
   if (!given && !existsSync(file)) {
     const { privateKey } = await generateKeyPair(ALG, { extractable: true });
-    writeFileSync(file, JSON.stringify(await exportJWK(privateKey)), { mode: 0o600 });
+    const text = JSON.stringify(await exportJWK(privateKey));
+    try {
+      writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      // Another process was faster: its key is the one.
+      if ((error as { code?: string }).code !== 'EEXIST') throw error;
+    }
   }
   return JSON.parse(given || readFileSync(file, 'utf8'));
 }

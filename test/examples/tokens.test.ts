@@ -45,7 +45,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+type Field = string | readonly string[] | undefined;
+type Fields = Readonly<Record<string, Field>> & {
+  readonly [N in 'scope' | 'entity_uuid' | 'audience' | 'resource']?: Field;
+};
 type Body = { readonly access_token?: string; readonly error?: string; readonly error_description?: string };
 type Exchanged = { readonly status: number; readonly headers: Headers; readonly body: Body };
 
@@ -105,7 +108,7 @@ describe('POST /v1/token', () => {
   });
 
   const REFUSED: readonly (readonly [string, string, Fields])[] = [
-    ['no grant type', 'unsupported_grant_type', { grant_type: undefined }],
+    ['no grant type', 'invalid_request', { grant_type: undefined }],
     ['another grant type', 'unsupported_grant_type', { grant_type: 'client_credentials' }],
     ['no subject', 'invalid_request', { subject_token: undefined }],
     ['an empty subject', 'invalid_request', { subject_token: '' }],
@@ -132,6 +135,9 @@ describe('POST /v1/token', () => {
       // RFC 6749 §5.2: what may stand in a description; and nothing of what was sent.
       expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
       expect(JSON.stringify(body)).not.toContain(key);
+      for (const sent of [fields.scope, fields.entity_uuid, fields.audience, fields.resource].flat()) {
+        if (sent !== undefined) expect(body.error_description).not.toContain(sent);
+      }
     }
   });
 
@@ -154,6 +160,12 @@ describe('POST /v1/token', () => {
     expect((await post(asked(token))).body.error).toBe('invalid_request');
     await platform.keyring.revoke(info.keyId, authority);
     expect(await post(asked(key))).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  it('is told of: an exchange is use of the key, and an event', async () => {
+    const { key, info } = await issue();
+    await tokenFor(key);
+    expect((await platform.keyring.advise(info.keyId, { unusedForMs: 0 }, authority)).lastUsedAt).not.toBeNull();
   });
 
   it('ends with its key at this door', async () => {
@@ -227,12 +239,16 @@ describe('a resource server', () => {
     ahead = 0;
   });
 
-  it('sees no revocation by itself, until the token ends; with the wrong peppers nobody gets in', async () => {
+  it('sees no revocation by itself, until the token ends', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
     await platform.keyring.revoke(info.keyId, authority);
     expect((await get(`${urls[0]}/me`, token))[0]).toBe(200);
-    expect((await get(`${urls[1]}/me`, token))[0]).toBe(401);
+  });
+
+  it('with a keyring of the wrong peppers nobody gets in', async () => {
+    const { key } = await issue();
+    expect((await get(`${urls[1]}/me`, await tokenFor(key)))[0]).toBe(401);
   });
 
   it('sees it with the service’s keyring', async () => {
