@@ -42,6 +42,8 @@ export default defineConfig({
     sequence: { shuffle: true },
     // One process a core instead of one a file, which is faster. Tests restore what they stub.
     isolate: false,
+    // All of them: by itself vitest leaves one free, which on two is half.
+    maxWorkers: '100%',
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
