@@ -1,11 +1,17 @@
 /**
- * What tokens cost beside bare jose: `npm run bench:jwt`. Figures of one run, in rounds whose order is drawn anew.
+ * What tokens cost beside bare jose, and the MCP gate beside no auth: `npm run bench:jwt`. Figures of one run, in rounds whose order is drawn anew.
  * Prints ratios and aims; asserts no time.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createLocalJWKSet, exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import { createKeyring } from 'keyscope';
+import { createKeyring, definePolicy } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier, type TokenAlgorithm } from 'keyscope/jwt';
+import { createMcpGate } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import type { Case } from './harness.ts';
 import { measure, table } from './harness.ts';
@@ -71,8 +77,65 @@ async function casesOf(alg: TokenAlgorithm): Promise<readonly Case[]> {
   ];
 }
 
+// ── MCP ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** One server, one tool, on a socket: as it is, and behind the gate. */
+async function mcpCases(): Promise<{ readonly cases: readonly Case[]; readonly close: () => unknown }> {
+  const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+  const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers });
+  const input = { name: 'bench', scopes: ['threats:read'], expiresAt: 'never' } as const;
+  const { key } = await keyring.issue(input, { entityUuid: ENTITY });
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'bench', version: '1.0.0' }, { capabilities: { tools: {} } });
+    server.registerTool('listThreats', { description: 'List threats.' }, () => ({
+      content: [{ type: 'text', text: '[]' }],
+    }));
+    return server;
+  });
+  const resource = 'http://127.0.0.1/mcp';
+  const gate = createMcpGate({ keyring, policy, tools: [{ name: 'listThreats' }], realm: 'bench', resource });
+  const doors = {
+    bare: (request: Request) => handler.fetch(request),
+    gate: async (request: Request) => {
+      const entry = await gate(request);
+      return entry instanceof Response ? entry : handler.fetch(request, entry);
+    },
+  };
+  const servers = Object.values(doors).map((door) => createServer(getRequestListener(door)).listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'listThreats', arguments: {} },
+  });
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    Authorization: `Bearer ${key}`,
+  };
+  const cases = Object.keys(doors).map((name, i): Case => {
+    const url = `http://127.0.0.1:${ports[i]}/mcp`;
+    const call = async () => (await fetch(url, { method: 'POST', headers, body })).text();
+    return {
+      name: name === 'bare' ? 'MCP tools/call, no auth' : 'MCP tools/call, gate',
+      over: name === 'bare' ? null : 'MCP tools/call, no auth',
+      batch: 30,
+      check: async () => assert.match(await call(), /"text":"\[\]"/),
+      prepare: () => {},
+      run: async () => {
+        for (let n = 0; n < 30; n++) await call();
+      },
+    };
+  });
+  return { cases, close: () => servers.map((server) => server.close()) };
+}
+
 const cases = (await Promise.all((['ES256', 'EdDSA', 'RS256'] as const).map(casesOf))).flat();
-const figures = await measure(cases, ROUNDS);
+const mcp = await mcpCases();
+const figures = await measure([...cases, ...mcp.cases], ROUNDS);
+mcp.close();
 const rows = figures.map(({ name, ns, ratio, spread }) => {
   const speed = ratio === null ? '' : `${(1 / ratio).toFixed(2)} ×`;
   return [name, `${(ns / 1000).toFixed(1)} µs`, `±${Math.round(50 * spread)} %`, speed];
@@ -81,4 +144,6 @@ console.log(table(['job', 'median', 'spread', 'speed of bare'], rows));
 for (const { name, ratio } of figures) {
   if (name.endsWith(', verify') && ratio !== null)
     console.log(`${name}: ${(1 / ratio).toFixed(2)} × the speed of jwtVerify (aim 0.9)`);
+  if (name.endsWith(', gate') && ratio !== null)
+    console.log(`${name}: ${(1 / ratio).toFixed(2)} × the speed without auth (aim 0.95)`);
 }

@@ -40,7 +40,6 @@ export type Bounds = { readonly now: number; readonly longest: number };
 export const words = (scope: unknown): readonly string[] => (scope === '' ? [] : String(scope).split(' '));
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isDistinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
-const number = (value: unknown): number => (typeof value === 'number' ? value : Number.NaN);
 
 /** Behind a signature that holds. jose has checked `iss`, `aud`, `exp` and `nbf`, and that no claim is missing. */
 export const CLAIM_CHECKS: Readonly<Record<string, (claims: JWTPayload, bounds: Bounds) => boolean>> = {
@@ -48,8 +47,8 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: JWTPayload, bounds: 
   audience: ({ aud }) => typeof aud === 'string',
   issued: ({ iat }) => Number.isSafeInteger(iat),
   expires: ({ exp }) => Number.isSafeInteger(exp),
-  past: ({ iat }, { now }) => !(number(iat) > now + LEEWAY_SECONDS),
-  life: ({ iat, exp }, { longest }) => !(number(exp) - number(iat) > longest),
+  past: ({ iat }, { now }) => !(Number(iat) > now + LEEWAY_SECONDS),
+  life: ({ iat, exp }, { longest }) => !(Number(exp) - Number(iat) > longest),
   id: ({ jti }) => isName(jti),
   // Bound to a key of the sender's (RFC 7800), which nobody here would check.
   unbound: ({ cnf }) => cnf === undefined,

@@ -425,7 +425,8 @@ async function fetchBounded(url: string, options: RequestInit): Promise<Response
   if (response.status !== 200) throw new Error(`the key set was answered with ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  for await (const chunk of response.body ?? []) {
+  // An answer to GET with 200 has a body, be it empty.
+  for await (const chunk of response.body as ReadableStream<Uint8Array<ArrayBuffer>>) {
     length += chunk.length;
     if (length > MAX_JWKS) throw new Error(`the key set is longer than ${MAX_JWKS} bytes`);
     chunks.push(chunk);

@@ -141,6 +141,15 @@ describe('exchange', () => {
     expect(Object.keys(error)).toEqual(['code']);
   });
 
+  it('hands on what is no fault of the request', async () => {
+    const input = {
+      get scopes(): string[] {
+        throw new RangeError('a bug of the caller');
+      },
+    };
+    expect(await thrown(() => createTokenIssuer(signing).exchange(principal, input))).toBeInstanceOf(RangeError);
+  });
+
   it('knows the errors of another copy of the package, and no others', () => {
     const brand = { [Symbol.for('keyscope.ExchangeError')]: true };
     expect([brand, new ExchangeError('invalid_scope', ''), new Error(), null, undefined].map(isExchangeError)).toEqual([

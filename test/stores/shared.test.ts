@@ -1,6 +1,7 @@
 /** What the stores share, by itself: starts that fail or hang, and look-ups in batches. */
 import type { KeyRecord } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { schemaSql } from '../../src/stores/schema.js';
 import { inBatches, startOnce, toRecord } from '../../src/stores/shared.js';
 
 describe('startOnce', () => {
@@ -114,6 +115,19 @@ describe('inBatches', () => {
     const all = await Promise.all(Array.from({ length: 2_500 }, (_, i) => find([String(i)])));
     expect(sizes).toEqual([1_000, 1_000, 500]);
     expect(all.map(([row]) => row?.digest)).toEqual(Array.from({ length: 2_500 }, (_, i) => String(i)));
+  });
+});
+
+describe('schemaSql', () => {
+  it('is text for each dialect, and says which there are', () => {
+    for (const dialect of ['postgres', 'mysql', 'sqlite'] as const) {
+      expect(schemaSql(dialect)).toMatch(
+        /^CREATE TABLE[^;]+keyscope_schema[\s\S]+INSERT INTO keyscope_schema[^;]+;\n$/,
+      );
+    }
+    for (const other of ['d1', 'constructor']) {
+      expect(() => schemaSql(other as 'sqlite')).toThrow(/pass 'postgres', 'mysql' or 'sqlite'/);
+    }
   });
 });
 
