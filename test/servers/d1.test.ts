@@ -11,6 +11,7 @@ import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, START, setUp, storeError } from '../support/keyring.ts';
+import { RECORD as BASE, numbered } from '../support/records.ts';
 import {
   COMPATIBILITY_DATES,
   databases,
@@ -21,29 +22,8 @@ import {
   startWorker,
 } from '../support/workerd.ts';
 
-const RECORD: KeyRecord = {
-  keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
-  name: 'ci 🦊',
-  digest: `s1$${'ab'.repeat(32)}`,
-  seal: 'cd'.repeat(32),
-  entityUuid: OWN,
-  accessibleEntities: [OWN, OTHER],
-  scopes: ['threats:read'],
-  justification: '',
-  metadata: { a: 'é🦊' },
-  createdAt: 1,
-  expiresAt: null,
-  revokedAt: null,
-  retireAt: null,
-  rotatedFrom: null,
-  lastUsedAt: null,
-  scopesUsed: {},
-};
-/** Another one, numbered in hexadecimal. */
-const another = (n: number): KeyRecord => {
-  const digits = n.toString(16).padStart(8, '0');
-  return { ...RECORD, keyId: `${digits}-0000-4000-8000-000000000000`, digest: `s1$${digits.repeat(8)}` };
-};
+const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER] };
+const another = numbered(RECORD);
 
 // Everything that is asked through the proxy takes its time.
 const SLOW = { timeout: 60_000 };

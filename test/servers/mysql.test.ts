@@ -14,34 +14,13 @@ import core from 'mysql2';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { CLIENTS, type Database, emptyDatabase, type Opened, openConsole, SERVER } from '../support/mysql.ts';
+import { numbered, RECORD } from '../support/records.ts';
 import { describeOn } from '../support/servers.ts';
 import { AUTHORITY, catalog, INPUT, OTHER, OWN, PEPPERS } from '../support/sqlite.ts';
 
 const describeMysql = await describeOn('mysql');
 
-const RECORD: KeyRecord = {
-  keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
-  name: 'ci 🦊',
-  digest: `s1$${'ab'.repeat(32)}`,
-  seal: 'cd'.repeat(32),
-  entityUuid: OWN,
-  accessibleEntities: [OWN],
-  scopes: ['threats:read'],
-  justification: '',
-  metadata: { a: 'é🦊' },
-  createdAt: 1,
-  expiresAt: null,
-  revokedAt: null,
-  retireAt: null,
-  rotatedFrom: null,
-  lastUsedAt: null,
-  scopesUsed: {},
-};
-/** Another one, numbered in hexadecimal. */
-const another = (n: number): KeyRecord => {
-  const digits = n.toString(16).padStart(8, '0');
-  return { ...RECORD, keyId: `${digits}-0000-4000-8000-000000000000`, digest: `s1$${digits.repeat(8)}` };
-};
+const another = numbered(RECORD);
 
 /** A database and one client on it, for a group of tests. */
 function using(kind: string, options: Readonly<Record<string, unknown>> = {}) {

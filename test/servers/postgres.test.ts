@@ -47,6 +47,7 @@ import {
   sharedPglite,
   url,
 } from '../support/postgres.ts';
+import { RECORD as BASE, numbered } from '../support/records.ts';
 import { describeOn } from '../support/servers.ts';
 
 const describePostgres = await describeOn('postgres');
@@ -58,29 +59,8 @@ const open = (kind: string, settings: Settings): Promise<Opened> => {
   return opener(settings);
 };
 
-const RECORD: KeyRecord = {
-  keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
-  name: 'ci 🦊',
-  digest: `s1$${'ab'.repeat(32)}`,
-  seal: 'cd'.repeat(32),
-  entityUuid: OWN,
-  accessibleEntities: [OWN, OTHER],
-  scopes: ['threats:read'],
-  justification: '',
-  metadata: { a: 'é🦊', some_name: 'x' },
-  createdAt: 1,
-  expiresAt: null,
-  revokedAt: null,
-  retireAt: null,
-  rotatedFrom: null,
-  lastUsedAt: null,
-  scopesUsed: {},
-};
-/** Another one, numbered in hexadecimal. */
-const another = (n: number): KeyRecord => {
-  const digits = n.toString(16).padStart(8, '0');
-  return { ...RECORD, keyId: `${digits}-0000-4000-8000-000000000000`, digest: `s1$${digits.repeat(8)}` };
-};
+const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER], metadata: { a: 'é🦊', some_name: 'x' } };
+const another = numbered(RECORD);
 
 type Place = Opened & { readonly schema: Schema };
 
