@@ -1,18 +1,32 @@
 /**
- * Timing side by side: every round runs every case once, in an order drawn anew, so that what disturbs the
- * machine for a second disturbs all of them alike. Ratios are taken within a round, medians over the rounds.
+ * Timing side by side: every round runs every case once, in an order drawn anew, so that what disturbs the machine for
+ * a second disturbs all of them alike. Ratios are taken within a round, medians over the rounds.
+ *
+ * mitata runs each case in a loop compiled for it alone, makes its inputs outside of the timing, unrolls the calls, and
+ * awaits only what is a promise. By itself it measures one case to its end and then the next. Here the measurements
+ * of all cases are under way at once, and the first input of each sample is a promise that is kept when it is the case's
+ * turn: so one sample of a case is its part of a round. Inputs are made anew for each call, because a string that was
+ * looked up before has its hash cached and would look faster than one from a socket.
+ *
+ * Garbage is collected when it is, in whichever case the heap is full: medians leave most of that out. What each case
+ * leaves behind is in `memory.ts`.
  */
+import { do_not_optimize, measure as measureByMitata } from 'mitata';
 
-export interface Case {
+export interface Case<Input = unknown> {
   readonly name: string;
-  /** Operations in one round. Some milliseconds' worth, so that the clock's grain does not show. */
+  /** Calls in one round. Some milliseconds' worth, so that the clock's grain does not show. Default: 1. */
+  readonly calls?: number;
+  /** Operations in one call: more than one where a call would hide what one costs. */
   readonly batch: number;
   /** Throws where the case does not do what it claims. Runs once, before anything is timed. */
   readonly check: () => unknown;
-  /** Makes the round's input; not timed. */
-  readonly prepare: () => unknown;
-  /** The operations themselves. */
-  readonly run: () => void | Promise<void>;
+  /** Runs before the case's part of a round; not timed. */
+  readonly renew?: () => unknown;
+  /** Makes the input of one call; not timed. */
+  prepare(): Input;
+  /** One call; awaited where it returns a promise, and only there. */
+  run(input: Input): unknown;
   /** Case → what its time is divided by. */
   readonly over: string | null;
 }
@@ -27,6 +41,16 @@ export interface Figure {
   /** From the 10th to the 90th percentile of the rounds, in parts of the median. */
   readonly spread: number;
 }
+
+/** Whatever takes turns: a case of this process, or a process of its own. */
+export interface Lane {
+  readonly name: string;
+  readonly over: string | null;
+  /** One part of a round: nanoseconds per operation. */
+  readonly turn: () => Promise<number>;
+}
+
+// ── Numbers ───────────────────────────────────────────────────────────────────────────────────────────
 
 /** Mulberry32: the same order of keys in every run. Not for secrets. */
 export function drawer(seed: number): (below: number) => number {
@@ -54,40 +78,122 @@ export function quantile(list: readonly number[], part: number): number {
   return sorted[Math.round(part * (sorted.length - 1))] ?? Number.NaN;
 }
 
-async function time({ prepare, run, batch }: Case): Promise<number> {
-  await prepare();
-  const start = process.hrtime.bigint();
-  const running = run();
-  // A synchronous case is not charged for an `await` it does not need.
-  if (running !== undefined) await running;
-  return Number(process.hrtime.bigint() - start) / batch;
-}
-
-/** Checks each case, warms all of them up, then times them. */
-export async function measure(cases: readonly Case[], rounds: number): Promise<readonly Figure[]> {
-  const draw = drawer(1);
-  for (const { check } of cases) await check();
-  const times = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
-  const warmUp = Math.ceil(rounds / 5);
-  for (let round = -warmUp; round < rounds; round++) {
-    for (const each of shuffled(cases, draw)) {
-      const ns = await time(each);
-      if (round >= 0) times.get(each.name)?.push(ns);
-    }
-  }
+/** Times by name, one of each round, to figures. */
+export function summarize(
+  cases: readonly { readonly name: string; readonly over: string | null }[],
+  times: ReadonlyMap<string, readonly number[]>,
+): readonly Figure[] {
   return cases.map(({ name, over }) => {
     const own = times.get(name) ?? [];
     const base = over === null ? null : (times.get(over) ?? []);
     const ns = quantile(own, 0.5);
-    const ratio =
-      base &&
-      quantile(
-        own.map((t, i) => t / (base[i] ?? Number.NaN)),
-        0.5,
-      );
+    const within = base?.map((time, round) => (own[round] ?? Number.NaN) / time);
+    const ratio = within ? quantile(within, 0.5) : null;
     return { name, ns, over, ratio, spread: (quantile(own, 0.9) - quantile(own, 0.1)) / ns };
   });
 }
+
+// ── Turns ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A door that opens once for each `open`, and is shut again behind whoever passed. */
+function door(): { readonly open: () => void; readonly pass: () => Promise<void> } {
+  let open = () => {};
+  const next = () =>
+    new Promise<void>((resolve) => {
+      open = resolve;
+    });
+  let opened = next();
+  return {
+    open: () => open(),
+    pass: async () => {
+      await opened;
+      opened = next();
+    },
+  };
+}
+
+/** Starts mitata on a case, which then waits for its turns; `rounds` of them. */
+function laneOf(each: Case, rounds: number): Lane {
+  const { name, over, calls = 1, batch, renew } = each;
+  const [mine, done] = [door(), door()];
+  let [start, took, fresh, timing] = [0, 0, true, false];
+  function input(): unknown {
+    if (!fresh) return each.prepare();
+    fresh = false;
+    return mine.pass().then(async () => {
+      await renew?.();
+      return each.prepare();
+    });
+  }
+  // mitata reads this clock before and after each sample, and nowhere else.
+  function now(): number {
+    const time = 1e6 * performance.now();
+    timing = !timing;
+    if (timing) start = time;
+    else {
+      took = time - start;
+      fresh = true;
+      done.open();
+    }
+    return time;
+  }
+  const generator = function* () {
+    yield { 0: input, bench: (given: unknown) => each.run(given) } as unknown as () => unknown;
+  };
+  const failed = measureByMitata(generator, {
+    now,
+    gc: false,
+    min_samples: rounds,
+    max_samples: rounds,
+    min_cpu_time: 0,
+    // One sample is always `calls` calls, however long they take.
+    batch_samples: calls,
+    batch_unroll: calls % 4 === 0 ? 4 : 1,
+    warmup_threshold: Number.POSITIVE_INFINITY,
+    batch_threshold: Number.POSITIVE_INFINITY,
+  }).then(() => new Promise<never>(() => {}));
+  // Whoever takes the next turn is told.
+  failed.catch(() => {});
+  return {
+    name,
+    over,
+    turn: async () => {
+      mine.open();
+      await Promise.race([done.pass(), failed]);
+      return took / (calls * batch);
+    },
+  };
+}
+
+/** Rounds with a turn for each lane, in an order drawn anew; the first fifth is not counted. */
+export async function measureLanes(lanes: readonly Lane[], rounds: number): Promise<readonly Figure[]> {
+  const draw = drawer(1);
+  const times = new Map<string, number[]>(lanes.map(({ name }) => [name, []]));
+  for (let round = -warmUp(rounds); round < rounds; round++) {
+    for (const lane of shuffled(lanes, draw)) {
+      const ns = await lane.turn();
+      if (round >= 0) times.get(lane.name)?.push(ns);
+    }
+  }
+  return summarize(lanes, times);
+}
+
+const warmUp = (rounds: number): number => Math.ceil(rounds / 5);
+
+/** The lanes of this process, each checked before anything is timed. */
+export async function lanesOf(cases: readonly Case[], rounds: number): Promise<readonly Lane[]> {
+  for (const { check } of cases) await check();
+  return cases.map((each) => laneOf(each, rounds + warmUp(rounds)));
+}
+
+/** Checks each case, warms all of them up, then times them. */
+export const measure = async (cases: readonly Case[], rounds: number): Promise<readonly Figure[]> =>
+  measureLanes(await lanesOf(cases, rounds), rounds);
+
+/** For results that nobody reads: keeps the compiler from leaving out the work. */
+export const keep = do_not_optimize;
+
+// ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A Markdown table whose columns line up, numbers to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,0 +1,126 @@
+/**
+ * What the parts of the benchmark hand over, and how it is written down: a table as Markdown on the console and as JSON
+ * in `bench/results/`, with the machine it was measured on. `run.ts` makes pages and charts of the JSON.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem, type } from 'node:os';
+import { table } from './harness.ts';
+
+export interface Row {
+  /** The case, as a reader would say it. */
+  readonly name: string;
+  /** Rows of a group are compared with one another. */
+  readonly group?: string;
+  /** The median, in the table's unit. */
+  readonly value: number;
+  /** From the 10th to the 90th percentile of the rounds, in parts of the median. */
+  readonly spread?: number;
+  /** To the group's base: the median of the ratios within a round. Above 1 is faster, or more. */
+  readonly ratio?: number;
+  /** Drawn in the accent colour. */
+  readonly ours?: boolean;
+}
+
+export interface Aim {
+  readonly what: string;
+  readonly wanted: string;
+  readonly measured: string;
+  readonly met: boolean;
+}
+
+export type Unit = 'ops/s' | 'requests/s' | 'ns' | 'bytes' | 'ms';
+
+export interface Table {
+  /** `verify` → `bench/results/verify.json`. */
+  readonly name: string;
+  readonly title: string;
+  /** What is measured and how, in one to three sentences. */
+  readonly about: string;
+  readonly unit: Unit;
+  /** What the ratios are to. */
+  readonly base?: string;
+  readonly rows: readonly Row[];
+  readonly aims: readonly Aim[];
+}
+
+/** Where and when: tables of other days, of other machines, stand beside those of today. */
+export interface Machine {
+  readonly date: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memory: string;
+  readonly node: string;
+  readonly os: string;
+}
+
+export const RESULTS = new URL('./results/', import.meta.url);
+
+/** A short run shows whether everything works and how it stands, roughly. */
+export const quick = process.argv.includes('--quick');
+
+const machine = (): Machine => ({
+  date: new Date().toISOString().slice(0, 10),
+  cpu: cpus()[0]?.model.trim() ?? 'unknown',
+  cores: cpus().length,
+  memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+  node: process.version,
+  os: `${type()} ${process.arch}`,
+});
+
+// ── Aims ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** An aim in one figure. What was not measured is not met. */
+export function aim(what: string, value: number | undefined, sign: '≥' | '≤', bound: number, unit: string): Aim {
+  const measured = value ?? Number.NaN;
+  return {
+    what,
+    wanted: `${sign} ${number(bound)} ${unit}`,
+    measured: Number.isNaN(measured) ? 'not measured' : `${number(measured)} ${unit}`,
+    met: sign === '≥' ? measured >= bound : measured <= bound,
+  };
+}
+
+// ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Three significant digits, thousands apart: more than that no run here repeats. */
+export const number = (value: number): string =>
+  value.toLocaleString('en-US', { maximumSignificantDigits: 3, useGrouping: true });
+
+export const percent = (part: number | undefined): string => (part === undefined ? '' : `${Math.round(100 * part)} %`);
+
+export const times = (ratio: number | undefined): string => (ratio === undefined ? '' : `${number(ratio)} ×`);
+
+export function rowsOf({ rows, unit, base }: Table): string {
+  const head = ['case', unit, ...(base === undefined ? [] : [`of ${base}`]), 'spread'];
+  const groups = [...new Set(rows.map(({ group }) => group))];
+  return groups
+    .map((group) => {
+      const cells = rows
+        .filter((row) => row.group === group)
+        .map(({ name, value, ratio, spread, ours }) => [
+          ours ? `**${name}**` : name,
+          number(value),
+          ...(base === undefined ? [] : [times(ratio)]),
+          percent(spread),
+        ]);
+      return `${group === undefined ? '' : `${group}\n\n`}${table(head, cells)}`;
+    })
+    .join('\n\n');
+}
+
+export const aimsOf = (aims: readonly Aim[]): string =>
+  table(
+    ['aim', 'wanted', 'measured', ''],
+    aims.map(({ what, wanted, measured, met }) => [what, wanted, measured, met ? 'met' : 'short']),
+  );
+
+// ── What is kept ──────────────────────────────────────────────────────────────────────────────────────
+
+/** Prints a table, and keeps it unless the run is a short one. */
+export function publish(done: Table): void {
+  console.log(`\n## ${done.title}\n\n${done.about}\n\n${rowsOf(done)}`);
+  if (done.aims.length > 0) console.log(`\n${aimsOf(done.aims)}`);
+  if (quick) return;
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(new URL(`${done.name}.json`, RESULTS), `${JSON.stringify({ ...done, machine: machine() }, null, 2)}\n`);
+}
