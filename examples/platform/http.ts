@@ -84,16 +84,12 @@ export async function answer(route: Route, { domain }: Service, request: Admitte
   try {
     const { principal, entityUuid, params, url } = request;
     const query = queryOf(url);
-    const body = route.method === 'GET' ? undefined : bodyOf(request);
-    if (route.body === null && body !== undefined) throw new Refusal(400, 'body: this operation takes none');
-    const id = typeof params.id === 'string' ? params.id : '';
-    const result = route.handle({ domain, principal, entityUuid, id, query, body });
-    if (result.body === undefined) return { status: result.status, headers: {}, body: '' };
-    return {
-      status: result.status,
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(result.body),
-    };
+    const sent = route.method === 'GET' ? undefined : bodyOf(request);
+    if (route.body === null && sent !== undefined) throw new Refusal(400, 'body: this operation takes none');
+    const body = route.handle({ domain, principal, entityUuid, id: params.id, query, body: sent });
+    const { status } = route;
+    if (body === undefined) return { status, headers: {}, body: '' };
+    return { status, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
   } catch (error) {
     if (error instanceof Refusal) return error.answer;
     if (error instanceof Conflict) return problem(409, error.message);

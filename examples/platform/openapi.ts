@@ -1,164 +1,180 @@
 /**
- * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table, the policy and the
- * schemas. What is written here is what those do not say: sentences, and the shapes of answers.
+ * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table, the policy, and the
+ * schemas of what is sent and answered. Written here is only what those do not say: how a request is refused.
  */
-import { meSchema } from 'keyscope/schemas';
+import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { CANARY_KINDS, THREAT_STATUSES, USER_ROLES } from './domain.ts';
-import type { Operation } from './policy.ts';
 import { policy } from './policy.ts';
 import type { Route } from './routes.ts';
-import { routes } from './routes.ts';
-
-// ── What is answered ──────────────────────────────────────────────────────────────────────────────────
-
-const row = { id: z.uuid(), created_at: z.iso.datetime() };
-const state = z.enum(['active', 'decommissioned']);
-const counts = z.record(z.string(), z.int());
-
-const threat = z.object({
-  ...row,
-  title: z.string(),
-  severity: z.enum(['low', 'medium', 'high', 'critical']),
-  status: z.enum(THREAT_STATUSES),
-  notes: z.string(),
-});
-const interaction = z.object({
-  ...row,
-  decoy_id: z.uuid(),
-  threat_id: z.uuid(),
-  source_ip: z.string(),
-  summary: z.string(),
-});
-const decoy = z.object({
-  ...row,
-  name: z.string(),
-  kind: z.string(),
-  software_version: z.string(),
-  update_requested_at: z.iso.datetime().nullable(),
-  status: state,
-});
-const breadcrumb = z.object({ ...row, decoy_id: z.uuid(), kind: z.string(), location: z.string() });
-const canary = z.object({ ...row, name: z.string(), kind: z.enum(CANARY_KINDS), notes: z.string(), status: state });
-const user = z.object({ ...row, email: z.email(), name: z.string(), role: z.enum(USER_ROLES) });
-const report = z.object({
-  generated_at: z.iso.datetime(),
-  threats_by_status: counts,
-  threats_by_severity: counts,
-  interactions: z.int(),
-  top_sources: z.array(z.object({ source_ip: z.string(), interactions: z.int() })),
-  decoys_by_status: counts,
-  canaries_by_status: counts,
-});
-
-const page = (item: z.ZodType) => z.object({ items: z.array(item), next: z.string().nullable() });
-
-/** What an operation does, the status of its answer, and the body; `null` where there is none. */
-export const ANSWERS: Readonly<Record<Operation, readonly [summary: string, status: number, body: z.ZodType | null]>> =
-  {
-    whoami: ['Show what the key reaches.', 200, meSchema],
-    listThreats: ['List threats.', 200, page(threat)],
-    readThreat: ['Read a threat.', 200, threat],
-    updateThreat: ['Update the triage status and notes of a threat.', 200, threat],
-    listInteractions: ['List interactions captured by decoys.', 200, page(interaction)],
-    readInteraction: ['Read an interaction.', 200, interaction],
-    listDecoys: ['List decoys.', 200, page(decoy)],
-    readDecoy: ['Read a decoy with its breadcrumbs.', 200, decoy.extend({ breadcrumbs: z.array(breadcrumb) })],
-    updateDecoy: ['Trigger a software update of a decoy.', 202, decoy],
-    decommissionDecoy: ['Decommission a decoy.', 204, null],
-    listCanaries: ['List canaries.', 200, page(canary)],
-    readCanary: ['Read a canary.', 200, canary],
-    createCanary: ['Create a canary.', 201, canary],
-    updateCanary: ['Update a canary.', 200, canary],
-    decommissionCanary: ['Decommission a canary.', 204, null],
-    exportReport: ['Export the executive report.', 200, report],
-    listUsers: ['List console users.', 200, page(user)],
-    readUser: ['Read a console user.', 200, user],
-    createUser: ['Create a console user.', 201, user],
-    deleteUser: ['Delete a console user.', 204, null],
-  };
-
-const problem = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  error: z.string().optional(),
-  scope: z.string().optional(),
-});
-
-// ── The document ──────────────────────────────────────────────────────────────────────────────────────
+import { entity, routes } from './routes.ts';
+import { shapes } from './shapes.ts';
+import { tokenAnswer, tokenError, tokenRequest } from './token.ts';
+import { keySet } from './tokens.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A schema as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is. Of what is sent, the form before it is read. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return json;
+// ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
+
+const ANSWERS = { ...shapes, Token: tokenAnswer, TokenError: tokenError, KeySet: keySet };
+const NAMES = new Map<z.ZodType, string>(Object.entries(ANSWERS).map(([name, schema]) => [schema, name]));
+const uri = (name: string) => `#/components/schemas/${name}`;
+
+/** OpenAPI 3.1 takes JSON Schema 2020-12 as it is; dialect and base URI are the document's. */
+const embedded = ({ $schema: _, $id: __, ...schema }: Json): Json => schema;
+
+/** What is sent, in the form before it is read. */
+const sent = (schema: z.ZodType): Json => embedded(z.toJSONSchema(schema, { io: 'input' }));
+
+/** What is answered, each once and by its name. */
+function answered(): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [schema, id] of NAMES) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { uri });
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, embedded(schema)]));
 }
 
-const json = (schema: Json, type = 'application/json') => ({ [type]: { schema } });
-const refused = (name: string) => ({ $ref: `#/components/responses/${name}` });
+const content = (schema: Json, type = 'application/json') => ({ content: { [type]: { schema } } });
 
-const REFUSALS: Readonly<Record<string, readonly [status: number, description: string, challenge: boolean]>> = {
-  BadRequest: [400, 'The request is malformed: the credential, the entity, the query or the body.', true],
-  Unauthorized: [401, 'No credential, or one that does not authenticate.', true],
-  Forbidden: [403, 'The key lacks a scope (insufficient_scope) or cannot address the entity (entity_forbidden).', true],
-  NotFound: [404, 'There is nothing with this id in the entity.', false],
-  Conflict: [409, 'The state of what is there does not allow it.', false],
-  ServiceUnavailable: [503, 'Credentials cannot be checked at the moment.', false],
+/** An answer, by a schema of those above. */
+function answer(description: string | undefined, schema: z.ZodType | null): Json {
+  if (schema === null) return { description };
+  const name = NAMES.get(schema);
+  if (name === undefined) throw new TypeError('an answer without a name: add its schema to the shapes');
+  const type = schema === shapes.Problem ? 'application/problem+json' : 'application/json';
+  return { description, ...content({ $ref: uri(name) }, type) };
+}
+
+// ── Refusals ──────────────────────────────────────────────────────────────────────────────────────────
+
+interface Refused {
+  readonly status: number;
+  readonly description: string;
+  /** A header that says more. */
+  readonly header?: string;
+  /** Which routes refuse so. Default: all. */
+  readonly by?: (route: Route) => boolean;
+}
+
+const REFUSALS: Readonly<Record<string, Refused>> = {
+  BadRequest: {
+    status: 400,
+    description: 'The request is malformed: the credential, the entity, the query or the body.',
+    header: 'WWW-Authenticate',
+  },
+  Unauthorized: {
+    status: 401,
+    description: 'No credential, or one that does not authenticate.',
+    header: 'WWW-Authenticate',
+  },
+  Forbidden: {
+    status: 403,
+    description: 'The key lacks a scope (insufficient_scope) or cannot address the entity (entity_forbidden).',
+    header: 'WWW-Authenticate',
+  },
+  NotFound: { status: 404, description: 'There is nothing with this id in the entity.', by: ({ id }) => id !== null },
+  Conflict: {
+    status: 409,
+    description: 'The state of what is there does not allow it.',
+    by: ({ method }) => method === 'POST' || method === 'PATCH',
+  },
+  ContentTooLarge: { status: 413, description: 'The body is too large.', by: ({ method }) => method !== 'GET' },
+  UnsupportedMediaType: {
+    status: 415,
+    description: 'The body is of another type, encoded or compressed.',
+    by: ({ method }) => method !== 'GET',
+  },
+  ServiceUnavailable: {
+    status: 503,
+    description: 'Credentials cannot be checked at the moment.',
+    header: 'Retry-After',
+  },
 };
 
 const responses = Object.fromEntries(
-  Object.entries(REFUSALS).map(([name, [, description, challenge]]) => {
-    const headers = challenge && { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } };
-    return [
-      name,
-      { description, ...headers, content: json({ $ref: '#/components/schemas/Problem' }, 'application/problem+json') },
-    ];
+  Object.entries(REFUSALS).map(([name, { description, header }]) => {
+    const headers = header !== undefined && { headers: { [header]: { schema: { type: 'string' } } } };
+    return [name, { ...answer(description, shapes.Problem), ...headers }];
   }),
 );
 
-const parameter = (name: string, at: 'path' | 'query', schema: Json, description: string) => ({
-  name,
-  in: at,
-  required: at === 'path',
-  schema,
-  description,
-});
+const refusals = (by: (name: string, refused: Refused) => boolean): Json =>
+  Object.fromEntries(
+    Object.entries(REFUSALS)
+      .filter(([name, refused]) => by(name, refused))
+      .map(([name, { status }]) => [status, { $ref: `#/components/responses/${name}` }]),
+  );
 
-const ENTITY = parameter('entity_uuid', 'query', { type: 'string', format: 'uuid' }, 'Default: the entity of the key.');
-const QUERY: Readonly<Record<string, string>> = {
-  limit: 'At most this many, 1 to 100. Default: 20.',
-  after: '"next" of the page before.',
-};
+// ── Operations ────────────────────────────────────────────────────────────────────────────────────────
 
-function operationOf({ operation, path, query, body }: Route): Json {
-  const [summary, status, answer] = ANSWERS[operation];
-  const sent = schemaOf(query, 'input') as { properties?: Readonly<Record<string, Json>> };
-  const names = Object.entries(sent.properties ?? {});
-  const bad = Object.entries(REFUSALS).filter(([name]) => name !== 'NotFound' || path.includes(':'));
+function parameters(at: 'path' | 'query', shape: z.ZodRawShape): readonly Json[] {
+  const { properties } = sent(z.object(shape)) as { properties: Readonly<Record<string, Json>> };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: at,
+    required: at === 'path',
+    description,
+    schema,
+  }));
+}
+
+function operationOf(route: Route): Json {
+  const { operation, summary, id, query, body, status } = route;
   return {
     operationId: operation,
     summary,
     // Of a bearer scheme these are names that the key must hold (OpenAPI 3.1 §4.8.30).
     security: [{ bearerAuth: policy.requires(operation) }],
     parameters: [
-      ...(path.includes(':id') ? [parameter('id', 'path', { type: 'string' }, 'Of what it is done to.')] : []),
-      ENTITY,
-      ...names.map(([name]) => parameter(name, 'query', { type: 'string' }, QUERY[name] ?? '')),
+      ...(id === null ? [] : parameters('path', { id })),
+      ...parameters('query', { entity_uuid: entity.optional(), ...query.shape }),
     ],
-    ...(body !== null && { requestBody: { required: true, content: json(schemaOf(body, 'input')) } }),
+    ...(body !== null && { requestBody: { required: true, ...content(sent(body)) } }),
     responses: {
-      [status]: { description: summary, ...(answer !== null && { content: json(schemaOf(answer, 'output')) }) },
-      ...Object.fromEntries(bad.map(([name, [code]]) => [code, refused(name)])),
+      [status]: answer(STATUS_CODES[status], route.answer),
+      ...refusals((_, { by = () => true }) => by(route)),
     },
   };
 }
 
+/** What is served beside the routes, to anybody: what admits here stands in the request's body, or nothing does. */
+const OPEN: Readonly<Record<string, Json>> = {
+  '/v1/token': {
+    post: {
+      operationId: 'exchangeToken',
+      summary: 'Exchange a key for a short-lived token (RFC 8693).',
+      security: [],
+      requestBody: { required: true, ...content(sent(tokenRequest), 'application/x-www-form-urlencoded') },
+      responses: {
+        200: answer('OK', tokenAnswer),
+        400: answer('The request is refused, or the key is (RFC 6749 §5.2, RFC 8693 §2.2.2).', tokenError),
+        ...refusals((name) => name === 'ContentTooLarge' || name === 'ServiceUnavailable'),
+      },
+    },
+  },
+  '/.well-known/jwks.json': {
+    get: {
+      operationId: 'readKeySet',
+      summary: 'Read the public keys that tokens are signed with: a JSON Web Key Set (RFC 7517).',
+      security: [],
+      responses: { 200: answer('OK', keySet) },
+    },
+  },
+  '/.well-known/oauth-protected-resource/mcp': {
+    get: {
+      operationId: 'readMcpMetadata',
+      summary: 'Read what MCP clients need to know before they have a key (RFC 9728).',
+      security: [],
+      responses: {
+        200: answer('OK', shapes.ProtectedResource),
+        404: answer('This server serves no MCP.', shapes.Problem),
+      },
+    },
+  },
+};
+
 /** The document. `server`: the origin that clients reach, from configuration. */
 export function openApi(server: string): Json {
-  const paths: Record<string, Record<string, Json>> = {};
+  const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replace(/:([a-z]+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
@@ -167,12 +183,12 @@ export function openApi(server: string): Json {
     openapi: '3.1.0',
     info: { title: 'Deception platform', version: '1', license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: server }],
-    paths,
+    paths: { ...paths, ...OPEN },
     components: {
       securitySchemes: {
         bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key, or a short-lived token for one.' },
       },
-      schemas: { Problem: schemaOf(problem, 'output') },
+      schemas: answered(),
       responses,
     },
   };

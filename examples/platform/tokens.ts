@@ -9,9 +9,25 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { TokenVerifier } from 'keyscope';
 import type { TokenIssuer } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
+import { z } from 'zod';
 import { catalog } from './catalog.ts';
 
 const ALG = 'ES256';
+
+/** What is published (RFC 7517 §5): public parts, and which tokens they are for. */
+export const keySet = z.object({
+  keys: z.array(
+    z.object({
+      kty: z.literal('EC'),
+      crv: z.literal('P-256'),
+      x: z.string(),
+      y: z.string(),
+      kid: z.string(),
+      use: z.literal('sig'),
+      alg: z.literal(ALG),
+    }),
+  ),
+});
 
 export interface Tokens {
   /** By audience: the REST interface first. */

@@ -1,42 +1,57 @@
 /** The OpenAPI document: valid, true to what is answered, and good enough to generate a client from. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { createServer as createExpress } from '../../examples/express/server.ts';
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import { createServer as createHono } from '../../examples/hono/server.ts';
+import { createServer as createMcp } from '../../examples/mcp/server.ts';
+import { tools } from '../../examples/mcp/tools.ts';
 import type { Platform } from '../../examples/platform/boot.ts';
 import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/boot.ts';
 import { catalog } from '../../examples/platform/catalog.ts';
-import { ANSWERS, openApi } from '../../examples/platform/openapi.ts';
+import { openApi } from '../../examples/platform/openapi.ts';
+import type { Operation } from '../../examples/platform/policy.ts';
 import { policy } from '../../examples/platform/policy.ts';
 import { routes } from '../../examples/platform/routes.ts';
+import { shapes } from '../../examples/platform/shapes.ts';
+import { tokenAnswer, tokenError } from '../../examples/platform/token.ts';
+import { keySet } from '../../examples/platform/tokens.ts';
 
-interface Document {
-  readonly openapi: string;
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { operationId: string; security: readonly Record<string, string[]>[] }>>>
-  >;
+interface Described {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly security: readonly Record<string, string[]>[];
 }
+const PUBLIC = 'https://deception.example';
+const described = (): readonly Described[] => {
+  const { paths } = openApi(PUBLIC) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  };
+  return Object.values(paths).flatMap((methods) => Object.values(methods));
+};
+// Anybody may call these.
+const OPEN = ['exchangeToken', 'readKeySet', 'readMcpMetadata'];
 
 const folder = mkdtempSync(join(tmpdir(), 'keyscope-openapi-'));
 let platform: Platform;
 const servers: Server[] = [];
-const bases: string[] = [];
+const bases = { express: '', fastify: '', hono: '', mcp: '' };
 let key = '';
 
 beforeAll(async () => {
-  platform = await openPlatform(folder, { publicUrl: 'https://deception.example' });
-  for (const create of [createExpress, createFastify, createHono]) {
+  platform = await openPlatform(folder, { publicUrl: PUBLIC });
+  const makers = { express: createExpress, fastify: createFastify, hono: createHono, mcp: createMcp };
+  for (const [name, create] of Object.entries(makers)) {
     const server = await create(platform);
     servers.push(server);
-    bases.push(await listen(server, 0));
+    bases[name as keyof typeof bases] = await listen(server, 0);
   }
   const input = { name: 'all', scopes: [...catalog.all], expiresAt: 'never', justification: 'to test' } as const;
   ({ key } = await platform.keyring.issue(input, { entityUuid: ENTITY }));
@@ -47,74 +62,160 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** An answer fits its schema, and has no field more. */
+async function fits(schema: z.ZodType | null, response: Response): Promise<void> {
+  const text = await response.text();
+  if (schema === null) return expect(text).toBe('');
+  const body: unknown = JSON.parse(text);
+  expect(schema.parse(body)).toEqual(body);
+}
+
+const exchange = (at: keyof typeof bases, fields: Readonly<Record<string, string>>) =>
+  fetch(`${bases[at]}/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: key,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      ...fields,
+    }),
+  });
+
 describe('the document', () => {
   it('is OpenAPI 3.1, by a validator', async () => {
     const validator = new Validator();
-    const { valid, errors } = await validator.validate({ ...openApi('https://deception.example') });
+    const { valid, errors } = await validator.validate({ ...openApi(PUBLIC) });
     expect(errors).toBeUndefined();
     expect([valid, validator.version]).toEqual([true, '3.1']);
   });
 
-  it('is served alike by all three frameworks, without a key', async () => {
-    const texts = await Promise.all(bases.map(async (base) => (await fetch(`${base}/openapi.json`)).text()));
+  it('is served alike by all servers, without a key', async () => {
+    const urls = Object.values(bases).map((base) => `${base}/openapi.json`);
+    const texts = await Promise.all(urls.map(async (url) => (await fetch(url)).text()));
     expect(new Set(texts).size).toBe(1);
-    expect(JSON.parse(texts[0] ?? '')).toEqual(openApi('https://deception.example'));
+    expect(JSON.parse(texts[0] ?? '')).toEqual(openApi(PUBLIC));
   });
 
-  it('names every route with the scopes that its policy wants', () => {
-    const { paths } = openApi('https://deception.example') as unknown as Document;
-    const found = Object.values(paths).flatMap((methods) => Object.values(methods));
-    expect(found.map(({ operationId }) => operationId).sort()).toEqual(routes.map(({ operation }) => operation).sort());
+  it('names every route with the scopes that its policy wants, and what is open to anybody', () => {
+    const found = described();
+    const names = [...routes.map(({ operation }) => operation), ...OPEN];
+    expect(found.map(({ operationId }) => operationId).sort()).toEqual(names.sort());
     for (const { operationId, security } of found) {
-      expect(security).toEqual([{ bearerAuth: policy.requires(operationId as (typeof policy.operations)[number]) }]);
+      const wanted = OPEN.includes(operationId) ? [] : [{ bearerAuth: policy.requires(operationId as Operation) }];
+      expect([operationId, security]).toEqual([operationId, wanted]);
     }
   });
 
-  it('says what is answered: every GET answer parses by its schema, and has no field more', async () => {
-    const [base = ''] = bases;
-    const read = async (path: string) => {
-      const response = await fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${key}` } });
-      return [response.status, (await response.json()) as { readonly items?: readonly { id: string }[] }] as const;
+  it('says of each operation what its tool says', () => {
+    const said = new Map(described().map(({ operationId, summary }) => [operationId, summary]));
+    expect(tools.map(({ name }) => said.get(name))).toEqual(tools.map(({ description }) => description));
+  });
+
+  it('says what is answered: each operation as its route has it', async () => {
+    const send = (method: string, path: string, body?: object) => {
+      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+      return fetch(bases.hono + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     };
-    let checked = 0;
-    for (const { method, path, operation } of routes.filter((route) => route.method === 'GET')) {
-      const list = path.replace('/v1', '').replace('/:id', '');
-      const [, { items = [] }] = await read(list);
-      const [status, body] = await read(path.includes(':id') ? `${list}/${items[0]?.id}` : list);
-      const [, expected, schema] = ANSWERS[operation];
-      expect([method, operation, status]).toEqual(['GET', operation, expected]);
-      expect(schema?.parse(body)).toEqual(body);
-      checked++;
+    const bodies: { readonly [O in Operation]?: object } = {
+      updateThreat: { status: 'resolved' },
+      createCanary: { name: 'Wages', kind: 'link' },
+      updateCanary: { notes: 'moved' },
+      createUser: { email: 'dea@example.com', name: 'Dea', role: 'viewer' },
+    };
+    // What ends a row comes after what reads it.
+    const last = routes.filter(({ method }) => method === 'DELETE');
+    for (const route of [...routes.filter((one) => !last.includes(one)), ...last]) {
+      const path = route.path.replace('/v1', '');
+      const { items = [] } = path.includes(':id')
+        ? ((await (await send('GET', path.replace(/\/:id.*$/, ''))).json()) as { items: { id: string }[] })
+        : {};
+      const response = await send(route.method, path.replace(':id', items[0]?.id ?? ''), bodies[route.operation]);
+      expect([route.operation, response.status]).toEqual([route.operation, route.status]);
+      await fits(route.answer, response);
     }
-    expect(checked).toBe(12);
+  });
+
+  it('says what the token endpoint answers, and which keys are published', async () => {
+    for (const at of ['express', 'fastify', 'hono', 'mcp'] as const) {
+      const jwt = { requested_token_type: 'urn:ietf:params:oauth:token-type:jwt', resource: `${PUBLIC}/mcp` };
+      for (const fields of [{}, { scope: 'threats:read' }, jwt]) {
+        const response = await exchange(at, fields);
+        expect(response.status).toBe(200);
+        await fits(tokenAnswer, response);
+      }
+      const errors = new Set<string>();
+      for (const fields of [{ grant_type: 'x' }, { subject_token: 'x' }, { scope: 'x:y' }, { resource: 'x' }]) {
+        const response = await exchange(at, fields);
+        expect(response.status).toBe(400);
+        errors.add(tokenError.parse(await response.clone().json()).error);
+        await fits(tokenError, response);
+      }
+      expect([...errors].sort()).toEqual([...tokenError.shape.error.options].sort());
+      const large = await exchange(at, { padding: 'x'.repeat(40_000) });
+      expect(large.status).toBe(413);
+      await fits(shapes.Problem, large);
+      const keys = await fetch(new URL('/.well-known/jwks.json', bases[at]));
+      expect(keys.status).toBe(200);
+      await fits(keySet, keys);
+    }
+  });
+
+  it('says what MCP clients are told, and what they are where there is none', async () => {
+    const path = '/.well-known/oauth-protected-resource/mcp';
+    const [told, none] = [await fetch(new URL(path, bases.mcp)), await fetch(new URL(path, bases.hono))];
+    expect([told.status, none.status]).toEqual([200, 404]);
+    await fits(shapes.ProtectedResource, told);
+    await fits(shapes.Problem, none);
   });
 });
 
 describe('a generated client', () => {
-  it('compiles, and calls /v1/me', async () => {
-    const [base = ''] = bases;
-    const types = astToString(await openapiTS(openApi('https://deception.example') as never));
-    const origin = new URL(base).origin;
+  it('compiles, exchanges a key for a token, and calls with either', async () => {
     // What a user of the client writes, against the types that were generated.
     const code = `
 import createClient from 'openapi-fetch';
-import type { paths } from './api.js';
-const client = createClient<paths>({ baseUrl: ${JSON.stringify(origin)} });
-export async function me(): Promise<readonly string[]> {
-  const { data, error } = await client.GET('/v1/me', { headers: { Authorization: 'Bearer x' } });
+import type { components, paths } from './api.ts';
+const client = createClient<paths>({ baseUrl: ${JSON.stringify(new URL(bases.hono).origin)} });
+export async function scopes(credential: string): Promise<readonly string[]> {
+  const { data, error } = await client.GET('/v1/me', { headers: { Authorization: \`Bearer \${credential}\` } });
   if (data === undefined) throw new Error(error.title);
   return data.scopes;
 }
-export async function triage(id: string) {
+export async function exchange(key: string, scope: string): Promise<components['schemas']['Token']> {
+  const { data, error } = await client.POST('/v1/token', {
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: key,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      scope,
+    },
+  });
+  if (data !== undefined) return data;
+  if ('error_description' in error) throw new Error(error.error);
+  throw new Error(error.title);
+}
+export async function kinds(): Promise<readonly 'EC'[]> {
+  const { data } = await client.GET('/.well-known/jwks.json');
+  return data?.keys.map(({ kty }) => kty) ?? [];
+}
+export async function newest(credential: string): Promise<readonly components['schemas']['Threat'][]> {
+  const headers = { Authorization: \`Bearer \${credential}\` };
+  const { data } = await client.GET('/v1/threats', { headers, params: { query: { limit: 2 } } });
+  return data?.items ?? [];
+}
+export async function wrong(id: string) {
   // @ts-expect-error a status that there is not
   await client.PATCH('/v1/threats/{id}', { params: { path: { id } }, body: { status: 'gone' } });
-  return client.PATCH('/v1/threats/{id}', { params: { path: { id } }, body: { status: 'resolved' } });
+  // @ts-expect-error a key is missing
+  await client.POST('/v1/token', { body: { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' } });
+  // @ts-expect-error a path that there is not
+  return client.GET('/v1/nothing');
 }
-// @ts-expect-error a path that there is not
-export const none = () => client.GET('/v1/nothing');
 `;
-    writeFileSync(join(folder, 'api.ts'), types);
+    writeFileSync(join(folder, 'api.ts'), astToString(await openapiTS(openApi(PUBLIC) as never)));
     writeFileSync(join(folder, 'use.ts'), code);
+    symlinkSync(new URL('../../node_modules', import.meta.url).pathname, join(folder, 'node_modules'));
     const options: ts.CompilerOptions = {
       strict: true,
       noEmit: true,
@@ -122,11 +223,9 @@ export const none = () => client.GET('/v1/nothing');
       target: ts.ScriptTarget.ES2022,
       module: ts.ModuleKind.ESNext,
       moduleResolution: ts.ModuleResolutionKind.Bundler,
+      allowImportingTsExtensions: true,
       types: [],
       lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
-      paths: {
-        'openapi-fetch': [new URL('../../node_modules/openapi-fetch/dist/index.d.mts', import.meta.url).pathname],
-      },
     };
     const program = ts.createProgram([join(folder, 'use.ts')], options);
     const problems = ts
@@ -134,11 +233,13 @@ export const none = () => client.GET('/v1/nothing');
       .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
     expect(problems).toEqual([]);
 
-    interface Paths {
-      '/v1/me': { get: { responses: { 200: { content: { 'application/json': { readonly scopes: string[] } } } } } };
-    }
-    const client = createClient<Paths>({ baseUrl: origin });
-    const { data, response } = await client.GET('/v1/me', { headers: { Authorization: `Bearer ${key}` } });
-    expect([response.status, data?.scopes]).toEqual([200, catalog.all]);
+    const client = await import(join(folder, 'use.ts'));
+    expect(await client.scopes(key)).toEqual(catalog.all);
+    const { access_token, scope } = await client.exchange(key, 'threats:read');
+    expect([scope, await client.scopes(access_token)]).toEqual(['threats:read', ['threats:read']]);
+    expect(await client.newest(access_token)).toHaveLength(2);
+    await expect(client.exchange(access_token, 'threats:read')).rejects.toThrow('invalid_request');
+    await expect(client.exchange(key, 'x:y')).rejects.toThrow('invalid_scope');
+    expect(await client.kinds()).toEqual(['EC']);
   }, 60_000);
 });
