@@ -26,6 +26,7 @@ import { keySet } from '../../examples/platform/tokens.ts';
 
 interface Described {
   readonly operationId: string;
+  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
   readonly summary: string;
   readonly security: readonly Record<string, string[]>[];
 }
@@ -132,6 +133,40 @@ describe('the document', () => {
       const response = await send(route.method, path.replace(':id', items[0]?.id ?? ''), bodies[route.operation]);
       expect([route.operation, response.status]).toEqual([route.operation, route.status]);
       await fits(route.answer, response);
+    }
+  });
+
+  it('says how each operation refuses: with a problem, and a header where there is one', async () => {
+    const { components } = openApi(PUBLIC) as unknown as { components: { responses: Record<string, object> } };
+    const bare = await platform.keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY });
+    const call = (path: string, credential = key, { headers = {}, ...init }: RequestInit = {}) =>
+      fetch(bases.hono + path, { ...init, headers: { Authorization: `Bearer ${credential}`, ...headers } });
+    const user = JSON.stringify({ email: 'twice@example.com', name: 'T', role: 'viewer' });
+    const post = (body: string, type = 'application/json') =>
+      call('/users', key, { method: 'POST', body, headers: { 'Content-Type': type } });
+    await post(user);
+    const refusals: readonly (readonly [Operation, number, Response])[] = [
+      ['listThreats', 400, await call('/threats?entity_uuid=x')],
+      ['listThreats', 401, await call('/threats', 'x')],
+      ['listThreats', 403, await call('/threats', bare.key)],
+      ['readThreat', 404, await call('/threats/x')],
+      ['createUser', 409, await post(user)],
+      ['createUser', 413, await post('x'.repeat(70_000))],
+      ['createUser', 415, await post(user, 'text/plain')],
+    ];
+    for (const [operation, status, response] of refusals) {
+      const { responses } = described().find(({ operationId }) => operationId === operation) as Described;
+      const name = responses[status]?.$ref?.replace('#/components/responses/', '') ?? '';
+      expect([operation, response.status, components.responses]).toEqual([
+        operation,
+        status,
+        expect.objectContaining({ [name]: expect.anything() }),
+      ]);
+      const headers = Object.keys((components.responses[name] as { headers?: object }).headers ?? {});
+      const sent = ['WWW-Authenticate', 'Retry-After'].filter((header) => response.headers.has(header));
+      expect([operation, status, headers]).toEqual([operation, status, sent]);
+      expect(response.headers.get('Content-Type')).toBe('application/problem+json');
+      await fits(shapes.Problem, response);
     }
   });
 

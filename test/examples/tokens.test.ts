@@ -141,6 +141,13 @@ describe('POST /v1/token', () => {
     }
   });
 
+  it('ignores parameters that it does not know', async () => {
+    const { key } = await issue();
+    const token = await tokenFor(key, { client_id: 'x', constructor: 'x' });
+    expect((await get(`${bases.hono}/me`, token))[0]).toBe(200);
+    expect((await post({ ...asked(key), client_id: ['x', 'y'] })).body.error).toBe('invalid_request');
+  });
+
   it('takes a form and no other body, and no other method', async () => {
     const { key } = await issue();
     const json = { body: JSON.stringify(asked(key)), headers: { 'Content-Type': 'application/json' } };
