@@ -63,16 +63,20 @@ export function toAuthInfo(
 ): McpAuthInfo {
   const { resource, now = Date.now } = fields(options, AUTH_INFO, 'toAuthInfo');
   expect(typeof now === 'function', 'now: pass a function or leave it out');
-  const url = resourceUrl(resource, 'resource');
   canAddress(principal, principal?.entityUuid); // A copy throws here, also where it has no scopes.
+  return authInfoOf(principal, resourceUrl(resource, 'resource'), now());
+}
+
+/** The same for a door that has checked its configuration: to check it again took 5 % of a whole tool call. */
+function authInfoOf(principal: Principal, resource: string | URL, now = Date.now()): McpAuthInfo {
   const { keyId, expiresAt, via } = principal;
   return {
     token: `key:${keyId}`,
     clientId: keyId,
     // The SDKs compare these literally, so what grants nothing must not be among them.
     scopes: principal.scopes.filter((scope) => hasScopes(principal, scope)),
-    expiresAt: Math.floor((expiresAt ?? now() + SYNTHETIC_MS) / 1000),
-    ...(via === 'jwt' && { resource: url }),
+    expiresAt: Math.floor((expiresAt ?? now + SYNTHETIC_MS) / 1000),
+    ...(via === 'jwt' && { resource: new URL(resource) }),
     extra: { principal },
   };
 }
@@ -295,7 +299,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
     async verifyAccessToken(token: string) {
       try {
         requireAudience(token, resource);
-        return toAuthInfo(await keyring.authenticate(`Bearer ${token}`), { resource });
+        return authInfoOf(await keyring.authenticate(`Bearer ${token}`), resource);
       } catch (error) {
         // One text for all: the SDK writes it into a header, and a caller is not told why.
         throw isAccessError(error) ? invalidToken(DENIALS.invalid_token[2]) : error;
@@ -346,7 +350,10 @@ export interface McpGateOptions<Operation extends string = string> {
 export interface McpEntry {
   readonly principal: Principal;
   readonly authInfo: McpAuthInfo;
-  /** What the gate judged; handed on, the SDK serves exactly that. `undefined` where the body is no JSON. */
+  /**
+   * What the gate judged; handed on, the SDK serves exactly that. The body of a POST has been read, and nobody can read it
+   * again in another way. `undefined` with other methods, whose body is left alone: messages come by POST.
+   */
   readonly parsedBody: unknown;
 }
 
@@ -363,9 +370,9 @@ const MAX_MESSAGES = 100;
 /**
  * The HTTP door of an MCP endpoint: authenticates every request anew, then looks at the JSON-RPC message and admits
  * each tool call by the policy, before the SDK sees it. Denials are HTTP answers (MCP authorization, "Runtime
- * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. A batch
- * is refused whole where one call is; the events of calls before that one say granted, and none of them is made. No body
- * of a stranger's is read.
+ * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. What is no
+ * JSON is 400 too. A batch is refused whole where one call is; the events of calls before that one say granted, and none
+ * of them is made. No body of a stranger's is read.
  *
  * Not checked: calls of tools that the policy does not have, which are the SDK's to refuse; resources and prompts, which
  * {@link guardTool} guards within their handlers; `Origin`, which stays the SDK's or your server's; streams that are
@@ -420,17 +427,21 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
   const session = request.headers.get('mcp-session-id');
   if (session !== null && door.sessionOwner && (await door.sessionOwner(session)) !== principal.keyId)
     return refuse(404);
-  // 3. What does it call? Read once, of a bounded length, and handed on: nobody parses it in another way.
-  const text = await readText(request, door.maxBodyBytes);
-  if (text === null) return refuse(413);
-  const parsedBody = parse(text);
-  if (Array.isArray(parsedBody) && parsedBody.length > MAX_MESSAGES) return refuse(400);
+  // 3. What does it call? Messages come by POST. Read once, of a bounded length, and handed on: nobody parses it in
+  // another way.
+  let parsedBody: unknown;
+  if (request.method === 'POST') {
+    const text = await readText(request, door.maxBodyBytes);
+    if (text === null) return refuse(413);
+    parsedBody = parse(text);
+    if (parsedBody === undefined || (Array.isArray(parsedBody) && parsedBody.length > MAX_MESSAGES)) return refuse(400);
+  }
   // 4. May it? Each call is admitted as a REST request would be, with its event and its usage.
   for (const { name, args } of callsOf(parsedBody)) {
     if (!known.has(name)) continue;
     await keyring.admit(request, { policy, operation: name, entityUuid: args[entityArgument] });
   }
-  return Object.freeze({ principal, authInfo: toAuthInfo(principal, { resource }), parsedBody });
+  return Object.freeze({ principal, authInfo: authInfoOf(principal, resource), parsedBody });
 }
 
 async function enter({ keyring, policy, operation, resource }: Door, request: Request): Promise<Principal> {
@@ -441,7 +452,7 @@ async function enter({ keyring, policy, operation, resource }: Door, request: Re
 }
 
 const REFUSALS = {
-  400: ['Bad Request', 'At most 100 messages in a batch.'],
+  400: ['Bad Request', 'Send one JSON-RPC message, or a batch of at most 100.'],
   404: ['Not Found', 'There is no such session; start a new one.'],
   413: ['Content Too Large', 'The body is too large.'],
 } as const;
@@ -453,10 +464,18 @@ function refuse(status: keyof typeof REFUSALS): Response {
   return new Response(JSON.stringify({ type: 'about:blank', title, status, detail }), { status, headers });
 }
 
-/** The text of a body, of which the SDK can still read the original; `null` where it is longer than `most` bytes. */
+/**
+ * The text of a body, decoded as the SDKs do: what is no UTF-8 is replaced, a byte order mark dropped. `null` where it is
+ * longer than `most` bytes.
+ */
 async function readText(request: Request, most: number): Promise<string | null> {
-  const reader = request.clone().body?.getReader();
-  const decoder = new TextDecoder(); // As the SDKs decode: what is no UTF-8 is replaced, a byte order mark dropped.
+  const { headers } = request;
+  // An HTTP server holds a sender to the length that it announces (RFC 9112 §6.3, RFC 9113 §8.1.1). Of such a body no
+  // stream need be made, with which a whole tool call on Node has 0.7 × the speed.
+  const coded = headers.has('transfer-encoding') || headers.has('content-encoding');
+  if (!coded && Number.parseInt(headers.get('content-length') ?? '', 10) <= most) return request.text();
+  const reader = request.body?.getReader();
+  const decoder = new TextDecoder();
   let [text, size] = ['', 0];
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
@@ -465,12 +484,12 @@ async function readText(request: Request, most: number): Promise<string | null> 
     if (size > most) break;
     text += decoder.decode(value, { stream: true });
   }
-  // Both halves, or the rest goes on arriving. Nobody waits: the sender may never end.
-  for (const half of [reader, request.body]) half?.cancel().catch(() => {});
+  // Nobody waits: the sender may never end.
+  reader?.cancel().catch(() => {});
   return null;
 }
 
-/** What is no JSON is left to the SDK, which answers it in its own words. */
+/** `undefined` for what is no JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -519,8 +519,8 @@ describe('the gate', () => {
     expect(authInfo).toMatchObject({ token: `key:${info.keyId}` });
     expect(principalOf(authInfo)).toBe(principal);
     expect(parsedBody).toEqual(call('listThreats', { limit: '2' }));
-    // The SDK can still read the original.
-    expect(await request.json()).toEqual(parsedBody);
+    // Nobody reads it in another way.
+    expect(request.bodyUsed).toBe(true);
     expect(Object.keys(authInfo)).not.toContain('resource');
   });
 
@@ -681,17 +681,34 @@ describe('the gate', () => {
       null,
       5,
       [],
-      'no json',
-      '',
-      '{"a":',
     ];
-    for (const body of bodies) entered(await gate(post(key, body)));
-    expect(entered(await gate(post(key, 'no json'))).parsedBody).toBeUndefined();
+    for (const body of bodies) expect(entered(await gate(post(key, body))).parsedBody).toEqual(body);
     expect(events).toHaveLength(1);
-    entered(await gate(new Request(RESOURCE, { method: 'POST', headers: { authorization: `Bearer ${key}` } })));
   });
 
-  it('reads a body as the SDKs do, whatever type it claims', async () => {
+  it.each(['no json', '{"a":', '', null])(
+    'answers %j with 400: it is no JSON, and the SDK cannot read it again',
+    async (body) => {
+      const { gate, keyring } = door();
+      const { key } = await issue(keyring);
+      const headers = { authorization: `Bearer ${key}` };
+      const seen = await refused(await gate(new Request(RESOURCE, { method: 'POST', headers, body })));
+      expect(seen).toMatchObject({ status: 400, challenge: null });
+      expect(JSON.parse(seen.body).detail).toMatch(/^Send one JSON-RPC message/);
+    },
+  );
+
+  it('leaves the body of what is no POST alone: it carries no message', async () => {
+    const { gate, keyring, events } = door();
+    const { key } = await issue(keyring);
+    const init = { headers: { authorization: `Bearer ${key}` }, body: JSON.stringify(call('listUsers')) };
+    const request = new Request(RESOURCE, { method: 'PUT', ...init });
+    expect(entered(await gate(request)).parsedBody).toBeUndefined();
+    expect(await request.json()).toEqual(call('listUsers'));
+    expect(events).toHaveLength(1);
+  });
+
+  it('reads a body as the SDKs do, whatever type it claims, and whether it says how long it is', async () => {
     const { gate, keyring } = door();
     const { key } = await issue(keyring);
     const text = JSON.stringify(call('listUsers'));
@@ -700,12 +717,15 @@ describe('the gate', () => {
       ` \r\n\t${text}`,
       text.replace('"tools/call"', '"tools/list","method":"tools/\\u0063all"'),
     ]) {
-      expect((await refused(await gate(post(key, body)))).status).toBe(403);
-      expect((await refused(await gate(post(key, body, { 'content-type': 'text/plain' })))).status).toBe(403);
+      const length = String(new TextEncoder().encode(body).length);
+      for (const headers of [{}, { 'content-type': 'text/plain' }, { 'content-length': length }]) {
+        expect((await refused(await gate(post(key, body, headers)))).status).toBe(403);
+      }
     }
   });
 
-  const streamed = (key: string | null, chunks: (n: number) => Uint8Array | undefined) => {
+  type Chunks = (n: number) => Uint8Array | undefined;
+  const streamed = (key: string | null, chunks: Chunks, more: Record<string, string> = {}) => {
     const seen = { sent: 0, cancelled: false };
     const body = new ReadableStream(
       {
@@ -720,7 +740,7 @@ describe('the gate', () => {
       },
       { highWaterMark: 0 },
     ); // Nothing is asked for ahead.
-    const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+    const headers: Record<string, string> = key === null ? more : { authorization: `Bearer ${key}`, ...more };
     return { seen, request: new Request(RESOURCE, { method: 'POST', headers, body, ...{ duplex: 'half' } }) };
   };
 
@@ -746,14 +766,43 @@ describe('the gate', () => {
     expect(endless.seen.sent).toBeLessThan(10);
   });
 
-  it('rejects where the body breaks off: nothing was judged', async () => {
-    const { gate, keyring } = door();
+  it('believes a length that a server holds its sender to, and no other', async () => {
+    const { gate, keyring } = door({ maxBodyBytes: 300 });
     const { key } = await issue(keyring);
-    const { request } = streamed(key, () => {
-      throw new Error('the client went away');
-    });
-    await expect(gate(request)).rejects.toThrow('the client went away');
+    const long: Chunks = (n) => (n < 50 ? new Uint8Array(100).fill(32) : undefined);
+    for (const headers of [
+      { 'content-length': '301' },
+      { 'content-length': '' },
+      { 'content-length': 'x' },
+      { 'content-length': '5', 'transfer-encoding': 'chunked' },
+      { 'content-length': '5', 'content-encoding': 'gzip' },
+    ]) {
+      const { seen, request } = streamed(key, long, headers);
+      expect((await refused(await gate(request))).status).toBe(413);
+      expect(seen.sent).toBeLessThan(10);
+    }
+    const bytes = new TextEncoder().encode(JSON.stringify(call('listThreats', { note: 'ü' })).padEnd(299));
+    const chunks: Chunks = (n) => (n < 3 ? bytes.subarray(n * 100, (n + 1) * 100) : undefined);
+    const { request } = streamed(key, chunks, { 'content-length': '300' });
+    expect(entered(await gate(request)).parsedBody).toEqual(call('listThreats', { note: 'ü' }));
+    expect(request.bodyUsed).toBe(true);
   });
+
+  it.each([{}, { 'content-length': '100' }])(
+    'rejects where the body breaks off: nothing was judged (%j)',
+    async (headers) => {
+      const { gate, keyring } = door();
+      const { key } = await issue(keyring);
+      const { request } = streamed(
+        key,
+        () => {
+          throw new Error('the client went away');
+        },
+        headers,
+      );
+      await expect(gate(request)).rejects.toThrow('the client went away');
+    },
+  );
 
   it('answers 503 where the store is broken, at the door and at the call', async () => {
     let [left, asked] = [0, 0];
