@@ -216,16 +216,15 @@ export async function scopes(credential: string): Promise<readonly string[]> {
   if (data === undefined) throw new Error(error.title);
   return data.scopes;
 }
+const FORM = 'application/x-www-form-urlencoded';
 export async function exchange(key: string, scope: string): Promise<components['schemas']['Token']> {
-  const { data, error } = await client.POST('/v1/token', {
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: {
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token: key,
-      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-      scope,
-    },
-  });
+  const body: paths['/v1/token']['post']['requestBody']['content'][typeof FORM] = {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: key,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    scope,
+  };
+  const { data, error } = await client.POST('/v1/token', { headers: { 'Content-Type': FORM }, body });
   if (data !== undefined) return data;
   if ('error_description' in error) throw new Error(error.error);
   throw new Error(error.title);

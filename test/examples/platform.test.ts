@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { ENTITY, listen as listenAt, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/boot.ts';
 import { Conflict, createDomain } from '../../examples/platform/domain.ts';
+import { routes } from '../../examples/platform/routes.ts';
 import { keyPattern } from '../../src/index.js';
 import { A, B, C, close, createPlatform, exchange, listen, named, startAll } from '../http/harness.ts';
 
@@ -150,6 +151,14 @@ describe('pages', () => {
     expect((await get(`limit=${EACH + 3}`)).next).toBeNull();
   });
 
+  test.each(['0', '101', '05', '+5', '5.0', '1e1', '', ' 5', '٥'])('refuse %j as a limit', async (limit) => {
+    const platform = await createPlatform();
+    const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
+    const response = await createApp(platform).request(`/v1/canaries?limit=${encodeURIComponent(limit)}`, { headers });
+    const { detail } = (await response.json()) as { detail: string };
+    expect([response.status, detail]).toEqual([400, 'query.limit: a whole number from 1 to 100']);
+  });
+
   test("an entity's cursor shows another entity's rows to nobody", async () => {
     const { platform, get } = await service();
     const { next } = await get('limit=1');
@@ -159,6 +168,19 @@ describe('pages', () => {
     const { items } = (await other.json()) as { items: { id: string }[] };
     expect(items.filter(({ id }) => !own.includes(id))).toEqual([]);
   });
+});
+
+test('what is no id is refused before anything is looked up', async () => {
+  const platform = await createPlatform();
+  const { domain, keyring } = platform;
+  const id = named(platform, 'threat');
+  const principal = await keyring.verify(named(platform, 'full'));
+  const read = routes.find(({ operation }) => operation === 'readThreat');
+  const call = { domain, principal, entityUuid: A, query: {}, body: undefined };
+  expect(read?.handle({ ...call, id })).toMatchObject({ id });
+  for (const none of [undefined, null, 7, [id]]) {
+    expect(() => read?.handle({ ...call, id: none })).toThrow('id: a text');
+  }
 });
 
 describe('the domain', () => {
