@@ -38,6 +38,7 @@ export const tokenRequest = z.object({
 });
 // RFC 6749 §3.2: none may be repeated; RFC 8693 §2.1 lets these.
 const REPEATABLE = ['entity_uuid', 'resource', 'audience'];
+const ACTOR = ['actor_token', 'actor_token_type'];
 
 /** RFC 8693 §2.2.1. */
 export const tokenAnswer = z.object({
@@ -130,13 +131,14 @@ export async function answerToken(
 ): Promise<Answer> {
   try {
     const fields = read(type, body);
-    if (Object.hasOwn(fields, 'actor_token') || Object.hasOwn(fields, 'actor_token_type'))
-      throw malformed('Nobody acts for another here.');
     const { data, error } = tokenRequest.safeParse(fields);
-    if (data !== undefined) return await exchange(service, data);
-    const issue = error.issues[0];
-    const unsupported = issue?.path[0] === 'grant_type' && Object.hasOwn(fields, 'grant_type');
-    return refusal(unsupported ? 'unsupported_grant_type' : 'invalid_request', issue?.message ?? '');
+    if (data === undefined) {
+      const issue = error.issues[0];
+      const unsupported = issue?.path[0] === 'grant_type' && Object.hasOwn(fields, 'grant_type');
+      return refusal(unsupported ? 'unsupported_grant_type' : 'invalid_request', issue?.message ?? '');
+    }
+    if (ACTOR.some((name) => Object.hasOwn(fields, name))) throw malformed('Nobody acts for another here.');
+    return await exchange(service, data);
   } catch (error) {
     if (isExchangeError(error)) return refusal(error.code, error.message);
     // RFC 8693 §2.2.2: a subject token that is invalid for any reason is an invalid request.
