@@ -1,0 +1,155 @@
+/**
+ * What a guard costs a service: `node bench/http.ts`, `-- --quick` for a short run. Each server stands in a process of
+ * its own and autocannon in another. All servers of a framework are up at once and take turns under load, in rounds.
+ */
+import assert from 'node:assert/strict';
+import { type Figure, measureLanes, quantile, summarize } from './harness.ts';
+import { type Child, start } from './http/child.ts';
+import type { Job, Load } from './http/load.ts';
+import type { Ready } from './http/server.ts';
+import { answerTo, OURS, PATH, PLAIN, SERVERS } from './http/servers.ts';
+import { ENTITY } from './keys.ts';
+import { aim, percent, publish, quick, type Row } from './report.ts';
+
+const [ROUNDS, SECONDS] = quick ? [3, 0.3] : [15, 0.6];
+/** Enough that a request is always waiting. */
+const CONNECTIONS = 32;
+
+type Server = Child<Ready, object, NodeJS.CpuUsage>;
+type Generator = Child<true, Job, Load>;
+
+/** Seconds that a turn took, and of them those that the server and the generator worked. */
+type Turn = { readonly requests: number; readonly seconds: number; readonly served: number; readonly loaded: number };
+
+/** A server with what its turns came to; `busy` has the groups' rows by processor time. */
+interface Measured {
+  readonly figures: readonly Figure[];
+  readonly busy: readonly Figure[];
+  readonly turns: readonly Turn[];
+}
+
+const urlOf = ({ ready }: Server): string => `http://127.0.0.1:${ready.port}${PATH}`;
+
+/** Right and wrong credentials, before anything is timed. */
+async function checkServer(server: Server, name: string): Promise<void> {
+  const { tokens, underScoped, guarded } = server.ready;
+  const expectStatus = async (token: string | undefined, wanted: number) => {
+    const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const response = await fetch(urlOf(server), { headers });
+    const body = await response.text();
+    assert.equal(response.status, wanted, `${name}: ${body}`);
+    if (wanted === 200) assert.deepEqual(JSON.parse(body), answerTo(ENTITY), name);
+  };
+  const first = tokens[0] as string;
+  await expectStatus(first, 200);
+  await expectStatus(tokens.at(-1), 200);
+  if (underScoped !== undefined) await expectStatus(underScoped, 403);
+  // Ten characters from the end all bits of one count, in base64url too.
+  const another = first.replace(/.(?=.{9}$)/, (c) => (c === 'x' ? 'y' : 'x'));
+  for (const token of guarded ? [undefined, another] : []) await expectStatus(token, 401);
+}
+
+async function turn(server: Server, generator: Generator): Promise<Turn> {
+  const { user, system } = await server.ask({});
+  const { tokens } = server.ready;
+  const { worked, ...load } = await generator.ask({
+    url: urlOf(server),
+    tokens,
+    seconds: SECONDS,
+    connections: CONNECTIONS,
+  });
+  const after = await server.ask({});
+  return { ...load, served: (after.user - user + after.system - system) / 1e6, loaded: worked };
+}
+
+/** All servers of a framework, round by round. */
+async function measureServers(framework: string, generator: Generator): Promise<Measured> {
+  const servers = new Map<string, Server>();
+  const turns = new Map<string, Turn[]>();
+  try {
+    for (const name of Object.keys(SERVERS[framework] ?? {})) {
+      const server: Server | null = await start('server.ts', framework, name);
+      if (server === null) continue;
+      servers.set(name, server);
+      await checkServer(server, `${framework}, ${name}`);
+    }
+    const lanes = Array.from(servers, ([name, server]) => ({
+      name,
+      over: PLAIN,
+      turn: async () => {
+        const done = await turn(server, generator);
+        turns.set(name, [...(turns.get(name) ?? []), done]);
+        return (1e9 * done.seconds) / done.requests;
+      },
+    }));
+    const figures = await measureLanes(lanes, ROUNDS);
+    // Without the rounds that warmed them up.
+    const counted = Array.from(turns, ([name, all]) => [name, all.slice(-ROUNDS)] as const);
+    const times = counted.map(([name, all]) => [name, all.map((t) => (1e9 * t.served) / t.requests)] as const);
+    return { figures, busy: summarize(lanes, new Map(times)), turns: counted.flatMap(([, all]) => all) };
+  } finally {
+    for (const server of servers.values()) server.process.disconnect();
+  }
+}
+
+// ── Report ────────────────────────────────────────────────────────────────────────────────────────────
+
+const WORKED = 'a second of processor time';
+
+const rowOf =
+  (group: string) =>
+  ({ name, ns, ratio, spread }: Figure): Row => ({
+    name,
+    group,
+    value: 1e9 / ns,
+    spread,
+    ...(ratio === null || name === PLAIN ? {} : { ratio: 1 / ratio }),
+    ours: name === OURS,
+  });
+
+async function main(): Promise<void> {
+  const generator: Generator | null = await start('load.ts');
+  if (generator === null) return;
+  const rows: Row[] = [];
+  const turns: Turn[] = [];
+  for (const framework of Object.keys(SERVERS)) {
+    const measured = await measureServers(framework, generator);
+    rows.push(...measured.figures.map(rowOf(framework)));
+    rows.push(...measured.busy.map(rowOf(`${framework}, ${WORKED}`)));
+    turns.push(...measured.turns);
+  }
+  generator.process.disconnect();
+
+  const share = (worked: 'served' | 'loaded') =>
+    [0.1, 0.5, 0.9]
+      .map((part) =>
+        percent(
+          quantile(
+            turns.map((t) => t[worked] / t.seconds),
+            part,
+          ),
+        ),
+      )
+      .join(', ');
+  const ratio = (group: string) => rows.find((row) => row.group === group && row.name === OURS)?.ratio;
+  publish({
+    name: 'http',
+    title: 'HTTP: a guarded route, on four frameworks',
+    about:
+      `One route that answers a line of JSON, under load by autocannon: ${CONNECTIONS} connections that stay, 1,000 keys in turn. ` +
+      'keyscope is the guard of `examples/`, with keys in memory, on node:http `keyring.admit`; the plain check is ' +
+      '`bench/plain.ts` as the middleware of its framework. Each server is a process and the generator another. Two ratios: of ' +
+      `requests in a second, and of requests in ${WORKED} of the server, which is what a guard costs where the ` +
+      `generator or the machine holds a server up. 10th, 50th and 90th percentile of a turn that a server worked: ` +
+      `${share('served')}; the generator: ${share('loaded')}.`,
+    unit: 'requests/s',
+    base: 'the plain check',
+    rows,
+    aims: Object.keys(SERVERS).flatMap((framework) => [
+      aim(`${framework}, of the plain check`, ratio(framework), '≥', 0.97, '×'),
+      aim(`${framework}, of the plain check, ${WORKED}`, ratio(`${framework}, ${WORKED}`), '≥', 0.97, '×'),
+    ]),
+  });
+}
+
+await main();
