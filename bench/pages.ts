@@ -1,0 +1,65 @@
+/** `bench/results/README.md` and a chart a table, of the JSON that the parts left: `node bench/pages.ts`. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chartOf } from './chart.ts';
+import { table } from './harness.ts';
+import { type Aim, type Machine, RESULTS, rowsOf, type Table } from './report.ts';
+
+type Kept = Table & { readonly machine: Machine };
+
+const ORDER = ['verify', 'refusals', 'issue', 'scopes', 'http', 'cold', 'memory', 'stores'];
+const rank = ({ name }: Kept): number => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
+
+function kept(): readonly Kept[] {
+  const files = readdirSync(RESULTS).filter((file) => file.endsWith('.json'));
+  const tables = files.map((file) => JSON.parse(readFileSync(new URL(file, RESULTS), 'utf8')) as Kept);
+  return tables.sort((a, b) => rank(a) - rank(b));
+}
+
+const machineOf = ({ date, cpu, cores, memory, node, os }: Machine): string =>
+  `${date}; ${cpu}, ${cores} cores, ${memory}; Node ${node}, ${os}`;
+
+const aimsPage = (tables: readonly Kept[]): string => {
+  const all: readonly (readonly [string, Aim])[] = tables.flatMap(({ name, aims }) =>
+    aims.map((aim) => [name, aim] as const),
+  );
+  const cells = all.map(([name, { what, wanted, measured, met }]) => [
+    name,
+    what,
+    wanted,
+    measured,
+    met ? 'met' : 'short',
+  ]);
+  return table(['part', 'aim', 'wanted', 'measured', ''], cells);
+};
+
+const section = (each: Kept): string => `## ${each.title}
+
+${each.about}
+
+![${each.title}](${each.name}.svg)
+
+${rowsOf(each)}
+
+Measured ${machineOf(each.machine)}.`;
+
+export function writePages(): void {
+  const tables = kept();
+  for (const each of tables) writeFileSync(new URL(`${each.name}.svg`, RESULTS), chartOf(each));
+  const page = `# What keyscope costs
+
+Written by \`npm run bench\`, which measures all of this anew; with names of parts, such as \`npm run bench -- verify\`,
+those alone. Figures are medians over rounds in which every case of a table has its turn, in an order drawn anew; ratios
+are medians of the ratios within a round; the spread is from the 10th to the 90th percentile of the rounds, in parts of
+the median. Before a case is timed it is checked that it does what it says. Absolute figures are this machine's;
+the ratios are what to look at.
+
+## Aims
+
+${aimsPage(tables)}
+
+${tables.map(section).join('\n\n')}
+`;
+  writeFileSync(new URL('README.md', RESULTS), page);
+}
+
+if (import.meta.main) writePages();

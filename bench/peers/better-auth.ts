@@ -1,0 +1,114 @@
+/**
+ * better-auth with its API-key plugin, set up for speed. Rate limits are off: they are on by default and refuse the
+ * eleventh request of a day. `deferUpdates` is off: it answers before the row is written back and does the same work
+ * afterwards, which in a benchmark is somebody else's time. Each key has a user of its own: in secondary storage every
+ * verification reads the list of its user's keys. Hashing stays on, as anywhere. Nothing is logged.
+ *
+ * The plugin writes the row back on every verification; the memory adapter looks through all rows for one.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { Door } from '../doors.ts';
+import { catalog, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
+import { HttpError } from '../plain.ts';
+import { load } from './load.ts';
+
+export type Storage = 'database' | 'secondary-storage';
+type Permissions = Readonly<Record<string, readonly string[]>>;
+type Row = { readonly id: string };
+
+interface Api {
+  createApiKey(options: {
+    body: { userId: string; name: string; permissions: Permissions; expiresIn: number };
+  }): Promise<Row>;
+  verifyApiKey(options: {
+    body: { key: string; permissions: Permissions };
+  }): Promise<{ readonly valid: boolean; readonly key: { readonly id: string } | null }>;
+}
+
+interface Made {
+  readonly api: Api;
+  /** The adapter puts other arrays here as it goes. */
+  readonly tables: { apikey: Row[] };
+  readonly secondary: Map<string, string>;
+}
+
+const permissionsOf = (scopes: readonly string[]): Permissions => {
+  const granted: Record<string, string[]> = {};
+  for (const scope of scopes) {
+    const [resource = '', action = ''] = scope.split(':');
+    granted[resource] = [...(granted[resource] ?? []), action];
+  }
+  return granted;
+};
+
+const BEARER = /^Bearer +(\w+)$/i;
+
+async function create(storage: Storage): Promise<Made> {
+  const [auth, memory, plugin] = (await Promise.all(
+    ['better-auth', 'better-auth/adapters/memory', '@better-auth/api-key'].map(load),
+  )) as [
+    { betterAuth(options: object): { readonly api: Api } },
+    { memoryAdapter(tables: object): object },
+    { apiKey(options: object): object },
+  ];
+  const tables = { user: [], session: [], account: [], verification: [], apikey: [] };
+  const secondary = new Map<string, string>();
+  const { api } = auth.betterAuth({
+    baseURL: 'http://localhost',
+    secret: 'for the bench alone, and not random at all',
+    database: memory.memoryAdapter(tables),
+    secondaryStorage: {
+      get: (key: string) => secondary.get(key) ?? null,
+      set: (key: string, value: string) => void secondary.set(key, value),
+      delete: (key: string) => void secondary.delete(key),
+    },
+    logger: { disabled: true },
+    telemetry: { enabled: false },
+    plugins: [plugin.apiKey({ storage, rateLimit: { enabled: false }, defaultPrefix: 'key_' })],
+  });
+  return { api, tables, secondary };
+}
+
+/** Makes one key with the plugin, and of it the others: what it stores, with another id, user and hash each. */
+function fillFrom(template: Row, { tables, secondary }: Made, count: number) {
+  const keys = Array.from({ length: count }, () => `key_${randomBytes(32).toString('hex')}`);
+  const inTable = tables.apikey[0];
+  tables.apikey = [];
+  const serialized = JSON.parse(secondary.get(`api-key:by-id:${template.id}`) ?? 'null') as Row | null;
+  secondary.clear();
+  for (const [i, text] of keys.entries()) {
+    const key = createHash('sha256').update(text).digest('base64url');
+    const own = { id: idOf(i), key, referenceId: `user ${i}` };
+    if (inTable !== undefined) tables.apikey.push({ ...inTable, ...own });
+    if (serialized === null) continue;
+    const value = JSON.stringify({ ...serialized, ...own });
+    secondary.set(`api-key:${key}`, value);
+    secondary.set(`api-key:by-id:${own.id}`, value);
+    secondary.set(`api-key:by-ref:${own.referenceId}`, JSON.stringify([own.id]));
+  }
+  return keys;
+}
+
+export async function betterAuth(count: number, storage: Storage): Promise<Door> {
+  const made = await create(storage);
+  const { api } = made;
+  const template = await api.createApiKey({
+    body: { userId: 'user', name: 'integration', permissions: permissionsOf(SCOPES), expiresIn: 86_400 * 300 },
+  });
+  const keys = fillFrom(template, made, count);
+  const needed = new Map<string, Permissions>(catalog.all.map((scope) => [scope, permissionsOf([scope])]));
+  async function one(headers: Headers, scope: string): Promise<string> {
+    const key = BEARER.exec(headers.authorization)?.[1];
+    if (key === undefined) throw new HttpError(401, 'Unauthorized');
+    const permissions = needed.get(scope) ?? {};
+    const { valid, key: row } = await api.verifyApiKey({ body: { key, permissions } });
+    if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
+    return row.id;
+  }
+  const enter = async (list: readonly Headers[], scope: string) => {
+    let id = '';
+    for (const headers of list) id = await one(headers, scope);
+    return id;
+  };
+  return { values: new HeaderValues(keys, count), enter, id: idOf };
+}

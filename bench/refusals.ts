@@ -1,0 +1,139 @@
+/**
+ * What it costs to say no: `node bench/refusals.ts`. Beside the plain check, which throws an `Error` with a status, as a
+ * route does. Each refusal is caught and its status or code is read.
+ */
+import assert from 'node:assert/strict';
+import type { KeyStore } from 'keyscope';
+import { createKeyring, generateKey, isAccessError, requireScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { callerOf } from './doors.ts';
+import { type Case, drawer, keep, measure } from './harness.ts';
+import { catalog, type Headers, HeaderValues, LACKING, NEEDED, newKeys, PREFIX, recordOf } from './keys.ts';
+import { type Caller, check, digest, HttpError } from './plain.ts';
+import { aim, publish, quick } from './report.ts';
+
+const ROUNDS = quick ? 30 : 150;
+const KEYS = 1000;
+const [CALLS, LIST] = [64, 16];
+
+interface Kind {
+  readonly name: string;
+  readonly values: HeaderValues;
+  readonly scope: string;
+  readonly status: number;
+  readonly reason: string;
+  /** How often a key of this kind asks the store. */
+  readonly lookUps: 0 | 1;
+}
+
+const values = new HeaderValues(newKeys(KEYS), KEYS);
+const revoked = new HeaderValues(newKeys(KEYS), KEYS);
+const made = (make: (key: string) => string) =>
+  new HeaderValues(
+    Array.from({ length: KEYS }, () => make(generateKey({ prefix: PREFIX }))),
+    KEYS,
+  );
+const other = (digit: string) => (digit === '0' ? '1' : '0');
+
+// biome-ignore format: a table
+const KINDS: readonly Kind[] = [
+  { name: 'malformed: too short', values: made((key) => key.slice(0, 16)), scope: NEEDED, status: 401, reason: 'malformed_key', lookUps: 0 },
+  { name: 'wrong checksum', values: made((key) => key.replace(/.$/, other)), scope: NEEDED, status: 401, reason: 'wrong_checksum', lookUps: 0 },
+  { name: 'unknown key', values: made((key) => key), scope: NEEDED, status: 401, reason: 'unknown_key', lookUps: 1 },
+  { name: 'revoked key', values: revoked, scope: NEEDED, status: 401, reason: 'revoked', lookUps: 1 },
+  { name: 'scope not granted', values, scope: LACKING, status: 403, reason: 'scope_missing', lookUps: 1 },
+];
+
+// ── Both sides ────────────────────────────────────────────────────────────────────────────────────────
+
+const callers = new Map<string, Caller>();
+const store = memoryStore();
+let asked = 0;
+const counted: KeyStore = {
+  ...store,
+  findByDigest(digests) {
+    asked += 1;
+    return store.findByDigest(digests);
+  },
+};
+for (let i = 0; i < KEYS; i++) {
+  callers.set(digest(values.key(i)), callerOf(i));
+  callers.set(digest(revoked.key(i)), { ...callerOf(KEYS + i), revokedAt: 1_700_000_000_000 });
+  void store.insert(recordOf(i, values.key(i)));
+  void store.insert({ ...recordOf(KEYS + i, revoked.key(i)), revokedAt: 1_700_000_000_000 });
+}
+const options = { prefix: PREFIX, catalog, peppers: 'none' } as const;
+const keyring = createKeyring({ ...options, store });
+const watched = createKeyring({ ...options, store: counted });
+
+function plainly(list: readonly Headers[], scope: string): void {
+  for (const headers of list) {
+    try {
+      check(callers, headers, scope);
+    } catch (error) {
+      keep(error instanceof HttpError && error.status);
+    }
+  }
+}
+
+async function ours(list: readonly Headers[], scope: string): Promise<void> {
+  for (const headers of list) {
+    try {
+      requireScopes(await keyring.authenticate(headers), scope);
+    } catch (error) {
+      keep(isAccessError(error) && error.code);
+    }
+  }
+}
+
+// ── Cases ─────────────────────────────────────────────────────────────────────────────────────────────
+
+async function checkOurs({ values, scope, reason, lookUps }: Kind): Promise<void> {
+  const before = asked;
+  for (const index of [7, KEYS - 1]) {
+    const enter = async () => requireScopes(await watched.authenticate(values.headers(index)), scope);
+    await assert.rejects(enter, { reason });
+  }
+  assert.equal(asked - before, 2 * lookUps, `${reason}: look-ups`);
+}
+
+function casesOf(kind: Kind): readonly Case<readonly Headers[]>[] {
+  const { name, values, scope, status } = kind;
+  const draw = drawer(2);
+  const common = {
+    calls: CALLS,
+    batch: LIST,
+    over: `${name}, by hand`,
+    prepare: () => Array.from({ length: LIST }, () => values.headers(draw(KEYS))),
+  };
+  return [
+    {
+      ...common,
+      name: `${name}, by hand`,
+      check: () => assert.throws(() => check(callers, values.headers(7), scope), { status }),
+      run: (list) => plainly(list, scope),
+    },
+    { ...common, name: `${name}, keyscope`, check: () => checkOurs(kind), run: (list) => ours(list, scope) },
+  ];
+}
+
+const figures = await measure(KINDS.flatMap(casesOf), ROUNDS);
+const speedOf = (name: string) =>
+  1 / (figures.find((figure) => figure.name === `${name}, keyscope`)?.ratio ?? Number.NaN);
+publish({
+  name: 'refusals',
+  title: 'Refusals',
+  about:
+    'From a header to an error that has been caught. By hand a key that is no key is refused by the regular expression; a ' +
+    'checksum is nothing that the plain check has, so there a wrong one costs a hash and a look-up, as an unknown key does.',
+  unit: 'ops/s',
+  base: 'by hand',
+  rows: figures.map(({ name, ns, spread, over, ratio }) => {
+    const [kind, who = ''] = name.split(/, (?=[^,]*$)/);
+    const own = over === name ? {} : { ratio: 1 / (ratio ?? Number.NaN) };
+    return { name: who, group: kind ?? '', value: 1e9 / ns, spread, ours: who === 'keyscope', ...own };
+  }),
+  aims: ['malformed: too short', 'wrong checksum'].map((name) =>
+    aim(`${name}, of the same by hand`, speedOf(name), '≥', 0.6, '×'),
+  ),
+});
