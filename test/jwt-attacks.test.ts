@@ -9,7 +9,7 @@ import { createKeyring, isAccessError, toResponse } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CLAIM_CHECKS, HEADER_CHECKS, TEXT_CHECKS } from '../src/claims.js';
+import { CLAIM_CHECKS, HEADER_CHECKS, holdsAll, TEXT_CHECKS } from '../src/claims.js';
 import { AUDIENCE, CLAIMS, encode, forge, ISSUER, jwt, KEY_ID, makePair, NOW, principal, sign } from './support/jwt.ts';
 import {
   AUTHORITY,
@@ -289,6 +289,39 @@ describe('a token that must not pass', () => {
       const error = await thrown(() => keyring.authenticate(`Bearer ${token}`));
       const { body: _body, ...response } = toResponse(error, { realm: 'acme' });
       expect(response, name).toEqual(REFUSAL);
+    }
+  });
+});
+
+describe('the spelling of a token', () => {
+  const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const takes = (token: string) => holdsAll(TEXT_CHECKS, token);
+  /** The part in each of the three places. */
+  const placed = (part: string) => [`${part}.AA.AA`, `AA.${part}.AA`, `AA.AA.${part}`];
+
+  it('is the one that an encoder writes, whatever a part ends in', () => {
+    let own = 0;
+    for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
+      for (const last of ALPHABET) {
+        const part = 'A'.repeat(Math.max(length - 1, 0)) + (length === 0 ? '' : last);
+        const canonical = Buffer.from(part, 'base64url').toString('base64url') === part;
+        if (canonical) own++;
+        for (const token of placed(part)) expect([token, takes(token)]).toEqual([token, canonical]);
+      }
+    }
+    // Of no characters once for each letter; then 0, 4, 16 and 64 letters can come last, twice.
+    expect(own).toBe(64 + 2 * (0 + 4 + 16 + 64));
+  });
+
+  it('has three parts of the alphabet and nothing else', () => {
+    expect(['..', 'AA.AA.AA'].map(takes)).toEqual([true, true]);
+    for (const token of ['', '.', 'AA', 'AA.AA', 'AA.AA.AA.', '.AA.AA.AA', 'AA.AA.AA.AA'])
+      expect([token, takes(token)]).toEqual([token, false]);
+    for (let code = 0; code < 0x180; code++) {
+      const odd = String.fromCharCode(code);
+      if (ALPHABET.includes(odd) || odd === '.') continue;
+      for (const part of [`${odd}AAA`, `AA${odd}A`, `AAA${odd}`])
+        for (const token of placed(part)) expect([token, takes(token)]).toEqual([token, false]);
     }
   });
 });

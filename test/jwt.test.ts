@@ -417,6 +417,14 @@ describe('a key set at an address', () => {
     expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
   });
 
+  it('is not fetched for a header that no key could mend', async () => {
+    const { verifier, asked } = await published((response) => response.end(set(es.publicKey)));
+    for (const header of [{ jku: 'https://attacker.example/jwks.json' }, { kid: undefined }, { alg: 'none' }]) {
+      await denied(() => verifier.verify(forge(es, header, CLAIMS)), 'invalid_token', 'token_refused');
+    }
+    expect(asked()).toBe(0);
+  });
+
   it.each<[string, (response: ServerResponse) => void]>([
     ['an error', (response) => response.writeHead(500).end()],
     ['a redirect, which is not followed', (response) => response.writeHead(302, { Location: '/good' }).end()],
