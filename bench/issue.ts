@@ -5,7 +5,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { type Case, measure } from './harness.ts';
 import { catalog, ENTITY, EXPIRES, NEEDED, PEPPERS, PREFIX, SCOPES } from './keys.ts';
 import { check, issue, type Keys } from './plain.ts';
-import { aim, publish, quick } from './report.ts';
+import { aim, publish, quick, rowOf } from './report.ts';
 
 const ROUNDS = quick ? 30 : 150;
 const CALLS = 256;
@@ -65,9 +65,6 @@ publish({
     '`bench/plain.ts`: `randomBytes`, `randomUUID`, SHA-256 and `Map.set`.',
   unit: 'ops/s',
   base: 'by hand',
-  rows: figures.map(({ name, ns, spread, ratio }) => {
-    const own = name === BY_HAND ? {} : { ratio: 1 / (ratio ?? Number.NaN) };
-    return { name, value: 1e9 / ns, spread, ours: name.startsWith(OURS), ...own };
-  }),
+  rows: figures.map((figure) => rowOf(figure, 'ops/s', { name: figure.name, ours: figure.name.startsWith(OURS) })),
   aims: [aim('issue on the memory store, of the same by hand', 1 / speed, '≥', 0.5, '×')],
 });

@@ -1,48 +1,62 @@
-/** What `import 'keyscope'` loads, and how long it takes, each time in a process of its own. */
+/**
+ * What `import 'keyscope'` loads, how long that takes in a process of its own, and what a bundler makes of it. Bytes are
+ * exact: `test/size.test.ts` holds them to a bound.
+ */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { quantile } from './harness.ts';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
 
-// Of the package, so that its name resolves to itself.
-const cwd = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 
-function inChild(code: string): string {
+// ── Bytes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Bundle {
+  readonly code: string;
+  readonly minified: number;
+  readonly gzipped: number;
+}
+
+/** The source, bundled for a Worker as `wrangler` does it: one ES module, dependencies in it, minified. */
+export async function bundle(entry: string): Promise<Bundle> {
+  const { outputFiles } = await build({
+    stdin: { contents: entry, resolveDir: root, loader: 'ts' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    target: 'es2023',
+    platform: 'browser',
+    conditions: ['workerd', 'worker', 'browser'],
+  });
+  const code = outputFiles[0]?.text ?? '';
+  return { code, minified: Buffer.byteLength(code), gzipped: gzipSync(code, { level: 9 }).length };
+}
+
+/** The bytes of JavaScript that an entry loads: the package's own, as it is published, and its dependencies'. */
+export async function loaded(entry: string): Promise<{ readonly own: number; readonly others: number }> {
+  const options = { write: false, format: 'esm', target: 'es2023', absWorkingDir: root, logLevel: 'error' } as const;
+  const { metafile } = await build({ ...options, entryPoints: [entry], bundle: true, metafile: true });
+  const files = Object.entries(metafile.inputs);
+  const own = files.filter(([path]) => path.startsWith('src/')).map(([path]) => path);
+  // One output file per source file, as the package is built.
+  const { outputFiles } = await build({ ...options, entryPoints: own, outdir: '/' });
+  return {
+    own: outputFiles.reduce((sum, { contents }) => sum + contents.length, 0),
+    others: files.reduce((sum, [path, { bytes }]) => sum + (own.includes(path) ? 0 : bytes), 0),
+  };
+}
+
+// ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Milliseconds of one import, in a process that has loaded nothing else; `from` is a folder that finds it. */
+export function importTime(specifier: string, from = '.'): number {
+  const code = `const start = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - start)`;
+  const cwd = fileURLToPath(new URL(from, new URL('..', import.meta.url)));
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
     cwd,
     encoding: 'utf8',
   });
-  if (status !== 0) throw new Error(`a child process failed: ${stderr}`);
-  return stdout;
-}
-
-const LIST = (specifier: string) => `
-  import { registerHooks } from 'node:module';
-  const urls = [];
-  registerHooks({ load(url, context, next) { urls.push(url); return next(url, context); } });
-  await import(${JSON.stringify(specifier)});
-  console.log(JSON.stringify(urls));`;
-
-/** The modules that an import loads, the package's own and others apart. Throws where zod or jose is among them. */
-export function loadedBy(specifier: string): { readonly own: number; readonly others: readonly string[] } {
-  const urls = JSON.parse(inChild(LIST(specifier))) as string[];
-  const others = urls.filter((url) => url.includes('/node_modules/') || url.startsWith('node:'));
-  const heavy = others.filter((url) => /\/node_modules\/(?:zod|jose)\//.test(url));
-  if (heavy.length > 0) throw new Error(`import '${specifier}' loads ${heavy.join(' ')}`);
-  const names = others.map((url) => url.replace(/^.*\/node_modules\//, ''));
-  return { own: urls.length - others.length, others: names };
-}
-
-const TIME = (specifier: string) => `
-  const start = performance.now();
-  await import(${JSON.stringify(specifier)});
-  console.log(performance.now() - start);`;
-
-/** Median milliseconds of an import and of an empty module's, interleaved. */
-export function importTimes(specifier: string, rounds: number): { readonly ms: number; readonly empty: number } {
-  const times: Record<'ms' | 'empty', number[]> = { ms: [], empty: [] };
-  for (let round = 0; round < rounds; round++) {
-    times.empty.push(Number(inChild(TIME('data:text/javascript,'))));
-    times.ms.push(Number(inChild(TIME(specifier))));
-  }
-  return { ms: quantile(times.ms, 0.5), empty: quantile(times.empty, 0.5) };
+  if (status !== 0) throw new Error(`import '${specifier}' failed: ${stderr}`);
+  return Number(stdout);
 }

@@ -6,7 +6,7 @@ import { type Aim, type Machine, RESULTS, rowsOf, type Table } from './report.ts
 
 type Kept = Table & { readonly machine: Machine };
 
-const ORDER = ['verify', 'refusals', 'issue', 'scopes', 'http', 'cold', 'memory', 'stores'];
+const ORDER = ['verify', 'refusals', 'issue', 'scopes', 'http', 'size', 'cold', 'memory', 'stores'];
 const rank = ({ name }: Kept): number => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
 
 function kept(): readonly Kept[] {

@@ -10,7 +10,7 @@ import { callerOf } from './doors.ts';
 import { type Case, drawer, keep, measure } from './harness.ts';
 import { catalog, type Headers, HeaderValues, LACKING, NEEDED, newKeys, PREFIX, recordOf } from './keys.ts';
 import { type Caller, check, digest, HttpError } from './plain.ts';
-import { aim, publish, quick } from './report.ts';
+import { aim, publish, quick, rowOf } from './report.ts';
 
 const ROUNDS = quick ? 30 : 150;
 const KEYS = 1000;
@@ -128,10 +128,9 @@ publish({
     'checksum is nothing that the plain check has, so there a wrong one costs a hash and a look-up, as an unknown key does.',
   unit: 'ops/s',
   base: 'by hand',
-  rows: figures.map(({ name, ns, spread, over, ratio }) => {
-    const [kind, who = ''] = name.split(/, (?=[^,]*$)/);
-    const own = over === name ? {} : { ratio: 1 / (ratio ?? Number.NaN) };
-    return { name: who, group: kind ?? '', value: 1e9 / ns, spread, ours: who === 'keyscope', ...own };
+  rows: figures.map((figure) => {
+    const [group = '', name = ''] = figure.name.split(/, (?=[^,]*$)/);
+    return rowOf(figure, 'ops/s', { name, group, ours: name === 'keyscope' });
   }),
   aims: ['malformed: too short', 'wrong checksum'].map((name) =>
     aim(`${name}, of the same by hand`, speedOf(name), '≥', 0.6, '×'),

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
-import { table } from './harness.ts';
+import { type Figure, table } from './harness.ts';
 
 export interface Row {
   /** The case, as a reader would say it. */
@@ -67,6 +67,13 @@ const machine = (): Machine => ({
   os: `${type()} ${process.arch}`,
 });
 
+/** A figure as a row. The base of a group has no ratio to itself. */
+export function rowOf(figure: Figure, unit: 'ops/s' | 'ns', as: Pick<Row, 'name' | 'group' | 'ours'>): Row {
+  const { name, ns, over, ratio, spread } = figure;
+  const compared = ratio === null || over === name ? {} : { ratio: 1 / ratio };
+  return { ...as, value: unit === 'ns' ? ns : 1e9 / ns, spread, ...compared };
+}
+
 // ── Aims ──────────────────────────────────────────────────────────────────────────────────────────────
 
 /** An aim in one figure. What was not measured is not met. */
@@ -74,7 +81,7 @@ export function aim(what: string, value: number | undefined, sign: '≥' | '≤'
   const measured = value ?? Number.NaN;
   return {
     what,
-    wanted: `${sign} ${number(bound)} ${unit}`,
+    wanted: `${sign} ${bound.toLocaleString('en-US')} ${unit}`,
     measured: Number.isNaN(measured) ? 'not measured' : `${number(measured)} ${unit}`,
     met: sign === '≥' ? measured >= bound : measured <= bound,
   };
@@ -82,16 +89,20 @@ export function aim(what: string, value: number | undefined, sign: '≥' | '≤'
 
 // ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Three significant digits, thousands apart: more than that no run here repeats. */
-export const number = (value: number): string =>
-  value.toLocaleString('en-US', { maximumSignificantDigits: 3, useGrouping: true });
+/** Three significant digits, thousands apart: more than that no timing repeats. */
+export const number = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+
+/** A figure of a table: bytes to the last one. */
+export const figure = (value: number, unit: Unit): string =>
+  unit === 'bytes' ? Math.round(value).toLocaleString('en-US') : number(value);
 
 export const percent = (part: number | undefined): string => (part === undefined ? '' : `${Math.round(100 * part)} %`);
 
 export const times = (ratio: number | undefined): string => (ratio === undefined ? '' : `${number(ratio)} ×`);
 
 export function rowsOf({ rows, unit, base }: Table): string {
-  const head = ['case', unit, ...(base === undefined ? [] : [`of ${base}`]), 'spread'];
+  const noisy = rows.some(({ spread }) => spread !== undefined);
+  const head = ['case', unit, ...(base === undefined ? [] : [`of ${base}`]), ...(noisy ? ['spread'] : [])];
   const groups = [...new Set(rows.map(({ group }) => group))];
   return groups
     .map((group) => {
@@ -99,9 +110,9 @@ export function rowsOf({ rows, unit, base }: Table): string {
         .filter((row) => row.group === group)
         .map(({ name, value, ratio, spread, ours }) => [
           ours ? `**${name}**` : name,
-          number(value),
+          figure(value, unit),
           ...(base === undefined ? [] : [times(ratio)]),
-          percent(spread),
+          ...(noisy ? [percent(spread)] : []),
         ]);
       return `${group === undefined ? '' : `${group}\n\n`}${table(head, cells)}`;
     })

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { writePages } from './pages.ts';
 import { quick } from './report.ts';
 
-const PARTS = ['verify', 'refusals', 'issue', 'scopes', 'http', 'cold', 'memory', 'stores'] as const;
+const PARTS = ['verify', 'refusals', 'issue', 'scopes', 'http', 'size', 'cold', 'memory', 'stores'] as const;
 
 const flags = process.argv.slice(2).filter((arg) => arg.startsWith('--'));
 const named = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));

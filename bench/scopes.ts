@@ -7,7 +7,7 @@ import { createKeyring, definePolicy, hasScopes, isAccessError, type Principal, 
 import { type Case, keep, measure } from './harness.ts';
 import { catalog, fill, LACKING, NEEDED, PREFIX, SCOPES } from './keys.ts';
 import { load, missing } from './peers/load.ts';
-import { aim, publish, quick, type Row } from './report.ts';
+import { aim, publish, quick, rowOf } from './report.ts';
 
 const ROUNDS = quick ? 30 : 150;
 const [ANSWER, GUARD] = ['A boolean, held and not held in turn', 'A guard that throws, held'];
@@ -141,10 +141,9 @@ publish({
   unit: 'ns',
   base: SET,
   rows: figures
-    .map(({ name, ns, spread, ratio }): Row => {
-      const [group = '', what = ''] = name.split(': ');
-      const own = what === SET ? {} : { ratio: 1 / (ratio ?? Number.NaN) };
-      return { name: what, group, value: ns, spread, ours: what.includes('keyscope'), ...own };
+    .map((figure) => {
+      const [group = '', name = ''] = figure.name.split(': ');
+      return rowOf(figure, 'ns', { name, group, ours: name.includes('keyscope') });
     })
     .sort((a, b) => (a.group ?? '').localeCompare(b.group ?? '')),
   aims: [

@@ -11,7 +11,7 @@ import { DOORS, type Door } from './doors.ts';
 import { type Case, drawer, type Figure, type Lane, lanesOf, measure, measureLanes } from './harness.ts';
 import { type Headers, LACKING, NEEDED } from './keys.ts';
 import { missing } from './peers/load.ts';
-import { aim, publish, quick, type Row } from './report.ts';
+import { aim, publish, quick, type Row, rowOf } from './report.ts';
 
 const ROUNDS = quick ? 30 : 150;
 const PLAIN = 'plain check';
@@ -136,23 +136,18 @@ async function aProcessEach(): Promise<readonly Figure[]> {
 
 // ── Report ────────────────────────────────────────────────────────────────────────────────────────────
 
-const rowOf =
-  (group: string) =>
-  ({ name, ns, ratio, spread }: Figure): Row => ({
-    name,
-    group,
-    value: 1e9 / ns,
-    spread,
-    ...(ratio === null || name === PLAIN ? {} : { ratio: 1 / ratio }),
-    ours: name.startsWith('keyscope'),
+const rowsOf = (figures: readonly Figure[], size: number): readonly Row[] =>
+  figures.map((figure) => {
+    const { name } = figure;
+    return rowOf(figure, 'ops/s', { name, group: `${thousands(size)} keys`, ours: name.startsWith('keyscope') });
   });
 
 async function main(): Promise<void> {
   const rows: Row[] = [];
-  for (const size of [1_000, 100_000]) rows.push(...(await inOneProcess(size)).map(rowOf(`${thousands(size)} keys`)));
+  for (const size of [1_000, 100_000]) rows.push(...rowsOf(await inOneProcess(size), size));
   if (!quick && freemem() < MEMORY)
     console.log(`skipped ${thousands(MILLION)} keys: less than 9 GB of memory are free`);
-  else if (!quick) rows.push(...(await aProcessEach()).map(rowOf(`${thousands(MILLION)} keys`)));
+  else if (!quick) rows.push(...rowsOf(await aProcessEach(), MILLION));
 
   const ratio = (name: string, size: number) =>
     rows.find((row) => row.name === name && row.group === `${thousands(size)} keys`)?.ratio;

@@ -1,0 +1,36 @@
+/** Bytes: `node bench/size.ts`. What a Worker uploads and what Node reads; exact, so one run is enough. */
+import { bundle, loaded } from './loading.ts';
+import { aim, publish, type Row } from './report.ts';
+
+export const CREATE = 'createKeyring with its dependencies';
+
+/** What is bundled for a Worker. */
+export const BUNDLES: Readonly<Record<string, string>> = {
+  [CREATE]: "export { createKeyring } from './src/index.ts'",
+  'a guarded route: createKeyring, definePolicy, defineScopes, toResponse':
+    "export { createKeyring, definePolicy, defineScopes, toResponse } from './src/index.ts'",
+  'the same with the store for D1 and cacheStore':
+    "export { createKeyring, definePolicy, defineScopes, toResponse } from './src/index.ts'; export { d1Store } from './src/stores/d1.ts'; export { cacheStore } from './src/cache.ts'",
+  'everything that keyscope exports': "export * from './src/index.ts'",
+};
+
+if (import.meta.main) {
+  const rows: Row[] = [];
+  for (const [name, entry] of Object.entries(BUNDLES)) {
+    const { gzipped } = await bundle(entry);
+    rows.push({ name, group: 'A bundle for a Worker, minified and gzipped', value: gzipped, ours: true });
+  }
+  const { own, others } = await loaded('src/index.ts');
+  const group = "JavaScript that import 'keyscope' loads, as published";
+  rows.push({ name: 'of keyscope', group, value: own, ours: true }, { name: 'of @noble/hashes', group, value: others });
+  const createKeyring = rows.find(({ name }) => name === CREATE)?.value ?? Number.NaN;
+  publish({
+    name: 'size',
+    title: 'Size',
+    about:
+      'Bundled by esbuild from the source, dependencies included. `test/size.test.ts` holds these figures to a bound.',
+    unit: 'bytes',
+    rows,
+    aims: [aim('Worker bundle of createKeyring, min + gzip', createKeyring / 1000, '≤', 12, 'kB')],
+  });
+}
