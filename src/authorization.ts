@@ -18,7 +18,7 @@ type NoCredential = 'missing' | 'other-scheme' | 'malformed';
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const TOKEN68 = '[0-9A-Za-z._~+/-]+=*';
 const PARAM = `${TOKEN}[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[\\t !#-[\\]-~]|\\\\[\\t -~])*")`;
-const BEARER = new RegExp(`^Bearer(?: +(${TOKEN68}))?$`, 'i');
+const BEARER = new RegExp(`^Bearer +${TOKEN68}$`, 'i');
 const CREDENTIALS = new RegExp(`^${TOKEN}(?: +(?:${TOKEN68}|${PARAM}(?:[ \\t]*,[ \\t]*${PARAM})*))?$`);
 
 /**
@@ -33,11 +33,11 @@ const CREDENTIALS = new RegExp(`^${TOKEN}(?: +(?:${TOKEN68}|${PARAM}(?:[ \\t]*,[
  * parseAuthorization('Bearer abc.def'); // { kind: 'bearer', token: 'abc.def' }
  */
 export function parseAuthorization(value: unknown): Authorization {
-  const { length, 0: text } = Array.isArray(value) ? value : [value ?? []].flat();
-  if (length === 0) return Object.freeze({ kind: 'missing' });
-  if (length > 1 || typeof text !== 'string' || text.length > 16_384) return Object.freeze({ kind: 'malformed' });
-  const token = BEARER.exec(text)?.[1];
-  if (token !== undefined) return { kind: 'bearer', token };
+  const lines = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+  const [text] = lines;
+  if (lines.length === 0) return Object.freeze({ kind: 'missing' });
+  if (lines.length > 1 || typeof text !== 'string' || text.length > 16_384) return Object.freeze({ kind: 'malformed' });
+  if (BEARER.test(text)) return { kind: 'bearer', token: text.slice(text.lastIndexOf(' ') + 1) };
   const kind = CREDENTIALS.test(text) && !/^bearer(?: |$)/i.test(text) ? 'other-scheme' : 'malformed';
   return Object.freeze({ kind });
 }
@@ -66,5 +66,5 @@ export function authorizationOf(request: unknown): unknown {
   const source = Object(typeof headers === 'object' && headers !== null ? headers : request);
   if (typeof source.get === 'function') return source.get('authorization');
   const names = Object.keys(source).filter(isAuthorization);
-  return names.flatMap((name) => source[name] ?? []);
+  return names.length === 1 ? source[names[0] as string] : names.flatMap((name) => source[name] ?? []);
 }

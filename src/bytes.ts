@@ -1,6 +1,6 @@
 /** Text as bytes, and the one comparison that secrets go through. */
 
-const encoder = new TextEncoder();
+export const encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
 
 /** UTF-8. The caller has made sure that `text` is well-formed: a lone surrogate would become U+FFFD. */
 export const utf8 = (text: string): Uint8Array => encoder.encode(text);

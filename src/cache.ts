@@ -11,8 +11,9 @@
  * for look-ups under way too, and nothing need be searched for and taken out.
  */
 import { expect, fields, isUuid, whole } from './input.js';
-import { type KeyRecord, mergeUsage, readRecord, type Usage } from './record.js';
+import { type KeyRecord, readRecord, type Usage } from './record.js';
 import type { Awaitable, KeyStore } from './store.js';
+import { mergeUsage } from './stores/shared.js';
 
 /** How long "there is no such key" is believed, in milliseconds: then a key that was made elsewhere works. */
 const ABSENT_MS = 5_000;

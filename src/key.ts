@@ -25,12 +25,9 @@ const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(St
 const shift = (crc: number): number => (crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1);
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => [1, 2, 3, 4, 5, 6, 7, 8].reduce(shift, byte));
 
-/** Continues a CRC-32 (IEEE 802.3, reflected) over the ASCII characters of `text` from `from` to `to`. */
-function crc32(crc: number, text: string, from: number, to: number): number {
-  let state = crc;
-  for (let i = from; i < to; i++) state = (state >>> 8) ^ (CRC_TABLE[(state ^ text.charCodeAt(i)) & 255] as number);
-  return state;
-}
+/** One more ASCII character of a CRC-32 (IEEE 802.3, reflected). */
+const crc32 = (crc: number, code: number): number => (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
+const crcOf = (crc: number, text: string): number => [...text].reduce((c, x) => crc32(c, x.charCodeAt(0)), crc);
 
 /** How keys with one prefix are read; what depends on the prefix alone is worked out once. */
 export interface KeyFormat {
@@ -46,20 +43,24 @@ export function keyFormat(prefix: unknown): KeyFormat {
   expect(valid, `prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter; not ${quote(prefix)}`);
   const head = `${prefix}_`;
   const [end, length] = [head.length + ENTROPY_LENGTH, head.length + SECRET_LENGTH];
-  const seed = crc32(-1, head, 0, head.length);
+  const seed = crcOf(-1, head);
   return Object.freeze({
     prefix,
     refuse(text: unknown) {
       if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) return 'malformed_key';
-      // Beyond the table is undefined, which is no digit, as 0 is.
-      for (let i = head.length; i < text.length; i++) if (!DIGITS[text.charCodeAt(i)]) return 'malformed_key';
-      let checksum = 0;
-      for (let i = end; i < text.length; i++) checksum = checksum * 62 + (DIGITS[text.charCodeAt(i)] as number) - 1;
+      let [crc, checksum] = [seed, 0];
+      for (let i = head.length; i < length; i++) {
+        // Beyond the table is undefined, which is no digit, as 0 is.
+        const digit = DIGITS[text.charCodeAt(i)];
+        if (!digit) return 'malformed_key';
+        if (i < end) crc = crc32(crc, text.charCodeAt(i));
+        else checksum = checksum * 62 + digit - 1;
+      }
       // Compared as the number it spells: what is beyond 32 bits equals no CRC.
-      return checksum === ~crc32(seed, text, head.length, end) >>> 0 ? null : 'wrong_checksum';
+      return checksum === ~crc >>> 0 ? null : 'wrong_checksum';
     },
     complete(entropy: string) {
-      const crc = ~crc32(seed, entropy, 0, entropy.length) >>> 0;
+      const crc = ~crcOf(seed, entropy) >>> 0;
       const digits = [5, 4, 3, 2, 1, 0].map((place) => ALPHABET.charAt(Math.floor(crc / 62 ** place) % 62));
       return head + entropy + digits.join('');
     },

@@ -166,8 +166,8 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
   const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
-  const { now = Date.now, random = platformRandom, onEvent = () => {} } = given;
-  for (const part of [now, random, onEvent, tokens === undefined ? now : tokens?.verify])
+  const { now = Date.now, random = platformRandom, onEvent } = given;
+  for (const part of [now, random, onEvent === undefined ? now : onEvent, tokens === undefined ? now : tokens?.verify])
     expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
@@ -184,7 +184,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     random,
     // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
     // function is a rejection too.
-    emit: (event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}),
+    emit: (event) => void (onEvent && (async () => onEvent(Object.freeze(event)))().catch(() => {})),
   });
   const { verify, admit } = createVerifier(context);
   const check = checkParent ? admit : null;

@@ -36,7 +36,8 @@ const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unkno
 export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
-    expect(typeof methods?.[name] === 'function', `store: pass an object with the method ${name}; see KeyStore`);
+    const method = methods?.[name];
+    expect(typeof method === 'function', `store: pass an object with the method ${name}; see KeyStore`);
     const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
     const read = (answer: unknown, argument: unknown) => {
       if (!holds(answer, argument)) throw broken('broke its contract; see KeyStore');
@@ -51,7 +52,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
     const ask = (argument: unknown, second: unknown) => {
       let answer: unknown;
       try {
-        answer = methods[name]?.(argument, second);
+        answer = method.call(store, argument, second);
         if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
       } catch (cause) {
         throw broken('failed', cause);

@@ -176,10 +176,3 @@ export function readMetadata(value: unknown): Metadata {
   expect(sound, 'metadata: at most 16 pairs and 2048 bytes, without NUL');
   return table;
 }
-
-/** What is known of a key's use, brought forward by what is new and never back. */
-export function mergeUsage(old: Pick<KeyRecord, keyof Usage> | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
-  const merged = { ...old?.scopesUsed };
-  for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
-  return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
-}

@@ -13,24 +13,19 @@ import type { Scheme } from './secret.js';
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
 
-/** `verify` takes all steps and never throws synchronously; `admit` takes those from 6 on. */
+/** `verify` takes all steps; `admit` takes those from 6 on. */
 export function createVerifier(context: Context): { readonly verify: Verify; readonly admit: Admit } {
   const { format, known, accepted, store, clock } = context;
 
-  function verify(key: unknown): Promise<Principal> {
-    try {
-      // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
-      const garbage = format.refuse(key);
-      if (garbage !== null) return Promise.reject(refuse(garbage));
-      // 3. Digests: one for each scheme that a key could have been stored under.
-      const digests = accepted().map((scheme) => scheme.digest(key as string));
-      // 4. One look-up with all of them. A synchronous store costs no turn of the event loop.
-      const rows = store.findByDigest(digests);
-      if (rows instanceof Promise) return rows.then((found) => admit(match(found, digests)));
-      return Promise.resolve(admit(match(rows as readonly KeyRecord[], digests)));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async function verify(key: unknown): Promise<Principal> {
+    // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
+    const garbage = format.refuse(key);
+    if (garbage !== null) throw refuse(garbage);
+    // 3. Digests: one for each scheme that a key could have been stored under.
+    const digests = accepted().map((scheme) => scheme.digest(key as string));
+    // 4. One look-up with all of them. A synchronous store costs no turn of the event loop.
+    const rows = store.findByDigest(digests);
+    return admit(match(rows instanceof Promise ? await rows : rows, digests));
   }
 
   function admit(record: KeyRecord): Principal {
@@ -62,12 +57,7 @@ export function createVerifier(context: Context): { readonly verify: Verify; rea
 
 /** Step 5. Exactly one match, compared here although the store has compared: it may return another's row. */
 function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
-  let found: KeyRecord | undefined;
-  for (const row of rows) {
-    const record = readRow(row);
-    if (!digests.some((digest) => equalText(record.digest, digest))) continue;
-    if (found) throw new StoreError('store.findByDigest returned more than one record for a key');
-    found = record;
-  }
-  return found ?? raise(refuse('unknown_key'));
+  const found = rows.map(readRow).filter((record) => digests.some((digest) => equalText(record.digest, digest)));
+  if (found.length > 1) throw new StoreError('store.findByDigest returned more than one record for a key');
+  return found[0] ?? raise(refuse('unknown_key'));
 }

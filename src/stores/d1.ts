@@ -13,10 +13,10 @@
  * the core refuses the record.
  */
 import { expect, fields } from '../input.js';
-import { type KeyRecord, mergeUsage, type Usage } from '../record.js';
+import type { KeyRecord, Usage } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, inBatches, isText, toRecord, toValues, type Value } from './shared.js';
+import { behind, inBatches, isText, mergeUsage, toRecord, toValues, type Value } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement of D1. */

@@ -2,8 +2,9 @@
  * Keys in this process's memory: the reference, and the shortest example of the contract. For tests and for
  * services whose keys may end with the process. Synchronous throughout, which makes every write atomic.
  */
-import { type KeyRecord, mergeUsage, readRecord } from '../record.js';
+import { type KeyRecord, readRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
+import { mergeUsage } from './shared.js';
 
 /**
  * A store in memory. Bounded by nothing: about 1 KiB a key.

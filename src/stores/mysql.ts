@@ -26,10 +26,20 @@
  * themselves end the process over a row that is none.
  */
 import { expect, fields, isUuid } from '../input.js';
-import { type KeyRecord, mergeUsage, type Usage } from '../record.js';
+import type { KeyRecord, Usage } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, COLUMN_LIST, inBatches, startOnce, toRecord, toValues, type Value, whole } from './shared.js';
+import {
+  behind,
+  COLUMN_LIST,
+  inBatches,
+  mergeUsage,
+  startOnce,
+  toRecord,
+  toValues,
+  type Value,
+  whole,
+} from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 

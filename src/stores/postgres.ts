@@ -29,10 +29,10 @@
  */
 import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../input.js';
-import { type KeyRecord, mergeUsage, type Usage } from '../record.js';
+import type { KeyRecord, Usage } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, COLUMN_LIST, inBatches, isText, startOnce } from './shared.js';
+import { behind, COLUMN_LIST, inBatches, isText, mergeUsage, startOnce } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 

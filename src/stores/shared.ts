@@ -1,5 +1,5 @@
 /** What the SQL stores share: rows to records and back, look-ups in batches, and a start that is tried again. */
-import type { KeyRecord } from '../record.js';
+import type { KeyRecord, Usage } from '../record.js';
 import type { Awaitable, KeyStore } from '../store.js';
 
 // ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -169,4 +169,13 @@ export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore
     ];
   });
   return Object.fromEntries(late);
+}
+
+// ── Usage ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What is known of a key's use, brought forward by what is new and never back. */
+export function mergeUsage(old: Pick<KeyRecord, keyof Usage> | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
+  const merged = { ...old?.scopesUsed };
+  for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
+  return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }
