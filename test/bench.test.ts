@@ -1,0 +1,190 @@
+/** Where a mistake in the benchmark would falsify its figures: the rounds, the medians and ratios, the aims, the charts. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { chartOf } from '../bench/chart.js';
+import { type Case, drawer, measure, quantile, shuffled, summarize } from '../bench/harness.js';
+import { HeaderValues } from '../bench/keys.js';
+import { aim, rowOf, rowsOf, type Table } from '../bench/report.js';
+
+describe('figures', () => {
+  it('takes quantiles of what was measured, in whatever order', () => {
+    expect([0, 0.1, 0.5, 0.9, 1].map((part) => quantile([9, 1, 8, 2, 7, 3, 6, 4, 5, 10, 0], part))).toEqual([
+      0, 1, 5, 9, 10,
+    ]);
+    expect(quantile([7], 0.9)).toBe(7);
+    // As numbers: as text 10 stands before 9.
+    expect(quantile([10, 9, 100], 0.5)).toBe(10);
+    expect(quantile([], 0.5)).toBeNaN();
+  });
+
+  it('takes ratios within a round: a machine that is slow for a while is so for both', () => {
+    const cases = [
+      { name: 'base', over: 'base' },
+      { name: 'other', over: 'base' },
+      { name: 'alone', over: null },
+    ];
+    const rounds = { base: [10, 20, 90], other: [30, 20, 90], alone: [1, 2, 3] };
+    const [base, other, alone] = summarize(cases, new Map(Object.entries(rounds)));
+    expect(base).toEqual({ name: 'base', ns: 20, over: 'base', ratio: 1, spread: 4 });
+    // And not 1.5, which is the ratio of the medians.
+    expect(other).toMatchObject({ ns: 30, ratio: 1 });
+    expect(alone).toMatchObject({ ns: 2, ratio: null });
+  });
+
+  it('says faster where less time was taken, and nothing of the base', () => {
+    const figure = { name: 'one', over: 'base', ns: 500, ratio: 0.25, spread: 0.1 };
+    expect(rowOf(figure, 'ops/s', { name: 'a' })).toEqual({ name: 'a', value: 2e6, spread: 0.1, ratio: 4 });
+    expect(rowOf(figure, 'ns', { name: 'a' })).toEqual({ name: 'a', value: 500, spread: 0.1, ratio: 4 });
+    expect(rowOf({ ...figure, over: 'one' }, 'ns', { name: 'a' })).toEqual({ name: 'a', value: 500, spread: 0.1 });
+  });
+
+  it('meets an aim from its bound on, and none that was not measured', () => {
+    expect(aim('a', 0.75, '≥', 0.75, '×')).toEqual({ what: 'a', wanted: '≥ 0.75 ×', measured: '0.75 ×', met: true });
+    expect(aim('a', 0.7499, '≥', 0.75, '×').met).toBe(false);
+    expect(aim('a', 600, '≤', 600, 'bytes').met).toBe(true);
+    expect(aim('a', 601, '≤', 600, 'bytes').met).toBe(false);
+    for (const sign of ['≥', '≤'] as const)
+      expect(aim('a', undefined, sign, 1, '×')).toMatchObject({ measured: 'not measured', met: false });
+  });
+});
+
+describe('rounds', () => {
+  const ROUNDS = 10;
+  const WARM_UP = 2;
+
+  function logging(name: string, log: string[], more: Partial<Case> = {}): Case {
+    const [check, prepare, run] = [() => {}, () => undefined, () => undefined];
+    return { name, over: null, batch: 1, check, prepare, run, renew: () => log.push(name), ...more };
+  }
+
+  it('gives every case one turn in every round, in an order that changes', async () => {
+    const log: string[] = [];
+    const names = ['a', 'b', 'c'];
+    const figures = await measure(
+      names.map((name) => logging(name, log)),
+      ROUNDS,
+    );
+    expect(figures.map(({ name }) => name)).toEqual(names);
+    const rounds = Array.from({ length: ROUNDS + WARM_UP }, (_, i) => log.slice(3 * i, 3 * i + 3));
+    expect(log).toHaveLength(3 * (ROUNDS + WARM_UP));
+    for (const round of rounds) expect([...round].sort()).toEqual(names);
+    expect(new Set(rounds.map((round) => round.join(''))).size).toBeGreaterThan(1);
+  });
+
+  it('makes an input anew for each call, and awaits what is a promise', async () => {
+    const seen = new Set<object>();
+    let [calls, open, most] = [0, 0, 0];
+    const prepare = () => ({});
+    async function run(input: unknown): Promise<void> {
+      calls += 1;
+      seen.add(input as object);
+      open += 1;
+      most = Math.max(most, open);
+      await Promise.resolve();
+      open -= 1;
+    }
+    await measure([logging('a', [], { calls: 8, prepare, run })], ROUNDS);
+    expect(seen.size).toBe(calls);
+    expect(calls).toBeGreaterThanOrEqual(8 * (ROUNDS + WARM_UP));
+    expect(most).toBe(1);
+  });
+
+  it('divides the time of a turn by its operations, and counts no other', async () => {
+    let time = 0;
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(performance, 'now').mockImplementation(() => time);
+    // Milliseconds: a call takes 5, in the warm-up 50, and what is around it a second.
+    let turns = 0;
+    const renew = () => {
+      turns += 1;
+      time += 1000;
+    };
+    const run = () => (time += turns > 2 * WARM_UP ? 5 : 50);
+    const timed: Partial<Case> = { renew, prepare: () => (time += 1000), run };
+    const figures = await measure(
+      [logging('a', [], timed), logging('b', [], { ...timed, calls: 4, batch: 5, over: 'a' })],
+      ROUNDS,
+    );
+    expect(figures[0]).toEqual({ name: 'a', ns: 5e6, over: null, ratio: null, spread: 0 });
+    expect(figures[1]).toEqual({ name: 'b', ns: 1e6, over: 'a', ratio: 0.2, spread: 0 });
+  });
+
+  it('times nothing that fails its check, and hides no error of a case', async () => {
+    let ran = 0;
+    const wrong = () => {
+      throw new Error('lets everybody in');
+    };
+    const counting = logging('a', [], { run: () => (ran += 1) });
+    await expect(measure([counting, logging('b', [], { check: wrong })], ROUNDS)).rejects.toThrow('lets everybody in');
+    expect(ran).toBe(0);
+    await expect(measure([logging('c', [], { run: wrong })], ROUNDS)).rejects.toThrow('lets everybody in');
+  });
+
+  it('draws evenly, the same in every run', () => {
+    const [one, two] = [drawer(1), drawer(1)];
+    const draws = Array.from({ length: 6000 }, () => one(6));
+    expect(draws).toEqual(Array.from({ length: 6000 }, () => two(6)));
+    for (let i = 0; i < 6; i++) expect(Math.abs(draws.filter((n) => n === i).length - 1000)).toBeLessThan(150);
+    expect(shuffled([1, 2, 3, 4, 5], one).sort()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('hands over the header of the key that was asked for', () => {
+    const values = new HeaderValues(['key_a', 'key_b'], 2);
+    expect([values.headers(0), values.headers(1)]).toEqual([
+      { authorization: 'Bearer key_a' },
+      { authorization: 'Bearer key_b' },
+    ]);
+    expect([values.key(0), values.key(1), values.count]).toEqual(['key_a', 'key_b', 2]);
+    expect(() => new HeaderValues(['key_a', 'key_bb'], 2)).toThrow('several lengths');
+  });
+});
+
+describe('pages', () => {
+  const sample: Table = {
+    name: 'sample',
+    title: 'One & two',
+    about: 'Nothing.',
+    unit: 'ops/s',
+    base: 'the plain check',
+    rows: [
+      { name: 'plain', group: '1 key', value: 4000, spread: 0.5 },
+      { name: 'ours <b>', group: '1 key', value: 3000, ratio: 0.75, ours: true },
+      { name: 'slow', group: '2 keys', value: 1000, ratio: 0.25 },
+    ],
+    aims: [],
+  };
+
+  it('draws bars from zero, as long as their figures', () => {
+    const bars = [...chartOf(sample).matchAll(/<rect x="(\d+)" y="([\d.]+)" width="([\d.]+)"/g)];
+    const [lefts, tops, widths] = [1, 2, 3].map((group) => bars.map((bar) => Number(bar[group])));
+    expect(new Set(lefts).size).toBe(1);
+    expect(tops).toEqual([...(tops ?? [])].sort((a, b) => a - b));
+    const [plain = 0, ours = 0, slow = 0] = widths ?? [];
+    expect([ours / plain, slow / plain]).toEqual([expect.closeTo(0.75, 2), expect.closeTo(0.25, 2)]);
+  });
+
+  it('says in words what it shows, in an image that loads nothing', () => {
+    const chart = chartOf(sample);
+    expect(chart).toContain('<title id="sample-title">One &amp; two</title>');
+    expect(chart).toMatch(
+      /<desc id="sample-desc">.*more is better.*1 key: plain 4,000 ops\/s; 1 key: ours &lt;b&gt; 3,000 ops\/s/,
+    );
+    expect(chart).toContain('aria-labelledby="sample-title sample-desc"');
+    expect(chart).not.toMatch(/script|href|url\(|@import|<b>/);
+    expect(chartOf({ ...sample, unit: 'ns' })).toContain('less is better');
+  });
+
+  it('writes a table for each group', () => {
+    expect(rowsOf(sample)).toBe(`1 key
+
+| case         | ops/s | of the plain check | spread |
+| ------------ | ----: | -----------------: | -----: |
+| plain        | 4,000 |                    |   50 % |
+| **ours <b>** | 3,000 |             0.75 × |        |
+
+2 keys
+
+| case | ops/s | of the plain check | spread |
+| ---- | ----: | -----------------: | -----: |
+| slow | 1,000 |             0.25 × |        |`);
+  });
+});

@@ -1,0 +1,32 @@
+/**
+ * How much there is to load. Bytes are exact, so they may fail a build, which times may not. A change that needs more is
+ * free to raise a bound, and shows it. The figures are printed, so that a run shows them.
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import { bundle, loaded } from '../bench/loading.js';
+import { BUNDLES, CREATE } from '../bench/size.js';
+
+describe('size', () => {
+  const figures: string[] = [];
+  afterAll(() => console.log(`sizes: ${figures.join(', ')}`));
+
+  function expectAtMost(what: string, bytes: number, bound: number): void {
+    figures.push(`${what} ${bytes} B of ${bound}`);
+    expect(bytes, what).toBeLessThanOrEqual(bound);
+    // Of something: a bundle of nothing is small too.
+    expect(bytes, what).toBeGreaterThan(bound / 2);
+  }
+
+  it('takes at most 12 kB in a Worker: createKeyring with its dependencies, minified and gzipped', async () => {
+    const { code, gzipped } = await bundle(BUNDLES[CREATE] ?? '');
+    expect(code).toMatch(/as createKeyring[,}]/);
+    expect(code).not.toMatch(/\bimport\b/);
+    expectAtMost('createKeyring in a Worker', gzipped, 12_000);
+  });
+
+  it("has Node load little on import 'keyscope'", async () => {
+    const { own, others } = await loaded('src/index.ts');
+    expectAtMost("import 'keyscope'", own, 54_000);
+    expectAtMost('its dependencies', others, 70_000);
+  });
+});
