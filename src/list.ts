@@ -19,9 +19,8 @@ export async function list({ store }: Context, input: ListInput | undefined, aut
   const rows = await store.list({ entityUuid, after: readCursor(after), limit: limit + 1 });
   const right = rows.length <= limit + 1 && rows.every((row) => row?.entityUuid === entityUuid);
   if (!right) throw new StoreError('store.list returned more than it was asked for');
-  const keys = rows.slice(0, limit).map(showRow);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { keys, next: last ? cursorOf(last) : null };
+  return { keys: rows.slice(0, limit).map(showRow), next: last ? cursorOf(last) : null };
 }
 
 export const get = async (context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> =>

@@ -1,12 +1,12 @@
 /** Digests and hashes: known answers on both backends, and both against the platform's own `createHmac`. */
-import { createHash, createHmac, hash } from 'node:crypto';
+import { createHash, createHmac, hash, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import type { Pepper } from 'keyscope';
 import { createKeyring, defineScopes, digestBackend, digestKey, generateKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Sha256 } from '../src/secret.js';
-import { hmacSha256, nobleSha256 } from '../src/secret.js';
+import { hmacSha256, nobleSha256, prepareSchemes } from '../src/secret.js';
 import type { Vector } from './support/vectors.ts';
 import { concat, failures, readVectors, uuid } from './support/vectors.ts';
 
@@ -56,7 +56,8 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
       fc.property(fc.uint8Array({ maxLength: 150 }), text, text, (secret, first, second) => {
         const mac = hmacSha256(sha256, secret);
         for (const value of [first, second, first]) {
-          expect(mac(value)).toBe(createHmac('sha256', secret).update(value, 'utf8').digest('hex'));
+          const expected = createHmac('sha256', secret).update(value, 'utf8').digest('hex');
+          expect([mac(value), mac(Buffer.from(value))]).toEqual([expected, expected]);
         }
         expect(sha256(first)).toBe(createHash('sha256').update(first, 'utf8').digest('hex'));
       }),
@@ -70,6 +71,20 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     const before = mac('text');
     secret.fill(0);
     expect(mac('text')).toBe(before);
+  });
+});
+
+describe('the seal', () => {
+  test('is an HMAC under a key that HKDF derives from the pepper with a label of its own (RFC 5869)', () => {
+    const bytes = fc.uint8Array({ minLength: 32, maxLength: 200 });
+    fc.assert(
+      fc.property(bytes, fc.string({ unit: 'grapheme-ascii' }), (secret, text) => {
+        const derived = new Uint8Array(hkdfSync('sha256', secret, '', 'keyscope seal v1', 32));
+        const expected = createHmac('sha256', derived).update(text).digest('hex');
+        expect(prepareSchemes([{ id: 'p1', secret }])[0].seal(text)).toBe(expected);
+      }),
+      { numRuns: 100 },
+    );
   });
 });
 

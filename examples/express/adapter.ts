@@ -34,7 +34,8 @@ export function createGuard<Operation extends string>({ keyring, policy, ...chal
         // `req` and not `req.headers`, which hides a second Authorization line.
         const input = { policy, operation, entityUuid: entity?.(req) };
         const { principal, entityUuid } = await keyring.admit(req, input);
-        Object.assign(req, { principal, entityUuid });
+        req.principal = principal;
+        req.entityUuid = entityUuid;
       } catch (error) {
         // A bug is no denial: it goes to the error handler, where your logger sees it.
         if (!isAccessError(error) && !isStoreError(error)) throw error;

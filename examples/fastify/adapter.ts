@@ -34,7 +34,9 @@ export function createGuard<Operation extends string>({ keyring, policy, ...chal
         // `raw` has every header line; `request.headers` hides a second Authorization.
         const input = { policy, operation, entityUuid: entity?.(request) };
         const { principal, entityUuid } = await keyring.admit(request.raw, input);
-        return void Object.assign(request, { principal, entityUuid });
+        request.principal = principal;
+        request.entityUuid = entityUuid;
+        return;
       } catch (error) {
         // A bug is no denial: it goes to the error handler, where your logger sees it.
         if (!isAccessError(error) && !isStoreError(error)) throw error;
