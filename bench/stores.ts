@@ -1,7 +1,8 @@
 /**
  * What a store costs beside its bare driver: `npm run bench:stores`, with `-- --quick` for fewer rounds and no million
  * keys, `-- --large` for ten million in PostgreSQL, and the names of stores to run those alone. Every figure of a table
- * is from one run, in rounds whose order is drawn anew. Prints figures and aims; asserts no time.
+ * is  * is from one run, in rounds whose order is drawn anew. Prints figures and aims; asserts no time. A store whose server does
+ * not answer is skipped by name; what is kept sums up a run of all of them.
  *
  * Look-ups are of random keys among all. `bare`: the driver with the same prepared look-up, its row unread. `batch: false`
  * and `store`: `findByDigest` without and with batches. `cached`: `cacheStore` before it, warm.
@@ -9,6 +10,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -25,11 +27,11 @@ import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { drawer, quantile, shuffled, table } from './harness.ts';
-import { catalog, ENTITY, idOf, PREFIX } from './keys.ts';
+import { catalog, ENTITY, idOf, PEPPERS, PREFIX } from './keys.ts';
+import { type Aim, aim, aimsOf, publish, quick, type Row } from './report.ts';
 
 const flags = process.argv.slice(2).filter((arg) => arg.startsWith('--'));
 const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
-const quick = flags.includes('--quick');
 const ROUNDS = quick ? 5 : 11;
 const SIZES = quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000];
 const LARGEST = flags.includes('--large') ? [10_000_000] : [];
@@ -76,16 +78,19 @@ interface Filled {
   readonly close: () => Awaitable<unknown>;
 }
 
-const { KEYSCOPE_TEST_POSTGRES, KEYSCOPE_TEST_MYSQL, KEYSCOPE_TEST_REDIS } = process.env;
+const {
+  KEYSCOPE_TEST_POSTGRES: POSTGRES = 'postgres://postgres@127.0.0.1:5432/test',
+  KEYSCOPE_TEST_MYSQL: MYSQL = 'mysql://root@127.0.0.1:3306/test',
+  KEYSCOPE_TEST_REDIS: REDIS = 'redis://127.0.0.1:6379',
+} = process.env;
 const COLUMNS = `key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at,
   expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used`;
 const LOOK_UP = `SELECT ${COLUMNS} FROM keyscope_keys WHERE digest = `;
 const own = `keyscope_bench_${process.pid}`;
 
 async function postgres(count: number): Promise<Filled> {
-  const connectionString = KEYSCOPE_TEST_POSTGRES ?? 'postgres://postgres@127.0.0.1:5432/test';
   const schema = `${own}_${count}`;
-  const pool = new pg.Pool({ connectionString, max: 10, options: `-c search_path=${schema}` });
+  const pool = new pg.Pool({ connectionString: POSTGRES, max: 10, options: `-c search_path=${schema}` });
   const number = async (sql: string) => Number(Object.values((await pool.query(sql)).rows[0])[0]);
   await pool.query(`CREATE SCHEMA ${schema}`);
   await postgresStore(pool).findById(idOf(0));
@@ -117,7 +122,7 @@ async function postgres(count: number): Promise<Filled> {
 }
 
 async function mariadb(count: number): Promise<Filled> {
-  const uri = new URL(KEYSCOPE_TEST_MYSQL ?? 'mysql://root@127.0.0.1:3306/test');
+  const uri = new URL(MYSQL);
   const database = `${own}_${count}`;
   const root = await mysql.createConnection({ uri: uri.href });
   await root.query(`CREATE DATABASE ${database}`);
@@ -155,7 +160,7 @@ async function mariadb(count: number): Promise<Filled> {
 }
 
 async function redis(count: number): Promise<Filled> {
-  const client = createClient({ url: KEYSCOPE_TEST_REDIS ?? 'redis://127.0.0.1:6379' });
+  const client = createClient({ url: REDIS });
   await client.connect();
   const prefix = `${own}:${count}:`;
   const info = async (name: string) => Number(new RegExp(`${name}:(\\d+)`).exec(await client.info())?.[1]);
@@ -212,15 +217,17 @@ function sqlite(count: number): Filled {
 interface Target {
   readonly name: string;
   readonly open: (count: number) => Awaitable<Filled>;
+  /** Where its server is; none for a file. */
+  readonly url: string | null;
   readonly batches: boolean;
   readonly sizes: readonly number[];
 }
 
 const TARGETS: readonly Target[] = [
-  { name: 'PostgreSQL', open: postgres, batches: true, sizes: [...SIZES, ...LARGEST] },
-  { name: 'MariaDB', open: mariadb, batches: true, sizes: SIZES },
-  { name: 'Redis', open: redis, batches: false, sizes: SIZES },
-  { name: 'SQLite', open: sqlite, batches: false, sizes: SIZES },
+  { name: 'PostgreSQL', open: postgres, url: POSTGRES, batches: true, sizes: [...SIZES, ...LARGEST] },
+  { name: 'MariaDB', open: mariadb, url: MYSQL, batches: true, sizes: SIZES },
+  { name: 'Redis', open: redis, url: REDIS, batches: false, sizes: SIZES },
+  { name: 'SQLite', open: sqlite, url: null, batches: false, sizes: SIZES },
 ];
 
 // ── Timing ────────────────────────────────────────────────────────────────────────────────────────────
@@ -295,7 +302,17 @@ const cached = (store: KeyStore): KeyStore =>
 
 const ms = (value: number): string => (value < 0.1 ? `${(1000 * value).toFixed(1)} µs` : `${value.toFixed(2)} ms`);
 const mib = (bytes: number | null): string => (bytes === null ? '' : `${(bytes / 2 ** 20).toFixed(1)} MiB`);
-const aims: string[] = [];
+const aims: Aim[] = [];
+const rows: Row[] = [];
+
+/** A row of the summary, beside the bare driver at the same concurrency. */
+function sumUp(name: string, group: string, own: readonly Figure[], bare: readonly Figure[] | null): void {
+  const rates = own.map(({ rate }) => rate);
+  const value = quantile(rates, 0.5);
+  const spread = (quantile(rates, 0.9) - quantile(rates, 0.1)) / value;
+  const compared = bare === null ? {} : { ratio: ratio(own, bare, 'rate') };
+  rows.push({ name, group, value, spread, ...compared, ours: bare !== null });
+}
 
 async function variants({ name, batches }: Target, filled: Filled, keys: number): Promise<void> {
   const finds: readonly (readonly [string, Find])[] = [
@@ -318,25 +335,27 @@ async function variants({ name, batches }: Target, filled: Filled, keys: number)
   const figures = await measure(cases);
   const of = (what: string, concurrent: number): readonly Figure[] =>
     figures.get(cases.find((each) => each.name === what && each.concurrent === concurrent) as Case) ?? [];
-  const rows = cases.map(({ name: what, concurrent }) => {
+  const lines = cases.map(({ name: what, concurrent }) => {
     const own = of(what, concurrent);
     const over = ratio(own, of('bare', concurrent), 'rate').toFixed(2);
     const latencies = [ms(median(own, 'p50')), ms(median(own, 'p99'))];
     return [what, String(concurrent), thousands(median(own, 'rate')), ...latencies, what === 'bare' ? '' : `${over} ×`];
   });
   console.log(`\n### ${name}, ${thousands(keys)} keys\n`);
-  console.log(table(['look-up', 'concurrent', 'a second', 'p50', 'p99', 'of bare'], rows));
+  console.log(table(['look-up', 'concurrent', 'a second', 'p50', 'p99', 'of bare'], lines));
+  sumUp('bare driver, 16 at a time', name, of('bare', 16), null);
+  sumUp('keyscope, a statement each, 16 at a time', name, of('batch: false', 16), of('bare', 16));
   const plain = ratio(of('batch: false', 16), of('bare', 16), 'rate');
-  aims.push(`${name}, without batches at 16: ${plain.toFixed(2)} × the bare driver (aim 0.9)`);
+  aims.push(aim(`${name}, a statement each at 16, of the bare driver`, plain, '≥', 0.9, '×'));
   if (batches) {
+    sumUp('bare driver, 128 at a time', name, of('bare', 128), null);
+    sumUp('keyscope in batches, 128 at a time', name, of('store', 128), of('bare', 128));
     const batched = ratio(of('store', 128), of('bare', 128), 'rate');
-    aims.push(
-      `${name}, with batches at 128: ${batched.toFixed(2)} × the bare driver${name === 'PostgreSQL' ? ' (aim 3)' : ''}`,
-    );
+    aims.push(aim(`${name}, in batches at 128, of the bare driver`, batched, '≥', 3, '×'));
   }
   // The server's counters come late.
   await new Promise((resolve) => setTimeout(resolve, 1500));
-  aims.push(`${name}: ${(await filled.writes()) - before} rows written by all of these look-ups (aim 0)`);
+  aims.push(aim(`${name}, written by all of these look-ups`, (await filled.writes()) - before, '≤', 0, 'rows'));
 }
 
 async function growth({ name, sizes }: Target, all: ReadonlyMap<number, Filled>): Promise<void> {
@@ -346,7 +365,7 @@ async function growth({ name, sizes }: Target, all: ReadonlyMap<number, Filled>)
   });
   const figures = await measure(cases);
   const first = figures.get(cases[0] as Case) ?? [];
-  const rows = await Promise.all(
+  const lines = await Promise.all(
     cases.map(async (each) => {
       const own = figures.get(each) ?? [];
       const [data, indexes] = await (all.get(each.keys) as Filled).bytes();
@@ -362,19 +381,17 @@ async function growth({ name, sizes }: Target, all: ReadonlyMap<number, Filled>)
     }),
   );
   console.log(`\n### ${name}, one look-up at a time\n`);
-  console.log(table(['keys', 'a second', 'p50', 'of the first', 'table', 'indexes'], rows));
+  console.log(table(['keys', 'a second', 'p50', 'of the first', 'table', 'indexes'], lines));
   const million = cases.find(({ keys }) => keys === 1_000_000);
-  if (million)
-    aims.push(
-      `${name}, p50 at 1,000,000 keys: ${ratio(figures.get(million) ?? [], first, 'p50').toFixed(2)} × of 1,000 (aim 1.3)`,
-    );
+  if (million === undefined) return;
+  const slower = ratio(figures.get(million) ?? [], first, 'p50');
+  aims.push(aim(`${name}, p50 at 1,000,000 keys, of that at 1,000`, slower, '≤', 1.3, '×'));
 }
 
 /** `verify` through a warm cache, beside `verify` on the memory store. */
 async function cachedVerify({ name }: Target, filled: Filled): Promise<void> {
-  const peppers = [{ id: 'bench', secret: 'for the bench alone, and not random at all' }];
   const stores = [memoryStore(), cached(filled.store(true))];
-  const rings = stores.map((store) => createKeyring({ prefix: PREFIX, catalog, store, peppers }));
+  const rings = stores.map((store) => createKeyring({ prefix: PREFIX, catalog, store, peppers: PEPPERS }));
   const input = { name: 'bench', scopes: ['threats:read'], expiresAt: 'never' } as const;
   const rounds: number[][] = [[], []];
   const keys = await Promise.all(
@@ -391,11 +408,31 @@ async function cachedVerify({ name }: Target, filled: Filled): Promise<void> {
     (rounds[1] ?? []).map((time, i) => time / (rounds[0]?.[i] ?? Number.NaN)),
     0.5,
   );
-  aims.push(`${name}, verify through a warm cache: ${over.toFixed(2)} × the time of the memory store (aim 2)`);
+  aims.push(aim(`${name}, verify through a warm cache, time of the memory store`, over, '≤', 2, '×'));
+}
+
+const PORTS: Readonly<Record<string, number>> = { 'mysql:': 3306, 'redis:': 6379 };
+
+/** Whether somebody listens there. */
+async function answers(url: string | null): Promise<boolean> {
+  if (url === null) return true;
+  const { protocol, hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) || (PORTS[protocol] ?? 5432), timeout: 2000 });
+    const done = (answer: boolean) => () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.on('connect', done(true)).on('error', done(false)).on('timeout', done(false));
+  });
 }
 
 for (const target of TARGETS) {
   if (wanted.length > 0 && !wanted.includes(target.name)) continue;
+  if (!(await answers(target.url))) {
+    console.log(`skipped ${target.name}: nobody answers at ${new URL(target.url ?? '').host}`);
+    continue;
+  }
   const all = new Map<number, Filled>();
   try {
     for (const size of target.sizes) all.set(size, await target.open(size));
@@ -406,4 +443,17 @@ for (const target of TARGETS) {
     for (const filled of all.values()) await filled.close();
   }
 }
-console.log(`\n${aims.join('\n')}`);
+if (wanted.length > 0) console.log(`\n${aimsOf(aims)}`);
+else {
+  publish({
+    name: 'stores',
+    title: 'Stores: look-ups beside the bare driver',
+    about:
+      'Look-ups of random keys among 1,000, the server on the same machine. The bare driver has the same prepared statement and ' +
+      'leaves its row unread. `npm run bench:stores` prints more: latencies, one look-up at a time, and up to a million keys.',
+    unit: 'ops/s',
+    base: 'the bare driver',
+    rows,
+    aims,
+  });
+}
