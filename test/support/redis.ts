@@ -195,7 +195,7 @@ export function tenIoRedis(url: string) {
 /** Deletes what a test left under its own prefix. */
 export async function deleteUnder(url: string, prefix: string): Promise<void> {
   const { client, close } = ioRedis(url);
-  for await (const keys of client.scanStream({ match: `${prefix}*`, count: 1000 })) {
+  for await (const keys of client.scanStream({ match: `${prefix}*`, count: 10_000 })) {
     if (keys.length > 0) await client.del(...keys);
   }
   close();
