@@ -1,4 +1,7 @@
-/** `bench/results/README.md` and a chart a table, of the JSON that the parts left: `node bench/pages.ts`. */
+/**
+ * `bench/results/README.md` and a chart a table, of the JSON that the parts left, and the figures in the README of the
+ * repository, between two comments there: `node bench/pages.ts`.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
 import { table } from './harness.ts';
@@ -42,8 +45,25 @@ ${rowsOf(each)}
 
 Measured ${machineOf(each.machine)}.`;
 
+const README = new URL('../README.md', import.meta.url);
+const SHOWN = /(?<=<!-- bench -->\n).*?(?=\n<!-- \/bench -->)/s;
+
+/** The first group of a table, with the machine below it: what the README shows. */
+export function shownOf(each: Kept): string {
+  const group = each.rows[0]?.group;
+  const rows = rowsOf({ ...each, rows: each.rows.filter((row) => row.group === group) });
+  return `${rows}\n\nMeasured ${machineOf(each.machine)}.`;
+}
+
 export function writePages(): void {
   const tables = kept();
+  const [verify] = tables.filter(({ name }) => name === 'verify');
+  const readme = readFileSync(README, 'utf8');
+  if (verify)
+    writeFileSync(
+      README,
+      readme.replace(SHOWN, () => shownOf(verify)),
+    );
   for (const each of tables) writeFileSync(new URL(`${each.name}.svg`, RESULTS), chartOf(each));
   const page = `# What keyscope costs
 
