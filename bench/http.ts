@@ -9,7 +9,7 @@ import type { Job, Load } from './http/load.ts';
 import type { Ready } from './http/server.ts';
 import { answerTo, OURS, PATH, PLAIN, SERVERS } from './http/servers.ts';
 import { ENTITY } from './keys.ts';
-import { aim, percent, publish, quick, type Row } from './report.ts';
+import { aim, percent, publish, quick, type Row, rowOf } from './report.ts';
 
 const [ROUNDS, SECONDS] = quick ? [3, 0.3] : [15, 0.6];
 /** Enough that a request is always waiting. */
@@ -96,16 +96,8 @@ async function measureServers(framework: string, generator: Generator): Promise<
 
 const WORKED = 'a second of processor time';
 
-const rowOf =
-  (group: string) =>
-  ({ name, ns, ratio, spread }: Figure): Row => ({
-    name,
-    group,
-    value: 1e9 / ns,
-    spread,
-    ...(ratio === null || name === PLAIN ? {} : { ratio: 1 / ratio }),
-    ours: name === OURS,
-  });
+const rowsOf = (figures: readonly Figure[], group: string): readonly Row[] =>
+  figures.map((figure) => rowOf(figure, 'ops/s', { name: figure.name, group, ours: figure.name === OURS }));
 
 async function main(): Promise<void> {
   const generator: Generator | null = await start('load.ts');
@@ -114,8 +106,8 @@ async function main(): Promise<void> {
   const turns: Turn[] = [];
   for (const framework of Object.keys(SERVERS)) {
     const measured = await measureServers(framework, generator);
-    rows.push(...measured.figures.map(rowOf(framework)));
-    rows.push(...measured.busy.map(rowOf(`${framework}, ${WORKED}`)));
+    rows.push(...rowsOf(measured.figures, framework));
+    rows.push(...rowsOf(measured.busy, `${framework}, ${WORKED}`));
     turns.push(...measured.turns);
   }
   generator.process.disconnect();
