@@ -21,7 +21,7 @@ type Generator = Child<true, Job, Load>;
 /** Seconds that a turn took, and of them those that the server and the generator worked. */
 type Turn = { readonly requests: number; readonly seconds: number; readonly served: number; readonly loaded: number };
 
-/** A server with what its turns came to; `busy` has the groups' rows by processor time. */
+/** The servers of a framework, by the clock and by the processor time that they took themselves. */
 interface Measured {
   readonly figures: readonly Figure[];
   readonly busy: readonly Figure[];
@@ -112,17 +112,10 @@ async function main(): Promise<void> {
   }
   generator.process.disconnect();
 
-  const share = (worked: 'served' | 'loaded') =>
-    [0.1, 0.5, 0.9]
-      .map((part) =>
-        percent(
-          quantile(
-            turns.map((t) => t[worked] / t.seconds),
-            part,
-          ),
-        ),
-      )
-      .join(', ');
+  const share = (worked: 'served' | 'loaded') => {
+    const parts = turns.map((each) => each[worked] / each.seconds);
+    return percent(quantile(parts, 0.5));
+  };
   const ratio = (group: string) => rows.find((row) => row.group === group && row.name === OURS)?.ratio;
   publish({
     name: 'http',
@@ -132,8 +125,8 @@ async function main(): Promise<void> {
       'keyscope is the guard of `examples/`, with keys in memory, on node:http `keyring.admit`; the plain check is ' +
       '`bench/plain.ts` as the middleware of its framework. Each server is a process and the generator another. Two ratios: of ' +
       `requests in a second, and of requests in ${WORKED} of the server, which is what a guard costs where the ` +
-      `generator or the machine holds a server up. 10th, 50th and 90th percentile of a turn that a server worked: ` +
-      `${share('served')}; the generator: ${share('loaded')}.`,
+      `generator or the machine holds a server up. In the median turn the server worked ${share('served')} of the time and ` +
+      `the generator ${share('loaded')}.`,
     unit: 'requests/s',
     base: 'the plain check',
     rows,
