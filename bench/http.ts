@@ -11,7 +11,7 @@ import { answerTo, OURS, PATH, PLAIN, SERVERS } from './http/servers.ts';
 import { ENTITY } from './keys.ts';
 import { aim, percent, publish, quick, type Row, rowOf } from './report.ts';
 
-const [ROUNDS, SECONDS] = quick ? [3, 0.25] : [15, 0.6];
+const [ROUNDS, SECONDS] = quick ? [3, 0.2] : [15, 0.6];
 /** Enough that a request is always waiting. */
 const CONNECTIONS = 32;
 
@@ -68,7 +68,8 @@ async function measureServers(framework: string, generator: Generator): Promise<
   const turns = new Map<string, Turn[]>();
   try {
     const names = Object.keys(SERVERS[framework] ?? {});
-    const standing: (Server | null)[] = await Promise.all(names.map((name) => start('server.ts', framework, name)));
+    const standUp = (name: string): Promise<Server | null> => start('server.ts', framework, name);
+    const standing = await Promise.all(names.map(standUp));
     standing.forEach((server, i) => {
       if (server !== null) servers.set(names[i] as string, server);
     });
