@@ -787,7 +787,7 @@ onRedis('what is stored', () => {
     for (const secret of [key, next.key]) expect(stored).not.toContain(secret.slice('acme_'.length, -6));
     close();
     await deleteUnder(URL, own);
-  });
+  }, 60_000);
 });
 
 // ── Invalidation ──────────────────────────────────────────────────────────────────────────────────────
