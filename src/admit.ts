@@ -2,7 +2,7 @@
 import { authorizationOf, parseAuthorization } from './authorization.js';
 import { type Admit, type Context, earliest, findOwn, readRow, type UsageRecorder, type Verify } from './context.js';
 import { AccessError, isAccessError, isStoreError } from './errors.js';
-import { checkFields, expect, isUuid } from './input.js';
+import { checkFields, expect, isUuid, raise } from './input.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
@@ -22,7 +22,7 @@ const INPUT = ['policy', 'operation', 'entityUuid'] as const;
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
 /** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
-export async function authenticateBy(verify: Verify, verifyToken: Verify, request: unknown): Promise<Principal> {
+export function authenticateBy(verify: Verify, verifyToken: Verify, request: unknown): ReturnType<Verify> {
   const credential = parseAuthorization(authorizationOf(request));
   if (credential.kind === 'bearer') return (credential.token.includes('.') ? verifyToken : verify)(credential.token);
   if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
@@ -42,8 +42,7 @@ export async function admitToken(context: Context, admit: Admit | null, claims: 
   if (!uuids.every(isUuid) || !scopes.every(isScope)) throw new AccessError('invalid_token', 'token_refused');
   if (admit === null) return createPrincipal(claimed, 'jwt', context.known);
   const row = await findOwn(context, claimed.keyId, claimed);
-  if (row === null) throw new AccessError('invalid_token', 'unknown_key');
-  const parent = admit(readRow(row));
+  const parent = admit(readRow(row ?? raise(new AccessError('invalid_token', 'unknown_key'))));
   // One set for both: no scope is a UUID.
   const bound = new Set([...scopes, ...accessibleEntities]);
   const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
@@ -61,21 +60,22 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
     expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.requires(operation);
-    let principal: Principal | undefined;
-    let time = Date.now();
+    let [principal, time]: [Principal?, number?] = [];
     try {
       time = clock();
-      principal = await authenticate(request);
+      const found = authenticate(request);
+      principal = 'then' in found ? await found : found;
       const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
       usage.record(principal.keyId, scopes, time);
-      emit({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
+      emit?.({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
       return { principal, entityUuid };
     } catch (error) {
+      time ??= Date.now();
       if (!isAccessError(error) && !isStoreError(error)) throw error;
       const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
       const [entity, second] = [asked ?? principal?.entityUuid].flat();
       const entityUuid = isUuid(entity) && second === undefined ? entity : null;
-      emit({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
+      emit?.({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
       throw error;
     }
   };

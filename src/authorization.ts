@@ -61,9 +61,10 @@ const isAuthorization = (s: unknown) => typeof s === 'string' && s.length === 13
 export function authorizationOf(request: unknown): unknown {
   if (request === null || typeof request !== 'object' || Array.isArray(request)) return request;
   // Fastify and Koa wrap Node's request; what their `headers` show has lost a second line already.
-  const { headers, raw, req, rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
+  const { raw, req, rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
   if (Array.isArray(rawHeaders)) return rawHeaders.filter((_, i) => i % 2 === 1 && isAuthorization(rawHeaders[i - 1]));
-  const source = Object(typeof headers === 'object' && headers !== null ? headers : request);
+  // Read only here: of Node's request, reading them makes an object of all lines.
+  const source = [Object(request).headers, request].find((it) => Object(it) === it);
   if (typeof source.get === 'function') return source.get('authorization');
   const names = Object.keys(source).filter(isAuthorization);
   return names.length === 1 ? source[names[0] as string] : names.flatMap((name) => source[name] ?? []);

@@ -59,14 +59,14 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
   for (const [resource, actions] of entries(definition))
     for (const [action, sentence] of entries(actions)) {
       const scope = `${resource}:${action}`;
-      expect(isScope(scope), `defineScopes: ${quote(scope)} is no scope; names are [a-z][a-z0-9_-]{0,63}`);
+      expect(isScope(scope), 'defineScopes: names are [a-z][a-z0-9_-]{0,63}', scope);
       sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];
   const expand = (input: unknown, but: readonly string[] = []): readonly ScopesIn<D>[] => {
     const set = new Set(patterns(input));
     const odd = [...set].find((pattern) => !all.some(coveredBy(new Set([pattern]))));
-    expect(odd === undefined, `scopes: ${quote(odd)} matches nothing in the catalog`);
+    expect(odd === undefined, 'scopes: pass what matches something in the catalog', odd);
     return Object.freeze(all.filter(coveredBy(set)).filter((scope) => !but.includes(scope)));
   };
   const guarded: ReadonlySet<string> = new Set(expand(reserved));

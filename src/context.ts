@@ -1,21 +1,23 @@
-/** What the operations stand on: configuration that `createKeyring` has checked, authority, and the steps they share. */
+/**
+ * What the operations stand on: configuration that `createKeyring` has checked, the events they tell of, authority, and
+ * the steps they share.
+ */
 import type { Catalog } from './catalog.js';
-import { AccessError, StoreError } from './errors.js';
-import type { KeyringEvent } from './events.js';
-import { entityList, expect, fields, isUuid, quote, raise } from './input.js';
+import { AccessError, type AccessErrorCode, type DenialReason, StoreError } from './errors.js';
+import { entityList, expect, fields, isUuid, raise } from './input.js';
 import type { KeyFormat } from './key.js';
 import type { Principal } from './principal.js';
 import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
 import { issuedKey, readRecord, sealRecord, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
 import { drawEntropy, type RandomBytes, randomUuid, type Scheme } from './secret.js';
-import type { KeyStore } from './store.js';
+import type { Awaitable, KeyStore } from './store.js';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
 /** Verifies whatever a caller sent as a key. */
-export type Verify = (key: unknown) => Promise<Principal>;
+export type Verify = (key: unknown) => Awaitable<Principal>;
 
 /** Verify's steps from seal to expired, for a record that was found by its id. */
 export type Admit = (record: KeyRecord) => Principal;
@@ -40,8 +42,34 @@ export interface Context {
   /** Guarded likewise. */
   readonly clock: Clock;
   readonly random: RandomBytes;
-  readonly emit: (event: KeyringEvent) => void;
+  readonly emit: ((event: KeyringEvent) => void) | undefined;
 }
+
+// ── Events ────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * What happened, for logs and audit trails. Nothing in it derives from a key, a header or a digest. Times are milliseconds
+ * since the epoch.
+ */
+export interface KeyringEvent {
+  readonly type: 'key.issued' | 'key.revoked' | 'key.rotated' | 'access.granted' | 'access.denied';
+  readonly time: number;
+  /** The key concerned, of a rotation the successor; `null` where none was recognised. */
+  readonly keyId: string | null;
+  /** The key's entity, of an access the one addressed; `null` where that was no UUID. */
+  readonly entityUuid: string | null;
+  /** `key.rotated`: the predecessor, and when it ends. */
+  readonly rotatedFrom?: string;
+  readonly retireAt?: number;
+  /** `access.*`. */
+  readonly operation?: string;
+  /** `access.denied`; `store_error` where the store or the clock is broken, and the answer was 503. */
+  readonly code?: AccessErrorCode | 'store_error';
+  readonly reason?: DenialReason | 'store_error';
+}
+
+/** Told of each event as it happens; whatever it returns, throws or rejects with is dropped. */
+export type EventListener = (event: KeyringEvent) => unknown;
 
 // ── Authority ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -62,7 +90,7 @@ const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
 /** An {@link Authority}, checked, completed and copied. */
 export function checkAuthority(authority: unknown): Held {
   const { entityUuid, entities, scopes = ['*:*'] } = fields(authority, INPUT, 'authority');
-  expect(isUuid(entityUuid), `authority.entityUuid: pass a UUID in lower case, not ${quote(entityUuid)}`);
+  expect(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
   return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
 }
 
@@ -99,7 +127,7 @@ export const earliest = (a: number | null, b: number | null): number | null =>
 
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
 export async function findOwn({ store }: Context, id: unknown, by: { entityUuid: string }): Promise<KeyRecord | null> {
-  expect(typeof id === 'string', `keyId: pass a string, not ${quote(id)}`);
+  expect(typeof id === 'string', 'keyId: pass a string', id);
   const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;
 }

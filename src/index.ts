@@ -12,12 +12,11 @@ export { digestBackend, digestKey, generateKey, type Pepper, type Peppers, type 
 export type { IssuedKey, KeyInfo, KeyRecord, Metadata } from './record.js';
 export { canAddress, hasScopes, type Principal, requireEntity, requireScopes, type Via } from './principal.js';
 export { type Catalog, defineScopes, type PatternOf, type ScopeDefinition, type ScopeOf } from './catalog.js';
-export type { EventListener, KeyringEvent } from './events.js';
 export type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummary, UsageEntry } from './store.js';
 export type { TokenVerifier } from './tokens.js';
 export { definePolicy, type Policy } from './policy.js';
 export { type Me, toMe } from './me.js';
-export type { Authority, Clock } from './context.js';
+export type { Authority, Clock, EventListener, KeyringEvent } from './context.js';
 export type { IssueInput } from './issue.js';
 export type { RotateInput } from './rotate.js';
 export type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';

@@ -24,20 +24,19 @@ const INPUT = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justificati
 
 export async function issue(context: Context, input: IssueInput, authority: Authority): Promise<IssuedKey> {
   const by = checkAuthority(authority);
-  const { entityUuid } = by;
   const { name, scopes, expiresAt, accessibleEntities, justification, metadata = {} } = fields(input, INPUT, 'issue');
   const time = context.clock();
   const draft = {
     name: text(name, 100, 'name'),
-    accessibleEntities: entityList(entityUuid, accessibleEntities, 'accessibleEntities'),
+    accessibleEntities: entityList(by.entityUuid, accessibleEntities, 'accessibleEntities'),
     scopes: grant(context.catalog, strings(scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
     metadata: readMetadata(metadata),
     expiresAt: expiry(expiresAt, time),
   };
   requireCeiling(by, draft);
-  const issued = await mint(context, { ...draft, entityUuid, createdAt: time, rotatedFrom: null });
-  context.emit({ type: 'key.issued', time, keyId: issued.info.keyId, entityUuid });
+  const issued = await mint(context, { ...draft, entityUuid: by.entityUuid, createdAt: time, rotatedFrom: null });
+  context.emit?.({ type: 'key.issued', time, keyId: issued.info.keyId, entityUuid: by.entityUuid });
   return issued;
 }
 

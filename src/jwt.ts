@@ -252,7 +252,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     given.algorithms,
     'algorithms',
     (alg) => (ALGORITHMS as readonly string[]).includes(alg),
-    `is none of ${ALGORITHMS.join(', ')}`,
+    `pass one of ${ALGORITHMS.join(', ')}`,
   );
   expect(algorithms.length > 0, 'algorithms: name at least one');
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');

@@ -10,7 +10,7 @@
  * The checksum lets a scanner be certain and lets `verify` refuse garbage before the store is asked. It is no
  * secret and proves nothing. Keys are read from the right: the length is fixed, so a prefix may hold "_".
  */
-import { expect, quote } from './input.js';
+import { expect } from './input.js';
 
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const ENTROPY_LENGTH = 26;
@@ -40,7 +40,7 @@ export interface KeyFormat {
 
 export function keyFormat(prefix: unknown): KeyFormat {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
-  expect(valid, `prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter; not ${quote(prefix)}`);
+  expect(valid, 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter', prefix);
   const head = `${prefix}_`;
   const [end, length] = [head.length + ENTROPY_LENGTH, head.length + SECRET_LENGTH];
   const seed = crcOf(-1, head);
@@ -114,7 +114,7 @@ export const keyPattern = (prefix: string): string => `\\b${keyFormat(prefix).pr
  */
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
   const { prefix } = keyFormat(options?.prefix);
-  expect(typeof text === 'string', `text: pass a string, not ${quote(text)}`);
+  expect(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
   // What is before another that begins inside it, or a whole one: of those that overlap the last leaves the mark.
   const found = new RegExp(`(?=${key}).{1,${prefix.length + SECRET_LENGTH}}?(?=${key})|(${key})`, 'g');

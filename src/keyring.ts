@@ -2,8 +2,7 @@
 import { type Admission, type AdmitInput, admitToken, authenticateBy, createAdmit } from './admit.js';
 import type { RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import type { Authority, Clock, Context, Verify } from './context.js';
-import type { EventListener } from './events.js';
+import type { Authority, Clock, Context, EventListener, Verify } from './context.js';
 import { expect, fields, whole } from './input.js';
 import { type IssueInput, issue } from './issue.js';
 import { keyFormat } from './key.js';
@@ -184,7 +183,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     random,
     // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
     // function is a rejection too.
-    emit: (event) => void (onEvent && (async () => onEvent(Object.freeze(event)))().catch(() => {})),
+    emit: onEvent && ((event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {})),
   });
   const { verify, admit } = createVerifier(context);
   const check = checkParent ? admit : null;
@@ -199,8 +198,8 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     get: (keyId, authority) => get(context, keyId, authority),
     advise: (keyId, input, by) => usage.flush().then(() => advise(context, keyId, input, by)),
     pepperReport: () => usage.flush().then(() => pepperReport(context)),
-    verify,
-    authenticate,
+    verify: async (key) => verify(key),
+    authenticate: async (request) => authenticate(request),
     admit: createAdmit(context, authenticate, usage),
     flush: usage.flush,
   });

@@ -1,7 +1,7 @@
 /** Shows keys, and what became of them, to those who manage them. */
 import { type Authority, type Context, checkAuthority, findOwn, requireOwn, showRow } from './context.js';
 import { StoreError } from './errors.js';
-import { expect, fields, isUuid, quote, whole } from './input.js';
+import { expect, fields, isUuid, whole } from './input.js';
 import type { KeyInfo } from './record.js';
 import type { ListPosition, SchemeSummary } from './store.js';
 
@@ -68,6 +68,6 @@ function readCursor(cursor: unknown): ListPosition | null {
   const [time = '', keyId = ''] = typeof cursor === 'string' ? cursor.slice(0, 64).split('.') : [];
   const read = { createdAt: Number.parseInt(time, 36), keyId };
   const genuine = cursorOf(read) === cursor && Number.isSafeInteger(read.createdAt) && isUuid(keyId);
-  expect(genuine, `after: pass \`next\` of the page before, not ${quote(cursor)}`);
+  expect(genuine, 'after: pass `next` of the page before', cursor);
   return read;
 }

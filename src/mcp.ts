@@ -223,7 +223,7 @@ export function protectedResourceMetadata(options: ProtectedResourceOptions): Pr
   }
   const servers = authorizationServers === undefined ? undefined : strings(authorizationServers, 'servers');
   for (const server of servers ?? []) resourceUrl(server, 'authorizationServers');
-  const supported = scopes === undefined ? undefined : strings(scopes, 'scopes', isScope, 'is no concrete scope');
+  const supported = scopes === undefined ? undefined : strings(scopes, 'scopes', isScope, 'write resource:action');
   // §3.1: inserted before the path; of a path that is only a slash, nothing is left.
   const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
   const document = {

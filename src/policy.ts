@@ -30,7 +30,6 @@ export interface Policy<Operation extends string = string> {
 }
 
 type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
-const ADDRESSED = ['entityUuid'] as const;
 
 /**
  * Defines which scopes each operation needs. An empty list is legal here, by name: any valid key will do.
@@ -57,7 +56,7 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   const requires = (name: string): readonly string[] =>
     needs.get(name) ?? raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
   function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
-    checkFields(options, ADDRESSED, 'authorize');
+    checkFields(options, ['entityUuid'], 'authorize');
     const { entityUuid: asked } = options;
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);

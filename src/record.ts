@@ -1,6 +1,6 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { utf8 } from './bytes.js';
-import { expect, MAX_ENTITIES, quote } from './input.js';
+import { expect, MAX_ENTITIES } from './input.js';
 import { MAX_SCOPES } from './scope.js';
 import type { Scheme } from './secret.js';
 
@@ -169,7 +169,7 @@ export function issuedKey(key: string, record: KeyRecord): IssuedKey {
 /** Reads `metadata` as `issue` takes it: at most 16 pairs and 2 KiB, keys and values together in UTF-8. */
 export function readMetadata(value: unknown): Metadata {
   const table = frozen(value) as Metadata;
-  expect(isTable(value, isText) && isTable(table, isText), `metadata: pass an object of strings, not ${quote(value)}`);
+  expect(isTable(value, isText) && isTable(table, isText), 'metadata: pass an object of strings', value);
   const all = Object.entries(table).flat().join('');
   // PostgreSQL's text cannot hold NUL.
   const sound = Object.keys(table).length <= 16 && !all.includes('\0') && utf8(all).length <= 2048;

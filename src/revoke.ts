@@ -6,5 +6,5 @@ export async function revoke(context: Context, keyId: string, authority: Authori
   await requireOwn(context, keyId, by);
   const time = context.clock();
   const wrote = await context.store.markEnded(keyId, { revokedAt: time });
-  if (wrote) context.emit({ type: 'key.revoked', time, keyId, entityUuid: by.entityUuid });
+  if (wrote) context.emit?.({ type: 'key.revoked', time, keyId, entityUuid: by.entityUuid });
 }

@@ -42,6 +42,6 @@ export async function rotate(context: Context, admit: Admit, ...[keyId, input, a
     await store.markEnded(successor, { revokedAt: time });
     throw new AccessError('conflict', 'already_ended', { keyId });
   }
-  emit({ type: 'key.rotated', time, keyId: successor, entityUuid: by.entityUuid, rotatedFrom: keyId, retireAt });
+  emit?.({ type: 'key.rotated', time, keyId: successor, entityUuid: by.entityUuid, rotatedFrom: keyId, retireAt });
   return issued;
 }

@@ -23,7 +23,7 @@ export const isScope = (it: unknown): boolean => typeof it === 'string' && PATTE
 
 /** Checks a list of any length element by element; a bad one refuses the list. */
 export const patterns = (input: unknown): string[] =>
-  strings(input, 'scopes', (it) => PATTERN.test(it), 'is no scope; write resource:action, or * for a whole segment');
+  strings(input, 'scopes', (it) => PATTERN.test(it), 'write resource:action, or * for a whole segment');
 
 type Scopes = readonly string[];
 
@@ -31,7 +31,7 @@ const segments = (pattern: string): Scopes => pattern.split(':');
 
 /** Whether `set` holds one of the at most three patterns wider than `one`. */
 const holdsWider = (set: ReadonlySet<string>, one: string): boolean =>
-  ['*:*', one.replace(/:.*/, ':*'), one.replace(/.*:/, '*:')].some((wider) => wider !== one && set.has(wider));
+  ['*:*', `${segments(one)[0]}:*`, `*:${segments(one)[1]}`].some((wider) => wider !== one && set.has(wider));
 
 /** Tells of a pattern whether an element of `set` covers it; all are valid already. */
 export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {

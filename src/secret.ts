@@ -13,7 +13,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { encoder, utf8 } from './bytes.js';
-import { expect, fields, quote } from './input.js';
+import { expect, fields } from './input.js';
 import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */
@@ -114,7 +114,7 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
  * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
  */
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
-  expect(typeof key === 'string', `key: pass a string, not ${quote(key)}`);
+  expect(typeof key === 'string', 'key: pass a string', key);
   return (pepper === 'none' ? UNPEPPERED : peppered(pepper)).digest(key);
 }
 
@@ -139,6 +139,8 @@ export function drawEntropy(random: RandomBytes): string {
 
 /** A version 4 UUID (RFC 9562 §5.4) in lower case. */
 export function randomUuid(random: RandomBytes): string {
+  // The platform's own draws for many at once: a tenth of the time that `issue` takes.
+  if (random === platformRandom) return globalThis.crypto.randomUUID();
   const bytes = draw(random, 16).map((byte, i) => (i === 6 ? (byte & 15) | 64 : i === 8 ? (byte & 63) | 128 : byte));
   return bytesToHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

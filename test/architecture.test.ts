@@ -15,7 +15,7 @@ const RANKS = [
   ['errors', 'bytes', 'input'], // vocabulary
   ['key', 'scope'], // text and algebra
   ['authorization', 'challenge', 'secret'], // edge and secrets
-  ['record', 'catalog', 'events'], // shapes
+  ['record', 'catalog'], // shapes
   ['principal'], // what a record becomes once it is verified
   ['store', 'tokens', 'policy', 'me'], // contracts
   ['context'], // what the operations stand on

@@ -239,8 +239,8 @@ describe('wrong input', () => {
     ['reserved that is null', { reserved: null }, /^scopes: /],
     ['reserved with a number', { reserved: [1] }, /^scopes: /],
     ['reserved that is malformed', { reserved: ['a:b', 'A:b'] }, /^scopes: /],
-    ['reserved that matches nothing', { reserved: ['a:b', 'users:*'] }, /matches nothing in the catalog/],
-    ['a reserved typo', { reserved: ['a:c'] }, /matches nothing in the catalog/],
+    ['reserved that matches nothing', { reserved: ['a:b', 'users:*'] }, /what matches something in the catalog, not "/],
+    ['a reserved typo', { reserved: ['a:c'] }, /what matches something in the catalog, not "/],
   ])('options that are %s', (_, options, message) => {
     const call = () => defineScopes({ a: { b: 'A sentence.' } }, options as { reserved?: [] });
     expect(complaint(call)).toMatch(message);

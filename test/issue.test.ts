@@ -147,12 +147,12 @@ describe('scopes', () => {
     ['a list with a number', ['threats:read', 7], /element 1/],
     ['a list with a hole', Object.assign([], { 1: 'threats:read' }), /element 0/],
     ['a nested list', [['threats:read']], /element 0/],
-    ['a typo', ['threats:raed'], /"threats:raed" matches nothing/],
-    ['an unknown resource', ['reports:*'], /"reports:\*" matches nothing/],
-    ['a prototype name', ['__proto__:read'], /no scope/],
-    ['another prototype name', ['constructor:write'], /matches nothing/],
-    ['a scope and a space', ['threats:read '], /no scope/],
-    ['an upper-case scope', ['Threats:read'], /no scope/],
+    ['a typo', ['threats:raed'], /matches something in the catalog, not "threats:raed"/],
+    ['an unknown resource', ['reports:*'], /not "reports:\*"/],
+    ['a prototype name', ['__proto__:read'], /write resource:action, .*not "__proto__:read"/],
+    ['another prototype name', ['constructor:write'], /not "constructor:write"/],
+    ['a scope and a space', ['threats:read '], /not "threats:read "/],
+    ['an upper-case scope', ['Threats:read'], /not "Threats:read"/],
     ['a Kelvin sign', ['threats:\u212Aill'], /\\u212a/],
     ['257 of them', new Array(257).fill('threats:read'), /at most 256/],
   ])('are refused when they are %s', async (_what, scopes, message) => {
@@ -253,7 +253,7 @@ describe('the authority', () => {
     ['entities that are a text', { entityUuid: OWN, entities: OTHER }, /authority\.entities: pass a list/],
     ['entities that are none', { entityUuid: OWN, entities: ['*'] }, /authority\.entities/],
     ['scopes that are a text', { entityUuid: OWN, scopes: '*:*' }, /scopes: pass a list/],
-    ['scopes that are none', { entityUuid: OWN, scopes: ['all'] }, /"all" is no scope/],
+    ['scopes that are none', { entityUuid: OWN, scopes: ['all'] }, /write resource:action, .*not "all"/],
   ])('is refused when it is %s', async (_what, authority, message) => {
     await refused({}, message, { authority });
   });

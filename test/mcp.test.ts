@@ -305,8 +305,8 @@ describe('allowedTools', () => {
   it.each([
     [[{ name: 'listThreat' }], /^tools: "listThreat" is not in the policy/],
     [[{ name: 'constructor' }], /^tools: "constructor" is not in the policy/],
-    [[{}], /^tools: names: element 0: undefined is no text/],
-    [[null], /^tools: names: element 0: undefined is no text/],
+    [[{}], /^tools: names: element 0: pass a text, not undefined/],
+    [[null], /^tools: names: element 0: pass a text, not undefined/],
   ])('refuses %j at set-up', async (odd, message) => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issue(keyring)).key);
@@ -386,7 +386,7 @@ describe('protectedResourceMetadata', () => {
   it.each([
     [{ authorizationServers: ['http://login.example.com'] }, /^authorizationServers: pass an https URL/],
     [{ authorizationServers: 'https://login.example.com' }, /^servers: pass a list/],
-    [{ scopes: ['threats:*'] }, /^scopes: element 0: "threats:\*" is no concrete scope/],
+    [{ scopes: ['threats:*'] }, /^scopes: element 0: write resource:action, not "threats:\*"/],
     [{ name: 5 }, /^name and documentation: /],
     [{ documentation: new URL(RESOURCE) }, /^name and documentation: /],
     [{ jwks: 'x' }, /^metadata: unknown field "jwks"/],

@@ -24,7 +24,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'digests.some((digest) => equalText(record.digest, digest))',
     'digests.length > 0',
   ],
-  ['exactly one match', 'src/verify.ts', 'if (found.length > 1) throw', 'if (false) throw'],
+  ['exactly one match', 'src/verify.ts', 'if (found !== undefined) throw', 'if (false) throw'],
   ['revoked', 'src/verify.ts', 'if (revokedAt !== null)', 'if (false)'],
   ['retired', 'src/verify.ts', 'if (retireAt !== null && now >= retireAt)', 'if (false)'],
   ['expired', 'src/verify.ts', 'if (expiresAt !== null && now >= expiresAt)', 'if (false)'],
@@ -137,8 +137,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   [
     'tokens: the key behind one',
     'src/admit.ts',
-    'const parent = admit(readRow(row));',
-    'const parent = createPrincipal(readRow(row), "key", context.known);',
+    'const parent = admit(readRow(row ?? raise(',
+    'const parent = ((record: any) => createPrincipal(record, "key", context.known))(readRow(row ?? raise(',
   ],
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
