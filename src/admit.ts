@@ -18,7 +18,6 @@ export interface AdmitInput<Operation extends string = string> {
 /** Who does it, and on which entity: the one that was checked. Handlers use no other. */
 export type Admission = { readonly principal: Principal; readonly entityUuid: string };
 
-const INPUT = ['policy', 'operation', 'entityUuid'] as const;
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
 /** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
@@ -55,7 +54,7 @@ export async function admitToken(context: Context, admit: Admit | null, claims: 
 
 export function createAdmit({ clock, emit }: Context, authenticate: Verify, usage: UsageRecorder) {
   return async <Op extends string>(request: unknown, input: AdmitInput<Op>): Promise<Admission> => {
-    checkFields(input, INPUT, 'admit');
+    checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
     const { policy, operation, entityUuid: asked } = input;
     expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.

@@ -81,8 +81,7 @@ export const isUuid = (value: unknown): value is string => typeof value === 'str
 export function entityList(own: string, others: unknown, what: string): readonly string[] {
   const all = [...new Set([own, ...strings(others === undefined ? [] : others, what)])];
   expect(all.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities, your own included`);
-  for (const entity of all) expect(isUuid(entity), `${what}: pass UUIDs in lower case`, entity);
-  return Object.freeze(all);
+  return Object.freeze(strings(all, what, isUuid, 'pass a UUID in lower case'));
 }
 
 /** When something ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
