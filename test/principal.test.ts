@@ -234,6 +234,21 @@ describe('a principal', () => {
   });
 });
 
+describe('what a key was granted', () => {
+  it('is its own, also among more combinations of scopes than are remembered', async () => {
+    const actions = Array.from({ length: 11 }, (_, i) => [`a${i}`, 'Do it.'] as const);
+    const wide = defineScopes({ things: Object.fromEntries(actions) });
+    const keyring = createKeyring({ prefix: 'acme', catalog: wide, store: memoryStore(), peppers: 'none' });
+    // Each number names a subset: those scopes whose bit is set.
+    for (let subset = 0; subset < 2 ** actions.length; subset += 1) {
+      const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
+      const { key } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, AUTHORITY);
+      const principal = await keyring.verify(key);
+      expect(wide.all.filter((scope) => hasScopes(principal, scope))).toEqual(scopes);
+    }
+  });
+});
+
 describe('a scope that the catalog no longer knows', () => {
   it('is shown and grants nothing', async () => {
     const store = memoryStore();
