@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
 import { table } from './harness.ts';
-import { type Aim, type Machine, RESULTS, rowsOf, type Table } from './report.ts';
+import { type Aim, type Machine, number, RESULTS, rowsOf, type Table, times } from './report.ts';
 
 type Kept = Table & { readonly machine: Machine };
 
@@ -46,24 +46,38 @@ ${rowsOf(each)}
 Measured ${machineOf(each.machine)}.`;
 
 const README = new URL('../README.md', import.meta.url);
-const SHOWN = /(?<=<!-- bench -->\n).*?(?=\n<!-- \/bench -->)/s;
+/** Where the README shows a table. */
+const between = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=\\n<!-- /${name} -->)`, 's');
 
-/** The first group of a table, with the machine below it: what the README shows. */
+/** The first group of a table, with the machine below it. */
 export function shownOf(each: Kept): string {
   const group = each.rows[0]?.group;
   const rows = rowsOf({ ...each, rows: each.rows.filter((row) => row.group === group) });
   return `${rows}\n\nMeasured ${machineOf(each.machine)}.`;
 }
 
+const SIDE_BY_SIDE = ['bare', 'plain check', 'keyscope'];
+
+/** Of the frameworks a line each, by requests in a second. */
+export function frameworksOf({ rows, machine }: Kept): string {
+  // A second figure of the same framework has a comma in its name.
+  const groups = [...new Set(rows.map(({ group = '' }) => group))].filter((group) => !group.includes(','));
+  const lines = groups.map((group) => {
+    const found = SIDE_BY_SIDE.map((name) => rows.find((row) => row.group === group && row.name === name));
+    return [group, ...found.map((row) => (row ? number(row.value) : '')), times(found.at(-1)?.ratio)];
+  });
+  const head = ['requests/s', ...SIDE_BY_SIDE, 'of the plain check'];
+  return `${table(head, lines)}\n\nMeasured ${machineOf(machine)}.`;
+}
+
 export function writePages(): void {
   const tables = kept();
-  const [verify] = tables.filter(({ name }) => name === 'verify');
-  const readme = readFileSync(README, 'utf8');
-  if (verify)
-    writeFileSync(
-      README,
-      readme.replace(SHOWN, () => shownOf(verify)),
-    );
+  let readme = readFileSync(README, 'utf8');
+  for (const [name, shown] of [['verify', shownOf] as const, ['http', frameworksOf] as const]) {
+    const found = tables.find((each) => each.name === name);
+    if (found) readme = readme.replace(between(name), () => shown(found));
+  }
+  writeFileSync(README, readme);
   for (const each of tables) writeFileSync(new URL(`${each.name}.svg`, RESULTS), chartOf(each));
   const page = `# What keyscope costs
 

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chartOf } from '../bench/chart.js';
 import { type Case, drawer, measure, quantile, shuffled, summarize } from '../bench/harness.js';
 import { HeaderValues } from '../bench/keys.js';
+import { frameworksOf } from '../bench/pages.js';
 import { aim, rowOf, rowsOf, type Table } from '../bench/report.js';
 
 describe('figures', () => {
@@ -186,5 +187,23 @@ describe('pages', () => {
 | case | ops/s | of the plain check | spread |
 | ---- | ----: | -----------------: | -----: |
 | slow | 1,000 |             0.25 × |        |`);
+  });
+
+  it('shows a framework in a line, by requests and not by processor time', () => {
+    const rows = ['A', 'A, a second of processor time', 'B'].flatMap((group, i) => [
+      { name: 'keyscope', group, value: 900 + i, ratio: 0.9 - i / 10 },
+      { name: 'bare', group, value: 2000 + i },
+      { name: 'plain check', group, value: 1000 + i },
+      { name: 'a peer', group, value: 1, ratio: 0.001 },
+    ]);
+    const machine = { date: '2026-01-02', cpu: 'C', cores: 2, memory: '1 GiB', node: 'v24', os: 'L' };
+    expect(
+      frameworksOf({ ...sample, rows, machine }),
+    ).toBe(`| requests/s |  bare | plain check | keyscope | of the plain check |
+| ---------- | ----: | ----------: | -------: | -----------------: |
+| A          | 2,000 |       1,000 |      900 |              0.9 × |
+| B          | 2,000 |       1,000 |      902 |              0.7 × |
+
+Measured 2026-01-02; C, 2 cores, 1 GiB; Node v24, L.`);
   });
 });
