@@ -59,7 +59,8 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
     expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
     // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
     const scopes = policy.requires(operation);
-    let [principal, time]: [Principal?, number?] = [];
+    let principal: Principal | undefined;
+    let time: number | undefined;
     try {
       time = clock();
       const found = authenticate(request);

@@ -64,7 +64,7 @@ export function authorizationOf(request: unknown): unknown {
   const { raw, req, rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
   if (Array.isArray(rawHeaders)) return rawHeaders.filter((_, i) => i % 2 === 1 && isAuthorization(rawHeaders[i - 1]));
   // Read only here: of Node's request, reading them makes an object of all lines.
-  const source = [Object(request).headers, request].find((it) => Object(it) === it);
+  const source = [Object(request).headers, request].find((it) => typeof it === 'object' && it !== null);
   if (typeof source.get === 'function') return source.get('authorization');
   const names = Object.keys(source).filter(isAuthorization);
   return names.length === 1 ? source[names[0] as string] : names.flatMap((name) => source[name] ?? []);

@@ -59,7 +59,7 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
   for (const [resource, actions] of entries(definition))
     for (const [action, sentence] of entries(actions)) {
       const scope = `${resource}:${action}`;
-      expect(isScope(scope), 'defineScopes: names are [a-z][a-z0-9_-]{0,63}', scope);
+      expect(isScope(scope), 'defineScopes: a scope is two names of [a-z][a-z0-9_-]{0,63}', scope);
       sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];

@@ -42,6 +42,7 @@ export interface Context {
   /** Guarded likewise. */
   readonly clock: Clock;
   readonly random: RandomBytes;
+  /** Undefined where nobody listens: then no event is made. */
   readonly emit: ((event: KeyringEvent) => void) | undefined;
 }
 

@@ -19,8 +19,8 @@ export function quote(value: unknown): string {
 }
 
 /**
- * The check that the core's `TypeError`s come from: throws unless `holds`. What was `given` is quoted only then; to put
- * the messages together beforehand took a tenth of `issue`.
+ * The check that the core's `TypeError`s come from: throws unless `holds`. What was `given` is quoted only then: with
+ * texts put together beforehand, `issue` took 6 % longer.
  */
 export function expect(holds: boolean, instead: string, ...given: unknown[]): asserts holds {
   if (!holds) throw new TypeError(instead + given.map((value) => `, not ${quote(value)}`).join(''));
@@ -79,14 +79,15 @@ export const isUuid = (value: unknown): value is string => typeof value === 'str
 
 /** A list of entities that always contains `own`: that one first, then the others in the order given, each once. */
 export function entityList(own: string, others: unknown, what: string): readonly string[] {
-  const all = [...new Set([own, ...strings(others === undefined ? [] : others, what)])];
+  const given = strings(others === undefined ? [] : others, what, isUuid, 'pass a UUID in lower case');
+  const all = Object.freeze([...new Set([own, ...given])]);
   expect(all.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities, your own included`);
-  return Object.freeze(strings(all, what, isUuid, 'pass a UUID in lower case'));
+  return all;
 }
 
 /** When something ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
 export function expiry(value: unknown, now: number): number | null {
-  const time = value === 'never' ? null : value instanceof Date ? value.getTime() : Number.NaN;
+  const time = value === 'never' ? null : value instanceof Date ? new Date(value).getTime() : Number.NaN;
   expect(time === null || time > now, "expiresAt: pass a valid Date in the future, or 'never' to go without");
   return time;
 }

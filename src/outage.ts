@@ -22,7 +22,7 @@ const isSummary = (row: SchemeSummary | null) =>
 // biome-ignore format: writes, then reads
 const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
   insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
-  findByDigest: (rows) => Array.isArray(rows) && rows.every((row) => Object(row) === row),
+  findByDigest: (rows) => Array.isArray(rows) && rows.findIndex((row) => Object(row) !== row) === -1,
   findById: (row, keyId) => row === null || Object(row).keyId === keyId,
   list: Array.isArray, summarize: (rows) => Array.isArray(rows) && rows.every(isSummary),
 };

@@ -91,13 +91,6 @@ class FrozenRecord {
   }
 }
 
-// Field by field: by way of `fromEntries` and `assign`, reading a row would take nearly twice as long.
-function frozenCopy(row: KeyRecord): KeyRecord {
-  const copy = new FrozenRecord() as unknown as Record<string, unknown>;
-  for (const name of FIELDS) copy[name] = frozen(row[name]);
-  return Object.freeze(copy) as unknown as KeyRecord;
-}
-
 /** What `make` makes for `owner` of a record from {@link readRecord}: made once, unless owners take turns. */
 export const once = FrozenRecord.once as unknown as <T>(record: KeyRecord, owner: object, make: () => T) => T;
 
@@ -109,10 +102,12 @@ export const once = FrozenRecord.once as unknown as <T>(record: KeyRecord, owner
 export function readRecord(value: unknown): KeyRecord | null {
   const row = Object(value);
   if (FrozenRecord.is(row)) return row;
+  // Field by field: by way of `fromEntries` and `assign`, reading a row would take nearly twice as long.
+  const copy = new FrozenRecord() as unknown as KeyRecord;
+  for (const name of FIELDS) Object(copy)[name] = frozen(row[name]);
   // The copy is checked and not the original, which could answer differently the second time.
-  const copy = frozenCopy(row);
   const sound = FIELDS.every((name) => SHAPE[name](copy[name])) && copy.accessibleEntities.includes(copy.entityUuid);
-  return sound ? copy : null;
+  return sound ? Object.freeze(copy) : null;
 }
 
 // ── The seal ──────────────────────────────────────────────────────────────────────────────────────────
@@ -140,11 +135,11 @@ export const sealedText = (record: KeyRecord): string =>
 /** What `issue` and `rotate` decide of a new key. */
 export type Draft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest' | 'keyId'>;
 
-/** Digests and seals a new key. */
+/** Digests and seals a new key: a plain object, as every store can take it. Lists and tables are frozen already. */
 export function sealRecord(draft: Draft & { keyId: string }, key: string, scheme: Scheme): KeyRecord {
-  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: {} };
+  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: frozen({}) };
   const unsealed: KeyRecord = { ...draft, ...marks, digest: scheme.digest(key) };
-  return frozenCopy({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
+  return Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
 }
 
 /** The projection that callers see; nothing in it derives from the key. Every number in a record is a time. */

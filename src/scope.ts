@@ -29,9 +29,9 @@ type Scopes = readonly string[];
 
 const segments = (pattern: string): Scopes => pattern.split(':');
 
-/** Whether `set` holds one of the at most three patterns wider than `one`. */
-const holdsWider = (set: ReadonlySet<string>, one: string): boolean =>
-  ['*:*', `${segments(one)[0]}:*`, `*:${segments(one)[1]}`].some((wider) => wider !== one && set.has(wider));
+/** Whether `set` holds one of the at most three patterns wider than `it`. */
+const holdsWider = (set: ReadonlySet<string>, it: string): boolean =>
+  ['*:*', `${it.slice(0, it.indexOf(':'))}:*`, `*${it.slice(it.indexOf(':'))}`].some((w) => w !== it && set.has(w));
 
 /** Tells of a pattern whether an element of `set` covers it; all are valid already. */
 export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {

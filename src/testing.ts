@@ -3,7 +3,7 @@
  * Uses no assertion library and no test runner; what fails throws an `Error` that says which promise was broken.
  */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { entityList, expect, fields } from './input.js';
+import { entityList, expect, fields, isUuid } from './input.js';
 import type { Principal } from './principal.js';
 import { createPrincipal } from './principal.js';
 import type { KeyRecord, Metadata } from './record.js';
@@ -1087,6 +1087,7 @@ export function testPrincipal<const C extends Catalog>(options: TestPrincipalOpt
   const known = new Set<string>(catalog.all);
   expect(Array.isArray(scopes), 'scopes: pass a list of scopes of the catalog');
   for (const scope of scopes) catalog.describe(scope);
+  expect(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
   const source = {
     keyId: options.keyId ?? '00000000-0000-4000-8000-000000000002',
     name: options.name ?? 'test',

@@ -25,7 +25,8 @@ export function createVerifier(context: Context): { readonly verify: Verify; rea
     const digests = accepted().map((scheme) => scheme.digest(key as string));
     // 4. One look-up with all of them. A synchronous store costs no turn of the event loop.
     const rows = store.findByDigest(digests);
-    return 'then' in rows ? rows.then((late) => admit(match(late, digests))) : admit(match(rows, digests));
+    const found = (all: readonly unknown[]) => admit(match(all, digests));
+    return Array.isArray(rows) ? found(rows) : (rows as Promise<readonly unknown[]>).then(found);
   }
 
   function admit(record: KeyRecord): Principal {

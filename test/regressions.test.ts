@@ -235,4 +235,80 @@ describe('once broken', () => {
     const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes: untyped('a:b') });
     expect(toResponse(error, { realm: 'r' }).status).toBe(403);
   });
+  it('a store is given plain objects, frozen to the bottom: some serializers take nothing else', async () => {
+    const rows: object[] = [];
+    const store = wrap(memoryStore(), (method, args, call) => {
+      if (method === 'insert') rows.push(args[0] as object);
+      return call();
+    });
+    const { keyring } = setUp({ store });
+    const { info } = await keyring.issue({ ...PLAIN, metadata: { a: '1' } }, AUTHORITY);
+    await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) {
+      expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
+      const parts = [row, ...Object.values(row)].filter((part) => typeof part === 'object' && part !== null);
+      expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
+    }
+  });
+  it('a list of rows that could be taken for a promise is a list', async () => {
+    const inner = memoryStore();
+    const { key, info } = await issue(setUp({ store: inner }).keyring);
+    let forging = false;
+    const spoof = (rows: unknown) => {
+      let asked = 0;
+      const then = forging
+        ? { get: () => (asked++ === 0 ? undefined : (answer: (rows: unknown) => void) => answer({ keyId: 'forged' })) }
+        : { value: 5 };
+      return Object.defineProperty([...(rows as unknown[])], 'then', then);
+    };
+    const store = wrap(inner, (method, _args, call) => (method === 'findByDigest' ? spoof(call()) : call()));
+    const { keyring } = setUp({ store });
+    expect((await keyring.verify(key)).keyId).toBe(info.keyId);
+    forging = true;
+    await denied(() => keyring.verify(generateKey({ prefix: 'acme' })), 'invalid_token', 'unknown_key');
+  });
+  it('a list of rows with a hole is an outage and no bad key', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner }).keyring);
+    const holed = (rows: unknown) => Object.assign(new Array(2), { 1: (rows as unknown[])[0] });
+    const store = wrap(inner, (method, _args, call) => (method === 'findByDigest' ? holed(call()) : call()));
+    await storeError(() => setUp({ store }).keyring.verify(key));
+  });
+  it('an odd entity is counted in the list that was given, repetitions included', async () => {
+    const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
+    await typeError(
+      () => setUp().keyring.issue({ ...PLAIN, accessibleEntities }, { entityUuid: OWN, entities: [OTHER] }),
+      /^accessibleEntities: element 3: .*not "odd"/,
+    );
+  });
+  it('a header of the name headers hides no credential, whatever it is', async () => {
+    const { keyring } = setUp();
+    const { key, info } = await issue(keyring);
+    const request = untyped<Headers>({ headers() {}, authorization: `Bearer ${key}` });
+    expect((await keyring.authenticate(request)).keyId).toBe(info.keyId);
+  });
+  it('a Date that answers otherwise than it is is read as it is', async () => {
+    class Odd extends Date {
+      override getTime(): number {
+        return Infinity;
+      }
+    }
+    const { keyring } = setUp();
+    const { info } = await keyring.issue({ ...PLAIN, expiresAt: new Odd(START + 1000) }, AUTHORITY);
+    expect(info.expiresAt).toEqual(new Date(START + 1000));
+  });
+  it('a stored scope that is none is beyond an authority that does not hold everything', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const row = await rowOf(store, (await issue(keyring)).info.keyId);
+    const digest = digestKey(generateKey({ prefix: 'acme' }));
+    await store.insert({ ...row, keyId: OTHER, digest, scopes: ['threats:read:zzz', 'foo'] });
+    const authority = { ...AUTHORITY, scopes: ['*:read', '*:undefined', 'fo:*'] };
+    await denied(
+      () => keyring.rotate(OTHER, { overlapMs: 0 }, authority),
+      'ceiling_exceeded',
+      'scopes_beyond_authority',
+    );
+  });
 });
