@@ -85,7 +85,7 @@ Written by \`npm run bench\`, which measures all of this anew; with names of par
 those alone. Figures are medians over rounds in which every case of a table has its turn, in an order drawn anew; ratios
 are medians of the ratios within a round; the spread is from the 10th to the 90th percentile of the rounds, in parts of
 the median. Before a case is timed it is checked that it does what it says. Absolute figures are this machine's;
-the ratios are what to look at.
+the ratios are what to look at. What each aim that is short is made of, and what was tried: [bench](../README.md).
 
 ## Aims
 

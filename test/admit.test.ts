@@ -43,7 +43,7 @@ describe('authenticate', () => {
     ['fetch Headers', (value) => new Headers({ authorization: value })],
     ['an object with Headers', (value) => ({ headers: new Headers({ authorization: value }) })],
     ['an IncomingMessage', (value) => incoming(value)],
-    // Node's makes an object of all lines when it is asked for its headers, which took as long as half a verification.
+    // Node's makes an object of all lines when it is asked for its headers: 0.2 to 0.5 µs, for nothing.
     [
       'an IncomingMessage without asking for its headers',
       (value) => ({
