@@ -7,9 +7,9 @@ import type { ErrorRequestHandler } from 'express';
 import express from 'express';
 import { run } from '../platform/boot.ts';
 import type { Service } from '../platform/http.ts';
-import { answer, BODY_LIMIT, createNodeServer, entityOf, REALM, send, unrouted } from '../platform/http.ts';
+import { answer, createNodeServer, entityOf, REALM, send, unrouted } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
-import { failure } from '../platform/problem.ts';
+import { BODY_LIMIT, failure } from '../platform/problem.ts';
 import { routes } from '../platform/routes.ts';
 import { createGuard } from './adapter.ts';
 

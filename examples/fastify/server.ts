@@ -7,10 +7,10 @@ import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
 import { run } from '../platform/boot.ts';
 import type { Service } from '../platform/http.ts';
-import { answer, BODY_LIMIT, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
+import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
 import type { Answer } from '../platform/problem.ts';
-import { failure } from '../platform/problem.ts';
+import { BODY_LIMIT, failure } from '../platform/problem.ts';
 import { routes } from '../platform/routes.ts';
 import { createGuard } from './adapter.ts';
 

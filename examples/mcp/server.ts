@@ -11,9 +11,9 @@ import { createApp } from '../hono/server.ts';
 import { run } from '../platform/boot.ts';
 import { catalog } from '../platform/catalog.ts';
 import type { Service } from '../platform/http.ts';
-import { BODY_LIMIT, createNodeServer, REALM } from '../platform/http.ts';
+import { createNodeServer, REALM } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
-import { problem } from '../platform/problem.ts';
+import { BODY_LIMIT, problem } from '../platform/problem.ts';
 import { callTool, tools } from './tools.ts';
 
 export const MCP_PATH = '/mcp';

@@ -31,7 +31,6 @@ export interface Service {
 }
 
 export const REALM = 'deception platform';
-export const BODY_LIMIT = 65_536;
 const ENTITY = 'entity_uuid';
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────────────

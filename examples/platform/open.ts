@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Service } from './http.ts';
 import { openApi } from './openapi.ts';
 import type { Answer } from './problem.ts';
-import { failure, problem, Refusal, refused } from './problem.ts';
+import { BODY_LIMIT, failure, problem, Refusal, refused } from './problem.ts';
 import { answerToken } from './token.ts';
 
 type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage) => Answer | Promise<Answer>];
@@ -11,23 +11,21 @@ type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage)
 /** Answers a request that is for one of these paths; `null` to all others. */
 export type Open = (req: IncomingMessage) => Promise<Answer> | null;
 
-const FORM_LIMIT = 32_768;
-
-/** Reads what is sent; throws where it is more than any exchange needs. */
+/** Reads what is sent; throws where it is more than anybody may send. */
 async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of req) {
       length += chunk.length;
-      if (length > FORM_LIMIT) break;
+      if (length > BODY_LIMIT) break;
       chunks.push(chunk);
     }
   } catch {
     // The client has gone: nobody's error, and nobody's answer.
     throw new Refusal(400, 'The request could not be read.');
   }
-  if (length > FORM_LIMIT) throw refused(413);
+  if (length > BODY_LIMIT) throw refused(413);
   return Buffer.concat(chunks).toString('utf8');
 }
 
@@ -39,7 +37,7 @@ const document = (body: unknown): Answer => ({
 
 export function createOpen(service: Service, realm: string): Open {
   const { keyring, tokens, publicUrl = '' } = service;
-  const interfaceDocument = document(openApi(publicUrl));
+  const interfaceDocument = document(openApi(publicUrl, { tokens: tokens !== undefined }));
   const endpoints: Record<string, Endpoint> = { '/v1/openapi.json': ['GET', () => interfaceDocument] };
   if (tokens) {
     const keys = document(tokens.jwks);

@@ -136,8 +136,8 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** What is served beside the routes, to anybody: what admits here stands in the request's body, or nothing does. */
-const OPEN: Readonly<Record<string, Json>> = {
+/** Beside the routes, where tokens are made, to anybody: what admits here stands in the request's body. */
+const EXCHANGE: Readonly<Record<string, Json>> = {
   '/v1/token': {
     post: {
       operationId: 'exchangeToken',
@@ -159,6 +159,10 @@ const OPEN: Readonly<Record<string, Json>> = {
       responses: { 200: answer('OK', keySet) },
     },
   },
+};
+
+/** Beside the routes, to anybody. */
+const OPEN: Readonly<Record<string, Json>> = {
   '/.well-known/oauth-protected-resource/mcp': {
     get: {
       operationId: 'readMcpMetadata',
@@ -172,8 +176,8 @@ const OPEN: Readonly<Record<string, Json>> = {
   },
 };
 
-/** The document. `server`: the origin that clients reach, from configuration. */
-export function openApi(server: string): Json {
+/** The document. `server`: the origin that clients reach, from configuration. `tokens`: whether the server makes them. */
+export function openApi(server: string, { tokens = true }: { readonly tokens?: boolean } = {}): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replace(/:([a-z]+)/g, '{$1}');
@@ -183,7 +187,7 @@ export function openApi(server: string): Json {
     openapi: '3.1.0',
     info: { title: 'Deception platform', version: '1', license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: server }],
-    paths: { ...paths, ...OPEN },
+    paths: { ...paths, ...(tokens && EXCHANGE), ...OPEN },
     components: {
       securitySchemes: {
         bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key, or a short-lived token for one.' },

@@ -26,9 +26,12 @@ export class Refusal extends Error {
   }
 }
 
+/** In bytes. No operation takes more, and no exchange of a key. */
+export const BODY_LIMIT = 65_536;
+
 const FRAMEWORK: Readonly<Record<number, string>> = {
   400: 'The request could not be read.',
-  413: 'The body is too large: at most 64 KiB.',
+  413: `The body is too large: at most ${BODY_LIMIT / 1024} KiB.`,
   415: 'Send the body as "Content-Type: application/json", in UTF-8 and not compressed.',
 };
 

@@ -170,6 +170,21 @@ describe('the document', () => {
     }
   });
 
+  it('describes no exchange where the server makes no tokens', async () => {
+    const { keyring, domain } = platform;
+    const server = await createHono({ keyring, domain, publicUrl: PUBLIC });
+    try {
+      const base = await listen(server, 0);
+      const { paths } = (await (await fetch(new URL('/v1/openapi.json', base))).json()) as { paths: object };
+      const exchange = ['/v1/token', '/.well-known/jwks.json'];
+      const { paths: all } = openApi(PUBLIC) as { readonly paths: object };
+      expect(Object.keys(paths)).toEqual(Object.keys(all).filter((path) => !exchange.includes(path)));
+      for (const path of exchange) expect((await fetch(new URL(path, base), { method: 'POST' })).status).toBe(404);
+    } finally {
+      server.close();
+    }
+  });
+
   it('says what the token endpoint answers, and which keys are published', async () => {
     for (const at of ['express', 'fastify', 'hono', 'mcp'] as const) {
       const jwt = { requested_token_type: 'urn:ietf:params:oauth:token-type:jwt', resource: `${PUBLIC}/mcp` };
@@ -186,7 +201,7 @@ describe('the document', () => {
         await fits(tokenError, response);
       }
       expect([...errors].sort()).toEqual([...tokenError.shape.error.options].sort());
-      const large = await exchange(at, { padding: 'x'.repeat(40_000) });
+      const large = await exchange(at, { padding: 'x'.repeat(70_000) });
       expect(large.status).toBe(413);
       await fits(shapes.Problem, large);
       const keys = await fetch(new URL('/.well-known/jwks.json', bases[at]));
