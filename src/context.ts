@@ -16,7 +16,7 @@ import type { Awaitable, KeyStore } from './store.js';
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-/** Verifies whatever a caller sent as a key. */
+/** Verifies whatever a caller sent as a key: answers, or throws, at once where the store does. */
 export type Verify = (key: unknown) => Awaitable<Principal>;
 
 /** Verify's steps from seal to expired, for a record that was found by its id. */
