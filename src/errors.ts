@@ -38,8 +38,7 @@ export type DenialReason =
   | 'token_refused' | 'scopes_beyond_authority' | 'entities_beyond_authority' | 'no_such_key' | 'already_ended';
 
 // Brands in the global symbol registry: two copies of the package in one process know each other's errors.
-const ACCESS = Symbol.for('keyscope.AccessError');
-const STORE = Symbol.for('keyscope.StoreError');
+const [ACCESS, STORE] = [Symbol.for('keyscope.AccessError'), Symbol.for('keyscope.StoreError')];
 
 function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>): void {
   for (const name of Reflect.ownKeys(properties)) Object.defineProperty(target, name, { value: properties[name] });

@@ -76,8 +76,8 @@ describe('requireScopes', () => {
     const principal = await principalOf();
     for (const guard of [requireScopes, hasScopes]) {
       expect(() => guard(principal, untyped(scope))).toThrow(TypeError);
-      expect(() => guard(principal, 'threats:read', untyped(scope))).toThrow(/^scopes: .*no concrete scope/);
-      expect(() => guard(principal, 'threats:write', untyped(scope))).toThrow(/^scopes: .*no concrete scope/);
+      expect(() => guard(principal, 'threats:read', untyped(scope))).toThrow(/^scopes: .*name concrete scopes/);
+      expect(() => guard(principal, 'threats:write', untyped(scope))).toThrow(/^scopes: .*name concrete scopes/);
     }
   });
 

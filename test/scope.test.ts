@@ -95,7 +95,7 @@ describe('vectors', () => {
       const element = inputOf(vector);
       const concrete = vector.result === 'concrete';
       const guards = [() => hasScopes(principal, element), () => requireScopes(principal, 'threats:read', element)];
-      for (const guard of concrete ? [] : guards) expect(complaint(guard)).toMatch(/^scopes: .*no concrete scope/);
+      for (const guard of concrete ? [] : guards) expect(complaint(guard)).toMatch(/^scopes: .*name concrete scopes/);
       if (concrete) expect(hasScopes(principal, element)).toBe(element === 'threats:read');
       const table = { operation: [element] } as unknown as { operation: [] };
       if (!concrete) expect(complaint(() => definePolicy(catalog, table))).toMatch(/^definePolicy: /);

@@ -53,7 +53,12 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ],
   ['another entity’s key is not found', 'src/context.ts', 'row?.entityUuid === by.entityUuid', 'row !== null'],
   ['a stored * refuses the record', 'src/record.ts', " && !(scope as string).includes('*')", ''],
-  ['scopes that the catalog lost grant nothing', 'src/principal.ts', 'catalog.has(scope)', 'catalog !== null'],
+  [
+    'scopes that the catalog lost grant nothing',
+    'src/principal.ts',
+    'scopes.filter((scope) => catalog.has(scope))',
+    'scopes',
+  ],
   ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
   ['a clock that answers', 'src/outage.ts', '!Number.isFinite(time) || Math.abs(time) > 8.64e15', 'false'],
   ['single flight', 'src/cache.ts', 'const flight = flights.get(name);', 'const flight = false as never;', CACHE],
