@@ -131,11 +131,15 @@ describe('a store that never answers', () => {
 
   it('leaves no timer behind when it answered, and no unhandled rejection when it answers late', async () => {
     vi.useFakeTimers();
-    const { keyring } = setUp({ store: delayed(memoryStore()) });
+    const [set, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')];
+    // A time of its own: keyrings of other files, in the same process, set timers too.
+    const { keyring } = setUp({ store: delayed(memoryStore()), storeTimeoutMs: 123_457 });
     const issued = issue(keyring);
     await vi.advanceTimersByTimeAsync(10);
     await issued;
-    expect(vi.getTimerCount()).toBe(0);
+    const own = set.mock.results.filter((_, i) => set.mock.calls[i]?.[1] === 123_457).map(({ value }) => value);
+    expect(own).toHaveLength(1);
+    expect(cleared.mock.calls.flat()).toEqual(expect.arrayContaining(own));
     const rejecting = wrap(
       memoryStore(),
       () => new Promise((_, reject) => setTimeout(() => reject(new Error('x')), 50)),
