@@ -52,6 +52,8 @@ async function behind(between: Between) {
 }
 
 afterEach(() => {
+  // In this order: a spy on a timer that is faked would bring that one back.
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
