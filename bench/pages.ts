@@ -18,8 +18,8 @@ function kept(): readonly Kept[] {
   return tables.sort((a, b) => rank(a) - rank(b));
 }
 
-const machineOf = ({ date, cpu, cores, memory, node, os }: Machine): string =>
-  `${date}; ${cpu}, ${cores} cores, ${memory}; Node ${node}, ${os}`;
+const measuredOn = ({ date, cpu, cores, memory, node, os }: Machine): string =>
+  `Measured ${date}; ${cpu}, ${cores} cores, ${memory}; Node ${node}, ${os}.`;
 
 const aimsPage = (tables: readonly Kept[]): string => {
   const all: readonly (readonly [string, Aim])[] = tables.flatMap(({ name, aims }) =>
@@ -43,7 +43,7 @@ ${each.about}
 
 ${rowsOf(each)}
 
-Measured ${machineOf(each.machine)}.`;
+${measuredOn(each.machine)}`;
 
 const README = new URL('../README.md', import.meta.url);
 /** Where the README shows a table. */
@@ -53,7 +53,7 @@ const between = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*
 export function shownOf(each: Kept): string {
   const group = each.rows[0]?.group;
   const rows = rowsOf({ ...each, rows: each.rows.filter((row) => row.group === group) });
-  return `${rows}\n\nMeasured ${machineOf(each.machine)}.`;
+  return `${rows}\n\n${measuredOn(each.machine)}`;
 }
 
 const SIDE_BY_SIDE = ['bare', 'plain check', 'keyscope'];
@@ -67,7 +67,7 @@ export function frameworksOf({ rows, machine }: Kept): string {
     return [group, ...found.map((row) => (row ? number(row.value) : '')), times(found.at(-1)?.ratio)];
   });
   const head = ['requests/s', ...SIDE_BY_SIDE, 'of the plain check'];
-  return `${table(head, lines)}\n\nMeasured ${machineOf(machine)}.`;
+  return `${table(head, lines)}\n\n${measuredOn(machine)}`;
 }
 
 export function writePages(): void {

@@ -70,12 +70,12 @@ export function createAdmit({ clock, emit }: Context, authenticate: Verify, usag
       emit?.({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
       return { principal, entityUuid };
     } catch (error) {
+      if (emit === undefined || (!isAccessError(error) && !isStoreError(error))) throw error;
       time ??= Date.now();
-      if (!isAccessError(error) && !isStoreError(error)) throw error;
       const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
       const [entity, second] = [asked ?? principal?.entityUuid].flat();
       const entityUuid = isUuid(entity) && second === undefined ? entity : null;
-      emit?.({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
+      emit({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
       throw error;
     }
   };

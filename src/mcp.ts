@@ -162,7 +162,7 @@ const LOCAL = ['localhost', '127.0.0.1', '[::1]'];
  */
 function resourceUrl(value: unknown, what: string): URL {
   const text = String(value);
-  expect(URL.canParse(text), `${what}: pass an absolute URL, not ${quote(value)}`);
+  expect(URL.canParse(text), `${what}: pass an absolute URL`, value);
   const url = new URL(text);
   const { protocol, hostname, username, password, href } = url;
   expect(protocol === 'https:' || (protocol === 'http:' && LOCAL.includes(hostname)), `${what}: pass an https URL`);
