@@ -1,9 +1,7 @@
 /** Text as bytes, and the one comparison that secrets go through. */
 
+/** Writes UTF-8. Its callers make sure that the text is well-formed: a lone surrogate would become U+FFFD. */
 export const encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
-
-/** UTF-8. The caller has made sure that `text` is well-formed: a lone surrogate would become U+FFFD. */
-export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 
 /**
  * Whether two ASCII texts are equal, without a data-dependent branch: every character is looked at whatever

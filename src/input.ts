@@ -47,8 +47,11 @@ export function checkFields(value: unknown, known: readonly string[], what: stri
 /** The own fields of an object, checked and copied. */
 export function fields<F extends string>(value: unknown, known: readonly F[], what: string): { [K in F]?: unknown } {
   checkFields(value, known, what, Reflect.ownKeys);
-  // A null prototype, own fields only: an inherited `scopes` is not a given one.
-  return Object.assign(Object.create(null), value);
+  // What a class or a prototype gives is refused and not left out: an authority without its `scopes` would be wider.
+  const own = Object.assign(Object.create(null), value);
+  const lost = known.find((name) => !(name in own) && name in Object(value));
+  expect(lost === undefined, `${what}: write ${lost} as a field of its own; here it is inherited or not enumerable`);
+  return own;
 }
 
 /** An array of strings, copied; holes, other elements and texts that do not hold are refused, the first by name. */

@@ -16,7 +16,7 @@ export async function list({ store }: Context, input: ListInput | undefined, aut
   const { after = null, limit: asked = 100 } = fields(input === undefined ? {} : input, ['after', 'limit'], 'list');
   const limit = whole(asked, 1, 1000, 'limit');
   // One more than asked for: whether there is a next page.
-  const rows = await store.list({ entityUuid, after: readCursor(after), limit: limit + 1 });
+  const rows = await store.list({ entityUuid, after: after === null ? null : readCursor(after), limit: limit + 1 });
   const right = rows.length <= limit + 1 && rows.every((row) => row?.entityUuid === entityUuid);
   if (!right) throw new StoreError('store.list returned more than it was asked for');
   const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -63,8 +63,7 @@ export async function pepperReport({ store, accepted, clock }: Context): Promise
 const cursorOf = ({ createdAt, keyId }: ListPosition) => `${createdAt.toString(36)}.${keyId}`;
 
 /** Reads a cursor: what is written back as it stood is genuine. */
-function readCursor(cursor: unknown): ListPosition | null {
-  if (cursor === null) return null;
+function readCursor(cursor: unknown): ListPosition {
   const [time = '', keyId = ''] = typeof cursor === 'string' ? cursor.slice(0, 64).split('.') : [];
   const read = { createdAt: Number.parseInt(time, 36), keyId };
   const genuine = cursorOf(read) === cursor && Number.isSafeInteger(read.createdAt) && isUuid(keyId);

@@ -1,5 +1,5 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
-import { utf8 } from './bytes.js';
+import { encoder } from './bytes.js';
 import { expect, MAX_ENTITIES } from './input.js';
 import { MAX_SCOPES } from './scope.js';
 import type { Scheme } from './secret.js';
@@ -170,7 +170,7 @@ export function readMetadata(value: unknown): Metadata {
   expect(isTable(value, isText) && isTable(table, isText), 'metadata: pass an object of strings', value);
   const all = Object.entries(table).flat().join('');
   // PostgreSQL's text cannot hold NUL.
-  const sound = Object.keys(table).length <= 16 && !all.includes('\0') && utf8(all).length <= 2048;
+  const sound = Object.keys(table).length <= 16 && !all.includes('\0') && encoder.encode(all).length <= 2048;
   expect(sound, 'metadata: at most 16 pairs and 2048 bytes, without NUL');
   return table;
 }

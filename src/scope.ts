@@ -27,8 +27,6 @@ export const patterns = (input: unknown): string[] =>
 
 type Scopes = readonly string[];
 
-const segments = (pattern: string): Scopes => pattern.split(':');
-
 /** Whether `set` holds one of the at most three patterns wider than `it`. */
 const holdsWider = (set: ReadonlySet<string>, it: string): boolean =>
   ['*:*', `${it.slice(0, it.indexOf(':'))}:*`, `*${it.slice(it.indexOf(':'))}`].some((w) => w !== it && set.has(w));
@@ -112,10 +110,10 @@ export const unionScopes = (a: Scopes, b: Scopes): Scopes => minimal(new Set([..
  * intersectScopes(['users:*'], ['*:delete', 'threats:read']); // ['users:delete']
  */
 export function intersectScopes(a: Scopes, b: Scopes): Scopes {
-  const others = normalizeScopes(b).map(segments);
+  const others = normalizeScopes(b).map((one) => one.split(':'));
   // Each `*` of one in `a` becomes what stands there in one of `b`; the result is in `b` only where the rest agrees.
   const meet = (one: Scopes) => others.map((other) => one.map((it, i) => (it === '*' ? other[i] : it)).join(':'));
-  const narrowed = normalizeScopes(a).map(segments).flatMap(meet);
+  const narrowed = normalizeScopes(a).flatMap((one) => meet(one.split(':')));
   return minimal(new Set(narrowed.filter(coveredBy(new Set(patterns(b))))));
 }
 

@@ -12,7 +12,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
-import { encoder, utf8 } from './bytes.js';
+import { encoder } from './bytes.js';
 import { expect, fields } from './input.js';
 import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
 
@@ -31,7 +31,7 @@ export type Peppers = readonly Pepper[] | 'none';
 export type Sha256 = (data: string | Uint8Array) => string;
 
 /** The reference: pure JavaScript, the same on every runtime. */
-export const nobleSha256: Sha256 = (data) => bytesToHex(sha256(typeof data === 'string' ? utf8(data) : data));
+export const nobleSha256: Sha256 = (data) => bytesToHex(sha256(typeof data === 'string' ? encoder.encode(data) : data));
 
 /** The value of the lower-case hexadecimal digit that stands at `i`. */
 const nibble = (hex: string, i: number): number => (hex.charCodeAt(i) & 15) + 9 * (hex.charCodeAt(i) >> 6);
@@ -78,7 +78,7 @@ export const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => ['s1$', hash(ke
 function peppered(value: unknown): Scheme {
   const { id, secret } = fields(value, ['id', 'secret'], 'pepper');
   expect(typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id), 'pepper: id is 1 to 32 letters a-z, digits or -');
-  const bytes = typeof secret === 'string' && secret.isWellFormed() ? utf8(secret) : secret;
+  const bytes = typeof secret === 'string' && secret.isWellFormed() ? encoder.encode(secret) : secret;
   expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array`);
   expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass 32 random ones at least`);
   const mac = hmacSha256(hash, bytes);

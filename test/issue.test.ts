@@ -240,7 +240,7 @@ describe('the authority', () => {
     ['the entity alone', OWN, /authority: pass an object/],
     ['a list', [OWN], /authority: pass an object/],
     ['empty', {}, /authority\.entityUuid: pass a UUID/],
-    ['inherited', Object.create({ entityUuid: OWN }), /authority\.entityUuid/],
+    ['inherited', Object.create({ entityUuid: OWN }), /authority: write entityUuid as a field of its own/],
     ['an upper-case entity', { entityUuid: OWN.toUpperCase() }, /authority\.entityUuid: pass a UUID in lower case/],
     ['a braced entity', { entityUuid: `{${OWN}}` }, /authority\.entityUuid/],
     ['an entity and a newline', { entityUuid: `${OWN}\n` }, /authority\.entityUuid/],
@@ -256,6 +256,24 @@ describe('the authority', () => {
     ['scopes that are none', { entityUuid: OWN, scopes: ['all'] }, /write resource:action, .*not "all"/],
   ])('is refused when it is %s', async (_what, authority, message) => {
     await refused({}, message, { authority });
+  });
+
+  // A session class whose `scopes` was a getter handed out the whole catalog: the field was not its own, so not given.
+  it.each([
+    [
+      'a getter of its class',
+      (scopes: string[]) =>
+        new (class Session {
+          entityUuid = OWN;
+          get scopes() {
+            return scopes;
+          }
+        })(),
+    ],
+    ['inherited', (scopes: string[]) => Object.assign(Object.create({ scopes }), { entityUuid: OWN })],
+    ['not enumerable', (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes })],
+  ])('hands out nothing where its scopes are %s', async (_what, authority) => {
+    await refused({}, /authority: write scopes as a field of its own/, { authority: authority(['threats:read']) });
   });
 
   it('cannot be reached by a request body spread into the first argument', async () => {
@@ -337,7 +355,10 @@ describe('the first argument', () => {
 
   it('is not taken from a prototype', async () => {
     const { keyring } = setUp();
-    await typeError(() => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY), /name: pass a string/);
+    await typeError(
+      () => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY),
+      /issue: write name as a field of its own/,
+    );
   });
 
   it('goes up to its limits', async () => {
