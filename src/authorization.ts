@@ -46,9 +46,9 @@ export function parseAuthorization(value: unknown): Authorization {
  * What {@link authorizationOf} reads. On Node pass the request, never its `headers`: Node has dropped a second
  * `Authorization` line from those, and two are to be refused.
  */
-export type RequestLike = Wrapper | HeadersLike | Readonly<Record<string, Lines>> | Lines | null;
+export type RequestLike = Wrapper | HeadersLike | Lines | null;
 type Wrapper = { readonly headers: HeadersLike } | { readonly rawHeaders: readonly string[] };
-type HeadersLike = { get(name: string): string | null };
+type HeadersLike = { get(name: string): string | null } | Readonly<Record<string, Lines>>;
 type Lines = string | readonly string[] | undefined;
 
 const isAuthorization = (s: unknown) => typeof s === 'string' && s.length === 13 && s.toLowerCase() === 'authorization';
@@ -64,7 +64,8 @@ export function authorizationOf(request: unknown): unknown {
   const { raw, req, rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
   if (Array.isArray(rawHeaders)) return rawHeaders.filter((_, i) => i % 2 === 1 && isAuthorization(rawHeaders[i - 1]));
   // Read only here: of Node's request, reading them makes an object of all lines.
-  const source = [Object(request).headers, request].find((it) => typeof it === 'object' && it !== null);
+  const { headers = (req?.raw ?? raw)?.headers } = Object(request);
+  const source = typeof headers === 'object' && headers !== null ? headers : request;
   if (typeof source.get === 'function') return source.get('authorization');
   const names = Object.keys(source).filter(isAuthorization);
   return names.length === 1 ? source[names[0] as string] : names.flatMap((name) => source[name] ?? []);

@@ -80,8 +80,8 @@ export interface Authority {
   readonly entityUuid: string;
   /** The entities that may be handed out, `entityUuid` always among them. Default: only `entityUuid`. */
   readonly entities?: readonly string[] | undefined;
-  /** The scopes that may be handed out, patterns allowed. Default: the whole catalog. */
-  readonly scopes?: readonly string[] | undefined;
+  /** The scopes that may be handed out, patterns allowed. Left out: the whole catalog; `undefined` is refused. */
+  readonly scopes?: readonly string[];
 }
 
 type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
@@ -90,7 +90,8 @@ const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
 
 /** An {@link Authority}, checked, completed and copied. */
 export function checkAuthority(authority: unknown): Held {
-  const { entityUuid, entities, scopes = ['*:*'] } = fields(authority, INPUT, 'authority');
+  // A default for what is left out, and for nothing else: `scopes: session.scoeps` is a mistake, and no ceiling.
+  const { entityUuid, entities, scopes } = { scopes: ['*:*'], ...fields(authority, INPUT, 'authority') };
   expect(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
   return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
 }

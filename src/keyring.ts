@@ -132,7 +132,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
    * @throws StoreError.
    */
-  authenticate(request: RequestLike): Promise<Principal>;
+  authenticate(request?: RequestLike): Promise<Principal>;
   /**
    * Guards one operation: authenticates, authorizes by the policy, emits the event, records the usage.
    *

@@ -37,7 +37,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
     const method = methods?.[name];
-    expect(typeof method === 'function', `store: pass an object with the method ${name}; see KeyStore`);
+    expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
     const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
     const read = (answer: unknown, argument: unknown) => {
       if (!holds(answer, argument)) throw broken('broke its contract; see KeyStore');
@@ -46,7 +46,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
     const readInTime = (answer: unknown, argument: unknown) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);
-        const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed', cause)));
+        const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed: see cause', cause)));
         settled.finally(() => clearTimeout(timer));
       }).then((value) => read(value, argument));
     const ask = (argument: unknown, second: unknown) => {
@@ -55,7 +55,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
         answer = method.call(store, argument, second);
         if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
       } catch (cause) {
-        throw broken('failed', cause);
+        throw broken('failed: see cause', cause);
       }
       return read(answer, argument);
     };

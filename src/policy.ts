@@ -2,7 +2,6 @@
 import type { Catalog, ScopeOf } from './catalog.js';
 import { checkFields, expect, quote, raise, strings } from './input.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
-import { isScope } from './scope.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
 export interface Policy<Operation extends string = string> {
@@ -47,8 +46,8 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
   const needs = new Map<string, readonly string[]>();
   for (const [operation, scopes] of Object.entries(Object(table))) {
-    const odd = strings(scopes, `definePolicy: ${quote(operation)}`).find((scope) => !isScope(scope));
-    expect(odd === undefined, `definePolicy: ${quote(operation)} needs concrete scopes, not ${quote(odd)}`);
+    const odd = strings(scopes, `definePolicy: ${quote(operation)}`).find((scope) => !catalog.all.includes(scope));
+    expect(odd === undefined, `definePolicy: ${quote(operation)} needs scopes of the catalog, not ${quote(odd)}`);
     needs.set(operation, catalog.expand(scopes as readonly string[]));
   }
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');

@@ -1,16 +1,16 @@
 /** The verified caller, and the guards over it. A guard throws; the boolean forms are for display. */
 import { AccessError } from './errors.js';
 import { expect, isUuid } from './input.js';
-import type { KeyRecord } from './record.js';
 import { isScope } from './scope.js';
 
 /**
  * Who is calling. Frozen to the bottom; handlers may share it. `expiresAt` is when this credential ends, by expiry or
  * retirement: milliseconds since the epoch, or `null` for never.
  */
-export type Principal = Pick<KeyRecord, Shown> & { readonly via: Via };
+export type Principal = Readonly<Record<'keyId' | 'name' | 'entityUuid', string> & Record<Lists, readonly string[]>> &
+  Readonly<{ metadata: Readonly<Record<string, string>>; expiresAt: number | null; via: Via }>;
 // Scopes as granted: one that the catalog no longer knows is shown and grants nothing.
-type Shown = 'keyId' | 'name' | 'entityUuid' | 'accessibleEntities' | 'scopes' | 'metadata' | 'expiresAt';
+type Lists = 'accessibleEntities' | 'scopes';
 
 /** How a caller authenticated. */
 export type Via = 'key' | 'jwt';
@@ -34,7 +34,7 @@ function grantedOf(scopes: readonly string[], catalog: ReadonlySet<string>): Gra
 class VerifiedPrincipal {
   readonly #granted: Granted;
 
-  constructor(record: Pick<KeyRecord, Shown>, via: Via, catalog: ReadonlySet<string>) {
+  constructor(record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>) {
     const { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt } = record;
     this.#granted = grantedOf(scopes, catalog);
     const shown: Principal = { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt, via };
@@ -53,10 +53,11 @@ class VerifiedPrincipal {
 
 /**
  * Compiles the principal of a record that passed every check. `catalog` is the set of scopes that exist:
- * what is not in it grants nothing. Lists are shared with the record, which is frozen.
+ * what is not in it grants nothing. Lists are shared with the record, which is frozen. With `Object` for
+ * `new.target` the private field stands on an object that is plain otherwise: it equals and prints as data.
  */
 export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>): Principal =>
-  new VerifiedPrincipal(record, via, catalog) as unknown as Principal;
+  Reflect.construct(VerifiedPrincipal, [record, via, catalog], Object) as unknown as Principal;
 
 /**
  * Whether the principal was granted all of `scopes`. For display; to guard, use {@link requireScopes}.

@@ -103,7 +103,8 @@ export function readRecord(value: unknown): KeyRecord | null {
   const row = Object(value);
   if (FrozenRecord.is(row)) return row;
   // Field by field: by way of `fromEntries` and `assign`, reading a row would take nearly twice as long.
-  const copy = new FrozenRecord() as unknown as KeyRecord;
+  // With `Object` for `new.target` it has the private fields, and is as plain as any other: it equals and prints as data.
+  const copy = Reflect.construct(FrozenRecord, [], Object) as unknown as KeyRecord;
   for (const name of FIELDS) Object(copy)[name] = frozen(row[name]);
   // The copy is checked and not the original, which could answer differently the second time.
   const sound = FIELDS.every((name) => SHAPE[name](copy[name])) && copy.accessibleEntities.includes(copy.entityUuid);

@@ -103,7 +103,7 @@ export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
 export const unionScopes = (a: Scopes, b: Scopes): Scopes => minimal(new Set([...patterns(a), ...patterns(b)]));
 
 /**
- * Everything that both sets denote. Takes time in proportion to `a.length * b.length`, as the result may.
+ * Everything that both sets denote. Each wildcard of `a` is held against all of `b`: the result may be as long.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -113,7 +113,7 @@ export function intersectScopes(a: Scopes, b: Scopes): Scopes {
   const others = normalizeScopes(b).map((one) => one.split(':'));
   // Each `*` of one in `a` becomes what stands there in one of `b`; the result is in `b` only where the rest agrees.
   const meet = (one: Scopes) => others.map((other) => one.map((it, i) => (it === '*' ? other[i] : it)).join(':'));
-  const narrowed = normalizeScopes(a).flatMap((one) => meet(one.split(':')));
+  const narrowed = normalizeScopes(a).flatMap((one) => (one.includes('*') ? meet(one.split(':')) : [one]));
   return minimal(new Set(narrowed.filter(coveredBy(new Set(patterns(b))))));
 }
 

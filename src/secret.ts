@@ -79,7 +79,7 @@ function peppered(value: unknown): Scheme {
   const { id, secret } = fields(value, ['id', 'secret'], 'pepper');
   expect(typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id), 'pepper: id is 1 to 32 letters a-z, digits or -');
   const bytes = typeof secret === 'string' && secret.isWellFormed() ? encoder.encode(secret) : secret;
-  expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array`);
+  expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array; is it set?`);
   expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass 32 random ones at least`);
   const mac = hmacSha256(hash, bytes);
   // A key of its own: what authenticates records must never be an answer that digests can be asked for. HKDF (RFC 5869

@@ -15,8 +15,7 @@ const RANKS = [
   ['errors', 'bytes', 'input'], // vocabulary
   ['key', 'scope'], // text and algebra
   ['authorization', 'challenge', 'secret'], // edge and secrets
-  ['record', 'catalog'], // shapes
-  ['principal'], // what a record becomes once it is verified
+  ['record', 'principal', 'catalog'], // shapes
   ['store', 'tokens', 'policy', 'me'], // contracts
   ['context'], // what the operations stand on
   ['issue', 'verify', 'revoke', 'rotate', 'list', 'usage', 'admit', 'outage'], // operations

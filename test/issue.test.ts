@@ -253,6 +253,12 @@ describe('the authority', () => {
     ['entities that are a text', { entityUuid: OWN, entities: OTHER }, /authority\.entities: pass a list/],
     ['entities that are none', { entityUuid: OWN, entities: ['*'] }, /authority\.entities/],
     ['scopes that are a text', { entityUuid: OWN, scopes: '*:*' }, /scopes: pass a list/],
+    // A misspelt field of a session gave `undefined`, which was read as left out: the whole catalog.
+    [
+      'scopes that are undefined',
+      { entityUuid: OWN, scopes: undefined },
+      /scopes: pass a list of strings, not undefined/,
+    ],
     ['scopes that are none', { entityUuid: OWN, scopes: ['all'] }, /write resource:action, .*not "all"/],
   ])('is refused when it is %s', async (_what, authority, message) => {
     await refused({}, message, { authority });

@@ -171,7 +171,7 @@ describe('a source of randomness', () => {
   it('that repeats itself cannot replace a key: the store refuses the second', async () => {
     const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
     const { key, info } = await issue(keyring);
-    expect(String(await thrown(() => issue(keyring)))).toBe('StoreError: store.insert failed');
+    expect(String(await thrown(() => issue(keyring)))).toBe('StoreError: store.insert failed: see cause');
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
     expect(await store.findById(info.keyId)).not.toBeNull();
   });

@@ -1,3 +1,5 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { inspect } from 'node:util';
 import type { Principal } from 'keyscope';
 import {
   canAddress,
@@ -189,6 +191,18 @@ describe('a principal', () => {
 
   it('is known to another keyring of the same package: guards ask no keyring', async () => {
     expect(policy.authorize(await principalOf(), 'list')).toBe(OWN);
+  });
+
+  // It had the prototype of a class: strict comparisons found no principal equal to what it holds.
+  it('is data, and so is the record: they equal what they hold, in strict comparisons too', async () => {
+    const { keyring, store } = setUp();
+    const { key, info } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    for (const data of [principal, await rowOf(store, info.keyId)]) {
+      deepStrictEqual(data, { ...data });
+      expect(data).toStrictEqual(structuredClone(data));
+      expect(inspect(data)).toMatch(/^\{/);
+    }
   });
 
   it('and its lists cannot be changed, in strict mode with a TypeError', async () => {

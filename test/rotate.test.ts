@@ -359,7 +359,7 @@ describe('a store that fails in the middle', () => {
       return false; // somebody else was faster
     });
     const error = await thrown(() => setUp({ store }).keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY));
-    expect(String(error)).toBe('StoreError: store.markEnded failed');
+    expect(String(error)).toBe('StoreError: store.markEnded failed: see cause');
     expect(marks).toBe(2);
   });
 });
