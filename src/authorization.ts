@@ -19,7 +19,7 @@ const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const TOKEN68 = '[0-9A-Za-z._~+/-]+=*';
 const PARAM = `${TOKEN}[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[\\t !#-[\\]-~]|\\\\[\\t -~])*")`;
 const BEARER = new RegExp(`^Bearer +${TOKEN68}$`, 'i');
-const CREDENTIALS = new RegExp(`^${TOKEN}(?: +(?:${TOKEN68}|${PARAM}(?:[ \\t]*,[ \\t]*${PARAM})*))?$`);
+const OTHER = new RegExp(`^(?!Bearer(?: |$))${TOKEN}(?: +(?:${TOKEN68}|${PARAM}(?:[ \\t]*,[ \\t]*${PARAM})*))?$`, 'i');
 
 /**
  * Reads one `Authorization` value, or the list of values that a request carried.
@@ -38,8 +38,7 @@ export function parseAuthorization(value: unknown): Authorization {
   if (lines.length === 0) return Object.freeze({ kind: 'missing' });
   if (lines.length > 1 || typeof text !== 'string' || text.length > 16_384) return Object.freeze({ kind: 'malformed' });
   if (BEARER.test(text)) return { kind: 'bearer', token: text.slice(text.lastIndexOf(' ') + 1) };
-  const kind = CREDENTIALS.test(text) && !/^bearer(?: |$)/i.test(text) ? 'other-scheme' : 'malformed';
-  return Object.freeze({ kind });
+  return Object.freeze({ kind: OTHER.test(text) ? 'other-scheme' : 'malformed' });
 }
 
 /**

@@ -16,7 +16,7 @@ export interface IssueInput<Pattern extends string = string> {
   readonly accessibleEntities?: readonly string[] | undefined;
   /** Why reserved scopes are needed: 1 to 500 characters, kept on the record. */
   readonly justification?: string | undefined;
-  /** At most 16 string pairs and 2 KiB. */
+  /** At most 16 string pairs and 2 KiB; in names no quote, backslash or control character. */
   readonly metadata?: Metadata | undefined;
 }
 
