@@ -1,0 +1,36 @@
+/** What the README's recipes take for granted: names that a service has already. Types alone; nothing of it runs. */
+import type { IncomingMessage, Server } from 'node:http';
+import type { KeyStore, Peppers, Principal } from 'keyscope';
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import type { Pool } from 'pg';
+
+export { createKeyring, definePolicy, defineScopes, isAccessError, requireScopes, toMe, toResponse } from 'keyscope';
+export { memoryStore } from 'keyscope/stores/memory';
+
+export const catalog = defineScopes({
+  threats: { read: 'List and read threats.' },
+  interactions: { read: 'List and read interactions.' },
+  reports: { read: 'Export the report.' },
+});
+export const policy = definePolicy(catalog, {
+  whoami: [],
+  listThreats: ['threats:read'],
+  exportReport: ['reports:read'],
+});
+export declare const store: KeyStore;
+export declare const peppers: Peppers;
+export const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+
+export declare const session: { readonly entityUuid: string; readonly scopes: readonly string[] };
+export const authority = { entityUuid: session.entityUuid, scopes: session.scopes };
+export declare const principal: Principal;
+export declare const keyId: string;
+export declare const entityUuid: string;
+export declare const subsidiary: string;
+export declare const request: IncomingMessage & { readonly url: string };
+export declare const server: Server;
+export declare const pool: Pool;
+export declare const connectionString: string;
+export declare const url: string;
+export declare function threats(entityUuid: string): readonly object[];
+export declare function myStore(): KeyStore;
