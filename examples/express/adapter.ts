@@ -3,7 +3,7 @@
  * the request to `keyring.admit` and puts what comes back on `req`, or answers the denial.
  */
 import type { Request, RequestHandler } from 'express';
-import type { ChallengeOptions, Keyring, Policy, Principal } from 'keyscope';
+import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
 // Set by the guard; on a route without one both are undefined, whatever the types say.
@@ -15,34 +15,34 @@ declare module 'express-serve-static-core' {
   }
 }
 
-export interface GuardOptions<Operation extends string> extends ChallengeOptions {
+export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
-  readonly policy: Policy<Operation>;
+  readonly policy: Policy<Op>;
+  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  readonly onOutage?: (error: StoreError) => void;
 }
 
-/** What the request says about the entity: nothing, a text, or the list of values that a parameter had. */
-type EntityReader = (request: Request) => unknown;
-
 /** `app.get('/threats', guard('listThreats'), handler)`: on routes, never on a path prefix. */
-export function createGuard<Operation extends string>({ keyring, policy, ...challenge }: GuardOptions<Operation>) {
+export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
+  if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  return (operation: Operation, { entity }: { entity?: EntityReader } = {}): RequestHandler => {
+  const stored = /^cache-control:(?!.*no-store)/i;
+  // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
+  return (operation: Op, options: { entity?: (req: Request) => unknown } = {}): RequestHandler => {
     policy.requires(operation); // So does an operation that the policy does not have.
+    if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async (req, res, next) => {
+      const { setHeader } = res; // Whatever a handler sets, the answer is not stored.
+      res.setHeader = (name, value) => setHeader.call(res, name, stored.test(`${name}:${value}`) ? 'no-store' : value);
       res.setHeader('Cache-Control', 'no-store');
       try {
         // `req` and not `req.headers`, which hides a second Authorization line.
-        const input = { policy, operation, entityUuid: entity?.(req) };
-        const { principal, entityUuid } = await keyring.admit(req, input);
-        req.principal = principal;
-        req.entityUuid = entityUuid;
+        Object.assign(req, await keyring.admit(req, { policy, operation, entityUuid: options.entity?.(req) }));
       } catch (error) {
-        // A bug is no denial: it goes to the error handler, where your logger sees it.
-        if (!isAccessError(error) && !isStoreError(error)) throw error;
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: your error handler's, and logger's.
+        if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
-        // Node leaves the body out of an answer to HEAD.
-        res.status(status).setHeaders(new Headers(headers)).end(body);
-        return;
+        return void res.status(status).setHeaders(new Headers(headers)).end(body);
       }
       next();
     };

@@ -3,7 +3,7 @@
  * the request to `keyring.admit` and puts what comes back on `request`, or answers the denial.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ChallengeOptions, Keyring, Policy, Principal } from 'keyscope';
+import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
 // Set by the guard; on a route without one both are undefined, whatever the types say.
@@ -15,34 +15,35 @@ declare module 'fastify' {
   }
 }
 
-export interface GuardOptions<Operation extends string> extends ChallengeOptions {
+export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
-  readonly policy: Policy<Operation>;
+  readonly policy: Policy<Op>;
+  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  readonly onOutage?: (error: StoreError) => void;
 }
 
-/** What the request says about the entity: nothing, a text, or the list of values that a parameter had. */
-type EntityReader = (request: FastifyRequest) => unknown;
-
 /** `app.get('/threats', { onRequest: guard('listThreats') }, handler)`: before the body is read. */
-export function createGuard<Operation extends string>({ keyring, policy, ...challenge }: GuardOptions<Operation>) {
+export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
+  if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  return (operation: Operation, { entity }: { entity?: EntityReader } = {}) => {
+  const stored = /^cache-control:(?!.*no-store)/i;
+  // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
+  return (operation: Op, options: { entity?: (request: FastifyRequest) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
+    if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      const { header } = reply; // Whatever a handler sets, the answer is not stored.
+      reply.header = (name, value) => header.call(reply, name, stored.test(`${name}:${value}`) ? 'no-store' : value);
       reply.header('Cache-Control', 'no-store');
       try {
         // `raw` has every header line; `request.headers` hides a second Authorization.
-        const input = { policy, operation, entityUuid: entity?.(request) };
-        const { principal, entityUuid } = await keyring.admit(request.raw, input);
-        request.principal = principal;
-        request.entityUuid = entityUuid;
-        return;
+        const input = { policy, operation, entityUuid: options.entity?.(request) };
+        return void Object.assign(request, await keyring.admit(request.raw, input));
       } catch (error) {
-        // A bug is no denial: it goes to the error handler, where your logger sees it.
-        if (!isAccessError(error) && !isStoreError(error)) throw error;
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: your error handler's, and logger's.
+        if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
-        // As bytes: Fastify adds a charset to JSON texts. Node leaves the body out of an answer to HEAD.
-        return reply.code(status).headers(headers).send(Buffer.from(body));
+        return reply.code(status).headers(headers).send(Buffer.from(body)); // As bytes: to JSON texts it adds a charset.
       }
     };
   };

@@ -3,48 +3,47 @@
  * the request to `keyring.admit` and puts what comes back on the context, or answers the denial.
  */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { ChallengeOptions, Keyring, Policy, Principal } from 'keyscope';
+import type { Admission, ChallengeOptions, Keyring, Policy, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
-/** `new Hono<Guarded>()`. Set by the guard; on a route without one both are undefined, whatever the types say. */
-export interface Guarded {
-  Variables: {
-    principal: Principal;
-    /** The entity that was checked; handlers use no other. */
-    entityUuid: string;
-  };
-}
+/**
+ * `new Hono<Guarded>()`: `principal` and `entityUuid`, the entity that was checked: handlers use no other. Set by the
+ * guard; on a route without one both are undefined, whatever the types say.
+ */
+export type Guarded = { Variables: Admission };
 
-export interface GuardOptions<Operation extends string> extends ChallengeOptions {
+export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
-  readonly policy: Policy<Operation>;
+  readonly policy: Policy<Op>;
+  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  readonly onOutage?: (error: StoreError) => void;
 }
-
-/** What the request says about the entity: nothing, a text, or the list of values that a parameter had. */
-type EntityReader = (c: Context) => unknown;
-const [CACHE, NO_STORE] = ['Cache-Control', 'no-store'];
 
 /** `app.get('/threats', guard('listThreats'), handler)`: on routes, never on a path prefix. */
-export function createGuard<Operation extends string>({ keyring, policy, ...challenge }: GuardOptions<Operation>) {
+export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
+  if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  return (operation: Operation, { entity }: { entity?: EntityReader } = {}): MiddlewareHandler<Guarded> => {
+  const [CACHE, NO_STORE] = ['Cache-Control', 'no-store'];
+  // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
+  return (operation: Op, options: { entity?: (c: Context) => unknown } = {}): MiddlewareHandler<Guarded> => {
     policy.requires(operation); // So does an operation that the policy does not have.
+    if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async (c, next) => {
       c.header(CACHE, NO_STORE); // In `c.json` and the like; a Response that the handler made by itself is copied below.
       try {
-        const input = { policy, operation, entityUuid: entity?.(c) };
+        const input = { policy, operation, entityUuid: options.entity?.(c) };
         const { principal, entityUuid } = await keyring.admit(c.req.raw, input);
         c.set('principal', principal);
         c.set('entityUuid', entityUuid);
       } catch (error) {
         c.res.headers.set(CACHE, NO_STORE); // Whatever is answered from here on takes over what `c.res` has.
-        // A bug is no denial: it goes to `app.onError`, where your logger sees it.
-        if (!isAccessError(error) && !isStoreError(error)) throw error;
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: for `app.onError`, and your logger.
+        if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
         return new Response(body, { status, headers }); // Hono leaves the body out of an answer to HEAD.
       }
       await next();
-      return c.res.headers.get(CACHE) === NO_STORE ? undefined : c.header(CACHE, NO_STORE);
+      return c.res.headers.get(CACHE)?.includes(NO_STORE) ? undefined : c.header(CACHE, NO_STORE);
     };
   };
 }

@@ -2,10 +2,14 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
 import type { ErrorRequestHandler } from 'express';
 import express from 'express';
+import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
+import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGuard as expressGuard } from '../../examples/express/adapter.ts';
@@ -14,7 +18,7 @@ import type { Guarded } from '../../examples/hono/adapter.ts';
 import { createGuard as honoGuard } from '../../examples/hono/adapter.ts';
 import { catalog } from '../../examples/platform/catalog.ts';
 import { policy } from '../../examples/platform/policy.ts';
-import type { Keyring, Principal } from '../../src/index.js';
+import type { Keyring, Principal, StoreError } from '../../src/index.js';
 import { createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory.js';
 import { A, B, C, close, FRAMEWORKS, listen } from '../http/harness.ts';
@@ -27,6 +31,7 @@ interface Setup {
   readonly resourceMetadata?: string;
   readonly operation?: 'whoami' | 'listUsers';
   readonly entity?: (header: string | undefined) => unknown;
+  readonly onOutage?: (error: StoreError) => void;
 }
 
 /** A request that reached the handler, and an error that reached the framework's error handler. */
@@ -38,6 +43,31 @@ interface Seen {
 // `GET /` is guarded; its handler answers "done", with a response of its own making, or throws where asked to.
 const BOOM = new Error('the handler failed');
 
+// What a handler can write into `Cache-Control`, in each way that the framework has.
+const CACHE = 'cache-control';
+const WAYS = {
+  express: {
+    set: (res: express.Response, value: string) => res.set({ 'Cache-Control': value }).send('done'),
+    setHeader: (res: express.Response, value: string) => res.setHeader(CACHE, value).end('done'),
+    writeHead: (res: express.Response, value: string) => res.writeHead(200, { 'Cache-Control': value }).end('done'),
+  },
+  fastify: {
+    header: (reply: FastifyReply, value: string) => reply.header('Cache-Control', value).send('done'),
+    headers: (reply: FastifyReply, value: string) => reply.headers({ [CACHE]: value }).send('done'),
+    stream: (reply: FastifyReply, value: string) => reply.header(CACHE, value).send(Readable.from(['do', 'ne'])),
+    Response: (_: FastifyReply, value: string) => new Response('done', { headers: { [CACHE]: value } }),
+  },
+  hono: {
+    header: (c: Context, value: string) => {
+      c.header(CACHE, value);
+      return c.text('done');
+    },
+    text: (c: Context, value: string) => c.text('done', 200, { 'Cache-Control': value }),
+    Response: (_: Context, value: string) => new Response('done', { headers: { [CACHE]: value } }),
+  },
+};
+const way = <T extends object>(ways: T, name: string): T[keyof T] => ways[name as keyof T];
+
 const APPS = {
   async express({ operation = 'whoami', entity, ...setup }: Setup, seen: Seen): Promise<RequestListener> {
     const app = express();
@@ -46,7 +76,7 @@ const APPS = {
     app.get('/', guard(operation, reader), (req, res) => {
       seen.calls.push({ principal: req.principal, entityUuid: req.entityUuid });
       if (req.get('x-throw')) throw BOOM;
-      res.send('done');
+      way(WAYS.express, req.get('x-way') ?? 'set')(res, req.get('x-cache') ?? 'no-store');
     });
     const onError: ErrorRequestHandler = (error, _req, res, _next) => {
       seen.errors.push(error);
@@ -61,10 +91,11 @@ const APPS = {
     const reader = entity && {
       entity: (request: { headers: Record<string, unknown> }) => entity(request.headers['x-entity'] as string),
     };
-    app.get('/', { preHandler: guard(operation, reader) }, async (request) => {
+    app.get('/', { preHandler: guard(operation, reader) }, async (request, reply) => {
       seen.calls.push({ principal: request.principal, entityUuid: request.entityUuid });
       if (request.headers['x-throw']) throw BOOM;
-      return 'done';
+      const { 'x-way': name = 'header', 'x-cache': value = 'no-store' } = request.headers as Record<string, string>;
+      return way(WAYS.fastify, name)(reply, value);
     });
     app.setErrorHandler((error, _request, reply) => {
       seen.errors.push(error);
@@ -83,7 +114,8 @@ const APPS = {
     app.get('/', guard(operation, reader), (c) => {
       seen.calls.push({ principal: c.get('principal'), entityUuid: c.get('entityUuid') });
       if (c.req.header('x-throw')) throw BOOM;
-      return new Response('done');
+      const name = c.req.header('x-way');
+      return name === undefined ? new Response('done') : way(WAYS.hono, name)(c, c.req.header('x-cache') ?? '');
     });
     app.onError((error) => {
       seen.errors.push(error);
@@ -176,11 +208,61 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     const store = { ...memoryStore(), findByDigest };
     const keyring = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none' });
     const { key } = await makeKey();
-    const { get, calls } = await start({ keyring });
+    const { get, calls, errors } = await start({ keyring });
     const { status, headers } = await get(bearer(key));
     expect({ status, retry: headers.get('Retry-After') }).toEqual({ status: 503, retry: '1' });
     expect(headers.get('WWW-Authenticate')).toBeNull();
-    expect(calls).toEqual([]);
+    expect({ calls, errors }).toEqual({ calls: [], errors: [] });
+  });
+
+  // Behind a broken store every request was answered with 503, and no line of any log said why.
+  test('tells onOutage why, and of nothing else; what that does changes no answer', async () => {
+    const away = new Error('away');
+    const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
+    const broken = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none' });
+    const { keyring, key } = await makeKey();
+    const told: StoreError[] = [];
+    const listeners: ((error: StoreError) => void)[] = [
+      (error) => told.push(error),
+      (error) => {
+        told.push(error);
+        throw BOOM;
+      },
+      async (error) => {
+        told.push(error);
+        throw BOOM;
+      },
+    ];
+    for (const onOutage of listeners) {
+      const { get, calls, errors } = await start({ keyring: broken, onOutage });
+      expect((await get(bearer(key))).status).toBe(503);
+      expect((await get()).status).toBe(401);
+      expect({ calls, errors }).toEqual({ calls: [], errors: [] });
+    }
+    expect(told.map(({ message, cause }) => ({ message, cause }))).toEqual(
+      listeners.map(() => ({ message: 'store.findByDigest failed: see cause', cause: away })),
+    );
+    const { get } = await start({ keyring, operation: 'listUsers', onOutage: (error) => told.push(error) });
+    expect([(await get(bearer(key))).status, (await get(bearer('x'))).status]).toEqual([403, 401]);
+    expect(told).toHaveLength(listeners.length);
+  });
+
+  // A handler that set `Cache-Control: public` had its way on Express and Fastify, and a shared cache kept the answer.
+  test('an answer is not stored, whatever the handler sets and however', async () => {
+    const { keyring, key } = await makeKey();
+    const { get, calls } = await start({ keyring });
+    const names = Object.keys(WAYS[framework]);
+    for (const name of names) {
+      const ask = async (value: string) => {
+        const { status, headers, body } = await get({ ...bearer(key), 'x-way': name, 'x-cache': value });
+        expect({ name, status, body }).toEqual({ name, status: 200, body: 'done' });
+        return headers.get('Cache-Control');
+      };
+      expect(await ask('public, max-age=60'), name).toBe('no-store');
+      expect(await ask('private'), name).toBe('no-store');
+      expect(await ask('no-store, no-transform'), name).toBe('no-store, no-transform');
+    }
+    expect(calls).toHaveLength(3 * names.length);
   });
 
   test("hands a bug to the framework's error handler, and lets nothing through", async () => {
@@ -212,11 +294,42 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
+  // From JavaScript `{ entityUuid: reader }` was taken in silence: who asked for another entity was answered with the own.
+  test('an option that a guard does not have fails when the route is declared', async () => {
+    const { keyring } = await makeKey();
+    const guard = GUARDS[framework]({ keyring, policy, realm: REALM }) as (name: string, options?: unknown) => unknown;
+    const read = () => A;
+    for (const options of [undefined, {}, { entity: read }]) expect(() => guard('whoami', options)).not.toThrow();
+    for (const options of [{ entityUuid: read }, { entity: read, realm: 'x' }, { [Symbol('x')]: read }, read, null]) {
+      expect(() => guard('whoami', options), inspect(options)).toThrow(TypeError);
+    }
+    expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
+  });
+
+  test('a guard without a keyring or a policy fails when it is made, and says what it takes', async () => {
+    const { keyring } = await makeKey();
+    const make = (options: object) => GUARDS[framework]({ realm: REALM, ...options } as never);
+    for (const options of [
+      { keyring },
+      { policy },
+      { keyring: Promise.resolve(keyring), policy },
+      { keyring, policy: {} },
+    ]) {
+      expect(() => make(options)).toThrow(new TypeError('createGuard: pass { keyring, policy, realm }'));
+    }
+  });
+
   test('a realm that no header can carry fails when the guard is made, and so does an unknown option', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => () => GUARDS[framework]({ keyring, policy, realm: REALM, ...options });
     expect(make({})).not.toThrow();
-    for (const options of [{ realm: 'a\r\nb' }, { realm: undefined }, { resourceMetadata: 'é' }, { relam: 'x' }]) {
+    for (const options of [
+      { realm: 'a\r\nb' },
+      { realm: undefined },
+      { resourceMetadata: 'é' },
+      { relam: 'x' },
+      { onOutages() {} },
+    ]) {
       expect(make(options), JSON.stringify(options)).toThrow(TypeError);
     }
   });
