@@ -6,13 +6,22 @@
  * option it has; what jose does not check stands here, one line a check.
  */
 
-import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey } from 'jose';
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, exportJWK, jwtVerify, SignJWT } from 'jose';
+import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey, KeyObject } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  exportJWK,
+  importJWK,
+  importPKCS8,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
 import type { Catalog } from './catalog.js';
 import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './claims.js';
 import type { Clock } from './context.js';
 import { AccessError, isStoreError, StoreError } from './errors.js';
-import { entityList, expect, fields, strings, whole } from './input.js';
+import { entityList, expect, fields, raise, strings, whole } from './input.js';
 import { readClock } from './outage.js';
 import { canAddress, createPrincipal, hasScopes, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
@@ -80,8 +89,11 @@ export interface TokenIssuerOptions {
   readonly issuer: string;
   /** For whom: the identifier of the services that take the token (`aud`). */
   readonly audience: string;
-  /** The private half, as a JWK or an extractable `CryptoKey`. */
-  readonly privateKey: JWK | CryptoKey;
+  /**
+   * The private half: a JWK, the text of a PKCS#8 PEM file, a `CryptoKey`, or a Node `KeyObject`. Of a `CryptoKey` that
+   * is not extractable `jwks()` can say nothing.
+   */
+  readonly privateKey: JWK | CryptoKey | KeyObject | string;
   readonly alg: TokenAlgorithm;
   /** Names the key in the key set, 1 to 128 characters. A new key gets a new one. */
   readonly kid: string;
@@ -106,20 +118,27 @@ export interface TokenIssuer {
    * @throws ExchangeError `invalid_scope` on a scope that the principal was not granted, `invalid_target` on an entity
    *   that it cannot address, `invalid_request` on anything else, a principal that came by token among it.
    * @throws AccessError `invalid_token` where the principal has expired by now.
-   * @throws TypeError on an object that is no principal.
+   * @throws TypeError on an object that is no principal, or where the private key turns out to be none for `alg`.
    */
   exchange(principal: Principal, input?: ExchangeInput): Promise<ExchangedToken>;
-  /** The public keys as a JWK Set (RFC 7517 §5), for `/.well-known/jwks.json`. */
+  /**
+   * The public keys as a JWK Set (RFC 7517 §5), for `/.well-known/jwks.json`.
+   *
+   * @throws TypeError where the private key is not extractable, or turns out to be none for `alg`.
+   */
   jwks(): Promise<JSONWebKeySet>;
 }
 
+const UNPUBLISHED =
+  'jwks: this private key is not extractable; pass one that is, or serve ' +
+  "{ keys: [{ ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }] } yourself";
 const ISSUER = ['issuer', 'audience', 'privateKey', 'alg', 'kid', 'ttlSeconds', 'otherKeys', 'now'] as const;
 const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
 
 /**
  * Makes an issuer of tokens (RFC 9068).
  *
- * Not checked: whether a `CryptoKey` is one for `alg`; jose says so at the first exchange.
+ * Not checked at once: what only an import tells of a PEM text or a JWK; its first use says it in the same words.
  *
  * @throws TypeError on a malformed option.
  * @example
@@ -132,10 +151,10 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const { alg, ttlSeconds = DEFAULT_TTL, otherKeys = [], now = Date.now } = given;
   const [issuer, audience, kid] = [shortText(given, 'issuer'), shortText(given, 'audience'), shortText(given, 'kid')];
   expect(ALGORITHMS.includes(alg), `alg: pass one of ${ALGORITHMS.join(', ')}`);
-  const privateKey = signingKey(given.privateKey, alg);
+  const signingKey = keyLoader(given.privateKey, alg);
   expect(typeof now === 'function', 'now: pass a function or leave it out');
   const longest = whole(ttlSeconds, 1, MAX_TTL, 'ttlSeconds');
-  const others = publicKeys({ keys: otherKeys }, 'otherKeys');
+  const others = publicKeys(otherKeys, 'otherKeys');
   expect(
     others.every((key) => key.kid !== kid),
     'otherKeys: one of them has the kid of the signing key',
@@ -159,7 +178,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       .setIssuedAt(iat)
       .setExpirationTime(exp)
       .setJti(globalThis.crypto.randomUUID())
-      .sign(privateKey);
+      .sign(await signingKey());
     // A header of ours takes 16 KiB, and Node's take as much for all of them together.
     if (accessToken.length > MAX_ISSUED)
       throw new ExchangeError('invalid_target', 'The token would be too long: ask for fewer entities.');
@@ -167,8 +186,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   async function jwks(): Promise<JSONWebKeySet> {
-    const own = 'kty' in privateKey ? privateKey : await exportJWK(privateKey as CryptoKey);
-    return { keys: [{ ...publicPart(own), alg, kid, use: 'sig' }, ...structuredClone(others)] };
+    const key = await signingKey();
+    expect(key.extractable, UNPUBLISHED);
+    return { keys: [{ ...publicPart(await exportJWK(key)), alg, kid, use: 'sig' }, ...structuredClone(others)] };
   }
 
   return Object.freeze({ exchange, jwks });
@@ -215,7 +235,8 @@ export interface TokenVerifierOptions {
   readonly audience: string;
   /**
    * The issuer's public keys; or where they are published, an https URL (or http on this machine), asked when an unknown
-   * `kid` turns up and every ten minutes. A key that was taken out of the set is taken until then.
+   * `kid` turns up and every ten minutes. A key that was taken out of the set is taken until then; where the set cannot
+   * be had anew, until it is fifteen minutes old. Each key has a `kid`; one key alone, not from a URL, may go without.
    */
   readonly jwks: { readonly keys: readonly JWK[] } | URL;
   /** Those that are taken, whatever a token says of itself. */
@@ -223,7 +244,7 @@ export interface TokenVerifierOptions {
   readonly catalog: Catalog;
   /** The longest life that is taken, in seconds: 1 to 86,400. Default: 900. */
   readonly maxTtlSeconds?: number | undefined;
-  /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
+  /** Milliseconds since the epoch; for tests. Default: `Date.now`, by which sets from a URL age in any case. */
   readonly now?: Clock | undefined;
 }
 
@@ -258,7 +279,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof now === 'function', 'now: pass a function or leave it out');
   const longest = whole(maxTtlSeconds, 1, MAX_TTL, 'maxTtlSeconds');
-  const getKey = usable(given.jwks instanceof URL ? remoteKeys(given.jwks, now) : localKeys(given.jwks, algorithms));
+  const getKey = usable(given.jwks instanceof URL ? remoteKeys(given.jwks) : localKeys(given.jwks, algorithms));
   const known: ReadonlySet<string> = new Set(catalog.all);
 
   async function verify(token: string): Promise<Principal> {
@@ -316,37 +337,80 @@ function shortText<Name extends string>(options: { readonly [N in Name]?: unknow
   return value as string;
 }
 
-// RFC 7518 §3.1 and RFC 8037 §3.1: what a JWK must be for each algorithm. RSA keys of 2,048 bits have 342 characters.
-const KINDS: Readonly<Record<TokenAlgorithm, readonly [kty: string, crv?: string]>> = {
-  ES256: ['EC', 'P-256'],
-  EdDSA: ['OKP', 'Ed25519'],
-  RS256: ['RSA'],
-  PS256: ['RSA'],
+// What a key must be for each algorithm: as a JWK by RFC 7518 §3.1 and RFC 8037 §3.1, and as a `CryptoKey`.
+const KINDS: Readonly<Record<TokenAlgorithm, readonly [name: string, kty: string, crv?: string]>> = {
+  ES256: ['ECDSA', 'EC', 'P-256'],
+  EdDSA: ['Ed25519', 'OKP', 'Ed25519'],
+  RS256: ['RSASSA-PKCS1-v1_5', 'RSA'],
+  PS256: ['RSA-PSS', 'RSA'],
 };
 
+/** RSA keys of 2,048 bits have 342 characters. */
 function fits({ kty, crv, n, alg, use }: JWK, algorithm: TokenAlgorithm): boolean {
-  const [kind, curve] = KINDS[algorithm];
+  const [, kind, curve] = KINDS[algorithm];
   const signs = (alg ?? algorithm) === algorithm && (use ?? 'sig') === 'sig';
   return signs && kty === kind && crv === curve && (kind !== 'RSA' || String(n).length >= 342);
 }
 
-/** A private key as it will be used, copied where it can be. */
-function signingKey(key: unknown, alg: TokenAlgorithm): JWK | CryptoKey {
-  const { d, type, extractable, usages } = Object(key);
-  if (typeof d === 'string') {
-    expect(fits(key as JWK, alg), `privateKey: pass a JWK for ${alg} of ${KINDS[alg].join(', ')}, RSA from 2,048 bits`);
-    return structuredClone(key) as JWK;
+type KeyDetails = { readonly [N in 'name' | 'namedCurve' | 'modulusLength']?: unknown } & { readonly hash?: object };
+
+function signsWith({ type, algorithm }: CryptoKey, alg: TokenAlgorithm): boolean {
+  const [kind, kty, curve] = KINDS[alg];
+  const { name, namedCurve, hash, modulusLength } = algorithm as KeyDetails;
+  const sized = kty !== 'RSA' || (Object(hash).name === 'SHA-256' && Number(modulusLength) >= 2048);
+  const curved = kty !== 'EC' || namedCurve === curve;
+  return type === 'private' && name === kind && curved && sized;
+}
+
+const PEM = /^-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----$/;
+
+/**
+ * Gives the key that signs. What can be told at once of what was given is told here; the rest when it is first wanted, for
+ * only then is it imported. In either case by one message: those of jose and of the runtime may quote what they read.
+ */
+function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey> {
+  const instead =
+    `privateKey: pass a private key for ${alg} (${KINDS[alg].slice(1).join(', ')}; RSA from 2,048 bits): a JWK object, a ` +
+    'CryptoKey, a KeyObject, or PKCS#8 PEM text (BEGIN PRIVATE KEY) with its line breaks';
+  const tag: unknown = Object(given)[Symbol.toStringTag];
+  if (tag === 'CryptoKey') {
+    expect(signsWith(given as CryptoKey, alg), instead);
+    return async () => given as CryptoKey;
   }
-  const usable = type === 'private' && extractable === true && Array.isArray(usages) && usages.includes('sign');
-  expect(usable, 'privateKey: pass a private JWK, or an extractable CryptoKey that signs');
-  return key as CryptoKey;
+  const pem = typeof given === 'string' ? given.trim() : undefined;
+  const jwk: JWK = tag === 'KeyObject' ? exported(given as NodeKey) : Object(given);
+  expect(pem === undefined ? typeof jwk.d === 'string' && fits(jwk, alg) : PEM.test(pem), instead);
+  const written = pem ?? structuredClone(jwk);
+  const how = { extractable: true };
+  const load = () => (typeof written === 'string' ? importPKCS8(written, alg, how) : importJWK(written, alg, how));
+  let key: CryptoKey | undefined;
+  return async () => {
+    key ??= (await load().catch(() => undefined)) as CryptoKey | undefined;
+    expect(key !== undefined && signsWith(key, alg), instead);
+    return key;
+  };
+}
+
+/** Node's own export, which a `KeyObject` always has; nothing of a kind of key that no JWK is for. */
+type NodeKey = { export(options: { readonly format: 'jwk' }): JWK };
+function exported(key: NodeKey): JWK {
+  try {
+    return key.export({ format: 'jwk' });
+  } catch {
+    return {};
+  }
 }
 
 function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey {
-  const keys = publicKeys(set, 'jwks');
+  expect(typeof Object(set).then !== 'function', 'jwks: this is a promise; write await before it');
+  expect(typeof set !== 'string', 'jwks: this is a text; pass new URL(text), or { keys: [public JWKs] }');
+  const keys = publicKeys(Object(set).keys, 'jwks');
   const usable = keys.some((key) => algorithms.some((alg) => fits(key, alg as TokenAlgorithm)));
   expect(usable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
-  return createLocalJWKSet({ keys: [...keys] });
+  const find = createLocalJWKSet({ keys: [...keys] });
+  // One key alone needs no name: it is the one that a token means, or the signature does not hold. jose finds a key
+  // without a name only for a token without one.
+  return keys[0]?.kid === undefined ? ({ alg }, token) => find({ alg }, token) : find;
 }
 
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
@@ -357,43 +421,77 @@ function publicPart(key: JWK): JWK {
   return Object.fromEntries(parts) as JWK;
 }
 
-/** A set of public keys, each with a `kid` of its own, copied: a private one in a file that is published is a leak. */
-function publicKeys(set: unknown, what: string): readonly JWK[] {
-  const keys: unknown = (set as JSONWebKeySet | null | undefined)?.keys;
-  expect(Array.isArray(keys), `${what}: pass { keys: [public JWKs] } or a URL`);
+/** Public keys, each with a `kid` of its own, copied: a private one in a file that is published is a leak. */
+function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
+  const shape = { jwks: 'pass { keys: [public JWKs] } or a URL', otherKeys: 'pass a list of public JWKs' };
+  expect(Array.isArray(keys), `${what}: ${shape[what]}`);
   for (const key of keys) {
     const parts = Object.keys(Object(key));
     expect(
       !parts.some((part) => PRIVATE.includes(part)),
       `${what}: pass public keys; one of them is private or symmetric`,
     );
-    expect(isName(Object(key).kid), `${what}: each key wants a kid of 1 to 128 characters`);
+    const { kid } = Object(key);
+    const alone = what === 'jwks' && keys.length === 1 && kid === undefined;
+    expect(alone || isName(kid), `${what}: each key wants its kid, 1 to 128 characters, as tokens name it`);
   }
   expect(new Set(keys.map(({ kid }) => kid)).size === keys.length, `${what}: two keys have one kid`);
   return structuredClone(keys);
 }
 
-/**
- * Keys from a URL, fetched by jose when they are first wanted, when the set is older than ten minutes, and for a `kid`
- * that is not in it, at most every 30 s. A set that cannot be had says nothing about a token: a `StoreError`, and no new
- * attempt for 5 s. Keys of a set that was had are taken meanwhile.
- */
-function remoteKeys(url: URL, now: Clock): JWTVerifyGetKey {
+/** In milliseconds: how long a set is taken that cannot be had anew, and how long nobody tries again. */
+const [MAX_STALE, PAUSE] = [900_000, 5_000];
+
+/** Keys from a URL. All times are of `Date.now`, by which jose counts. */
+function remoteKeys(url: URL): JWTVerifyGetKey {
   const { protocol, hostname, username, password } = url;
   const local = protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   expect(protocol === 'https:' || local, 'jwks: pass an https URL; http is for this machine alone');
   expect(username === '' && password === '', 'jwks: pass a URL without credentials');
+  let [find, latest] = [fetchedKeys(url), 0];
+  return async (header, token) => {
+    // The clock was set back: by what it said before, a set would count as new for as long again.
+    if (Date.now() < latest) [find, latest] = [fetchedKeys(url), 0];
+    try {
+      return await find(header, token);
+    } finally {
+      latest = Math.max(latest, Date.now());
+    }
+  };
+}
+
+/**
+ * Fetched by jose when they are first wanted, when the set is older than ten minutes, and for a `kid` that is not in it,
+ * at most every 30 s. A set that cannot be had says nothing about a token: a `StoreError`, and no new attempt for 5 s. The
+ * keys of the set before are taken meanwhile, until that is fifteen minutes old.
+ */
+function fetchedKeys(url: URL): JWTVerifyGetKey {
+  let had: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly at: number } | undefined;
   let failed = Number.NEGATIVE_INFINITY;
   const fetchRarely: FetchImplementation = async (address, options) => {
-    if (Math.abs(readClock(now) - failed) < 5000) throw keysBroken();
+    if (Date.now() - failed < PAUSE) throw keysBroken();
     try {
-      return await fetchBounded(address, options);
+      const set = await fetchBounded(address, options);
+      const find = createLocalJWKSet(set); // Throws on what is no key set.
+      // A set that is one, and has no key for any token: those of the set before were taken out of it.
+      had = set.keys.some(({ kid }) => isName(kid)) ? { find, at: Date.now() } : undefined;
+      if (had === undefined) throw new Error('no key of the set has a kid, and tokens name theirs');
+      return Response.json(set);
     } catch (error) {
-      failed = readClock(now);
+      failed = Date.now();
       throw keysBroken(error);
     }
   };
-  return createRemoteJWKSet(url, { [customFetch]: fetchRarely });
+  const remote = createRemoteJWKSet(url, { [customFetch]: fetchRarely });
+  return async (header, token) => {
+    try {
+      return await remote(header, token);
+    } catch (error) {
+      if (!isStoreError(error) || had === undefined || Date.now() - had.at >= MAX_STALE) throw error;
+      // A key that is not in the old set may be in the new one: that one cannot be had.
+      return had.find(header, token).catch(() => raise(error));
+    }
+  };
 }
 
 /**
@@ -414,8 +512,8 @@ const usable =
 
 const keysBroken = (cause?: unknown) => new StoreError('the token keys cannot be had or cannot be used', cause);
 
-/** Reads no more than 64 KiB, some hundred keys, and no set that jose could not use. */
-async function fetchBounded(url: string, options: RequestInit): Promise<Response> {
+/** Reads no more than 64 KiB, some hundred keys. */
+async function fetchBounded(url: string, options: RequestInit): Promise<JSONWebKeySet> {
   const response = await fetch(url, options);
   if (response.status !== 200) throw new Error(`the key set was answered with ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -426,9 +524,5 @@ async function fetchBounded(url: string, options: RequestInit): Promise<Response
     if (length > MAX_JWKS) throw new Error(`the key set is longer than ${MAX_JWKS} bytes`);
     chunks.push(chunk);
   }
-  const text = await new Blob(chunks).text();
-  const set: JSONWebKeySet = JSON.parse(text);
-  createLocalJWKSet(set);
-  if (set.keys.length === 0) throw new Error('the key set is empty');
-  return new Response(text);
+  return JSON.parse(await new Blob(chunks).text());
 }

@@ -32,7 +32,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   secret: ['@noble/hashes'],
   schemas: ['zod'],
   jwt: ['jose'],
-  claims: ['jose'],
 };
 
 const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
