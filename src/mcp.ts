@@ -340,8 +340,8 @@ export interface McpGateOptions<Operation extends string = string> {
   /** A longer body is answered with 413. Default: 4 MiB, as in the SDKs. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * For stateful transports: the id of the key that started a session, or nothing where there is no such session. A
-   * session id is no credential: a session of another key is 404, as one that never was.
+   * For stateful transports: what `sessionOwner` of the entry said when the session was started, or nothing where there
+   * is no such session. A session id is no credential: to all others the session is 404, as one that never was.
    */
   readonly sessionOwner?: ((sessionId: string) => Awaitable<string | null | undefined>) | undefined;
 }
@@ -355,14 +355,27 @@ export interface McpEntry {
    * again in another way. `undefined` with other methods, whose body is left alone: messages come by POST.
    */
   readonly parsedBody: unknown;
+  /**
+   * Whose a session is that this request starts; keep it beside the session id, for the gate's option of this name. The
+   * id of a key; of a token more, so that it shares no session with its key, nor with a token that may do more or less:
+   * in a session, earlier results can be had again.
+   */
+  readonly sessionOwner: string;
 }
 
-/** Lets a request in, or answers it. Rejects with what is neither a denial nor an outage. */
+/**
+ * Lets a request in, or answers it. Rejects with what is neither a denial nor an outage, and with a `TypeError` where it
+ * is given anything but a fetch `Request`.
+ */
 export type McpGate = (request: Request) => Promise<McpEntry | Response>;
 
 // biome-ignore format: one line
 const GATE = ['keyring', 'policy', 'tools', 'realm', 'resource', 'resourceMetadata', 'operation', 'entityArgument',
   'maxBodyBytes', 'sessionOwner'] as const;
+
+const FETCH =
+  'gate: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let getRequestListener of ' +
+  '@hono/node-server make one';
 
 /** The SDKs take no longer batches; without a bound, one request could cost a look-up for each of 80,000 calls. */
 const MAX_MESSAGES = 100;
@@ -387,6 +400,7 @@ const MAX_MESSAGES = 100;
 export function createMcpGate<Operation extends string>(options: McpGateOptions<Operation>): McpGate {
   const door = readGate(options);
   return async (request) => {
+    expect(typeof request?.headers?.get === 'function', FETCH);
     try {
       return await judge(door, request);
     } catch (error) {
@@ -425,8 +439,8 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
   const principal = await enter(door, request);
   // 2. A session of its own, where it names one.
   const session = request.headers.get('mcp-session-id');
-  if (session !== null && door.sessionOwner && (await door.sessionOwner(session)) !== principal.keyId)
-    return refuse(404);
+  const sessionOwner = ownerOf(principal);
+  if (session !== null && door.sessionOwner && (await door.sessionOwner(session)) !== sessionOwner) return refuse(404);
   // 3. What does it call? Messages come by POST. Read once, of a bounded length, and handed on: nobody parses it in
   // another way.
   let parsedBody: unknown;
@@ -441,8 +455,12 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
     if (!known.has(name)) continue;
     await keyring.admit(request, { policy, operation: name, entityUuid: args[entityArgument] });
   }
-  return Object.freeze({ principal, authInfo: authInfoOf(principal, resource), parsedBody });
+  return Object.freeze({ principal, authInfo: authInfoOf(principal, resource), parsedBody, sessionOwner });
 }
+
+/** A key never changes; of its tokens each may do something else. No scope is a UUID, so the words cannot be mistaken. */
+const ownerOf = ({ via, keyId, scopes, accessibleEntities }: Principal): string =>
+  via === 'key' ? keyId : [keyId, ...scopes, ...accessibleEntities].join(' ');
 
 async function enter({ keyring, policy, operation, resource }: Door, request: Request): Promise<Principal> {
   const credential = parseAuthorization(authorizationOf(request));

@@ -912,10 +912,53 @@ describe('the gate', () => {
     expect((await refused(await ask(one.key, 's1'))).status).toBe(401);
   });
 
+  // A token without any scope shared the sessions of its key: earlier results could be had again, and the session ended.
+  it("opens a session to a token that may do the same, and not to its key, nor the key's to a token", async () => {
+    const owners = new Map<string, string>();
+    const { gate, keyring } = door({ sessionOwner: (id) => owners.get(id) });
+    const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] } as const;
+    const { key, info } = await keyring.issue(input, { ...AUTHORITY, entities: [OWN, OTHER] });
+    const all = await keyring.verify(key);
+    const credentials = {
+      key,
+      all: await tokenFor(all),
+      scopeless: await tokenFor({ ...all, scopes: [] }),
+      homely: await tokenFor({ ...all, accessibleEntities: [OWN] }),
+    };
+    const ask = (credential: string, headers = {}) => gate(post(credential, call('whoami'), headers));
+    for (const [id, credential] of Object.entries(credentials)) {
+      owners.set(id, entered(await ask(credential)).sessionOwner);
+    }
+    expect(owners.get('key')).toBe(info.keyId);
+    for (const [name, credential] of Object.entries(credentials)) {
+      for (const id of owners.keys()) {
+        const answer = await ask(credential, { 'mcp-session-id': id });
+        if (id === name) expect(entered(answer).sessionOwner).toBe(owners.get(id));
+        else expect([name, id, (await refused(answer)).status]).toEqual([name, id, 404]);
+      }
+    }
+  });
+
   it('does not look at session ids where transports are stateless', async () => {
     const { gate, keyring } = door();
     const { key } = await issue(keyring);
     entered(await gate(post(key, LIST, { 'mcp-session-id': 'any' })));
+  });
+
+  it('says what to pass where it is given a request that is none', async () => {
+    const { gate, keyring, events } = door();
+    const { key } = await issue(keyring);
+    const raw = {
+      method: 'GET',
+      headers: { authorization: `Bearer ${key}` },
+      rawHeaders: ['Authorization', `Bearer ${key}`],
+    };
+    for (const odd of [raw, new Headers(), {}, null, undefined]) {
+      const asked = gate(untyped<Request>(odd));
+      await expect(asked).rejects.toThrow(TypeError);
+      await expect(asked).rejects.toThrow(/^gate: pass a fetch Request \(.*getRequestListener of @hono\/node-server/);
+    }
+    expect(events).toHaveLength(1);
   });
 
   it.each([

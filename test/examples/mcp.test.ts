@@ -19,12 +19,17 @@ import {
   requireBearerAuth,
   WebStandardStreamableHTTPServerTransport as ServerTransport2,
 } from '@modelcontextprotocol/server';
-import { toMe } from 'keyscope';
+import { generateKeyPair } from 'jose';
+import { createKeyring, toMe } from 'keyscope';
+import type { ExchangeInput } from 'keyscope/jwt';
+import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import type { McpAuthInfo, McpGateOptions } from 'keyscope/mcp';
 import { allowedTools, createMcpGate, createMcpVerifier, principalOf } from 'keyscope/mcp';
+import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createServer as createExample } from '../../examples/mcp/server.ts';
 import { callTool, tools } from '../../examples/mcp/tools.ts';
+import { catalog } from '../../examples/platform/catalog.ts';
 import { createNodeServer, REALM } from '../../examples/platform/http.ts';
 import type { Operation } from '../../examples/platform/policy.ts';
 import { policy } from '../../examples/platform/policy.ts';
@@ -594,15 +599,15 @@ function stateful(
   open: (platform: Platform, started: (id: string, t: SessionTransport) => void) => Promise<SessionTransport>,
 ) {
   return (platform: Platform): Server => {
-    const sessions = new Map<string, { readonly transport: SessionTransport; readonly keyId: string }>();
-    const gate = gateOf(platform, { sessionOwner: (id) => sessions.get(id)?.keyId });
+    const sessions = new Map<string, { readonly transport: SessionTransport; readonly owner: string }>();
+    const gate = gateOf(platform, { sessionOwner: (id) => sessions.get(id)?.owner });
     return createNodeServer(
       getRequestListener(async (request) => {
         const entry = await gate(request);
         if (entry instanceof Response) return entry;
-        const { keyId } = entry.principal;
+        const { sessionOwner: owner } = entry;
         const session = sessions.get(request.headers.get('mcp-session-id') ?? '');
-        const started = (id: string, transport: SessionTransport) => void sessions.set(id, { transport, keyId });
+        const started = (id: string, transport: SessionTransport) => void sessions.set(id, { transport, owner });
         const transport = session?.transport ?? (await open(platform, started));
         return transport.handleRequest(request, entry);
       }),
@@ -610,11 +615,30 @@ function stateful(
   };
 }
 
+const streamOf = (eventId: string) => eventId.slice(0, eventId.lastIndexOf('_'));
+
+/** Keeps what was sent, so that a client whose connection broke can ask for what came after an event. */
+function createEventStore<Message>() {
+  const events: { readonly id: string; readonly message: Message }[] = [];
+  return {
+    async storeEvent(streamId: string, message: Message): Promise<string> {
+      const id = `${streamId}_${events.length}`;
+      events.push({ id, message });
+      return id;
+    },
+    async replayEventsAfter(last: string, { send }: { send(id: string, message: Message): Promise<void> }) {
+      const after = events.slice(events.findIndex(({ id }) => id === last) + 1);
+      for (const { id, message } of after) if (streamOf(id) === streamOf(last)) await send(id, message);
+      return streamOf(last);
+    },
+  };
+}
+
 const STATEFUL = {
   '1.x': stateful(async (platform, started) => {
     const transport: ServerTransport1 = new ServerTransport1({
       sessionIdGenerator: randomUUID,
-      enableJsonResponse: true,
+      eventStore: createEventStore(),
       onsessioninitialized: (id) => started(id, transport),
     });
     await server1(platform).connect(transport);
@@ -623,7 +647,7 @@ const STATEFUL = {
   '2.x': stateful(async (platform, started) => {
     const transport: ServerTransport2 = new ServerTransport2({
       sessionIdGenerator: randomUUID,
-      enableJsonResponse: true,
+      eventStore: createEventStore(),
       onsessioninitialized: (id) => started(id, transport),
     });
     const server = new McpServer({ name: 'two', version: '1.0.0' });
@@ -665,6 +689,66 @@ test.each(Object.entries(STATEFUL))(
     await keyring.revoke(named(platform, 'reader.id'), { entityUuid: A });
     expect((await post(url, reader, toolCall('whoami'), session)).status).toBe(401);
     expect(await failure(mine.call('whoami'))).toMatch(/401/);
+  },
+);
+
+// A token without any scope, made from the key, had the key's earlier results again, and could end the session.
+test.each(Object.entries(STATEFUL))(
+  'a session of %s is open to tokens that may do the same, not to others of the same key, nor is that one to them',
+  async (_, create) => {
+    const resource = `${PUBLIC_URL}/mcp`;
+    const common = { issuer: PUBLIC_URL, audience: resource };
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const issuer = createTokenIssuer({ ...common, privateKey, alg: 'ES256', kid: 'k1' });
+    const tokens = createTokenVerifier({ ...common, jwks: await issuer.jwks(), algorithms: ['ES256'], catalog });
+    const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none', tokens });
+    const platform = { ...(await createPlatform()), keyring };
+    const server = create(platform);
+    const url = `http://127.0.0.1:${await listen(server)}/mcp`;
+    stops.push(() => close(server));
+    const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
+    const { key } = await keyring.issue({ ...input, accessibleEntities: [B] }, { entityUuid: A, entities: [B] });
+    const exchanged = async (narrowed: ExchangeInput = {}) =>
+      (await issuer.exchange(await keyring.verify(key), narrowed)).accessToken;
+
+    const open = async (credential: string) => {
+      const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } };
+      const { status, headers } = await post(url, credential, { jsonrpc: '2.0', id: 0, method: 'initialize', params });
+      expect(status).toBe(200);
+      return { 'mcp-session-id': String(headers.get('mcp-session-id')), 'mcp-protocol-version': '2025-11-25' };
+    };
+    /** Calls, asks for what was sent before on the stream of `eventId`, and ends the session. */
+    const tries = async (credential: string, session: Record<string, string>, eventId: string) => {
+      const headers = { ...HEADERS, ...session, Authorization: `Bearer ${credential}` };
+      const called = await post(url, credential, toolCall('whoami'), session);
+      const again = await fetch(url, { headers: { ...headers, 'Last-Event-ID': `${streamOf(eventId)}_start` } });
+      let text = '';
+      for await (const chunk of again.body ?? []) {
+        text += new TextDecoder().decode(chunk);
+        if (text.includes('key_id')) break; // The stream stays open for what is to come.
+      }
+      const ended = await fetch(url, { method: 'DELETE', headers });
+      return [called.status, again.status, text.includes('key_id'), ended.status];
+    };
+
+    const narrowed = { scopes: [], accessibleEntities: [] };
+    const makers = { key: async () => key, all: () => exchanged(), narrowed: () => exchanged(narrowed) };
+    for (const [owner, make] of Object.entries(makers)) {
+      const session = await open(await make());
+      const { status, body } = await post(url, await make(), toolCall('whoami'), session);
+      expect([status, body]).toEqual([200, expect.stringContaining('key_id')]);
+      const eventId = /^id: (.+)$/m.exec(body)?.[1] ?? '';
+      for (const [name, other] of Object.entries(makers)) {
+        if (name !== owner)
+          expect([owner, name, await tries(await other(), session, eventId)]).toEqual([
+            owner,
+            name,
+            [404, 404, false, 404],
+          ]);
+      }
+      // With another token, made alike.
+      expect([owner, await tries(await make(), session, eventId)]).toEqual([owner, [200, 200, true, 200]]);
+    }
   },
 );
 
