@@ -4,7 +4,7 @@
  */
 import type { Keyring } from 'keyscope';
 import { definePolicy, isAccessError, isStoreError, toResponse } from 'keyscope';
-import type { ExchangedToken, ExchangeErrorCode, TokenIssuer } from 'keyscope/jwt';
+import type { ExchangedToken, TokenIssuer } from 'keyscope/jwt';
 import { ExchangeError, isExchangeError } from 'keyscope/jwt';
 import { z } from 'zod';
 import { catalog } from './catalog.ts';
@@ -79,13 +79,7 @@ export interface TokenService {
 // Any key may be exchanged; admitted like any operation, so that events and usage tell of it.
 const policy = definePolicy(catalog, { exchangeToken: [] });
 
-/** For what the issuer refuses: its own words quote what was sent. */
-const DESCRIPTIONS: Readonly<Record<ExchangeErrorCode, string>> = {
-  invalid_request: 'A parameter is malformed, or the subject_token was made by an exchange; send the key.',
-  invalid_scope: 'The key was not granted all of these scopes.',
-  invalid_target: 'The key cannot address all of these entities.',
-};
-
+const MALFORMED = 'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
 const malformed = (problem: string) => new ExchangeError('invalid_request', problem);
 
 /** The parameters; one without a value counts as left out (RFC 6749 §3.2). */
@@ -119,8 +113,9 @@ async function exchange(service: TokenService, given: Given): Promise<Answer> {
   return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, ...(scope !== '' && { scope }) });
 }
 
+/** What the issuer says, unless a parameter is malformed: then its words quote what was sent. */
 function described(error: unknown): ExchangedToken {
-  throw isExchangeError(error) ? new ExchangeError(error.code, DESCRIPTIONS[error.code]) : error;
+  throw isExchangeError(error) && error.code === 'invalid_request' ? malformed(MALFORMED) : error;
 }
 
 /** Answers a request to the token endpoint. Rejects with what is no fault of the client's. */

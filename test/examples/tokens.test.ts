@@ -1,4 +1,5 @@
 /** The reference service's tokens over real sockets: exchanged at any framework, taken at the doors they were made for. */
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -140,6 +141,21 @@ describe('POST /v1/token', () => {
         if (sent !== undefined) expect(body.error_description).not.toContain(sent);
       }
     }
+  });
+
+  // It was told that the key cannot address its own entities.
+  it('says of a key with very many entities what to do: ask for fewer', async () => {
+    const many = Array.from({ length: 300 }, () => randomUUID());
+    const input = { name: 't', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: many } as const;
+    const { key } = await platform.keyring.issue(input, { entityUuid: ENTITY, entities: many });
+    const { status, body } = await post(asked(key));
+    expect([status, body]).toEqual([
+      400,
+      { error: 'invalid_target', error_description: 'The token would be too long: ask for fewer entities.' },
+    ]);
+    expect((await post({ ...asked(key), entity_uuid: many.slice(0, 200) })).status).toBe(200);
+    const { body: foreign } = await post({ ...asked(key), entity_uuid: randomUUID() });
+    expect(foreign.error_description).toBe('The key cannot address all of these entities.');
   });
 
   it('ignores parameters that it does not know', async () => {
