@@ -90,8 +90,8 @@ export interface TokenIssuerOptions {
   /** For whom: the identifier of the services that take the token (`aud`). */
   readonly audience: string;
   /**
-   * The private half: a JWK, the text of a PKCS#8 PEM file, a `CryptoKey`, or a Node `KeyObject`. Of a `CryptoKey` that
-   * is not extractable `jwks()` can say nothing.
+   * The private half: a JWK, the text of a PKCS#8 PEM file, a `CryptoKey`, or a Node `KeyObject`. With a `CryptoKey`
+   * that is not extractable `exchange` works, and `jwks` rejects: publish the public key yourself.
    */
   readonly privateKey: JWK | CryptoKey | KeyObject | string;
   readonly alg: TokenAlgorithm;
@@ -118,13 +118,13 @@ export interface TokenIssuer {
    * @throws ExchangeError `invalid_scope` on a scope that the principal was not granted, `invalid_target` on an entity
    *   that it cannot address, `invalid_request` on anything else, a principal that came by token among it.
    * @throws AccessError `invalid_token` where the principal has expired by now.
-   * @throws TypeError on an object that is no principal, or where the private key turns out to be none for `alg`.
+   * @throws TypeError on an object that is no principal, or where the private key cannot be imported for `alg`.
    */
   exchange(principal: Principal, input?: ExchangeInput): Promise<ExchangedToken>;
   /**
    * The public keys as a JWK Set (RFC 7517 §5), for `/.well-known/jwks.json`.
    *
-   * @throws TypeError where the private key is not extractable, or turns out to be none for `alg`.
+   * @throws TypeError where the private key is not extractable, or cannot be imported for `alg`.
    */
   jwks(): Promise<JSONWebKeySet>;
 }
@@ -138,7 +138,7 @@ const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
 /**
  * Makes an issuer of tokens (RFC 9068).
  *
- * Not checked at once: what only an import tells of a PEM text or a JWK; its first use says it in the same words.
+ * Not checked at once: whether a PEM text or a JWK can be imported. `exchange` and `jwks` reject where it cannot.
  *
  * @throws TypeError on a malformed option.
  * @example
@@ -235,8 +235,9 @@ export interface TokenVerifierOptions {
   readonly audience: string;
   /**
    * The issuer's public keys; or where they are published, an https URL (or http on this machine), asked when an unknown
-   * `kid` turns up and every ten minutes. A key that was taken out of the set is taken until then; where the set cannot
-   * be had anew, until it is fifteen minutes old. Each key has a `kid`; one key alone, not from a URL, may go without.
+   * `kid` turns up and every ten minutes. A key that was taken out of the set is accepted until then; while the set
+   * cannot be fetched again, until it is fifteen minutes old. Each key needs a `kid`; a set of one key that is passed
+   * here, and not fetched, may leave it out.
    */
   readonly jwks: { readonly keys: readonly JWK[] } | URL;
   /** Those that are taken, whatever a token says of itself. */
@@ -244,7 +245,7 @@ export interface TokenVerifierOptions {
   readonly catalog: Catalog;
   /** The longest life that is taken, in seconds: 1 to 86,400. Default: 900. */
   readonly maxTtlSeconds?: number | undefined;
-  /** Milliseconds since the epoch; for tests. Default: `Date.now`, by which sets from a URL age in any case. */
+  /** Milliseconds since the epoch; for tests. Default: `Date.now`. The age of a fetched set goes by `Date.now` always. */
   readonly now?: Clock | undefined;
 }
 
@@ -365,8 +366,8 @@ function signsWith({ type, algorithm }: CryptoKey, alg: TokenAlgorithm): boolean
 const PEM = /^-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----$/;
 
 /**
- * Gives the key that signs. What can be told at once of what was given is told here; the rest when it is first wanted, for
- * only then is it imported. In either case by one message: those of jose and of the runtime may quote what they read.
+ * Checks a private key as far as that is possible at once, and returns a function that imports it when it is first
+ * needed and checks the rest. Both throw the same `TypeError`: errors of jose or of the runtime may quote the key.
  */
 function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey> {
   const instead =
@@ -391,7 +392,7 @@ function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey
   };
 }
 
-/** Node's own export, which a `KeyObject` always has; nothing of a kind of key that no JWK is for. */
+/** A `KeyObject` as a JWK; an empty one, which is refused, where there is no JWK for that kind of key. */
 type NodeKey = { export(options: { readonly format: 'jwk' }): JWK };
 function exported(key: NodeKey): JWK {
   try {
@@ -408,8 +409,8 @@ function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey
   const usable = keys.some((key) => algorithms.some((alg) => fits(key, alg as TokenAlgorithm)));
   expect(usable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
   const find = createLocalJWKSet({ keys: [...keys] });
-  // One key alone needs no name: it is the one that a token means, or the signature does not hold. jose finds a key
-  // without a name only for a token without one.
+  // jose never matches the `kid` of a token with a key that has none. Where there is one key only, no other can be meant,
+  // and the signature decides.
   return keys[0]?.kid === undefined ? ({ alg }, token) => find({ alg }, token) : find;
 }
 
@@ -421,7 +422,7 @@ function publicPart(key: JWK): JWK {
   return Object.fromEntries(parts) as JWK;
 }
 
-/** Public keys, each with a `kid` of its own, copied: a private one in a file that is published is a leak. */
+/** A copy of public keys, each with a `kid` of its own. A private key among them would be published, or already is. */
 function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
   const shape = { jwks: 'pass { keys: [public JWKs] } or a URL', otherKeys: 'pass a list of public JWKs' };
   expect(Array.isArray(keys), `${what}: ${shape[what]}`);
@@ -439,10 +440,10 @@ function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
   return structuredClone(keys);
 }
 
-/** In milliseconds: how long a set is taken that cannot be had anew, and how long nobody tries again. */
+/** In milliseconds: how long a set is used that cannot be fetched again, and the pause after a fetch that failed. */
 const [MAX_STALE, PAUSE] = [900_000, 5_000];
 
-/** Keys from a URL. All times are of `Date.now`, by which jose counts. */
+/** Keys from a URL. All times here are from `Date.now`, because jose's are. */
 function remoteKeys(url: URL): JWTVerifyGetKey {
   const { protocol, hostname, username, password } = url;
   const local = protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
@@ -450,7 +451,7 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
   expect(username === '' && password === '', 'jwks: pass a URL without credentials');
   let [find, latest] = [fetchedKeys(url), 0];
   return async (header, token) => {
-    // The clock was set back: by what it said before, a set would count as new for as long again.
+    // The clock was set back. A set that was fetched in what is now the future would not grow old until then.
     if (Date.now() < latest) [find, latest] = [fetchedKeys(url), 0];
     try {
       return await find(header, token);
@@ -461,9 +462,9 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
 }
 
 /**
- * Fetched by jose when they are first wanted, when the set is older than ten minutes, and for a `kid` that is not in it,
- * at most every 30 s. A set that cannot be had says nothing about a token: a `StoreError`, and no new attempt for 5 s. The
- * keys of the set before are taken meanwhile, until that is fifteen minutes old.
+ * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid` that is not in it, at
+ * most every 30 s. A fetch that fails says nothing about a token: a `StoreError`, and no new attempt for 5 s. Keys of the
+ * set before are accepted meanwhile, until that set is fifteen minutes old.
  */
 function fetchedKeys(url: URL): JWTVerifyGetKey {
   let had: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly at: number } | undefined;
@@ -473,7 +474,7 @@ function fetchedKeys(url: URL): JWTVerifyGetKey {
     try {
       const set = await fetchBounded(address, options);
       const find = createLocalJWKSet(set); // Throws on what is no key set.
-      // A set that is one, and has no key for any token: those of the set before were taken out of it.
+      // A valid set without any key for tokens is an answer, too: the keys of the set before were taken out.
       had = set.keys.some(({ kid }) => isName(kid)) ? { find, at: Date.now() } : undefined;
       if (had === undefined) throw new Error('no key of the set has a kid, and tokens name theirs');
       return Response.json(set);
@@ -488,7 +489,7 @@ function fetchedKeys(url: URL): JWTVerifyGetKey {
       return await remote(header, token);
     } catch (error) {
       if (!isStoreError(error) || had === undefined || Date.now() - had.at >= MAX_STALE) throw error;
-      // A key that is not in the old set may be in the new one: that one cannot be had.
+      // A key that is not in the old set may be in the new one, so this is no fault of the token.
       return had.find(header, token).catch(() => raise(error));
     }
   };

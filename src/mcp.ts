@@ -340,8 +340,8 @@ export interface McpGateOptions<Operation extends string = string> {
   /** A longer body is answered with 413. Default: 4 MiB, as in the SDKs. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * For stateful transports: what `sessionOwner` of the entry said when the session was started, or nothing where there
-   * is no such session. A session id is no credential: to all others the session is 404, as one that never was.
+   * For stateful transports: the `sessionOwner` of the entry that started this session, or nothing where there is no such
+   * session. A session id is no credential: for everybody else the session is 404, like one that never was.
    */
   readonly sessionOwner?: ((sessionId: string) => Awaitable<string | null | undefined>) | undefined;
 }
@@ -356,9 +356,9 @@ export interface McpEntry {
    */
   readonly parsedBody: unknown;
   /**
-   * Whose a session is that this request starts; keep it beside the session id, for the gate's option of this name. The
-   * id of a key; of a token more, so that it shares no session with its key, nor with a token that may do more or less:
-   * in a session, earlier results can be had again.
+   * Whose session it is if this request starts one: keep it with the session id, for the gate's option `sessionOwner`.
+   * For a key it is the key id. For a token it also names the token's scopes and entities: whoever shares a session can
+   * have its earlier results again, so a token shares none with its key, nor with a token that may do something else.
    */
   readonly sessionOwner: string;
 }
@@ -458,7 +458,7 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
   return Object.freeze({ principal, authInfo: authInfoOf(principal, resource), parsedBody, sessionOwner });
 }
 
-/** A key never changes; of its tokens each may do something else. No scope is a UUID, so the words cannot be mistaken. */
+/** What a key may do never changes, but its tokens differ. Scopes have a colon and ids have none, so this is unambiguous. */
 const ownerOf = ({ via, keyId, scopes, accessibleEntities }: Principal): string =>
   via === 'key' ? keyId : [keyId, ...scopes, ...accessibleEntities].join(' ');
 
