@@ -1,6 +1,7 @@
 /**
  * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3` or `bun:sqlite`.
- * Imports no driver. Answers synchronously. SQLite 3.37 or newer.
+ * Imports no driver. SQLite 3.37 or newer. Answers synchronously, and so does a write that waits until another process
+ * lets go of its lock: meanwhile nothing else is served. Only usage, which nobody asked for, waits between attempts.
  *
  * Give keyscope a handle of its own, also where the file is shared with the service's own tables. A write that
  * finds the handle in the middle of a transaction throws: what it acknowledged could still be rolled back. A
@@ -10,7 +11,7 @@
  * they are, and the core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`.
  * Times beyond 2^53 come back wrong or make the driver throw, which is a `StoreError`.
  */
-import type { KeyStore, SchemeSummary } from '../store.js';
+import type { Awaitable, KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
 import { isText, toRecord, toValues, type Value } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
@@ -45,13 +46,14 @@ function versionOf(db: SqliteHandle): number {
  *
  * Not checked: that nobody changed the tables since.
  *
- * @param db An open handle, in no transaction.
+ * @param db As for {@link sqliteStore}.
+ * @throws TypeError as {@link sqliteStore} does.
  * @throws Error where a newer release has migrated the file; whatever the driver throws.
  * @example
  * migrate(new DatabaseSync('keys.db')); // in a deploy step
  */
 export function migrate(db: SqliteHandle): void {
-  waitForLocks(db);
+  checkHandle(db, 'migrate');
   if (versionOf(db) === VERSIONS.length) return;
   transaction(db, () => {
     // Asked again under the lock: another process may have been faster.
@@ -117,14 +119,48 @@ function transaction<T>(db: SqliteHandle, work: () => T): T {
   }
 }
 
-function checkHandle(db: SqliteHandle): void {
+function checkHandle(db: SqliteHandle, what: string): void {
   const usable = typeof db === 'object' && db !== null && ['exec', 'prepare'].every((name) => name in db);
-  if (!usable) throw new TypeError('sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite');
+  if (!usable) throw new TypeError(`${what}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`);
+  try {
+    // Takes no lock, and succeeds where the handle is open and in no transaction.
+    db.exec('BEGIN');
+    db.exec('COMMIT');
+  } catch (cause) {
+    const instead = 'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+    throw new TypeError(`${what}: ${instead}`, { cause });
+  }
   // Before anything that looks into the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);
   const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
   // Every record would look tampered with.
-  if (!plain) throw new TypeError('sqliteStore: the handle must return rows as objects and integers as numbers');
+  if (!plain) throw new TypeError(`${what}: the handle must return rows as objects and integers as numbers`);
+}
+
+/** Runs `work`, which fails at once where another process has the lock. */
+function unwaiting<T>(db: SqliteHandle, work: () => T): T {
+  const patience = setting(db, 'busy_timeout', 'timeout');
+  db.exec('PRAGMA busy_timeout = 0');
+  try {
+    return work();
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${patience}`);
+  }
+}
+
+/** Less than a keyring waits for a store, which is 2 s by default. */
+const [TRIES, PAUSE_MS] = [10, 100];
+
+/** `write` at once or, while another process has the lock, again every 100 ms for a second. */
+function patiently(write: () => void, tries = TRIES): Awaitable<void> {
+  try {
+    write();
+  } catch (error) {
+    // As SQLite says it through every driver.
+    const locked = String((error as Error | undefined)?.message).includes('database is locked');
+    if (!locked || tries === 1) throw error;
+    return new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS)).then(() => patiently(write, tries - 1));
+  }
 }
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
@@ -168,7 +204,8 @@ function reads(statements: Statements): Pick<KeyStore, Reads> {
       return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
     },
 
-    summarize: (now) => statements.summarize.all(now, now).map((row): SchemeSummary => ({ ...(row as SchemeSummary) })),
+    summarize: (now = Date.now()) =>
+      statements.summarize.all(now, now).map((row): SchemeSummary => ({ ...(row as SchemeSummary) })),
   };
 }
 
@@ -185,13 +222,14 @@ function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads>
       return transaction(db, () => Number(statement.run(time, keyId).changes) === 1);
     },
 
-    // One transaction for the batch: one sync of the disk, and no batch half counted.
     touch(entries) {
-      transaction(db, () => {
+      const write = () => {
         for (const { keyId, lastUsedAt, scopesUsed } of entries) {
           if (isText(keyId)) statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
         }
-      });
+      };
+      // One transaction for the batch: one sync of the disk, and no batch half counted.
+      return patiently(() => unwaiting(db, () => transaction(db, write)));
     },
   };
 }
@@ -203,13 +241,14 @@ function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads>
  * Not checked: the file's permissions; that the disk syncs when it is told to.
  *
  * @param db An open handle, used by nobody else and in no transaction. keyscope never closes it.
- * @throws TypeError where `db` is no such handle, or returns rows as arrays or integers as `bigint`.
+ * @throws TypeError where `db` is no such handle, is closed or in a transaction, or returns rows as arrays or integers
+ *   as `bigint`.
  * @throws Error where a newer release has migrated the file; whatever the driver throws.
  * @example
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });
  */
 export function sqliteStore(db: SqliteHandle): KeyStore {
-  checkHandle(db);
+  checkHandle(db, 'sqliteStore');
   configure(db);
   migrate(db);
   const statements = prepareAll(db);
