@@ -32,5 +32,6 @@ export declare const server: Server;
 export declare const pool: Pool;
 export declare const connectionString: string;
 export declare const url: string;
+export declare const accessToken: string;
 export declare function threats(entityUuid: string): readonly object[];
 export declare function myStore(): KeyStore;
