@@ -38,6 +38,13 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['no wildcard reaches reserved scopes', 'src/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
   ['reserved scopes want a justification', 'src/issue.ts', 'reserved.length === 0 || justified', 'true'],
   ['unknown fields are refused', 'src/input.ts', 'if (!known.includes(name as string))', 'if (false)'],
+  ['a field that is not its own is refused', 'src/input.ts', 'expect(lost === undefined, ', 'expect(true, '],
+  [
+    'an undefined ceiling is refused',
+    'src/context.ts',
+    "const { entityUuid, entities, scopes } = { scopes: ['*:*'], ...fields(authority, INPUT, 'authority') };",
+    "const { entityUuid, entities, scopes = ['*:*'] } = fields(authority, INPUT, 'authority');",
+  ],
   ['two credentials are refused', 'src/authorization.ts', 'if (lines.length > 1 || typeof', 'if (typeof'],
   ['joined credentials are refused', 'src/authorization.ts', '`^Bearer +${TOKEN68}$`', '`^Bearer +${TOKEN68}`'],
   ['no-store on denials', 'src/challenge.ts', ", 'Cache-Control': 'no-store' }", ' }'],
@@ -113,13 +120,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ],
   ['conditional update: Redis', 'src/stores/redis.ts', "revokedAt ~= 'null' or ", '', REDIS],
   ['MCP: a token for another resource', 'src/mcp.ts', MCP_AUDIENCE, '', MCP],
-  [
-    'MCP: a session of another key',
-    'src/mcp.ts',
-    '(await door.sessionOwner(session)) !== principal.keyId',
-    'false',
-    MCP,
-  ],
+  ['MCP: a session of another key', 'src/mcp.ts', '(await door.sessionOwner(session)) !== sessionOwner', 'false', MCP],
   [
     'MCP: the tool guards itself',
     'src/mcp.ts',
