@@ -314,13 +314,22 @@ function readOptions(options: CacheOptions): Settings {
   return { ...(given as CacheOptions), now };
 }
 
-/** Never goes back when the time is set, and goes on while the machine sleeps, as `performance.now` need not. */
+/**
+ * Never goes back when the time is set, and goes on while the machine sleeps, as `performance.now` need not: by whatever
+ * `Date.now` gains on it. A gain counts from the last loss: a time that was set ahead and then right hides no sleep.
+ */
 function steadyClock(): () => number {
-  let ahead = Number.NEGATIVE_INFINITY;
+  let slept = 0;
+  let lead = Date.now() - performance.now();
   return () => {
     const steady = performance.now();
-    ahead = Math.max(ahead, Date.now() - steady);
-    return steady + ahead;
+    const gain = Date.now() - steady - lead;
+    // The fractions that `Date.now` lacks are no gain, and would add up: the clock would run at twice the speed.
+    if (Math.abs(gain) >= 2) {
+      lead += gain;
+      slept += Math.max(gain, 0);
+    }
+    return steady + slept;
   };
 }
 
@@ -381,7 +390,7 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
     findByDigest: find,
     findById: (keyId) => store.findById(keyId),
     list: (query) => store.list(query),
-    summarize: (now) => store.summarize(now),
+    summarize: (now = Date.now()) => store.summarize(now),
     // The digest may have been tried, and be known as absent.
     insert: (record) => changing([record.digest, record.keyId], () => store.insert(record)),
     markEnded: (keyId, ending) =>

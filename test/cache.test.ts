@@ -8,7 +8,7 @@ import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
 import { LRUCache } from 'lru-cache';
-import { afterEach, describe, expect, it, test, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { complaint } from './support/complaint.ts';
 import { interleavings } from './support/interleavings.ts';
 import {
@@ -225,6 +225,18 @@ describe('options', () => {
     }
   });
 
+  it('counts the keys of now where it is given no time', async () => {
+    const asked: number[] = [];
+    const summarize = (now: number) => {
+      asked.push(now);
+      return [];
+    };
+    const store = { ...memoryStore(), summarize };
+    vi.useFakeTimers({ toFake: ['Date'], now: START });
+    await (cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize as () => unknown)();
+    expect(asked).toEqual([START]);
+  });
+
   it('calls the methods of a store on the store', async () => {
     class Classy {
       inner = memoryStore();
@@ -424,6 +436,57 @@ describe('maxStalenessMs', () => {
 
     it('that goes on while the machine sleeps', async () => {
       expect(await lookUpsAfter(HOUR, 0)).toBe(2);
+    });
+
+    /** One key in a cache, and the two clocks of the platform, which the test moves. */
+    async function moving() {
+      let [wall, steady] = [START, 1_000];
+      vi.spyOn(Date, 'now').mockImplementation(() => Math.floor(wall));
+      vi.spyOn(performance, 'now').mockImplementation(() => steady);
+      onTestFinished(() => {
+        vi.restoreAllMocks();
+      });
+      const { store, calls } = recording(memoryStore());
+      await store.insert(record({ digest: 's1$a' }));
+      const cached = cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS });
+      const lookUps = async () => {
+        await cached.findByDigest(['s1$a']);
+        return calls.filter((name) => name === 'findByDigest').length;
+      };
+      const pass = (wallMs: number, steadyMs: number) => {
+        wall += wallMs;
+        steady += steadyMs;
+      };
+      await lookUps();
+      return { lookUps, pass };
+    }
+
+    // What the time was ahead once hid every sleep that was shorter: a key that was revoked elsewhere worked on.
+    it('that goes on while the machine sleeps after the time was set ahead and then right', async () => {
+      const { lookUps, pass } = await moving();
+      pass(HOUR, 0);
+      await lookUps();
+      pass(-HOUR, 0);
+      const before = await lookUps();
+      pass(HOUR / 2, 0);
+      expect(await lookUps()).toBe(before + 1);
+    });
+
+    it('that runs as fast as time, however often it is read, and hides no sleep, however short', async () => {
+      const { lookUps, pass } = await moving();
+      // Fractions that add up exactly.
+      for (let i = 1; i < MAX_MS * 8; i++) {
+        pass(1 / 8, 1 / 8);
+        if (i % 3 === 0) await lookUps();
+      }
+      expect(await lookUps()).toBe(1);
+      pass(1 / 8, 1 / 8);
+      expect(await lookUps()).toBe(2);
+      for (let i = 0; i < MAX_MS; i++) {
+        pass(1, 0);
+        await lookUps();
+      }
+      expect(await lookUps()).toBe(3);
     });
   });
 });
