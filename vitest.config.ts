@@ -40,6 +40,7 @@ export default defineConfig({
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },
+    setupFiles: ['test/support/runs.ts'],
     // One process a core instead of one a file, which is faster. Tests restore what they stub.
     isolate: false,
     // All of them: by itself vitest leaves one free, which on two is half.

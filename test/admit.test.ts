@@ -24,6 +24,7 @@ import {
   untyped,
   wrap,
 } from './support/keyring.ts';
+import { runs } from './support/runs.ts';
 
 const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], remove: ['threats:delete'] });
 
@@ -415,7 +416,7 @@ describe('tokens at the same door', () => {
         const { entityUuid } = await keyring.admit(token, { policy, operation: 'whoami', entityUuid: OWN });
         expect(entityUuid).toBe(OWN);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

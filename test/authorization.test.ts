@@ -12,8 +12,6 @@ type Result =
   | { readonly kind: 'bearer'; readonly token: string | { readonly generate: Parts } };
 type HeaderVector = Vector & { readonly input?: Json; readonly generate?: Parts; readonly result: Result };
 
-fc.configureGlobal({ numRuns: 1000 });
-
 const { tests } = readVectors<{ tests: readonly HeaderVector[] }>('authorization');
 const inputOf = (vector: HeaderVector): Json => (vector.generate ? concat(vector.generate) : (vector.input as Json));
 const expected = ({ result }: HeaderVector) =>

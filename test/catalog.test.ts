@@ -18,8 +18,6 @@ import { describe, expect, test } from 'vitest';
 import { complaint } from './support/complaint.ts';
 import { uuid } from './support/vectors.ts';
 
-fc.configureGlobal({ numRuns: 1000 });
-
 const catalog = defineScopes(
   {
     threats: { read: 'Read threats.', write: 'Write threats.' },

@@ -7,8 +7,6 @@ import { describe, expect, test } from 'vitest';
 import { complaint } from './support/complaint.ts';
 import { uuid } from './support/vectors.ts';
 
-fc.configureGlobal({ numRuns: 1000 });
-
 /**
  * A challenge by RFC 9110 §11.6.1, read by peeling parameters off the front; shares nothing with the writer.
  * Throws on anything that is not one scheme with parameters, each name once.

@@ -16,8 +16,6 @@ import { complaint } from './support/complaint.ts';
 import type { Vector } from './support/vectors.ts';
 import { failures, readVectors } from './support/vectors.ts';
 
-fc.configureGlobal({ numRuns: 1000 });
-
 type KeyVector = Vector & { readonly prefix: string; readonly key: string } & (
     | { readonly result: 'valid'; readonly entropy: string; readonly checksum: string }
     | { readonly result: 'malformed' | 'wrong_checksum' | 'bad_prefix' }

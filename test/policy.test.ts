@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { coversScopes, definePolicy, defineScopes, hasScopes } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { catalog, denied, NOWHERE, OTHER, OWN, setUp, THIRD, untyped } from './support/keyring.ts';
+import { runs } from './support/runs.ts';
 
 const policy = definePolicy(catalog, {
   whoami: [],
@@ -141,7 +142,7 @@ describe('the table', () => {
           expect(least.length === 0 || hasScopes(principal, ...least)).toBe(true);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

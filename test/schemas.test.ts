@@ -17,6 +17,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { IssueInput, KeyRecord, KeyStore, Me } from '../src/index.js';
+import { runs } from './support/runs.ts';
 import type { Json, Vector } from './support/vectors.ts';
 import { failures, readVectors, unfold, uuid } from './support/vectors.ts';
 
@@ -293,7 +294,7 @@ describe('a listed key', () => {
       const shown: unknown = JSON.parse(JSON.stringify(keys[0]));
       expect(keyInfoSchema.parse(shown)).toEqual(shown);
     });
-    await fc.assert(property, { numRuns: 300 });
+    await fc.assert(property, { numRuns: runs(300) });
   });
 
   test('a real key through Fastify, its schema as the response schema', async () => {

@@ -21,10 +21,9 @@ import type { Principal } from '../src/index.js';
 import type { Algebra } from './support/algebra.ts';
 import { brokenLaws, disagreements, MINIMAL, PATTERNS, patternSet, SETS } from './support/algebra.ts';
 import { complaint } from './support/complaint.ts';
+import { runs } from './support/runs.ts';
 import type { Json, Vector } from './support/vectors.ts';
 import { concat, failures, readVectors, uuid } from './support/vectors.ts';
-
-fc.configureGlobal({ numRuns: 1000 });
 
 type Parts = Parameters<typeof concat>[0];
 type ScopeVector = Vector & {
@@ -167,7 +166,7 @@ const ours: Algebra = {
 
 describe('the algebra', () => {
   test('keeps every law', () => {
-    expect(brokenLaws(ours, 1000)).toEqual([]);
+    expect(brokenLaws(ours, runs(1000))).toEqual([]);
   });
 
   test('means what it says, on all 512 sets of 9 patterns against all 48 minimal ones', () => {
@@ -198,7 +197,7 @@ describe('the algebra', () => {
         }
         expect(JSON.stringify([a, b])).toBe(before);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

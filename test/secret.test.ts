@@ -7,10 +7,9 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Sha256 } from '../src/secret.js';
 import { hmacSha256, nobleSha256, prepareSchemes } from '../src/secret.js';
+import { runs } from './support/runs.ts';
 import type { Vector } from './support/vectors.ts';
 import { concat, failures, readVectors, uuid } from './support/vectors.ts';
-
-fc.configureGlobal({ numRuns: 1000 });
 
 type DigestVector = Vector & {
   readonly text?: string;
@@ -61,7 +60,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
         }
         expect(sha256(first)).toBe(createHash('sha256').update(first, 'utf8').digest('hex'));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -83,7 +82,7 @@ describe('the seal', () => {
         const expected = createHmac('sha256', derived).update(text).digest('hex');
         expect(prepareSchemes([{ id: 'p1', secret }])[0].seal(text)).toBe(expected);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

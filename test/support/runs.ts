@@ -1,0 +1,12 @@
+/**
+ * How often each property is tried: 1,000 times, and as often as KEYSCOPE_TEST_RUNS says where it says so, which is what
+ * `npm run test:laws` does. Loaded before every file of tests.
+ */
+import fc from 'fast-check';
+
+const { KEYSCOPE_TEST_RUNS = '0' } = process.env;
+
+/** For a property that takes its time: `usual` runs, unless more are asked for. */
+export const runs = (usual: number): number => Math.max(usual, Number(KEYSCOPE_TEST_RUNS));
+
+fc.configureGlobal({ numRuns: runs(1000) });
