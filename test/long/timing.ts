@@ -1,0 +1,135 @@
+/**
+ * `npm run test:timing`: whether the time that a refusal takes tells how near a guessed key is to a live one. Two classes
+ * of unknown keys, both with right checksums: random ones, and ones that share the first 25 characters of entropy with a
+ * live key. Welch's t over 10^6 samples of each must stay within 4.5, in each of three runs. The control is the same
+ * verification behind a comparison that stops at the first difference: it must show, with a t beyond 10, or the
+ * measurement could not have seen anything. `-- --quick` takes a tenth of the samples.
+ *
+ * What makes the measurement fair:
+ * - Every key of either class is used once, and two that follow each other have nothing in common, so that neither class is
+ *   nearer in a cache. Hence some 16,000 live keys, with 61 neighbours each, which come 16,000 samples apart: one after the
+ *   other they were 1.5 ns faster, for the checksum then reads the same entries of its table again.
+ * - A key is made into a string right before its sample, as one that arrives over the network is, and outside of the time.
+ * - The classes take turns in pairs, and a coin decides which comes first: whatever comes and goes, such as other
+ *   processes and the garbage collector, falls on both. All keys lie in one block of memory in the order of their turns;
+ *   with a block for each class, one was up to 4 ns nearer than the other, by chance.
+ * - The slowest 5 % of all samples, which are other processes' turns and collections, are left out of both classes at one
+ *   threshold.
+ */
+import { createKeyring, defineScopes, generateKey, isAccessError } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SAMPLES = process.argv.includes('--quick') ? 100_000 : 1_000_000;
+const RUNS = 3;
+const [WITHIN, BEYOND] = [4.5, 10];
+const WARM_UP = 20_000;
+const PREFIX = 'acme';
+const NEIGHBOURS = ALPHABET.length - 1;
+const LENGTH = PREFIX.length + 33;
+
+const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
+const peppers = [{ id: 'p1', secret: 'a pepper of this test alone, with 32 bytes' }];
+const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a' };
+
+type Verify = (key: string, live: string) => Promise<unknown>;
+type Prepared = Awaited<ReturnType<typeof prepare>>;
+
+/** Many keys in one block of memory, in the order of their turns: a string of each is made when it is wanted. */
+function block(count: number) {
+  const bytes = Buffer.alloc(count * LENGTH);
+  return {
+    put: (turn: number, key: string) => bytes.write(key, turn * LENGTH, 'latin1'),
+    at: (turn: number) => bytes.toString('latin1', turn * LENGTH, (turn + 1) * LENGTH),
+  };
+}
+
+/** The key around 26 given characters of entropy, with its checksum. */
+function around(entropy: string): string {
+  const random = (length: number) => Uint8Array.from({ length }, (_, i) => ALPHABET.indexOf(entropy.charAt(i)));
+  return generateKey({ prefix: PREFIX, random });
+}
+
+async function prepare() {
+  const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers });
+  const [keys, live, isNear] = [block(2 * SAMPLES), block(2 * SAMPLES), new Uint8Array(2 * SAMPLES)];
+  const issued = Math.ceil(SAMPLES / NEIGHBOURS);
+  for (let i = 0; i < issued; i++) {
+    const { key } = await keyring.issue({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, authority);
+    const entropy = key.slice(PREFIX.length + 1, -6);
+    const others = [...ALPHABET].filter((digit) => digit !== entropy.at(-1));
+    for (let n = i, j = 0; n < SAMPLES; n += issued, j++) {
+      const near = 2 * n + (Math.random() < 0.5 ? 0 : 1);
+      isNear[near] = 1;
+      keys.put(near, around(entropy.slice(0, -1) + others[j]));
+      keys.put(near ^ 1, generateKey({ prefix: PREFIX }));
+      for (const turn of [near, near ^ 1]) live.put(turn, key);
+    }
+  }
+  return { keyring, keys, live, isNear };
+}
+
+/** Compares as nobody should: it stops at the first character that differs. */
+function matchesEarly(key: string, live: string): boolean {
+  for (let i = 0; i < LENGTH; i++) if (key.charCodeAt(i) !== live.charCodeAt(i)) return false;
+  return true;
+}
+
+/** Milliseconds that each verification took, in the order of turns. */
+async function sample(verify: Verify, { keys, live }: Prepared): Promise<Float64Array> {
+  const times = new Float64Array(2 * SAMPLES);
+  // Some turns twice: the first time round, functions are compiled.
+  for (let turn = -WARM_UP; turn < times.length; turn++) {
+    const [key, guessed] = [keys.at(Math.abs(turn)), live.at(Math.abs(turn))];
+    const from = performance.now();
+    await verify(key, guessed).then(accepted, refused);
+    times[Math.max(0, turn)] = performance.now() - from;
+  }
+  return times;
+}
+
+function refused(error: unknown): void {
+  if (!isAccessError(error)) throw error;
+}
+
+function accepted(): never {
+  throw new Error('a key that nobody issued was let in');
+}
+
+/** Mean and its variance. */
+function summary(times: Float64Array) {
+  const mean = times.reduce((sum, time) => sum + time, 0) / times.length;
+  const variance = times.reduce((sum, time) => sum + (time - mean) ** 2, 0) / (times.length - 1);
+  return { mean, variance: variance / times.length };
+}
+
+/** Welch's t of the two classes, the slowest 5 % of all samples left out, and a line about them. */
+function compare(times: Float64Array, isNear: Uint8Array) {
+  const longest = times.toSorted()[Math.floor(0.95 * times.length) - 1] as number;
+  const [random, near] = [0, 1].map((kind) =>
+    summary(times.filter((time, i) => isNear[i] === kind && time <= longest)),
+  );
+  if (near === undefined || random === undefined) throw new Error('unreachable');
+  const [difference, error] = [near.mean - random.mean, Math.sqrt(near.variance + random.variance)];
+  const ns = (ms: number) => `${(1e6 * ms).toFixed(1)} ns`;
+  const t = difference / error;
+  const line = `t ${t.toFixed(2)}: near ${ns(near.mean)}, random ${ns(random.mean)}, difference ${ns(difference)} ± ${ns(error)}`;
+  return { t, line };
+}
+
+const wrong: string[] = [];
+console.log(`${SAMPLES.toLocaleString('en')} samples of each class`);
+for (let run = 1; run <= RUNS; run++) {
+  const prepared = await prepare();
+  const { keyring } = prepared;
+  const ours: Verify = (key) => keyring.verify(key);
+  const early: Verify = (key, live) => (matchesEarly(key, live) ? Promise.resolve() : keyring.verify(key));
+  const measured = compare(await sample(ours, prepared), prepared.isNear);
+  const control = compare(await sample(early, prepared), prepared.isNear);
+  console.log(`run ${run}: verify   ${measured.line}`);
+  console.log(`run ${run}: control  ${control.line}`);
+  if (!(Math.abs(measured.t) < WITHIN)) wrong.push(`run ${run}: the classes differ`);
+  if (!(Math.abs(control.t) > BEYOND)) wrong.push(`run ${run}: the control does not show, so that nothing is known`);
+}
+console.log(wrong.length === 0 ? `|t| < ${WITHIN} in ${RUNS} of ${RUNS} runs, control > ${BEYOND}` : wrong.join('\n'));
+process.exitCode = wrong.length === 0 ? 0 : 1;
