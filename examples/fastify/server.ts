@@ -10,11 +10,12 @@ import type { Service } from '../platform/http.ts';
 import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
 import type { Answer } from '../platform/problem.ts';
-import { BODY_LIMIT, failure } from '../platform/problem.ts';
+import { BODY_LIMIT, failure, reportError } from '../platform/problem.ts';
 import { routes } from '../platform/routes.ts';
 import { createGuard } from './adapter.ts';
 
 export async function createServer(service: Service): Promise<Server> {
+  const { keyring, report = reportError } = service;
   const app = fastify({
     serverFactory: (listener) => createNodeServer(listener, service),
     clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own would cut that short.
@@ -32,7 +33,7 @@ export async function createServer(service: Service): Promise<Server> {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
 
   // On request, so that strangers upload nothing.
-  const guard = createGuard({ keyring: service.keyring, policy, realm: REALM });
+  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
   for (const route of routes) {
     app.route<{ Params: { id?: string } }>({
       method: route.method,
@@ -48,7 +49,7 @@ export async function createServer(service: Service): Promise<Server> {
 
   app.setNotFoundHandler((request, reply) => send(reply, unrouted(request.method, request.url)));
   app.setErrorHandler((error, request, reply) =>
-    send(reply, request.is404 ? unrouted(request.method, request.url) : failure(error, service.report)),
+    send(reply, request.is404 ? unrouted(request.method, request.url) : failure(error, report)),
   );
   await app.ready();
   return app.server;

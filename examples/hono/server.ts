@@ -8,7 +8,7 @@ import type { Service } from '../platform/http.ts';
 import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
 import type { Answer } from '../platform/problem.ts';
-import { BODY_LIMIT, failure, refused } from '../platform/problem.ts';
+import { BODY_LIMIT, failure, refused, reportError } from '../platform/problem.ts';
 import { routes } from '../platform/routes.ts';
 import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
@@ -17,8 +17,13 @@ export function createApp(service: Service): Hono<Guarded> {
   const app = new Hono<Guarded>();
   const respond = ({ status, headers, body }: Answer) => new Response(body === '' ? null : body, { status, headers });
 
-  const guard = createGuard({ keyring: service.keyring, policy, realm: REALM });
+  const { keyring, report = reportError } = service;
+  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
   const limit = bodyLimit({ maxSize: BODY_LIMIT, onError: () => respond(refused(413).answer) });
+  // A body that ends before its time is the client's doing, whose answer nobody waits for.
+  const cutShort = (): never => {
+    throw refused(400);
+  };
 
   for (const route of routes) {
     // The limit stands behind the guard, so that strangers upload nothing.
@@ -26,11 +31,11 @@ export function createApp(service: Service): Hono<Guarded> {
       route.method,
       route.path,
       guard(route.operation, { entity: (c) => entityOf(c.req.url) }),
-      limit,
+      (c, next) => limit(c, next).catch(cutShort),
       async (c) => {
         const { principal, entityUuid } = c.var;
         const { url } = c.req;
-        const body = route.method === 'GET' ? undefined : await c.req.arrayBuffer();
+        const body = route.method === 'GET' ? undefined : await c.req.arrayBuffer().catch(cutShort);
         const header = (name: string) => c.req.raw.headers.get(name);
         return respond(
           await answer(route, service, { principal, entityUuid, params: c.req.param(), url, header, body }),
@@ -40,7 +45,7 @@ export function createApp(service: Service): Hono<Guarded> {
   }
 
   app.notFound((c) => respond(unrouted(c.req.method, c.req.path)));
-  app.onError((error) => respond(failure(error, service.report)));
+  app.onError((error) => respond(failure(error, report)));
   return app;
 }
 

@@ -1,18 +1,22 @@
 /** Puts the platform together, on one SQLite file unless told otherwise: for the demo, and for servers by themselves. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { ParseArgsOptionsConfig } from 'node:util';
+import { parseArgs } from 'node:util';
 import type { Keyring, Pepper } from 'keyscope';
-import { createKeyring, isStoreError } from 'keyscope';
+import { createKeyring } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { catalog } from './catalog.ts';
 import type { Domain } from './domain.ts';
 import { createDomain } from './domain.ts';
 import type { Service } from './http.ts';
+import { explain } from './problem.ts';
+import { readSecret } from './secret-file.ts';
 import type { OpenedStore } from './store.ts';
 import { openStore } from './store.ts';
 import type { Tokens } from './tokens.ts';
@@ -41,14 +45,12 @@ export interface Platform {
  * A secret beside the database and not in it. From the environment, as in production; or, so that a newcomer
  * need set nothing up, from a file made on the first run. With both, keys made under either keep working.
  */
-function readPeppers(folder: string): { peppers: Pepper[]; source: string } {
+async function readPeppers(folder: string): Promise<{ peppers: Pepper[]; source: string }> {
   const file = join(folder, 'pepper');
   const { KEYSCOPE_PEPPER: given } = process.env;
-  if (!given && !existsSync(file)) {
-    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
-  }
+  const generate = () => randomBytes(32).toString('base64url');
   const peppers = given ? [{ id: 'env', secret: given }] : [];
-  if (existsSync(file)) peppers.push({ id: 'file', secret: readFileSync(file, 'utf8') });
+  if (!given || existsSync(file)) peppers.push({ id: 'file', secret: await readSecret(file, generate) });
   return { peppers, source: given ? 'the environment variable KEYSCOPE_PEPPER' : shown(file) };
 }
 
@@ -80,34 +82,33 @@ async function openKeys(address: string): Promise<OpenedStore> {
 export async function openPlatform(folder: string, options: PlatformOptions = {}): Promise<Platform> {
   const { now = Date.now, store: address, publicUrl = 'http://127.0.0.1:8787' } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { peppers, source } = readPeppers(folder);
+  const { peppers, source } = await readPeppers(folder);
+  const tokens = await openTokens(folder, publicUrl, now);
   const file = join(folder, 'platform.db');
   // Two handles on one file: the keys' writes are never part of the service's transactions.
   const keys = await openKeys(address ?? `sqlite:${file}`);
-  const rows = new DatabaseSync(file);
-  const tokens = await openTokens(folder, publicUrl, now);
-  const { rest, mcp } = audiences(publicUrl);
-  const keyringFor = (audience: string) =>
-    createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now, tokens: tokens.verifiers[audience] });
-  // One store, and a door each: a token made for one opens no other. Keys open both.
-  const [keyring, mcpKeyring] = [keyringFor(rest), keyringFor(mcp)];
-  rows.exec('PRAGMA busy_timeout = 5000');
-  const domain = createDomain(rows, { now });
-  for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
-  return {
-    keyring,
-    mcpKeyring,
-    tokens,
-    publicUrl,
-    domain,
-    file,
-    pepper: source,
-    async close() {
-      await Promise.all([keyring.flush(), mcpKeyring.flush()]);
-      await keys.close();
-      rows.close();
-    },
-  };
+  try {
+    const { rest, mcp } = audiences(publicUrl);
+    const keyringFor = (audience: string) =>
+      createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now, tokens: tokens.verifiers[audience] });
+    // One store, and a door each: a token made for one opens no other. Keys open both.
+    const [keyring, mcpKeyring] = [keyringFor(rest), keyringFor(mcp)];
+    const rows = new DatabaseSync(file, { timeout: 5_000 });
+    const domain = createDomain(rows, { now });
+    for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
+    const close = async () => {
+      try {
+        await Promise.all([keyring.flush(), mcpKeyring.flush()]);
+      } finally {
+        await keys.close();
+        rows.close();
+      }
+    };
+    return { keyring, mcpKeyring, tokens, publicUrl, domain, file, pepper: source, close };
+  } catch (error) {
+    await keys.close();
+    throw error;
+  }
 }
 
 /** Listens on this machine alone. Rejects where the port is taken. @returns The base URL. */
@@ -151,16 +152,34 @@ Try:
       403: insufficient_scope, and which scope is missing: users:read`;
 }
 
-/** What stands behind `--store`: `postgres://…`, `mysql://…`, `redis://…` or `sqlite:…`. */
-export function storeArgument(args: readonly string[] = process.argv): string | undefined {
-  const at = args.indexOf('--store');
-  if (at === -1) return undefined;
-  return args[at + 1] ?? '';
+const HELP = `
+  --store <address>  keep the keys there: sqlite:<path>, postgres://…, mysql://… or redis://…
+  --help             print this`;
+
+interface Arguments {
+  readonly store?: string;
+  readonly check?: boolean;
+  readonly instance?: string;
 }
 
-/** What went wrong, for whoever starts it: a database that cannot be had is the most likely. */
-export const explain = (error: unknown): string =>
-  isStoreError(error) ? `${error.message}: ${(error.cause as Error).message}` : String((error as Error).message);
+/**
+ * Reads the command line. Where it asks for help, or has what nobody knows, the usage is printed and `null` returned:
+ * nothing is to be started. What was written is not repeated, for an address may hold a password.
+ *
+ * @param own Flags that are known beside `--store` and `--help`.
+ */
+export function readArguments(usage: string, own: ParseArgsOptionsConfig = {}): Arguments | null {
+  try {
+    const options: ParseArgsOptionsConfig = { ...own, store: { type: 'string' }, help: { type: 'boolean' } };
+    const { help, ...given } = parseArgs({ options }).values;
+    if (!help) return given;
+    console.log(`Usage: ${usage}${HELP}`);
+  } catch {
+    console.error(`Usage: ${usage}${HELP}`);
+    process.exitCode = 1;
+  }
+  return null;
+}
 
 /** Starts a server on the demo's file and stays up. `also`: what there is to try beside REST. */
 export async function run(
@@ -168,6 +187,8 @@ export async function run(
   also: (origin: string) => string = () => '',
 ): Promise<void> {
   const folder = join(import.meta.dirname, '../../.demo');
+  const args = readArguments(`npx node ${shown(process.argv[1] ?? '')} [--store <address>]`);
+  if (args === null) return;
   const { PORT = '8787', PUBLIC_URL: publicUrl = `http://127.0.0.1:${PORT}` } = process.env;
   const port = Number(PORT);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -176,11 +197,11 @@ export async function run(
     return;
   }
   let platform: Platform | undefined;
-  let server: Server;
+  let server: Server | undefined;
   let url: string;
   let words: string;
   try {
-    platform = await openPlatform(folder, { store: storeArgument(), publicUrl });
+    platform = await openPlatform(folder, { store: args.store, publicUrl });
     server = await createServer(platform);
     url = await listen(server, port);
     words = await firstKey(platform, url, shown(folder));
@@ -190,6 +211,7 @@ export async function run(
       taken ? `Port ${port} is taken. Set PORT to another one, as in PORT=8788 npm run demo` : explain(error),
     );
     process.exitCode = 1;
+    if (server) await stop(server);
     return platform?.close();
   }
   console.log(`The deception platform is up at ${url}

@@ -16,16 +16,16 @@ import { createServer, tryMcp } from '../mcp/server.ts';
 import type { Platform } from './boot.ts';
 import {
   ENTITY,
-  explain,
   listen,
   MAX_STALENESS_MS,
   OTHER_ENTITY,
   openPlatform,
   PREFIX,
+  readArguments,
   run,
   stop,
-  storeArgument,
 } from './boot.ts';
+import { explain } from './problem.ts';
 
 class Surprise extends Error {}
 
@@ -128,8 +128,11 @@ async function walkTwo(base: string, { keyring }: Platform, folder: string, stor
   say('12. Two instances on one database: a key that one of them revokes ends in the other');
   const argv = [fileURLToPath(import.meta.url), '--instance', folder, '--store', store];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const closed = once(child, 'close');
   try {
-    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    const up = once(createInterface({ input: child.stdout }), 'line');
+    const [line] = await Promise.race([up, closed.then(() => [''])]);
+    if (line === '') throw new Surprise('the other instance did not start');
     const { key, info } = await keyring.issue({ name: 'Two', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY });
     same([await status(base, key), await status(line, key)], [200, 200]);
     await keyring.revoke(info.keyId, { entityUuid: ENTITY });
@@ -142,14 +145,22 @@ async function walkTwo(base: string, { keyring }: Platform, folder: string, stor
     say(`   refused by the other instance ${Math.ceil(performance.now() - revoked)} ms after revoke answered`);
   } finally {
     child.stdin.end();
-    await once(child, 'close');
+    await closed;
   }
 }
 
 async function check(store: string | undefined): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-demo-'));
-  let ahead = 0;
-  const platform = await openPlatform(folder, { now: () => Date.now() + ahead, store, publicUrl: PUBLIC_URL });
+  const clock = { ahead: 0 };
+  try {
+    const now = () => Date.now() + clock.ahead;
+    await walk(await openPlatform(folder, { now, store, publicUrl: PUBLIC_URL }), clock, folder, store);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function walk(platform: Platform, clock: { ahead: number }, folder: string, store?: string): Promise<void> {
   const server = createServer(platform);
   const authority = { entityUuid: ENTITY };
   const { keyring } = platform;
@@ -161,6 +172,7 @@ async function check(store: string | undefined): Promise<void> {
     const first = await keyring.issue({ name: 'Check', scopes, expiresAt: 'never' }, authority);
     const { keyId } = first.info;
     say(`   ${first.key}, key id ${keyId}`);
+    if (store) say(`   It stays in that database, as do its tables and the other keys made here, of entity ${ENTITY}`);
 
     say('2. /me shows what the key is');
     const me = { entity_uuid: ENTITY, key_id: keyId, scopes, accessible_entities: [ENTITY] };
@@ -198,7 +210,7 @@ async function check(store: string | undefined): Promise<void> {
     await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
 
     say('10. One minute later (the clock is set forward): the old key has ended, the new one has not');
-    ahead = 60_001;
+    clock.ahead = 60_001;
     await ask(`${base}/me`, first.key, REFUSED, 'old');
     await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
 
@@ -218,15 +230,18 @@ async function check(store: string | undefined): Promise<void> {
   } finally {
     await stop(server);
     await platform.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-const [, , first, folder = ''] = process.argv;
+const USAGE = `npm run demo -- [--check] [--store <address>]
+  --check            walk through the service and exit, with 1 on the first surprise`;
+
 try {
-  if (first === '--instance') await instance(folder, storeArgument() ?? '');
-  else if (process.argv.includes('--check')) await check(storeArgument());
-  else await run(createServer, tryMcp);
+  // `--instance` is for the walk, which starts one.
+  const args = readArguments(USAGE, { check: { type: 'boolean' }, instance: { type: 'string' } });
+  if (args?.instance !== undefined) await instance(args.instance, args.store ?? '');
+  else if (args?.check) await check(args.store);
+  else if (args) await run(createServer, tryMcp);
 } catch (error) {
   console.error(`The service could not start. ${explain(error)}`);
   process.exitCode = 1;

@@ -250,9 +250,10 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
 
     /** Gives an entity something to look at, the same on each machine; does nothing where it has decoys. */
     seed(entityUuid: string): void {
-      if (page('decoys', entityUuid, { limit: 1, after: null }).items.length > 0) return;
-      db.exec('BEGIN');
-      for (const [table, rows] of Object.entries(seedRows(entityUuid))) {
+      // The look is part of the transaction: of processes that start at once, one finds nothing.
+      db.exec('BEGIN IMMEDIATE');
+      const isNew = page('decoys', entityUuid, { limit: 1, after: null }).items.length === 0;
+      for (const [table, rows] of Object.entries(isNew ? seedRows(entityUuid) : {})) {
         for (const row of rows) insert(table as Table, entityUuid, row);
       }
       db.exec('COMMIT');

@@ -10,8 +10,8 @@ import type { catalog } from './catalog.ts';
 import type { Domain } from './domain.ts';
 import { Conflict } from './domain.ts';
 import { createOpen } from './open.ts';
-import type { Answer } from './problem.ts';
-import { problem, Refusal, refused } from './problem.ts';
+import type { Answer, Report } from './problem.ts';
+import { BODY_LIMIT, problem, Refusal, refused } from './problem.ts';
 import type { Route } from './routes.ts';
 import { routes } from './routes.ts';
 import type { Tokens } from './tokens.ts';
@@ -26,8 +26,8 @@ export interface Service {
   readonly mcpKeyring?: Keyring<typeof catalog>;
   /** Makes tokens, where the service does. */
   readonly tokens?: Tokens;
-  /** Told of every error that is ours and not the client's. Default: `console.error`. */
-  readonly report?: (error: unknown) => void;
+  /** Told of every error that is ours and not the client's, an outage of the key store included. Default: the console. */
+  readonly report?: Report;
 }
 
 export const REALM = 'deception platform';
@@ -121,7 +121,31 @@ export function unrouted(method: string, url: string): Answer {
 export function send(res: ServerResponse, { status, headers, body }: Answer): void {
   res.statusCode = status;
   // Not with writeHead: behind it Node no longer works out the length.
-  res.setHeaders(new Headers(headers)).end(body);
+  res.setHeaders(new Headers(headers));
+  if (status === 413) hangUp(res, body);
+  else res.end(body);
+}
+
+// How much more is read, at the most, of what was refused for its length.
+const [LINGER_MS, LINGER_BYTES] = [500, 16 * BODY_LIMIT];
+
+/**
+ * Answers a client that may never stop sending, and closes. What it sends is thrown away for a moment more, because a
+ * connection that is closed on unread bytes can take the answer with it (RFC 9112 §9.6).
+ */
+function hangUp(res: ServerResponse, body: string): void {
+  res.setHeader('Connection', 'close').setHeader('Content-Length', Buffer.byteLength(body)).write(body);
+  let read = 0;
+  const end = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  res.req.once('close', end).on('data', (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > LINGER_BYTES) end();
+  });
+  res.req.resume();
 }
 
 // Routers differ over percent-encoding, dot segments, empty segments and a slash at the end. They agree on this.
@@ -130,11 +154,10 @@ const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
   if (!TARGET.test(url)) return problem(404, 'There is nothing at this path.');
-  // Frameworks differ over repeated lines, and over a host that is missing or none.
+  // Frameworks differ over repeated lines, and over a host that is missing or none: `999.1.1.1` has the letters of one.
+  const { host = '' } = headers;
   const types = headersDistinct['content-type']?.length ?? 0;
-  if (types > 1 || !HOST.test(headers.host ?? '')) {
-    return problem(400, 'The request could not be read.');
-  }
+  if (types > 1 || !HOST.test(host) || !URL.canParse(`http://${host}`)) return refused(400).answer;
   return null;
 }
 

@@ -1,33 +1,16 @@
 /** What is served beside the guarded routes, whichever framework serves those: tokens, their keys, and the document. */
 import type { IncomingMessage } from 'node:http';
+import { readBody } from './body.ts';
 import type { Service } from './http.ts';
 import { openApi } from './openapi.ts';
 import type { Answer } from './problem.ts';
-import { BODY_LIMIT, failure, problem, Refusal, refused } from './problem.ts';
+import { failure, problem } from './problem.ts';
 import { answerToken } from './token.ts';
 
 type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage) => Answer | Promise<Answer>];
 
 /** Answers a request that is for one of these paths; `null` to all others. */
 export type Open = (req: IncomingMessage) => Promise<Answer> | null;
-
-/** Reads what is sent; throws where it is more than anybody may send. */
-async function readBody(req: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of req) {
-      length += chunk.length;
-      if (length > BODY_LIMIT) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    // The client has gone: nobody's error, and nobody's answer.
-    throw new Refusal(400, 'The request could not be read.');
-  }
-  if (length > BODY_LIMIT) throw refused(413);
-  return Buffer.concat(chunks).toString('utf8');
-}
 
 const document = (body: unknown): Answer => ({
   status: 200,
@@ -45,7 +28,7 @@ export function createOpen(service: Service, realm: string): Open {
     const exchange = { keyring, issuers: tokens.issuers, realm };
     endpoints['/v1/token'] = [
       'POST',
-      async (req) => answerToken(exchange, req.headers['content-type'], await readBody(req)),
+      async (req) => answerToken(exchange, req.headers['content-type'], (await readBody(req)).toString()),
     ];
   }
 

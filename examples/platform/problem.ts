@@ -1,5 +1,6 @@
 /** Answers as data, and the problem documents (RFC 9457) among them: any framework can send them. */
 import { STATUS_CODES } from 'node:http';
+import { isStoreError } from 'keyscope';
 
 export interface Answer {
   readonly status: number;
@@ -35,11 +36,26 @@ const FRAMEWORK: Readonly<Record<number, string>> = {
   415: 'Send the body as "Content-Type: application/json", in UTF-8 and not compressed.',
 };
 
+export type Report = (error: unknown) => void;
+
+/**
+ * What went wrong, for a log or a terminal. Of a broken store that is the driver's message, which says what to mend;
+ * other fields of its error may quote rows.
+ */
+export function explain(error: unknown): string {
+  const { message, cause } = Object(error);
+  const why = isStoreError(error) ? Object(cause).message || Object(cause).code : undefined;
+  return why ? `${message}: ${why}` : String(message);
+}
+
+/** Where errors of ours go, unless the service says otherwise. A `StoreError` by itself does not show its cause. */
+export const reportError: Report = (error) => console.error(isStoreError(error) ? explain(error) : error);
+
 /**
  * What to answer to an error that came out of a framework: those that it gave one of the statuses above are the
  * client's, all others are ours. `report` sees ours, the client nothing of them.
  */
-export function failure(error: unknown, report: (error: unknown) => void = console.error): Answer {
+export function failure(error: unknown, report: Report = reportError): Answer {
   if (error instanceof Refusal) return error.answer;
   const { status, statusCode = status } = (error ?? {}) as { status?: unknown; statusCode?: unknown };
   const detail = typeof statusCode === 'number' ? FRAMEWORK[statusCode] : undefined;
@@ -48,5 +64,5 @@ export function failure(error: unknown, report: (error: unknown) => void = conso
   return problem(500, 'Something went wrong.');
 }
 
-/** 413 and 415 read alike, whoever noticed. */
-export const refused = (status: 413 | 415): Refusal => new Refusal(status, FRAMEWORK[status] ?? '');
+/** These read alike, whoever noticed. */
+export const refused = (status: 400 | 413 | 415): Refusal => new Refusal(status, FRAMEWORK[status] ?? '');

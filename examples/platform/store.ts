@@ -2,6 +2,7 @@
  * Opens the store that an address names. The one place where the platform knows a database's driver; each is loaded
  * only where its address is given, so a service installs the one that it uses.
  */
+import { Socket } from 'node:net';
 import type { KeyStore } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
 
@@ -9,23 +10,67 @@ export interface OpenedStore {
   readonly store: KeyStore;
   /** For `cacheStore`: tells the other processes that a key has ended. None where the database has no such channel. */
   readonly invalidation?: Invalidation;
-  /** Ends the connections. Flush the keyring first. */
+  /** Ends the connections, those to a server that no longer answers too. Flush the keyring first. */
   close(): Promise<void>;
 }
 
 /** At most this many connections, where there is a pool. */
 const MOST = 10;
+/** In milliseconds, how long a server is waited for: to take a connection, and to let it go. */
+const PATIENCE = 2_000;
+
+/**
+ * A server that takes connections and never answers would be waited for without end: then `sever` ends the waiting.
+ * Resolves with whether the server answered.
+ */
+async function patiently(waiting: Promise<unknown>, sever: () => void): Promise<boolean> {
+  let answered = true;
+  const timer = setTimeout(() => {
+    answered = false;
+    sever();
+  }, PATIENCE);
+  try {
+    await waiting;
+  } catch (error) {
+    if (answered) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return answered;
+}
+
+/** Sockets that can be severed: a driver may end, and leave behind one on which it waits for the server's last word. */
+function openSockets() {
+  const open = new Set<Socket>();
+  return {
+    make(): Socket {
+      const socket = new Socket().setNoDelay(true);
+      open.add(socket);
+      return socket.once('close', () => open.delete(socket));
+    },
+    sever(): void {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
 
 // An idle connection that is lost says so to nobody who waits, and unheard it ends the process. The next request is
 // answered by another connection, or with 503. Drivers keep passwords out of these messages.
 const report = (error: Error) => console.error(`The key store lost a connection: ${error.message}`);
 
 async function openSqlite(url: string): Promise<OpenedStore> {
+  const path = url.slice('sqlite:'.length);
+  // SQLite would put the file into the root of the file system, and for no path at all keep the keys until it is closed.
+  if (path === '' || path.startsWith('//')) {
+    throw new TypeError(
+      'openStore: write the path right behind the colon, as in sqlite:keys.db or sqlite:/srv/keys.db',
+    );
+  }
   const [{ DatabaseSync }, { sqliteStore }] = await Promise.all([
     import('node:sqlite'),
     import('keyscope/stores/sqlite'),
   ]);
-  const db = new DatabaseSync(url.slice('sqlite:'.length));
+  const db = new DatabaseSync(path);
   return { store: sqliteStore(db), close: async () => db.close() };
 }
 
@@ -34,11 +79,13 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     import('pg'),
     import('keyscope/stores/postgres'),
   ]);
-  const pool = new pg.Pool({ connectionString: url, max: MOST }).on('error', report);
+  const sockets = openSockets();
+  const config = { connectionString: url, stream: sockets.make, connectionTimeoutMillis: PATIENCE };
+  const pool = new pg.Pool({ ...config, max: MOST }).on('error', report);
   // Listening takes a connection of its own, and another where that one is lost.
   const listeners: InstanceType<typeof pg.Client>[] = [];
   const listen = () => {
-    const client = new pg.Client({ connectionString: url, keepAlive: true });
+    const client = new pg.Client({ ...config, keepAlive: true });
     listeners.push(client);
     return client;
   };
@@ -48,7 +95,7 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     async close() {
       // A listening connection holds no process up; while its end is waited for, it has to. The types lack `ref`.
       for (const client of listeners) if ('ref' in client && typeof client.ref === 'function') client.ref();
-      await Promise.all([pool.end(), ...listeners.map((client) => client.end())]);
+      await patiently(Promise.all([pool.end(), ...listeners.map((client) => client.end())]), sockets.sever);
     },
   };
 }
@@ -58,8 +105,18 @@ async function openMysql(url: string): Promise<OpenedStore> {
     import('mysql2/promise'),
     import('keyscope/stores/mysql'),
   ]);
-  const pool = createPool({ uri: url, connectionLimit: MOST });
-  return { store: mysqlStore(pool), close: () => pool.end() };
+  const sockets = openSockets();
+  const stream = ({ config }: { config: { port: number; host: string } }) =>
+    sockets.make().connect(config.port, config.host);
+  const pool = createPool({ uri: url, connectionLimit: MOST, connectTimeout: PATIENCE, stream });
+  return {
+    store: mysqlStore(pool),
+    async close() {
+      // It does not wait for the server, unless for an answer; and rejects where a connection was never made.
+      await patiently(pool.end(), sockets.sever).catch(() => {});
+      sockets.sever();
+    },
+  };
 }
 
 /** `?prefix=` is what every key of the store begins with; left out, it is `keyscope:`. */
@@ -74,12 +131,17 @@ async function openRedis(url: string): Promise<OpenedStore> {
   // While the server is away requests are refused at once: what is queued would be carried out after the answer.
   const publisher = createClient({ url: address.href, disableOfflineQueue: true }).on('error', report);
   const subscriber = publisher.duplicate().on('error', report);
-  await Promise.all([publisher.connect(), subscriber.connect()]);
+  const sever = () => {
+    publisher.destroy();
+    subscriber.destroy();
+  };
+  const connected = await patiently(Promise.all([publisher.connect(), subscriber.connect()]), sever);
+  if (!connected) throw new Error(`Redis did not answer within ${PATIENCE} ms`);
   return {
     store: redisStore(publisher, { prefix }),
     invalidation: redisInvalidation({ publisher, subscriber }, { channel: `${prefix}ended` }),
     async close() {
-      await Promise.all([publisher.close(), subscriber.close()]);
+      await patiently(Promise.all([publisher.close(), subscriber.close()]), sever);
     },
   };
 }
@@ -97,7 +159,7 @@ const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> =
  *
  * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for.
  *
- * @throws TypeError on any other scheme. It names the scheme alone, for the rest may hold a password.
+ * @throws TypeError on any other scheme, and on `sqlite://`. It names the scheme alone, for the rest may hold a password.
  * @example
  * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
  */

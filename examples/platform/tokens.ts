@@ -2,7 +2,6 @@
  * Short-lived tokens for the platform's keys: one signing key, and for each door an audience of its own, so that a token
  * made for one opens no other.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JSONWebKeySet, JWK } from 'jose';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
@@ -11,6 +10,7 @@ import type { TokenIssuer } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { z } from 'zod';
 import { catalog } from './catalog.ts';
+import { readSecret } from './secret-file.ts';
 
 const ALG = 'ES256';
 
@@ -39,21 +39,15 @@ export interface Tokens {
 /** Where each door is, as tokens name it (`aud`); all that clients and servers say of themselves is configuration. */
 export const audiences = (publicUrl: string) => ({ rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` });
 
+async function generate(): Promise<string> {
+  const { privateKey } = await generateKeyPair(ALG, { extractable: true });
+  return JSON.stringify(await exportJWK(privateKey));
+}
+
 /** From the environment, as in production; or, so that a newcomer need set nothing up, from a file of the first run. */
 async function signingKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
-  const file = join(folder, 'signing-key.json');
-  if (!given && !existsSync(file)) {
-    const { privateKey } = await generateKeyPair(ALG, { extractable: true });
-    const text = JSON.stringify(await exportJWK(privateKey));
-    try {
-      writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    } catch (error) {
-      // Another process was faster: its key is the one.
-      if ((error as { code?: string }).code !== 'EEXIST') throw error;
-    }
-  }
-  return JSON.parse(given || readFileSync(file, 'utf8'));
+  return JSON.parse(given || (await readSecret(join(folder, 'signing-key.json'), generate)));
 }
 
 export async function openTokens(folder: string, publicUrl: string, now: () => number): Promise<Tokens> {

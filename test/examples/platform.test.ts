@@ -8,8 +8,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { ENTITY, listen as listenAt, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/boot.ts';
 import { Conflict, createDomain } from '../../examples/platform/domain.ts';
+import { explain } from '../../examples/platform/problem.ts';
 import { routes } from '../../examples/platform/routes.ts';
-import { keyPattern } from '../../src/index.js';
+import { keyPattern, StoreError } from '../../src/index.js';
 import { A, B, C, close, createPlatform, exchange, listen, named, startAll } from '../http/harness.ts';
 
 const TABLES = ['threats', 'interactions', 'decoys', 'breadcrumbs', 'canaries', 'users'];
@@ -250,6 +251,54 @@ test('an error of ours is reported, answered with 500 and no detail, and equal o
   } finally {
     await fleet.stop();
   }
+});
+
+// Behind a broken key store a service answered 503 to everybody, and not one line was logged.
+test('an outage of the key store is reported with the reason, once a request, on all frameworks', async () => {
+  const fleet = await startAll();
+  const request = (key: string) =>
+    `GET /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  try {
+    for (const one of fleet.all) {
+      expect((await exchange(one.port, request(named(one, 'outage')))).status).toBe(503);
+      expect((await exchange(one.port, request(named(one, 'unknown')))).status).toBe(401);
+      expect(one.errors.map(explain)).toEqual(['store.findByDigest failed: see cause: the database is away']);
+    }
+  } finally {
+    await fleet.stop();
+  }
+});
+
+test('what is reported nowhere else goes to the console, an outage with its reason', async () => {
+  const said = vi.spyOn(console, 'error').mockImplementation(() => {});
+  try {
+    const platform = await createPlatform();
+    const app = createApp({ keyring: platform.keyring, domain: platform.domain });
+    const headers = { Authorization: `Bearer ${named(platform, 'outage')}` };
+    expect((await app.request('/v1/me', { headers })).status).toBe(503);
+    expect(said.mock.calls).toEqual([['store.findByDigest failed: see cause: the database is away']]);
+  } finally {
+    said.mockRestore();
+  }
+});
+
+test.each([
+  // Where a store only took too long there is no driver's error, and explaining it crashed.
+  [
+    'a store that took too long',
+    new StoreError('store.list did not answer within 2000 ms'),
+    /^store\.list .+ 2000 ms$/,
+  ],
+  ['a driver with a message', new StoreError('store.list failed', new Error('away')), /^store\.list failed: away$/],
+  [
+    'a driver with a code alone',
+    new StoreError('store.list failed', Object.assign(new Error(''), { code: 'ECONNREFUSED' })),
+    /^store\.list failed: ECONNREFUSED$/,
+  ],
+  ['a driver that throws no error', new StoreError('store.list failed', null), /^store\.list failed$/],
+  ['any other error, whose cause is its own affair', new Error('full', { cause: new Error('secret') }), /^full$/],
+])('explains %s', (_, error, wanted) => {
+  expect(explain(error)).toMatch(wanted);
 });
 
 describe('on a file', () => {
