@@ -1,0 +1,164 @@
+/** What stands in front of the guards, on every server of the platform: hosts, and bodies that do not end as they should. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServer as createExpress } from '../../examples/express/server.ts';
+import { createServer as createFastify } from '../../examples/fastify/server.ts';
+import { createServer as createHono } from '../../examples/hono/server.ts';
+import { createServer as createMcp } from '../../examples/mcp/server.ts';
+import { ENTITY, listen, openPlatform } from '../../examples/platform/boot.ts';
+import { BODY_LIMIT } from '../../examples/platform/problem.ts';
+import { close, exchange } from './harness.ts';
+
+type Name = 'express' | 'fastify' | 'hono' | 'mcp';
+const NAMES: readonly Name[] = ['express', 'fastify', 'hono', 'mcp'];
+
+interface Running {
+  readonly server: Server;
+  readonly port: number;
+  /** What `report` was told. */
+  readonly errors: unknown[];
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'keyscope-edge-'));
+const running = new Map<Name, Running>();
+let key: string;
+let end = async () => {};
+/** Called when a request has passed its guard. */
+let admitted = () => {};
+
+beforeAll(async () => {
+  const platform = await openPlatform(folder, { publicUrl: 'https://deception.example' });
+  const input = { name: 'test', scopes: ['canaries:write'], expiresAt: 'never' } as const;
+  key = (await platform.keyring.issue(input, { entityUuid: ENTITY })).key;
+  const keyring: typeof platform.keyring = {
+    ...platform.keyring,
+    async admit(request, what) {
+      const admission = await platform.keyring.admit(request, what);
+      admitted();
+      return admission;
+    },
+  };
+  const makers = { express: createExpress, fastify: createFastify, hono: createHono, mcp: createMcp };
+  for (const name of NAMES) {
+    const errors: unknown[] = [];
+    const server = await makers[name]({ ...platform, keyring, report: (error) => errors.push(error) });
+    await listen(server, 0);
+    running.set(name, { server, port: (server.address() as AddressInfo).port, errors });
+  }
+  end = () => platform.close();
+});
+afterAll(async () => {
+  for (const { server } of running.values()) await close(server);
+  await end();
+  rmSync(folder, { recursive: true });
+});
+
+const at = (name: Name) => running.get(name) as Running;
+const get = (path: string, headers: string) => `GET ${path} HTTP/1.1\r\nConnection: close\r\n${headers}\r\n`;
+
+// URLs cannot hold these: three of the servers answered 500, 400 without a body, or as if nothing were wrong.
+test.each(['999.1.1.1', '1.2.3.4.5', '1..2', '4294967296', 'a:99999', '[1]'])(
+  'a request to the host %s is refused alike by all, with and without a key',
+  async (host) => {
+    const answers: string[] = [];
+    for (const name of NAMES) {
+      const paths = ['/v1/me', '/v1/nothing', '/v1/openapi.json', ...(name === 'mcp' ? ['/mcp'] : [])];
+      for (const path of paths) {
+        for (const credential of ['', `Authorization: Bearer ${key}\r\n`]) {
+          const { status, headers, body } = await exchange(at(name).port, get(path, `Host: ${host}\r\n${credential}`));
+          expect([name, path, status, headers['cache-control']]).toEqual([name, path, 400, 'no-store']);
+          expect(headers['content-type']).toBe('application/problem+json');
+          answers.push(body);
+        }
+      }
+      expect(at(name).errors).toEqual([]);
+    }
+    expect(new Set(answers).size).toBe(1);
+  },
+);
+
+// ── Bodies ────────────────────────────────────────────────────────────────────────────────────────────
+
+const PATHS = {
+  '/v1/canaries': 'Content-Type: application/json\r\n',
+  '/v1/token': 'Content-Type: application/x-www-form-urlencoded\r\n',
+} as const;
+type Path = keyof typeof PATHS;
+const post = (path: Path, framing: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${PATHS[path]}${framing}\r\n\r\n`;
+const chunk = (size: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}`;
+
+async function open(port: number): Promise<{ socket: Socket; closed: Promise<string> }> {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('data', (data) => {
+    answer += data;
+  });
+  // A server that hangs up on what is still sent: the close behind it is what counts.
+  socket.on('error', () => {});
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(answer)));
+  await once(socket, 'connect');
+  return { socket, closed };
+}
+
+const isTooLarge = (answer: string) => /^HTTP\/1\.1 413 .+\{"type":"about:blank",.+"status":413,.+\}/s.test(answer);
+
+describe.each(NAMES)('%s', (name) => {
+  const paths = Object.keys(PATHS) as Path[];
+
+  // Express answered at the end of the body, and to one without an end never: it took gigabytes instead.
+  test.each(paths)('answers a body to %s that is too large before it ends, and closes', async (path) => {
+    const { socket, closed } = await open(at(name).port);
+    socket.write(`${post(path, 'Transfer-Encoding: chunked')}${chunk(BODY_LIMIT + 1)}`);
+    const answer = await closed;
+    expect(answer).toSatisfy(isTooLarge);
+    if (name === 'express' || path === '/v1/token') expect(answer).toMatch(/^connection: close\r$/im);
+    expect(at(name).errors).toEqual([]);
+  });
+
+  test.each(paths)('hangs up on a client that never stops sending to %s', async (path) => {
+    const { socket, closed } = await open(at(name).port);
+    socket.write(post(path, 'Transfer-Encoding: chunked'));
+    const piece = `${chunk(65_536)}\r\n`;
+    let over = false;
+    void closed.then(() => {
+      over = true;
+    });
+    // Many times what any server reads before it gives up.
+    for (let sent = 0; !over && sent < 2 ** 28; sent += piece.length) {
+      if (socket.write(piece)) await new Promise((resolve) => setImmediate(resolve));
+      else await Promise.race([closed, once(socket, 'drain').catch(() => {})]);
+    }
+    expect(over).toBe(true);
+    // An answer may be lost on the way to whom does not listen; a wrong one may not come.
+    const answer = await closed;
+    if (answer !== '') expect(answer).toSatisfy(isTooLarge);
+    expect(at(name).errors).toEqual([]);
+  });
+
+  // Hono's server reported every upload that a client broke off as an error of ours.
+  test.each(['Content-Length: 500', 'Transfer-Encoding: chunked'])(
+    'a client that goes away in the middle of a body, with %s, is no error of ours',
+    async (framing) => {
+      const { server, port, errors } = at(name);
+      const inside = new Promise<void>((resolve) => {
+        admitted = resolve;
+      });
+      const [[accepted], { socket }] = await Promise.all([once(server, 'connection'), open(port)]);
+      socket.write(`${post('/v1/canaries', framing)}5\r\n{"a":\r\n`);
+      await inside;
+      const gone = once(accepted as Socket, 'close').catch(() => {});
+      socket.destroy();
+      await gone;
+      // By the time that another request is answered the first is over.
+      expect((await exchange(port, get('/v1/me', `Host: a\r\nAuthorization: Bearer ${key}\r\n`))).status).toBe(200);
+      expect(errors).toEqual([]);
+    },
+  );
+});
