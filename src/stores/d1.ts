@@ -13,10 +13,10 @@
  * the core refuses the record.
  */
 import { expect, fields } from '../input.js';
-import type { KeyRecord, Usage } from '../record.js';
+import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, inBatches, isText, mergeUsage, toRecord, toValues, type Value } from './shared.js';
+import { behind, inBatches, isText, toRecord, toValues, usageBatches, type Value } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement of D1. */
@@ -144,12 +144,9 @@ function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
       return (await ask(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit)).map(toRecord);
     },
 
-    summarize: async (now) => (await ask(db, STATEMENTS.summarize, now, now)) as readonly SchemeSummary[],
+    summarize: async (now = Date.now()) => (await ask(db, STATEMENTS.summarize, now, now)) as readonly SchemeSummary[],
   };
 }
-
-/** How many keys are touched by one statement: with 256 scopes each, 1.5 MB of the 2 MB that a parameter may have. */
-const MOST = 40;
 
 function writes(db: D1Client): Omit<KeyStore, Reads> {
   return {
@@ -165,18 +162,10 @@ function writes(db: D1Client): Omit<KeyStore, Reads> {
       return (await ask(db, `${sql} RETURNING key_id`, time, keyId)).length === 1;
     },
 
-    // Few statements, because a request may send 1,000, or 50; and one entry a key, because each writes a row once.
+    // Few statements, because a request may send 1,000, or 50; and none greater than the 2 MB that a parameter may have.
     async touch(entries) {
-      const merged = new Map<string, Usage>();
-      for (const entry of entries) {
-        if (isWhole(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
-      }
-      const used = Array.from(merged, ([keyId, usage]) => ({ keyId, ...usage }));
       const session = atPrimary(db);
-      const statements: D1Statement[] = [];
-      for (let i = 0; i < used.length; i += MOST) {
-        statements.push(session.prepare(STATEMENTS.touchAll).bind(JSON.stringify(used.slice(i, i + MOST))));
-      }
+      const statements = usageBatches(entries, isWhole).map((used) => session.prepare(STATEMENTS.touchAll).bind(used));
       if (statements.length > 0) await session.batch(statements);
     },
   };

@@ -15,8 +15,9 @@
  * - **Durability** is the server's: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash takes
  *   back what was acknowledged in the last second, revocations included.
  * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; where not, the first use is refused. The SQL mode does
- *   not matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor do the drivers' options: those that change how
- *   rows are read are switched off with each statement or read alike, and what shows all the same is refused.
+ *   not matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor does `sql_select_limit`, nor the drivers' options:
+ *   those that change how rows are read are switched off with each statement or read alike, and what shows all the same
+ *   is refused.
  * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards: SELECT on both
  *   tables, INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that migrated: keep that user and its
  *   rights, on a server that a dump is restored to as well, or no key can be revoked (error 1449). With a binary log
@@ -26,17 +27,17 @@
  * themselves end the process over a row that is none.
  */
 import { expect, fields, isUuid } from '../input.js';
-import type { KeyRecord, Usage } from '../record.js';
-import type { KeyStore, SchemeSummary } from '../store.js';
+import type { KeyRecord } from '../record.js';
+import type { KeyStore, SchemeSummary, UsageEntry } from '../store.js';
 import { MIGRATIONS } from './schema.js';
 import {
   behind,
   COLUMN_LIST,
   inBatches,
-  mergeUsage,
   startOnce,
   toRecord,
   toValues,
+  usageBatches,
   type Value,
   whole,
 } from './shared.js';
@@ -238,12 +239,12 @@ const PROBE = `
     (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide,
     (CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0) AS writable, @@sql_safe_updates AS safe`;
 
+const AS_IT_IS =
+  'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast';
+
 /** In this order: what is no row has no columns. */
 const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
-  [
-    ({ echo, big }) => typeof echo === 'string' && whole(big) === Number.MAX_SAFE_INTEGER,
-    'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast',
-  ],
+  [({ echo, big }) => typeof echo === 'string' && whole(big) === Number.MAX_SAFE_INTEGER, AS_IT_IS],
   [({ echo, wide }) => echo === FOX && isTrue(wide), "connect with charset 'utf8mb4', or texts are lost"],
   [({ nothing }) => nothing === '', 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost'],
   [({ writable }) => isTrue(writable), 'this server is read-only, as replicas are, which lag; connect to the primary'],
@@ -252,8 +253,10 @@ const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
 
 /** Asks once whether the connection is what the statements below rely on. */
 async function inspect({ ask }: Link): Promise<void> {
-  // What has no code comes from neither the server nor the network: the driver could not read the row.
-  const answer = await ask(PROBE, [FOX, '']).catch((error: Fault) => error.code === undefined || Promise.reject(error));
+  const answer = await ask(PROBE, [FOX, '']).catch((error: Fault) => {
+    // What has no code comes from neither the server nor the network: mysql2 is closed, or could not read the row.
+    throw error.code === undefined ? new Error(`${error.message}; where it is open, ${AS_IT_IS}`) : error;
+  });
   const row = rowsOf(answer)[0] ?? {};
   const lacking = NEEDS.find(([holds]) => !holds(row));
   if (lacking !== undefined) throw new Error(`keyscope: ${lacking[1]}`);
@@ -368,6 +371,8 @@ const SELECTED = COLUMN_LIST.replace(/\w+/g, (column) =>
 );
 const SELECT = `SELECT ${SELECTED}, (${SETTLED}) AS settled FROM keyscope_keys`;
 const NEWEST_FIRST = 'ORDER BY created_at DESC, key_id DESC LIMIT ?';
+/** Beside every SELECT that may answer several rows: without a LIMIT, `sql_select_limit` would cut it unseen. */
+const ALL = 'LIMIT 18446744073709551615';
 
 const INSERT = `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${COLUMN_LIST.replace(/\w+/g, '?')})`;
 const FIND_ID = `${SELECT} WHERE key_id = ?`;
@@ -381,7 +386,7 @@ const RETIRE = 'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND reti
 function findBy(digests: readonly string[]): [sql: string, values: string[]] {
   const length = 2 ** Math.ceil(Math.log2(digests.length));
   const values = Array.from({ length }, (_, i) => digests[i] ?? digests[0] ?? '');
-  return [`${SELECT} WHERE digest IN (${values.map(() => '?').join(', ')})`, values];
+  return [`${SELECT} WHERE digest IN (${values.map(() => '?').join(', ')}) ${ALL}`, values];
 }
 
 /** What the row has as a scope's time, as JSON text; null where there is none. */
@@ -411,7 +416,7 @@ const SUMMARIZE = `
     MAX(last_used_at) AS last_used_at, (${SETTLED}) AS settled
   FROM keyscope_keys
   WHERE revoked_at IS NULL AND (retire_at IS NULL OR retire_at > ?) AND (expires_at IS NULL OR expires_at > ?)
-  GROUP BY scheme`;
+  GROUP BY scheme ${ALL}`;
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -463,7 +468,7 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
       return records(LIST_BEHIND, [entityUuid, createdAt, createdAt, keyId, String(limit)]);
     },
 
-    async summarize(now) {
+    async summarize(now = Date.now()) {
       const rows = await select(SUMMARIZE, [now, now]);
       const line = ({ scheme, live, last_used_at }: Row) => ({
         scheme,
@@ -475,8 +480,8 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
   };
 }
 
-/** At most this many keys go out in one statement of `touch`: a packet and a transaction have their bounds. */
-const MOST = 1000;
+/** An entry as {@link TOUCH} reads it. */
+const toUsed = ({ keyId, lastUsedAt, scopesUsed }: UsageEntry) => [keyId, lastUsedAt, Object.entries(scopesUsed)];
 
 function writes(link: Link): Omit<KeyStore, Reads> {
   return {
@@ -494,15 +499,7 @@ function writes(link: Link): Omit<KeyStore, Reads> {
     },
 
     async touch(entries) {
-      // One entry a key: an UPDATE writes each row once.
-      const merged = new Map<string, Usage>();
-      for (const entry of entries) {
-        if (isUuid(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
-      }
-      const batch = [...merged]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([keyId, { lastUsedAt, scopesUsed }]) => [keyId, lastUsedAt, Object.entries(scopesUsed)]);
-      for (let i = 0; i < batch.length; i += MOST) await write(link, TOUCH, [JSON.stringify(batch.slice(i, i + MOST))]);
+      for (const batch of usageBatches(entries, isUuid, toUsed)) await write(link, TOUCH, [batch]);
     },
   };
 }

@@ -115,7 +115,9 @@ function linkTo(client: RedisClient): Link {
 function withoutArguments(error: unknown): Error {
   const { message, code, name } = Object(error);
   const text = String(message || code || name);
-  return new Error(`redis: ${text.replace(/, with args beginning with.*|[0-9a-f]{16,}/gis, '…')}`);
+  // Of node-redis, which connects when it is told to.
+  const advice = text === 'The client is closed' ? '; await client.connect() first' : '';
+  return new Error(`redis: ${text.replace(/, with args beginning with.*|[0-9a-f]{16,}/gis, '…')}${advice}`);
 }
 
 // A function has a `call` as well.
@@ -360,7 +362,7 @@ function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
     },
 
     // Reads every record: whether one is live depends on `now`, and an index across slots could not be kept exact.
-    async summarize(now) {
+    async summarize(now = Date.now()) {
       const lines = new Map<string, SchemeSummary>();
       for await (const entities of walk(keys.entities, '-', ['+', 'BYLEX'], 50)) {
         const counted = entities.map(async (entityUuid) => {

@@ -1,6 +1,6 @@
-/** What the SQL stores share: rows to records and back, look-ups in batches, and a start that is tried again. */
+/** What the SQL stores share: rows to records and back, look-ups and usage in batches, a start that is tried again. */
 import type { KeyRecord, Usage } from '../record.js';
-import type { Awaitable, KeyStore } from '../store.js';
+import type { Awaitable, KeyStore, UsageEntry } from '../store.js';
 
 // ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,4 +178,35 @@ export function mergeUsage(old: Pick<KeyRecord, keyof Usage> | undefined, { last
   const merged = { ...old?.scopesUsed };
   for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
   return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
+}
+
+/** At most so many keys, and so many characters, go out in one statement: it fits where a packet may have 1 MiB. */
+const [MOST_KEYS, MOST_TEXT] = [1000, 1_000_000];
+
+/**
+ * What `touch` is given, as JSON lists that are each fit for one statement: one entry a key, because an UPDATE writes
+ * each row once, and sorted by id. What is no id is left out. `shape`: what the statement reads of an entry.
+ */
+export function usageBatches(
+  entries: readonly UsageEntry[],
+  isId: (keyId: unknown) => boolean,
+  shape: (entry: UsageEntry) => unknown = (entry) => entry,
+): string[] {
+  const merged = new Map<string, Usage>();
+  for (const entry of entries) {
+    if (isId(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
+  }
+  const batches: string[][] = [];
+  // Full, so that the first entry opens one.
+  let [batch, size]: [string[], number] = [[], MOST_TEXT];
+  for (const [keyId, usage] of [...merged].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const text = JSON.stringify(shape({ keyId, ...usage }));
+    size += text.length + 1;
+    if (size > MOST_TEXT || batch.length === MOST_KEYS) {
+      [batch, size] = [[], text.length];
+      batches.push(batch);
+    }
+    batch.push(text);
+  }
+  return batches.map((texts) => `[${texts.join()}]`);
 }

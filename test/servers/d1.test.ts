@@ -171,15 +171,23 @@ export const no = (env: { DB: KVNamespace }) => d1Store(env.DB);
     },
   );
 
-  test('touches 40 keys a statement, and in one transaction', SLOW, async () => {
+  test('touches 1,000 keys a statement, and in one transaction', SLOW, async () => {
     const { client, asked, forget } = spying(await fresh());
     const store = d1Store(client);
     await store.insert(RECORD);
     forget();
-    const entries = Array.from({ length: 100 }, (_, i) => ({ ...another(i), lastUsedAt: 5, scopesUsed: { 'a:b': i } }));
+    const entries = Array.from({ length: 2_500 }, (_, i) => ({ ...another(i), lastUsedAt: 5, scopesUsed: {} }));
     await store.touch([...entries, { ...RECORD, lastUsedAt: 7, scopesUsed: { 'a:b': 2 } }, ...entries]);
     expect(asked.batches).toEqual([3]);
     expect(await store.findById(RECORD.keyId)).toEqual({ ...RECORD, lastUsedAt: 7, scopesUsed: { 'a:b': 2 } });
+  });
+
+  test('counts the keys of now where it is given no time', SLOW, async () => {
+    const store = d1Store(await fresh());
+    await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+    await store.insert({ ...another(2), expiresAt: Date.now() + HOUR });
+    const summarize = store.summarize as () => unknown;
+    expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
   });
 
   test('takes the use of 40 keys with 256 scopes each, of the greatest length', SLOW, async () => {

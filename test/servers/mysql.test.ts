@@ -250,6 +250,35 @@ describeMysql('a connection', SLOW, () => {
     });
   });
 
+  // The rows beyond it were missing, and their keys unknown.
+  test('whose sql_select_limit is 1 answers every row', async () => {
+    for (const kind of ['connection', 'pool']) {
+      await alone(`mariadb ${kind}`, { initSql: 'SET sql_select_limit = 1' }, async ({ client }) => {
+        const store = mysqlStore(client);
+        const records = [RECORD, { ...another(1), digest: `h1.p1$${'0'.repeat(64)}` }, another(2)];
+        for (const record of records) await store.insert(record);
+        const found = await Promise.all(records.map(async ({ digest }) => (await store.findByDigest([digest]))[0]));
+        expect(found).toEqual(records);
+        expect(await store.findByDigest(records.map(({ digest }) => digest))).toHaveLength(3);
+        expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(3);
+        const summary = [...(await store.summarize(0))].sort((a, b) => (a.scheme < b.scheme ? -1 : 1));
+        expect(summary.map(({ scheme, live }) => [scheme, live])).toEqual([
+          ['h1.p1', 1],
+          ['s1', 2],
+        ]);
+      });
+    }
+  });
+
+  // Of mysql2, which gives this error no code, it was told to connect without a typeCast.
+  test.each(KINDS)('of a %s that is closed is told so', async (kind) => {
+    const database = await emptyDatabase();
+    const { client, end } = await open(kind, database.settings);
+    await end();
+    await expect(async () => mysqlStore(client).findById(RECORD.keyId)).rejects.toThrow(/^keyscope: .*closed/);
+    await database.drop();
+  });
+
   test('without a database, or to one that is not there, says so', async () => {
     const server = await open('mysql2 connection', SERVER as never);
     await expect(async () => mysqlStore(server.client).findById(RECORD.keyId)).rejects.toThrow('keyscope: No database');
@@ -897,6 +926,28 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
     await used.store.touch(many.map((record) => usage(record, 5, { 'a:b': 6 })));
     const rows = await Promise.all(known.map(({ keyId }) => used.store.findById(keyId)));
     expect(rows).toEqual(known.map((record) => ({ ...record, lastUsedAt: 5, scopesUsed: { 'a:b': 6 } })));
+  });
+
+  // It was more than a packet may have, here 16 MiB, and the same batch was sent again and again.
+  test('keys with more scopes than one statement takes', async () => {
+    const names = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(64)}:${'a'.repeat(61)}${100 + i}`);
+    const scopesUsed = Object.fromEntries(names.map((name) => [name, 1_700_000_000_000]));
+    const many = Array.from({ length: 480 }, (_, i) => another(300_000 + i));
+    const known = [many[0], many[479]].filter((record) => record !== undefined);
+    for (const record of known) await used.store.insert(record);
+    await used.store.touch(many.map((record) => usage(record, 5, scopesUsed)));
+    const rows = await Promise.all(known.map(({ keyId }) => used.store.findById(keyId)));
+    expect(rows).toEqual(known.map((record) => ({ ...record, lastUsedAt: 5, scopesUsed })));
+  });
+
+  test('a summary without a time is one of now', async () => {
+    await alone(kind, {}, async ({ client }) => {
+      const store = mysqlStore(client);
+      await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+      await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
+      const summarize = store.summarize as () => unknown;
+      expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    });
   });
 
   test('a write that falls victim to a deadlock is tried again', async () => {

@@ -5,7 +5,7 @@ import type { Awaitable, KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import { migrate, type RedisClient, redisInvalidation, redisStore } from 'keyscope/stores/redis';
 import { storeContract } from 'keyscope/testing';
-import { createClientPool, createSentinel } from 'redis';
+import { createClient, createClientPool, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, storeError, thrown } from '../support/keyring.ts';
 import {
@@ -82,6 +82,14 @@ describe('the client', () => {
     const calls: string[] = [];
     redisStore({ call: async (command) => calls.push(command) });
     expect(calls).toEqual([]);
+  });
+
+  // node-redis says that it is closed, and not what to do.
+  test('of node-redis that nobody has connected is told so', async () => {
+    for (const client of [createClient(), createClientPool()]) {
+      const told = 'redis: The client is closed; await client.connect() first';
+      await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
+    }
   });
 
   test('prefix is printable, and there is no other option', () => {
@@ -318,6 +326,14 @@ describeWithRedis('a server', () => {
         expect(await store.findById(keyId)).toBe(null);
         expect(await store.markEnded(keyId, { revokedAt: 5 })).toBe(false);
       }
+    });
+
+    test('counts the keys of now where it is given no time', async () => {
+      const store = redisStore(client(kind));
+      await store.insert(unsealed({ expiresAt: Date.now() - 1 }).record);
+      await store.insert(unsealed({ expiresAt: Date.now() + 60_000 }).record);
+      const summarize = store.summarize as () => unknown;
+      expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
     });
 
     test('counts the keys of more entities than one page holds', async () => {
@@ -575,7 +591,7 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     await own.stop();
     await eventually(async () => (await outcome(() => keyring.verify(key))) === 'StoreError', 'it is noticed');
     const { message } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
-    expect(message).toBe('store.findById failed');
+    expect(message).toBe('store.findById failed: see cause');
     await own.start();
     await eventually(async () => (await outcome(() => keyring.verify(key))) === 'passed', 'it is back');
     close();

@@ -2,7 +2,7 @@
 import type { KeyRecord } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { schemaSql } from '../../src/stores/schema.js';
-import { inBatches, startOnce, toRecord } from '../../src/stores/shared.js';
+import { inBatches, startOnce, toRecord, usageBatches } from '../../src/stores/shared.js';
 
 describe('startOnce', () => {
   beforeEach(() => {
@@ -115,6 +115,55 @@ describe('inBatches', () => {
     const all = await Promise.all(Array.from({ length: 2_500 }, (_, i) => find([String(i)])));
     expect(sizes).toEqual([1_000, 1_000, 500]);
     expect(all.map(([row]) => row?.digest)).toEqual(Array.from({ length: 2_500 }, (_, i) => String(i)));
+  });
+});
+
+describe('usageBatches', () => {
+  const any = () => true;
+  const entry = (keyId: string, lastUsedAt = 1, scopesUsed: Record<string, number> = {}) => {
+    return { keyId, lastUsedAt, scopesUsed };
+  };
+  const keysOf = (json: string) => (JSON.parse(json) as { keyId: string }[]).map(({ keyId }) => keyId);
+
+  it('has each key once, with the later of its times, in the order of ids, and nothing that is none', () => {
+    const entries = [entry('b', 5, { x: 5, y: 1 }), entry('no'), entry('a', 2), entry('b', 4, { y: 3, x: 4 })];
+    const [json = '', ...more] = usageBatches(entries, (keyId) => keyId !== 'no');
+    expect(JSON.parse(json)).toEqual([entry('a', 2), entry('b', 5, { x: 5, y: 3 })]);
+    expect(more).toEqual([]);
+    expect(usageBatches([], any)).toEqual([]);
+    expect(usageBatches([entry('no')], () => false)).toEqual([]);
+  });
+
+  it('has the shape that a statement reads', () => {
+    expect(usageBatches([entry('a', 2), entry('b', 3)], any, ({ keyId, lastUsedAt }) => [keyId, lastUsedAt])).toEqual([
+      '[["a",2],["b",3]]',
+    ]);
+  });
+
+  it('has at most 1,000 keys', () => {
+    const ids = Array.from({ length: 2_001 }, (_, i) => String(i).padStart(5, '0'));
+    const batches = usageBatches(
+      ids.map((id) => entry(id)),
+      any,
+    ).map(keysOf);
+    expect(batches.map(({ length }) => length)).toEqual([1_000, 1_000, 1]);
+    expect(batches.flat()).toEqual(ids);
+  });
+
+  // With 256 long scopes each, 1,000 keys were 38 MB in one statement: more than a packet may have, at every attempt.
+  it('has at most a million characters, and one key at the least', () => {
+    const scopesUsed = Object.fromEntries(Array.from({ length: 256 }, (_, i) => [`${'r'.repeat(125)}:${i}`, 1e12]));
+    const ids = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(5, '0'));
+    const batches = usageBatches(
+      ids.map((id) => entry(id, 1, scopesUsed)),
+      any,
+    );
+    const lengths = batches.map(({ length }) => length);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(1_000_002);
+    expect(Math.min(...lengths.slice(0, -1))).toBeGreaterThan(900_000);
+    expect(batches.flatMap(keysOf)).toEqual(ids);
+    const huge = [entry('a', 1, { ['x'.repeat(2_000_000)]: 1 }), entry('b')];
+    expect(usageBatches(huge, any).map(keysOf)).toEqual([['a'], ['b']]);
   });
 });
 
