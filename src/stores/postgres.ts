@@ -29,10 +29,10 @@
  */
 import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../input.js';
-import type { KeyRecord, Usage } from '../record.js';
+import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, COLUMN_LIST, inBatches, isText, mergeUsage, startOnce } from './shared.js';
+import { behind, COLUMN_LIST, inBatches, isText, startOnce, usageBatches } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -47,7 +47,7 @@ export interface PgQuery {
 export interface PgClient {
   readonly connect: unknown;
   query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
-  /** Of a `Client`: `T` or `E` in the middle of a transaction. */
+  /** Of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected. */
   getTransactionStatus?(): string | null;
 }
 
@@ -103,8 +103,11 @@ function sessionOf(client: PostgresClient): Session {
 function inTurn(client: PgClient): PgClient['query'] {
   let last: PromiseLike<unknown> = Promise.resolve();
   const send = (query: PgQuery) => {
+    const status = client.getTransactionStatus?.();
+    // It would wait, for somebody who may never come.
+    if (status === null) throw new Error('the Client is not connected; await client.connect() first');
     // Not seen: a BEGIN that somebody else has queued and the server not answered.
-    if (['T', 'E'].includes(client.getTransactionStatus?.() ?? 'I')) {
+    if (status === 'T' || status === 'E') {
       throw new Error('the Client is in the middle of a transaction; give keyscope the pool, or a Client of its own');
     }
     return client.query(query);
@@ -333,7 +336,7 @@ function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
       return (await ask('list', entityUuid, String(createdAt), keyId, String(limit))).map(readRow);
     },
 
-    summarize: async (now) => (await ask('summarize', String(now))) as SchemeSummary[],
+    summarize: async (now = Date.now()) => (await ask('summarize', String(now))) as SchemeSummary[],
   };
 }
 
@@ -354,13 +357,7 @@ function writes(ask: Ask): Omit<KeyStore, Reads> {
     },
 
     async touch(entries) {
-      // One entry a key: an UPDATE writes each row once.
-      const merged = new Map<string, Usage>();
-      for (const entry of entries) {
-        if (isUuid(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
-      }
-      if (merged.size === 0) return;
-      await ask('touch', JSON.stringify(Array.from(merged, ([keyId, usage]) => ({ keyId, ...usage }))));
+      for (const batch of usageBatches(entries, isUuid)) await ask('touch', batch);
     },
   };
 }
@@ -395,7 +392,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
 const CHANNEL = 'keyscope_revoked';
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', $1::text)`;
-/** When a connection that was lost is made again. */
+/** How long after a connection was lost, or did not come up, the next one is made. */
 const RETRY_MS = 1_000;
 
 /** A `Client` of `pg` that nobody has connected yet. A `Pool` is none: it would listen on a connection that it lends. */
@@ -404,6 +401,7 @@ export interface PgListener {
   query(query: PgQuery): PromiseLike<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown;
+  end(): PromiseLike<unknown>;
   /** A process that has nothing else to do may end, but for what it tells. */
   unref?(): void;
   ref?(): void;
@@ -424,41 +422,59 @@ export interface PgliteChannel {
 /** What {@link postgresInvalidation} takes. For `pg` a function that makes a `Client`: it is made again when lost. */
 export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListener);
 
+type Hear = (payload: unknown) => void;
+
 /** Two halves: who listens is called with whatever comes, until the process ends. */
 interface Channel {
-  listen(hear: (payload: unknown) => void): PromiseLike<unknown>;
+  listen(hear: Hear): PromiseLike<unknown>;
   notify(keyId: string): PromiseLike<unknown>;
 }
 
-/** A connection of its own, which hears and tells; made at the first use and again a second after it was lost. */
-function pgChannel(make: () => PgListener): Channel {
-  let hearing: ((payload: unknown) => void) | undefined;
-  let current: Promise<PgListener> | undefined;
+/** A pause that keeps no process up. */
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    (setTimeout(resolve, ms) as { unref?(): void }).unref?.();
+  });
 
-  async function connect(lost: () => void): Promise<PgListener> {
-    const client = make();
-    client.on('error', lost);
-    client.on('notification', ({ payload }) => hearing?.(payload));
+/** A client that listens. Where that fails, or its connection is lost, it is ended; `lost` may be called repeatedly. */
+async function listening(client: PgListener, hear: Hear, lost: () => void): Promise<PgListener> {
+  const end = () => {
+    lost();
+    client.end().then(undefined, () => {});
+  };
+  client.on('error', end);
+  client.on('notification', ({ payload }) => hear(payload));
+  try {
     await client.connect();
     await client.query({ text: `LISTEN ${CHANNEL}` });
-    client.unref?.();
-    return client;
+  } catch (error) {
+    // A standby takes the connection and refuses to LISTEN: left open, there would be one more each second.
+    end();
+    throw error;
   }
+  client.unref?.();
+  return client;
+}
 
-  function connection(): Promise<PgListener> {
-    if (current !== undefined) return current;
+/**
+ * A connection of its own, which hears and tells: made at the first use, and again a second after it was lost or did
+ * not come up. One at a time: what is left of the last one is ended, and who tells meanwhile waits for the next.
+ */
+function pgChannel(make: () => PgListener): Channel {
+  let hearing: Hear | undefined;
+  let current: Promise<PgListener> | undefined;
+
+  function begin(after: Promise<void>): Promise<PgListener> {
     const lost = () => {
-      // A connection says more than once that it is lost.
-      if (current !== opening) return;
-      current = undefined;
-      const timer = setTimeout(() => hearing && connection().catch(() => {}), RETRY_MS);
-      (timer as { unref?(): void }).unref?.();
+      if (current === opening) begin(pause(RETRY_MS));
     };
-    const opening = connect(lost);
+    const opening = after.then(() => listening(make(), (payload) => hearing?.(payload), lost));
     opening.catch(lost);
     current = opening;
     return opening;
   }
+
+  const connection = () => current ?? begin(Promise.resolve());
 
   let telling = 0;
   async function notify(keyId: string): Promise<void> {
@@ -505,6 +521,8 @@ function channelOf(client: PostgresChannel): Channel {
  * Hears on a connection of its own, which PgBouncer in transaction mode cannot give: pass one that goes to the server.
  * Where that one is lost, postgres.js makes another, and so does this for `pg`, a second later. What was published in
  * between is not heard: a key that was revoked then works for `maxStalenessMs` at the most, as without a channel.
+ * How long a connection may take to come up is the `Client`'s own `connectionTimeoutMillis`: without one, what hangs is
+ * waited for. A standby refuses LISTEN: `pg` tries again each second, postgres.js not before its connection is lost.
  *
  * Not checked: who publishes. Whoever may use the database can make caches ask it again, and nothing worse.
  *
@@ -512,7 +530,8 @@ function channelOf(client: PostgresChannel): Channel {
  *   `PGlite`.
  * @throws TypeError where `client` is none of them.
  * @example
- * const invalidation = postgresInvalidation(() => new pg.Client({ connectionString, keepAlive: true }));
+ * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
+ * const invalidation = postgresInvalidation(() => new pg.Client(settings));
  * const store = cacheStore(postgresStore(pool), { cache, maxStalenessMs: 10_000, invalidation });
  */
 export function postgresInvalidation(client: PostgresChannel): Invalidation {

@@ -206,6 +206,23 @@ describe('a client', () => {
     await pool.end();
   });
 
+  // It was asked, and answered nobody: "did not answer within 2000 ms", and not why.
+  on('pg')('of pg that nobody has connected', () => {
+    test('is told so, and works once it is connected', async () => {
+      const client = new pg.Client(url);
+      const store = postgresStore(client);
+      const told = 'keyscope: PostgreSQL: the Client is not connected; await client.connect() first';
+      await expect(async () => store.findById(OWN)).rejects.toThrow(told);
+      await expect(migrate(client)).rejects.toThrow(told);
+      const schema = await emptySchema();
+      await client.connect();
+      await client.query(`SET search_path = ${schema.name}`);
+      expect(await store.findById(OWN)).toBe(null);
+      await client.end();
+      await schema.drop();
+    });
+  });
+
   test('of PGlite is not what its transaction hands out', async () => {
     const db = await sharedPglite();
     await db.transaction(async (tx) => {
@@ -665,7 +682,7 @@ describePostgres('the server', () => {
     });
   });
 
-  test('is asked one statement a method, whatever the size of the batch, and none for what cannot be there', async () => {
+  test('is asked one statement a method, of usage one for 1,000 keys, and none for what cannot be there', async () => {
     await observed(async (store, texts) => {
       await store.insert(RECORD);
       await store.findById(RECORD.keyId);
@@ -674,6 +691,11 @@ describePostgres('the server', () => {
       await store.touch([RECORD, another(1), RECORD].map(({ keyId }) => ({ keyId, lastUsedAt: 5, scopesUsed: {} })));
       await store.summarize(0);
       expect(texts).toHaveLength(6);
+      texts.length = 0;
+      const many = Array.from({ length: 1_001 }, (_, i) => ({ ...another(i), lastUsedAt: 5 + i, scopesUsed: {} }));
+      await store.touch([...many, { ...RECORD, lastUsedAt: 7, scopesUsed: {} }]);
+      expect(texts).toHaveLength(2);
+      expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 7 });
       texts.length = 0;
       const odd = [RECORD.keyId.toUpperCase(), 'x', '', `${RECORD.keyId}\0`, 5 as unknown as string];
       for (const id of odd) {
@@ -794,6 +816,16 @@ describePostgres('the server', () => {
         { default_transaction_isolation: isolation },
       );
     }
+  });
+});
+
+test('a summary without a time is one of now', async () => {
+  await alone('PGlite', async ({ client }) => {
+    const store = postgresStore(client);
+    await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+    await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
+    const summarize = store.summarize as () => unknown;
+    expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
   });
 });
 
@@ -1209,6 +1241,33 @@ describePostgres('postgresInvalidation', () => {
     await publish(OWN);
     expect(made).toHaveLength(2);
     await Promise.all(made.map((client) => client.end()));
+  });
+
+  // Each of them stayed open, one more a second, until the server had a slot for nobody; and each that had something
+  // to tell opened one more.
+  test('ends the connection on which LISTEN is refused, and makes one at a time', { timeout: 20_000 }, async () => {
+    let standby = true;
+    const made: pg.Client[] = [];
+    const ended = new Set<pg.Client>();
+    const { publish, subscribe } = postgresInvalidation(() => {
+      const client = named('keyscope');
+      const query = client.query.bind(client);
+      // As a standby does, the server takes the connection and refuses what it is asked first.
+      if (standby) Object.assign(client, { query: () => query('LISTEN') });
+      made.push(client.on('end', () => ended.add(client)));
+      return client;
+    });
+    await subscribe(() => {});
+    for (let attempt = 2; attempt < 4; attempt++) {
+      const told = await Promise.allSettled(Array.from({ length: 5 }, () => publish(OWN)));
+      expect(told.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
+      expect(made).toHaveLength(attempt);
+    }
+    standby = false;
+    await publish(OWN);
+    expect(made).toHaveLength(4);
+    await vi.waitFor(() => expect(ended).toEqual(new Set(made.slice(0, 3))));
+    await made.at(-1)?.end();
   });
 
   test.each(['pg', 'postgres.js'])('of %s ends a key in the caches of other processes', async (kind) => {
