@@ -208,7 +208,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
 function readUntil({ insecureAcceptUnpeppered: accept, peppers }: KeyringOptions): number | null {
   if (accept === undefined) return null;
   const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
-  const time = until instanceof Date && peppers !== 'none' ? until.getTime() : Number.NaN;
+  const time = until instanceof Date && peppers !== 'none' ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(time), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   return time;
 }

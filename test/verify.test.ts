@@ -477,7 +477,8 @@ describe('peppers', () => {
     async function gained() {
       const { key, info, store } = await reader((s) => s, { peppers: 'none' });
       const clock = stoppedClock();
-      const insecureAcceptUnpeppered = { until: new Date(until) };
+      // What its methods say was believed, and a Date whose getTime says otherwise had no end.
+      const insecureAcceptUnpeppered = { until: Object.assign(new Date(until), { getTime: () => Infinity }) };
       const { keyring } = setUp({ store, now: clock.now, peppers: [PEPPER], insecureAcceptUnpeppered });
       return { key, info, store, clock, keyring };
     }
