@@ -168,10 +168,14 @@ interface Arguments {
  *
  * @param own Flags that are known beside `--store` and `--help`.
  */
-export function readArguments(usage: string, own: ParseArgsOptionsConfig = {}): Arguments | null {
+export function readArguments(
+  usage: string,
+  own: ParseArgsOptionsConfig = {},
+  args: readonly string[] = process.argv.slice(2),
+): Arguments | null {
   try {
     const options: ParseArgsOptionsConfig = { ...own, store: { type: 'string' }, help: { type: 'boolean' } };
-    const { help, ...given } = parseArgs({ options }).values;
+    const { help, ...given } = parseArgs({ args, options }).values;
     if (!help) return given;
     console.log(`Usage: ${usage}${HELP}`);
   } catch {

@@ -1,0 +1,28 @@
+/**
+ * A process beside the test's that starts the reference service: `boot-child.ts`. For each folder that it is sent it
+ * opens the platform there, makes a key, and says `up`, the pepper's and the signing key's digests, or what went wrong.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ENTITY, openPlatform } from '../../examples/platform/boot.ts';
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex');
+
+async function start(folder: string): Promise<string> {
+  try {
+    const platform = await openPlatform(folder);
+    const input = { name: 'test', scopes: [], expiresAt: 'never' } as const;
+    const { key } = await platform.keyring.issue(input, { entityUuid: ENTITY });
+    await platform.keyring.verify(key);
+    const jwks = JSON.stringify(platform.tokens.jwks);
+    await platform.close();
+    return `up ${digest(readFileSync(join(folder, 'pepper'), 'utf8'))} ${digest(jwks)}`;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+console.log('ready');
+for await (const folder of createInterface({ input: process.stdin })) console.log(await start(folder));
