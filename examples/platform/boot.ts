@@ -226,8 +226,13 @@ Database: ${shown(platform.file)} (digests of keys, never keys). Pepper: ${platf
 Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);
 
   const shutDown = async () => {
-    await stop(server);
-    await platform.close();
+    try {
+      await stop(server);
+      await platform.close();
+    } catch (error) {
+      console.error(explain(error));
+      process.exitCode = 1;
+    }
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, shutDown);
 }

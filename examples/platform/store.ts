@@ -157,7 +157,8 @@ const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> =
  * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`. The SQL stores make their tables at
  * the first use, Redis its version.
  *
- * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for.
+ * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for, two
+ * seconds at the most.
  *
  * @throws TypeError on any other scheme, and on `sqlite://`. It names the scheme alone, for the rest may hold a password.
  * @example
