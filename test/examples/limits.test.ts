@@ -1,0 +1,41 @@
+/** Rate limits are a limiter's job, beside keyscope: the README's recipe, on a real server, counts each key exactly. */
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { count, issueKey, type LimitedServer, startLimited } from '../support/limit.ts';
+
+describe('a limit of 10 requests a minute for each key', () => {
+  const options = { points: 10, duration: 60 };
+  let limiter: RateLimiterMemory;
+  let server: LimitedServer;
+  beforeEach(async () => {
+    limiter = new RateLimiterMemory(options);
+    server = await startLimited(limiter);
+  });
+  afterEach(() => server.stop());
+
+  it('lets exactly 10 of 100 requests pass that come at once; the others learn when to try again', async () => {
+    const { key } = await issueKey();
+    const answers = await server.ask(100, key);
+    expect(count(answers)).toEqual({ 200: 10, 429: 90 });
+    for (const { status, retryAfter } of answers) {
+      if (status === 200) expect(retryAfter).toBeNull();
+      else expect(Number(retryAfter)).toSatisfy((s: number) => Number.isInteger(s) && s >= 1 && s <= options.duration);
+    }
+  });
+
+  it('counts by key: another one of the same entity has its own 10', async () => {
+    const [first, second] = [await issueKey(), await issueKey()];
+    const [spent, fresh] = await Promise.all([server.ask(30, first.key), server.ask(10, second.key)]);
+    expect([count(spent), count(fresh)]).toEqual([{ 200: 10, 429: 20 }, { 200: 10 }]);
+    expect((await limiter.get(first.keyId))?.consumedPoints).toBe(30);
+    expect((await limiter.get(second.keyId))?.consumedPoints).toBe(10);
+  });
+
+  it('counts nothing that the guard refuses', async () => {
+    const [{ key }, powerless] = [await issueKey(), await issueKey([])];
+    expect(count(await server.ask(20, `${key}x`))).toEqual({ 401: 20 });
+    expect(count(await server.ask(20, powerless.key))).toEqual({ 403: 20 });
+    expect(await limiter.get(powerless.keyId)).toBeNull();
+    expect(count(await server.ask(11, key))).toEqual({ 200: 10, 429: 1 });
+  });
+});

@@ -1,0 +1,72 @@
+/** The recipe for rate limits, as the README prints it, and a real server behind it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { Hono, type MiddlewareHandler } from 'hono';
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
+
+export type Issued = { readonly key: string; readonly keyId: string };
+export type Answer = { readonly status: number; readonly retryAfter: string | null };
+
+/** A server with one guarded and limited route. */
+export interface LimitedServer {
+  /** Asks for the route so many times, all at once. */
+  ask(times: number, key: string): Promise<readonly Answer[]>;
+  stop(): Promise<void>;
+}
+
+const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
+const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
+
+/** A key that every such server knows, with the scope of the route unless `scopes` say otherwise. */
+export async function issueKey(scopes: readonly 'threats:read'[] = ['threats:read']): Promise<Issued> {
+  const { key, info } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, { entityUuid });
+  return { key, keyId: info.keyId };
+}
+
+export async function startLimited(limiter: RateLimiterAbstract): Promise<LimitedServer> {
+  const guard = createGuard({ keyring, policy, realm: 'acme' });
+  const app = new Hono<Guarded>();
+
+  const limit: MiddlewareHandler<Guarded> = async (c, next) => {
+    try {
+      await limiter.consume(c.get('principal').keyId);
+    } catch (over) {
+      if (!(over instanceof RateLimiterRes)) throw over; // the limiter's own store is broken
+      return c.text('Too many requests.', 429, { 'Retry-After': `${Math.ceil(over.msBeforeNext / 1000)}` });
+    }
+    return next();
+  };
+
+  app.get('/threats', guard('listThreats'), limit, (c) => c.json({ threats: [] }));
+
+  app.onError((_error, c) => c.text('Something went wrong.', 500));
+  const server = createServer(getRequestListener(app.fetch));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/threats`;
+
+  const once = async (key: string): Promise<Answer> => {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+    await response.body?.cancel();
+    return { status: response.status, retryAfter: response.headers.get('retry-after') };
+  };
+  return {
+    ask: (times, key) => Promise.all(Array.from({ length: times }, () => once(key))),
+    stop() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** How many answers there were of each status. */
+export function count(answers: readonly Answer[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
