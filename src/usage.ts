@@ -4,7 +4,7 @@
  */
 import type { Context, UsageRecorder } from './context.js';
 
-const [INTERVAL_MS, MAX_PENDING] = [5_000, 50_000];
+const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
 
 export function createUsage({ store }: Context): UsageRecorder {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
@@ -28,13 +28,13 @@ export function createUsage({ store }: Context): UsageRecorder {
   async function write(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const batch = pending;
-    if (batch.size === 0) return;
+    const batch = Array.from(pending, ([keyId, usage]) => ({ keyId, ...usage }));
     pending = new Map();
     try {
-      await store.touch(Array.from(batch, ([keyId, usage]) => ({ keyId, ...usage })));
+      // In parts, each of which has the store's whole time: 20,000 keys at once take a server longer than that.
+      for (let i = 0; i < batch.length; i += AT_ONCE) await store.touch(batch.slice(i, i + AT_ONCE));
     } catch (error) {
-      for (const [keyId, { lastUsedAt, scopesUsed }] of batch) {
+      for (const { keyId, lastUsedAt, scopesUsed } of batch) {
         record(keyId, [], lastUsedAt);
         for (const [scope, at] of Object.entries(scopesUsed)) record(keyId, [scope], at);
       }
