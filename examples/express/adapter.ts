@@ -26,15 +26,12 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
   if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  const stored = /^cache-control:(?!.*no-store)/i;
   // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
   return (operation: Op, options: { entity?: (req: Request) => unknown } = {}): RequestHandler => {
     policy.requires(operation); // So does an operation that the policy does not have.
     if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async (req, res, next) => {
-      const { setHeader } = res; // Whatever a handler sets, the answer is not stored.
-      res.setHeader = (name, value) => setHeader.call(res, name, stored.test(`${name}:${value}`) ? 'no-store' : value);
-      res.setHeader('Cache-Control', 'no-store');
+      res.setHeader('Cache-Control', 'no-store'); // A handler that sets another answers for it.
       try {
         // `req` and not `req.headers`, which hides a second Authorization line.
         Object.assign(req, await keyring.admit(req, { policy, operation, entityUuid: options.entity?.(req) }));

@@ -26,15 +26,12 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
   if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  const stored = /^cache-control:(?!.*no-store)/i;
   // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
   return (operation: Op, options: { entity?: (request: FastifyRequest) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
     if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-      const { header } = reply; // Whatever a handler sets, the answer is not stored.
-      reply.header = (name, value) => header.call(reply, name, stored.test(`${name}:${value}`) ? 'no-store' : value);
-      reply.header('Cache-Control', 'no-store');
+      reply.header('Cache-Control', 'no-store'); // A handler that sets another answers for it.
       try {
         // `raw` has every header line; `request.headers` hides a second Authorization.
         const input = { policy, operation, entityUuid: options.entity?.(request) };

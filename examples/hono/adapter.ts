@@ -43,7 +43,7 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
         return new Response(body, { status, headers }); // Hono leaves the body out of an answer to HEAD.
       }
       await next();
-      return c.res.headers.get(CACHE)?.includes(NO_STORE) ? undefined : c.header(CACHE, NO_STORE);
+      return c.res.headers.has(CACHE) ? undefined : c.header(CACHE, NO_STORE);
     };
   };
 }
