@@ -8,7 +8,7 @@
 import type { Admission, AdmitInput } from './admit.js';
 import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import { toResponse } from './challenge.js';
-import { AccessError, DENIALS, isAccessError, isStoreError } from './errors.js';
+import { AccessError, DENIALS, isAccessError, isStoreError, type StoreError } from './errors.js';
 import { expect, fields, quote, strings, whole } from './input.js';
 import type { Policy } from './policy.js';
 import { canAddress, hasScopes, type Principal } from './principal.js';
@@ -344,6 +344,8 @@ export interface McpGateOptions<Operation extends string = string> {
    * session. A session id is no credential: for everybody else the session is 404, like one that never was.
    */
   readonly sessionOwner?: ((sessionId: string) => Awaitable<string | null | undefined>) | undefined;
+  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  readonly onOutage?: ((error: StoreError) => unknown) | undefined;
 }
 
 /** Who came in. The SDK's handlers take it as it is: `handler.fetch(request, entry)`. */
@@ -371,7 +373,7 @@ export type McpGate = (request: Request) => Promise<McpEntry | Response>;
 
 // biome-ignore format: one line
 const GATE = ['keyring', 'policy', 'tools', 'realm', 'resource', 'resourceMetadata', 'operation', 'entityArgument',
-  'maxBodyBytes', 'sessionOwner'] as const;
+  'maxBodyBytes', 'sessionOwner', 'onOutage'] as const;
 
 const FETCH =
   'gate: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let getRequestListener of ' +
@@ -405,6 +407,8 @@ export function createMcpGate<Operation extends string>(options: McpGateOptions<
       return await judge(door, request);
     } catch (error) {
       if (!isAccessError(error) && !isStoreError(error)) throw error;
+      // Whatever becomes of the telling, the answer is the same.
+      if (isStoreError(error)) (async () => door.onOutage?.(error))().catch(() => {});
       const { status, headers, body } = toResponse(error, door.challenge);
       return new Response(body, { status, headers });
     }
@@ -416,21 +420,23 @@ type Door = ReturnType<typeof readGate>;
 
 function readGate(options: McpGateOptions) {
   const given = fields(options, GATE, 'createMcpGate') as unknown as McpGateOptions;
-  const { keyring, policy, tools, operation, realm, sessionOwner, entityArgument = 'entity_uuid' } = given;
+  const { keyring, policy, tools, operation, realm, entityArgument = 'entity_uuid', sessionOwner, onOutage } = given;
   expect(typeof keyring?.admit === 'function', 'keyring: pass what createKeyring returned');
   expect(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
   expect(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
   requireMapped(policy, tools);
   if (operation !== undefined) policy.requires(operation);
   expect(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
-  expect(['undefined', 'function'].includes(typeof sessionOwner), 'sessionOwner: pass a function or leave it out');
+  for (const told of [sessionOwner, onOutage])
+    expect(['undefined', 'function'].includes(typeof told), 'sessionOwner, onOutage: pass functions or leave them out');
   const maxBodyBytes = whole(given.maxBodyBytes ?? 4_194_304, 1, 2 ** 30, 'maxBodyBytes');
   const { url, document } = protectedResourceMetadata({ resource: given.resource });
   const challenge = Object.freeze({ realm, resourceMetadata: given.resourceMetadata ?? url });
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   const known: ReadonlySet<string> = new Set(policy.operations);
   const { resource } = document;
-  return { keyring, policy, known, operation, resource, challenge, entityArgument, maxBodyBytes, sessionOwner };
+  const asked = { operation, resource, challenge, entityArgument, maxBodyBytes };
+  return { keyring, policy, known, ...asked, sessionOwner, onOutage };
 }
 
 async function judge(door: Door, request: Request): Promise<McpEntry | Response> {

@@ -16,7 +16,7 @@ import {
 import express from 'express';
 import fc from 'fast-check';
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import type { Principal, TokenVerifier } from 'keyscope';
+import type { Principal, StoreError, TokenVerifier } from 'keyscope';
 import { AccessError, createKeyring, definePolicy, defineScopes, isAccessError } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import type { McpEntry, McpGateOptions } from 'keyscope/mcp';
@@ -810,7 +810,13 @@ describe('the gate', () => {
       if (method === 'findByDigest' && asked++ >= left) throw new Error('the database is away');
       return act();
     });
-    const { gate, keyring } = door({}, { store });
+    const told: unknown[] = [];
+    // A listener that throws changes no answer.
+    const onOutage = async (error: StoreError) => {
+      told.push(error.cause);
+      throw new Error('the log is away');
+    };
+    const { gate, keyring } = door({ onOutage }, { store });
     const { key } = await issue(keyring);
     for (const up of [0, 1]) {
       [left, asked] = [up, 0];
@@ -819,6 +825,9 @@ describe('the gate', () => {
       expect(await refused(answer)).toMatchObject({ status: 503, challenge: null });
       expect(asked).toBe(up + 1);
     }
+    expect(told).toEqual([new Error('the database is away'), new Error('the database is away')]);
+    await gate(post('acme_x', call('listThreats')));
+    expect(told).toHaveLength(2);
   });
 
   it('refuses a key that was revoked between door and call', async () => {
@@ -969,7 +978,8 @@ describe('the gate', () => {
     [{ realm: 'ü' }, /^realm: /],
     [{ resourceMetadata: 'ü' }, /^resource_metadata: /],
     [{ entityArgument: 5 }, /^entityArgument: /],
-    [{ sessionOwner: 'x' }, /^sessionOwner: /],
+    [{ sessionOwner: 'x' }, /^sessionOwner, onOutage: /],
+    [{ onOutage: 'x' }, /^sessionOwner, onOutage: /],
     [{ maxBodyBytes: 0 }, /^maxBodyBytes: /],
     [{ maxBytes: 5 }, /^createMcpGate: unknown field "maxBytes"/],
   ])('refuses %j at start-up', (odd, message) => {

@@ -13,7 +13,7 @@ import { catalog } from '../platform/catalog.ts';
 import type { Service } from '../platform/http.ts';
 import { createNodeServer, REALM } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
-import { BODY_LIMIT, problem } from '../platform/problem.ts';
+import { BODY_LIMIT, problem, reportError } from '../platform/problem.ts';
 import { callTool, tools } from './tools.ts';
 
 export const MCP_PATH = '/mcp';
@@ -46,6 +46,7 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
     realm: REALM,
     resource,
     maxBodyBytes: BODY_LIMIT,
+    onOutage: service.report ?? reportError,
   });
   // Stateless: no session to steal, and with no subscriptions no stream that outlives its key.
   const handler = createMcpHandler((context) => createMcpServer(service, context), { maxSubscriptions: 0 });

@@ -4,7 +4,7 @@ import { readBody } from './body.ts';
 import type { Service } from './http.ts';
 import { openApi } from './openapi.ts';
 import type { Answer } from './problem.ts';
-import { failure, problem } from './problem.ts';
+import { failure, problem, reportError } from './problem.ts';
 import { answerToken } from './token.ts';
 
 type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage) => Answer | Promise<Answer>];
@@ -19,13 +19,13 @@ const document = (body: unknown): Answer => ({
 });
 
 export function createOpen(service: Service, realm: string): Open {
-  const { keyring, tokens, publicUrl = '' } = service;
+  const { keyring, tokens, publicUrl = '', report = reportError } = service;
   const interfaceDocument = document(openApi(publicUrl, { tokens: tokens !== undefined }));
   const endpoints: Record<string, Endpoint> = { '/v1/openapi.json': ['GET', () => interfaceDocument] };
   if (tokens) {
     const keys = document(tokens.jwks);
     endpoints['/.well-known/jwks.json'] = ['GET', () => keys];
-    const exchange = { keyring, issuers: tokens.issuers, realm };
+    const exchange = { keyring, issuers: tokens.issuers, realm, onOutage: report };
     endpoints['/v1/token'] = [
       'POST',
       async (req) => answerToken(exchange, req.headers['content-type'], (await readBody(req)).toString()),
@@ -41,7 +41,7 @@ export function createOpen(service: Service, realm: string): Open {
     try {
       return await answer(req);
     } catch (error) {
-      return failure(error, service.report);
+      return failure(error, report);
     }
   }
 

@@ -3,7 +3,7 @@
  * §§2.1 and 2.2; a key counts as an access token there. `entity_uuid`, which may be repeated, narrows the entities.
  */
 import type { Keyring } from 'keyscope';
-import { definePolicy, isAccessError, isStoreError, toResponse } from 'keyscope';
+import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
 import type { ExchangedToken, TokenIssuer } from 'keyscope/jwt';
 import { ExchangeError, isExchangeError } from 'keyscope/jwt';
 import { z } from 'zod';
@@ -74,6 +74,8 @@ export interface TokenService {
   /** By audience, which is what `resource` and `audience` may say. The first is the default. */
   readonly issuers: Readonly<Record<string, Pick<TokenIssuer, 'exchange'>>>;
   readonly realm: string;
+  /** Told of what is about to be answered with 503. */
+  readonly onOutage: (error: StoreError) => void;
 }
 
 // Any key may be exchanged; admitted like any operation, so that events and usage tell of it.
@@ -138,7 +140,8 @@ export async function answerToken(
     if (isExchangeError(error)) return refusal(error.code, error.message);
     // RFC 8693 §2.2.2: a subject token that is invalid for any reason is an invalid request.
     if (isAccessError(error)) return refusal('invalid_request', 'The subject_token is not valid.');
-    if (isStoreError(error)) return toResponse(error, { realm: service.realm });
-    throw error;
+    if (!isStoreError(error)) throw error;
+    service.onOutage(error);
+    return toResponse(error, { realm: service.realm });
   }
 }

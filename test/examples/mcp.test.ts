@@ -82,7 +82,7 @@ function server1(platform: Platform): Server1 {
 
 /** Stateless, as the example is: a transport for each request. */
 function create1(platform: Platform): Server {
-  const gate = gateOf(platform);
+  const gate = gateOf(platform, { onOutage: (error) => platform.errors.push(error) });
   return createNodeServer(
     getRequestListener(async (request) => {
       const entry = await gate(request);
@@ -243,6 +243,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     const error = await failure(connect(platform.url, named(platform, 'outage')));
     expect(error).toMatch(/503|Service Unavailable/);
     expect(error).not.toMatch(/invalid_token|database/);
+    expect(platform.errors).toMatchObject([{ cause: { message: 'the database is away' } }]);
   });
 });
 

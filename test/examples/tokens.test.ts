@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
-import { createKeyring } from 'keyscope';
+import { createKeyring, StoreError } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer as createExpress } from '../../examples/express/server.ts';
@@ -97,6 +97,29 @@ describe('POST /v1/token', () => {
       ]);
     },
   );
+
+  // It answered 503 and told nobody.
+  it('reports an outage of the store', async () => {
+    const { key } = await issue();
+    const told: unknown[] = [];
+    const { keyring, domain, tokens } = platform;
+    const away = () => Promise.reject(new StoreError('the store is away'));
+    if (tokens === undefined) throw new Error('the platform makes no tokens');
+    const service = {
+      keyring: { ...keyring, admit: away },
+      domain,
+      tokens,
+      report: (error: unknown) => told.push(error),
+    };
+    const server = await createHono(service);
+    const url = await listen(server, 0);
+    const response = await fetch(`${url}/token`, {
+      method: 'POST',
+      body: new URLSearchParams(asked(key) as Record<string, string>),
+    });
+    expect([response.status, told]).toEqual([503, [new StoreError('the store is away')]]);
+    await stop(server);
+  });
 
   it('narrows scopes and entities', async () => {
     const { key } = await issue();
