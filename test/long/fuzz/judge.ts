@@ -1,0 +1,110 @@
+/** What every target is judged by: what is thrown is ours and holds nothing of the input, and no call is slow. */
+import assert from 'node:assert/strict';
+import { isAccessError, toResponse } from 'keyscope';
+import { textsOf } from './mutate.ts';
+
+export interface Target {
+  readonly seeds: readonly unknown[];
+  /** Texts that mutations put in. */
+  readonly words: readonly string[];
+  /** Throws where something does not hold. */
+  check(input: unknown): unknown;
+}
+
+// ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** How long the slowest call of the library took since this was last 0, in milliseconds; the judge's own work aside. */
+export const slowest = { ms: 0 };
+
+/** The same functions, timed until they have answered. */
+export function timed<T extends object>(functions: T): T {
+  const note = (from: number) => {
+    slowest.ms = Math.max(slowest.ms, performance.now() - from);
+  };
+  const watched = Object.entries(functions).map(([name, act]) => {
+    if (typeof act !== 'function') return [name, act];
+    const watch = (...args: unknown[]) => {
+      const from = performance.now();
+      let answer: unknown;
+      try {
+        answer = act(...args);
+      } finally {
+        note(from);
+      }
+      return answer instanceof Promise ? answer.finally(() => note(from)) : answer;
+    };
+    return [name, watch];
+  });
+  return Object.fromEntries(watched);
+}
+
+/** The functions of an inner module, of the same build as the entries, timed. */
+export const inner = async <T extends object>(name: string): Promise<T> =>
+  timed(await import(new URL(`../../../dist/${name}.js`, import.meta.url).href));
+
+// ── What is thrown ────────────────────────────────────────────────────────────────────────────────────
+
+/** Runs that could be part of a secret: 20 characters of which keys and tokens are made. */
+const secrets = (input: unknown): readonly string[] =>
+  textsOf(input).flatMap((text) => text.slice(0, 200_000).match(/[0-9A-Za-z+/=_-]{20,}/g) ?? []);
+
+/** A `TypeError` for people: it begins with what is wrong, as the engine's own never do, and quotes no secret. */
+export function requireComplaint(error: unknown, input: unknown): void {
+  assert.ok(error instanceof TypeError, `threw ${error}`);
+  const { message } = error;
+  assert.match(message, /^[\w.]+(?: [\w.-]+)?: [ -~]{1,1500}$/);
+  // The letters and digits of escapes are none of the input's.
+  const plain = message.replace(/\\(?:u[0-9a-f]{4}|.)/g, ' ');
+  const quoted = secrets(input).find((secret) => plain.includes(secret.slice(0, 20)));
+  assert.equal(quoted, undefined, `the message quotes ${quoted}`);
+}
+
+/** The same of what `act` throws, which must be something. */
+export function requireRefusal(act: () => unknown, input: unknown): void {
+  let error: unknown;
+  try {
+    act();
+  } catch (thrown) {
+    error = thrown;
+  }
+  requireComplaint(error, input);
+}
+
+const answers = new Map<string, string>();
+
+/** A denial: of constant texts, and the same answer for all of one code. */
+export function requireDenial(error: unknown, codes: readonly string[]): void {
+  if (!isAccessError(error)) throw error;
+  assert.ok(codes.includes(error.code), `refused with ${error.code}`);
+  const answer = JSON.stringify([error.message, toResponse(error, { realm: 'acme' })]);
+  assert.equal(answer, answers.get(error.code) ?? answer);
+  answers.set(error.code, answer);
+  const shown = Object.keys(error).filter((name) => !['code', 'requiredScopes', 'excess'].includes(name));
+  assert.deepEqual(shown, []);
+}
+
+/** What a promise came to, without throwing. */
+export const settled = <T>(promise: Promise<T>): Promise<{ readonly value?: T; readonly error?: unknown }> =>
+  promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+
+// ── What is returned ──────────────────────────────────────────────────────────────────────────────────
+
+/** Nothing but texts, numbers and null in lists and tables, all of them frozen. */
+export function requireData(value: unknown): void {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return;
+  assert.ok(Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]', 'not data');
+  assert.ok(Object.isFrozen(value), 'not frozen');
+  for (const each of Object.values(value as object)) requireData(each);
+}
+
+export function isEqual(a: unknown, b: unknown): boolean {
+  try {
+    assert.deepEqual(a, b);
+    return true;
+  } catch {
+    return false;
+  }
+}
