@@ -11,6 +11,7 @@ type Entries = readonly UsageEntry[];
 
 const copy = (row: KeyRecord): Mutable => structuredClone(row);
 const tick = () => new Promise((resolve) => setImmediate(resolve));
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const newestFirst = (a: KeyRecord, b: KeyRecord) => b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : -1);
 
 /** A right store over rows that a wrong one can reach. */
@@ -101,8 +102,91 @@ const every = (right: KeyStore, change: (row: Mutable) => unknown): Partial<KeyS
   },
 });
 
+/** Every text in `value`, names included, as `change` has it. */
+function retold(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => retold(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [change(name), retold(item, change)]));
+}
+
+const retell = (right: KeyStore, change: (text: string) => string) =>
+  every(right, (row) => Object.assign(row, retold(row, change)));
+
+const own = (rows: Rows, ids: readonly string[]) => [...rows.values()].filter(({ keyId }) => ids.includes(keyId));
+/** The other keys of the entities that these keys are of. */
+function others(rows: Rows, ids: readonly string[]) {
+  const entities = own(rows, ids).map(({ entityUuid }) => entityUuid);
+  return [...rows.values()].filter((row) => entities.includes(row.entityUuid) && !ids.includes(row.keyId));
+}
+
+const marks = ({ revokedAt, retireAt }: Mutable) => ({ revokedAt, retireAt });
+const usage = ({ lastUsedAt, scopesUsed }: Mutable) => ({ lastUsedAt, scopesUsed });
+const whole = (row: Mutable) => row;
+
+/** What writes a part of rows back as it is now. */
+function remember(rows: Rows, read: readonly Mutable[], part: (row: Mutable) => Partial<Mutable>): () => void {
+  const then = read.map(copy);
+  return () => {
+    for (const row of then) Object.assign(rows.get(row.keyId) ?? {}, part(row));
+  };
+}
+
+/** Each has a right write, and beside it reads, waits and writes back what it read. */
+const writingBack = (wait: () => Promise<unknown>): Readonly<Record<string, Mutant>> => {
+  const touch = (right: KeyStore, rows: Rows, which: typeof own, part: typeof whole | typeof marks) => ({
+    touch: async (entries: Entries) => {
+      const ids = entries.map(({ keyId }) => keyId);
+      const writeBack = remember(rows, which(rows, ids), part);
+      await wait();
+      writeBack();
+      right.touch(entries);
+    },
+  });
+  const markEnded = (right: KeyStore, rows: Rows, part: typeof usage | typeof marks) => ({
+    markEnded: async (keyId: string, ending: Ending) => {
+      const writeBack = remember(rows, others(rows, [keyId]), part);
+      const wrote = right.markEnded(keyId, ending);
+      await wait();
+      writeBack();
+      return wrote;
+    },
+  });
+  return {
+    'touch writes the marks back': (right, rows) => touch(right, rows, own, marks),
+    'touch writes the marks back, and to end takes as long': (right, rows) => ({
+      ...touch(right, rows, own, marks),
+      markEnded: (keyId: string, ending: Ending) => wait().then(() => right.markEnded(keyId, ending)),
+    }),
+    'touch writes the entity’s other keys back': (right, rows) => touch(right, rows, others, whole),
+    'insert writes the entity’s other keys back': (right, rows) => ({
+      insert: async (record: KeyRecord) => {
+        right.insert(record);
+        const writeBack = remember(rows, others(rows, [record.keyId]), whole);
+        await wait();
+        writeBack();
+      },
+    }),
+    'markEnded writes the usage of the entity’s other keys back': (right, rows) => markEnded(right, rows, usage),
+    'markEnded writes the marks of the entity’s other keys back': (right, rows) => markEnded(right, rows, marks),
+  };
+};
+
+/** What a database takes between reading and writing. */
+const WAITS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'a microtask': async () => {},
+  'a turn': tick,
+  'a millisecond': () => sleep(1),
+  'up to 3 ms': () => sleep(Math.random() * 3),
+};
+
 /** Right but for one list, and so on: each breaks one sentence of the doc comments of `KeyStore`. */
 const MUTANTS: Readonly<Record<string, Mutant>> = {
+  ...Object.fromEntries(
+    Object.entries(WAITS).flatMap(([long, wait]) =>
+      Object.entries(writingBack(wait)).map(([name, mutant]) => [`${name} after ${long}`, mutant]),
+    ),
+  ),
   // insert
   'insert overwrites a key id': (right, rows) => ({
     insert: (record: KeyRecord) => {
@@ -171,6 +255,41 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'insert cuts what is longer than 65,535 characters': (right) => ({
     insert: (record: KeyRecord) => right.insert({ ...record, name: record.name.slice(0, 65_535) }),
   }),
+  'insert cuts a digest at 96 characters': (right) => ({
+    insert: (record: KeyRecord) => right.insert({ ...record, digest: record.digest.slice(0, 96) }),
+  }),
+  'insert refuses a digest of more than 96 characters': (right) => ({
+    insert: (record: KeyRecord) => {
+      if (record.digest.length > 96) throw new Error('too long');
+      return right.insert(record);
+    },
+  }),
+  'insert spends the key id of what it refuses': (right) => {
+    const spent = new Set<string>();
+    return {
+      insert: (record: KeyRecord) => {
+        if (spent.has(record.keyId)) throw new Error('exists');
+        spent.add(record.keyId);
+        return right.insert(record);
+      },
+    };
+  },
+  'insert spends the digest of what it refuses': (right) => {
+    const spent = new Set<string>();
+    return {
+      insert: (record: KeyRecord) => {
+        if (spent.has(record.digest)) throw new Error('exists');
+        spent.add(record.digest);
+        return right.insert(record);
+      },
+    };
+  },
+  'insert sorts the lists it is given': (right) => ({
+    insert: (record: { scopes: string[] } & KeyRecord) => {
+      right.insert(record);
+      record.scopes.sort();
+    },
+  }),
   'insert cuts text at NUL': (right) => ({
     insert: (record: KeyRecord) => right.insert({ ...record, name: record.name.split('\0')[0] ?? '' }),
   }),
@@ -212,6 +331,17 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'texts are trimmed': (right) => every(right, (row) => Object.assign(row, { name: row.name.trim() })),
   'texts are folded to NFKD': (right) =>
     every(right, (row) => Object.assign(row, { name: row.name.normalize('NFKD') })),
+  'texts are normalized to NFC': (right) => retell(right, (text) => text.normalize('NFC')),
+  'texts lose a byte order mark': (right) => retell(right, (text) => text.replace(/^\ufeff/, '')),
+  'texts lose control characters': (right) =>
+    // As XML has it: neither tabs nor line ends, and no NUL.
+    retell(right, (text) => text.replace(/[^\P{Cc}\t\n\r\0]/gu, '')),
+  'texts have what is no character replaced': (right) =>
+    retell(right, (text) => text.replace(/\p{Noncharacter_Code_Point}/gu, '\ufffd')),
+  'names in metadata are cut at 255 characters': (right) =>
+    every(right, (row) => {
+      row.metadata = Object.fromEntries(Object.entries(row.metadata).map(([name, text]) => [name.slice(0, 255), text]));
+    }),
   'texts are Latin-1': (right) =>
     every(right, (row) => Object.assign(row, { name: Buffer.from(row.name, 'latin1').toString('latin1') })),
   'texts are cut at 255 bytes': (right) =>
@@ -349,6 +479,15 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'findByDigest takes at most eight': (right) => ({
     findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 8)),
   }),
+  'findByDigest takes at most fifty': (right) => ({
+    findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 50)),
+  }),
+  'findByDigest takes at most a thousand': (right) => ({
+    findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 1000)),
+  }),
+  'findByDigest takes the digests out of the list': (right) => ({
+    findByDigest: (digests: string[]) => right.findByDigest(digests.splice(0)),
+  }),
   'findByDigest of nothing answers everything': (right, rows) => ({
     findByDigest: (digests: string[]) => (digests.length === 0 ? [...rows.values()] : right.findByDigest(digests)),
   }),
@@ -456,6 +595,25 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'list stops at 10': (right) => ({
     list: (query: Query) => right.list({ ...query, limit: Math.min(10, query.limit) }),
   }),
+  'list stops at 60': (right) => ({
+    list: (query: Query) => right.list({ ...query, limit: Math.min(60, query.limit) }),
+  }),
+  'list stops at 100': (right) => ({
+    list: (query: Query) => right.list({ ...query, limit: Math.min(100, query.limit) }),
+  }),
+  'list counts from the wrong record beyond 60': (right, rows) => ({
+    list: (query: Query) => {
+      const all = sync<KeyRecord[]>(right.list({ ...query, after: null, limit: rows.size }));
+      const from = all.findIndex(({ keyId }) => keyId === query.after?.keyId) + 2;
+      return all.length > 60 && from > 1 ? all.slice(from, from + query.limit) : right.list(query);
+    },
+  }),
+  'list changes what it is asked': (right) => ({
+    list: (query: { limit: number } & Query) => {
+      query.limit += 1;
+      return right.list({ ...query, limit: query.limit - 1 });
+    },
+  }),
   'list leaves ended keys out': (right) => ({
     list: (query: Query) => sync<KeyRecord[]>(right.list(query)).filter((row) => row.revokedAt === null),
   }),
@@ -504,6 +662,14 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'markEnded does not end what is expired': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) =>
       rows.get(keyId)?.expiresAt === 0 ? false : right.markEnded(keyId, ending),
+  }),
+  'markEnded takes time 0 for no mark': (_right, rows) => ({
+    markEnded: (keyId: string, ending: Ending) => {
+      const row = rows.get(keyId);
+      if (!row || row.revokedAt || ('retireAt' in ending && row.retireAt)) return false;
+      Object.assign(row, ending);
+      return true;
+    },
   }),
   'markEnded is always true': (right) => ({
     markEnded: (keyId: string, ending: Ending) => {
@@ -654,6 +820,61 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'touch takes one entry a key, the last': (right) => ({
     touch: (entries: Entries) => right.touch([...new Map(entries.map((entry) => [entry.keyId, entry])).values()]),
   }),
+  'touch keeps 25 entries of a batch': (right) => ({ touch: (entries: Entries) => right.touch(entries.slice(0, 25)) }),
+  'touch keeps 999 entries of a batch': (right) => ({
+    touch: (entries: Entries) => right.touch(entries.slice(0, 999)),
+  }),
+  'touch throws above 100 entries': (right) => ({
+    touch: (entries: Entries) => {
+      if (entries.length > 100) throw new Error('too many parameters');
+      return right.touch(entries);
+    },
+  }),
+  'touch keeps 100 scopes of a key': (right) => ({
+    touch: (entries: Entries) =>
+      right.touch(
+        entries.map((entry) => ({
+          ...entry,
+          scopesUsed: Object.fromEntries(Object.entries(entry.scopesUsed).slice(0, 100)),
+        })),
+      ),
+  }),
+  'touch takes time 0 for never': (right) => ({
+    touch: (entries: Entries) => right.touch(entries.filter(({ lastUsedAt }) => lastUsedAt !== 0)),
+  }),
+  'touch takes time 0 of a scope for never': (right) => ({
+    touch: (entries: Entries) => {
+      const ever = (used: object) => Object.fromEntries(Object.entries(used).filter(([, time]) => time !== 0));
+      right.touch(entries.map((entry) => ({ ...entry, scopesUsed: ever(entry.scopesUsed) })));
+    },
+  }),
+  'touch takes the ids out of its entries': (right) => ({
+    touch: (entries: Entries) => {
+      right.touch(structuredClone(entries));
+      for (const entry of entries) Reflect.deleteProperty(entry, 'keyId');
+    },
+  }),
+  'touch locks rows in the order given, which ends in a deadlock': (right) => {
+    const locks = new Map<string, object>();
+    return {
+      touch: async (entries: Entries) => {
+        const own = {};
+        try {
+          for (const { keyId } of entries) {
+            for (let turns = 0; locks.has(keyId) && locks.get(keyId) !== own; turns++) {
+              if (turns > 200) throw new Error('deadlock detected');
+              await tick();
+            }
+            locks.set(keyId, own);
+            await tick();
+          }
+          right.touch(entries);
+        } finally {
+          for (const [keyId, owner] of locks) if (owner === own) locks.delete(keyId);
+        }
+      },
+    };
+  },
   'touch fails on an empty batch': (right) => ({
     touch: (entries: Entries) => {
       if (entries.length === 0) throw new Error('empty');
@@ -738,6 +959,28 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
           .filter((row) => isLive(row, now))
           .map((row) => ({ ...row, digest: `${row.digest.slice(0, 25)}$` })),
       ),
+  }),
+  'summarize takes deadlines of 0 for none': (_right, rows) => ({
+    summarize: (now: number) =>
+      summary(
+        [...rows.values()].filter((row) =>
+          isLive({ ...row, retireAt: row.retireAt || null, expiresAt: row.expiresAt || null }, now),
+        ),
+      ),
+  }),
+  'summarize takes a revocation at 0 for none': (_right, rows) => ({
+    summarize: (now: number) =>
+      summary([...rows.values()].filter((row) => isLive({ ...row, revokedAt: row.revokedAt || null }, now))),
+  }),
+  'summarize takes time 0 for never used': (right) => ({
+    summarize: (now: number) =>
+      sync<{ lastUsedAt: number }[]>(right.summarize(now)).map((row) => ({
+        ...row,
+        lastUsedAt: row.lastUsedAt || null,
+      })),
+  }),
+  'summarize answers at most 20 schemes': (right) => ({
+    summarize: (now: number) => sync<unknown[]>(right.summarize(now)).slice(-20),
   }),
   'summarize counts as text': (right) => ({
     summarize: (now: number) =>
@@ -839,6 +1082,28 @@ describe('the store contract', () => {
   });
 });
 
+describe('storeContract', () => {
+  const store = rightStore(new Map());
+
+  // Each test by itself failed with an engine's error, which spoke of no store.
+  test.each([
+    ['a store instead of a factory', store],
+    ['a promise of a store', Promise.resolve(store)],
+    ['no factory', undefined],
+  ])('refuses %s before it registers a test', (_what, odd) => {
+    const registered: string[] = [];
+    const call = () => storeContract((title) => registered.push(title), odd as unknown as () => KeyStore);
+    const message = 'storeContract: pass a function that makes a store, () => myStore(), not a store';
+    expect(call).toThrow(new TypeError(message));
+    expect(registered).toEqual([]);
+  });
+
+  test('refuses what registers no test', () => {
+    const swapped = [store, () => undefined] as unknown as Parameters<typeof storeContract>;
+    expect(() => storeContract(...swapped)).toThrow('storeContract: pass the function that registers a test');
+  });
+});
+
 describe('testPrincipal', () => {
   const catalog = defineScopes({
     threats: { read: 'Read threats.', write: 'Update threats.' },
@@ -883,5 +1148,30 @@ describe('testPrincipal', () => {
   ])('refuses %s with a TypeError', (_what, given) => {
     const options = { catalog, scopes: [], ...given } as unknown as Parameters<typeof testPrincipal>[0];
     expect(() => testPrincipal(options)).toThrow(TypeError);
+  });
+
+  // Without a catalog, an engine's error spoke of `all`.
+  test.each([undefined, null, {}, ['threats:read'], { all: ['threats:read'] }])('says what a catalog is: %j', (odd) => {
+    const options = { catalog: odd, scopes: [] } as unknown as Parameters<typeof testPrincipal>[0];
+    const message = 'testPrincipal: catalog: pass what defineScopes returned';
+    expect(() => testPrincipal(options)).toThrow(new TypeError(message));
+    if (odd === undefined) expect(() => testPrincipal({ scopes: [] } as never)).toThrow(new TypeError(message));
+  });
+
+  test('takes no option from a class or a prototype', () => {
+    class Options {
+      readonly catalog = catalog;
+      get scopes(): readonly ['threats:read'] {
+        return ['threats:read'];
+      }
+    }
+    expect(() => testPrincipal(new Options())).toThrow(/^testPrincipal: write scopes as a field of its own/);
+    Object.assign(Object.prototype, { expiresAt: 5 });
+    try {
+      const given = { catalog, scopes: [] };
+      expect(() => testPrincipal(given)).toThrow(/^testPrincipal: write expiresAt as a field of its own/);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'expiresAt');
+    }
   });
 });
