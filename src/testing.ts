@@ -1139,7 +1139,8 @@ async function holdsForManyKeys({ store, entityUuid, scheme, record }: Setting):
   const touched = all.map((row, i) => ({ ...row, ...used(i) }));
   same(await list(null, 1001), touched, 'after a batch of 1,000 entries, the last with 256 scopes');
   // At once and in opposite orders, as two processes have them: whoever locks key by key waits in a circle.
-  await Promise.all([entries, [...entries].reverse()].map(async (batch) => store.touch(batch)));
+  const some = entries.slice(0, 100);
+  await Promise.all([some, [...some].reverse()].map(async (batch) => store.touch(batch)));
 
   const lines = (await store.summarize(T)).filter((line) => line.scheme.startsWith(scheme));
   const newest = ({ lastUsedAt: a }: SchemeSummary, { lastUsedAt: b }: SchemeSummary) => Number(a) - Number(b);
