@@ -1,6 +1,6 @@
 /**
  * A store of your own: keys in one JSON file. Like any store outside the package it imports types alone from `keyscope`,
- * and it passes the published contract: `node --test contract.ts`, beside it.
+ * and it passes the published contract: copy both files and run `npx tsx --test contract.ts`.
  *
  *     const keyring = createKeyring({ prefix: 'acme', catalog, store: jsonFileStore('keys.json'), peppers });
  *

@@ -53,6 +53,12 @@ describe('a store in a JSON file', () => {
     ]);
   });
 
+  // `./store.ts` compiled nowhere but under options that most projects do not have, and ran on no Node before 22.18.
+  test('its contract imports it by the name that it has once it is compiled', () => {
+    const source = fs.readFileSync(new URL('../../examples/custom-store/contract.ts', import.meta.url), 'utf8');
+    expect([...source.matchAll(/from '(\..*)'/g)].map(([, from]) => from)).toEqual(['./store.js']);
+  });
+
   test('finds everything again when it is opened again', async () => {
     const store = jsonFileStore(path);
     await store.insert(RECORD);
