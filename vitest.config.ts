@@ -19,10 +19,10 @@ const summary: Reporter = {
   },
 };
 
-// What needs a database server, a cluster or minutes is apart: `npm run test:stores`.
-const project = (name: string, include: string, exclude: string[]) => ({
+// What needs a database server, a cluster, processes of its own or long is apart: `npm run test:stores`.
+const project = (name: string, include: string[], exclude: string[]) => ({
   extends: true as const,
-  test: { name, include: [include], exclude },
+  test: { name, include, exclude },
 });
 
 export default defineConfig({
@@ -35,8 +35,8 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project('unit', 'test/**/*.test.ts', ['test/servers/**', '**/node_modules/**']),
-      project('servers', 'test/servers/*.test.ts', []),
+      project('unit', ['test/**/*.test.ts'], ['test/{servers,slow}/**', '**/node_modules/**']),
+      project('servers', ['test/{servers,slow}/*.test.ts'], []),
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },

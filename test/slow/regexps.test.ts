@@ -19,7 +19,7 @@ const GIVEN: Readonly<Record<string, string>> = { prefix: 'acme' };
 
 /** Every regular expression that stands in a file, and every one that it puts together of constants. */
 function regexpsIn(file: string): readonly Found[] {
-  const text = readFileSync(new URL(`../src/${file}`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const constants = new Map<string, ts.Expression>();
   const found: Found[] = [];
@@ -60,7 +60,7 @@ function regexpsIn(file: string): readonly Found[] {
   return found;
 }
 
-const files = readdirSync(new URL('../src', import.meta.url), { recursive: true, encoding: 'utf8' });
+const files = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' });
 const all = files.filter((file) => file.endsWith('.ts')).flatMap(regexpsIn);
 // For scanners that others write.
 const pattern: Found = { where: 'keyPattern', source: keyPattern('acme'), flags: 'g' };
