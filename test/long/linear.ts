@@ -173,9 +173,9 @@ for (const [name, { ms, shapes, cap, read }] of Object.entries(READERS)) {
     }
     if (cap < SHORT) continue;
     const [part, whole] = [shape(cap / 8), shape(cap)];
-    // Too steep is what is so every time: of two measurements one may have had somebody else's turn in it.
+    // The least of several, until it is near 8: of two measurements one may have had somebody else's turn in it.
     let growth = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 5 && growth > MAX_GROWTH; attempt++)
+    for (let attempt = 0; attempt < 5 && growth > 9; attempt++)
       growth = Math.min(growth, (await time(read, whole, 0.2)) / (await time(read, part, 0.2)));
     if (growth > steepest.growth) steepest = { growth, text: whole };
   }
