@@ -19,7 +19,8 @@ for (const [index, [, block]] of [...read('README.md').matchAll(/^```ts\n([\s\S]
   const used = FRAMEWORKS.filter((name) => lines.some(([, framework]) => framework === name));
   for (const framework of used.length > 0 ? used : ['express']) {
     const code = lines.filter(([, of]) => of === undefined || of === framework).map(([line]) => line);
-    const text = code.join('\n');
+    // Users copy the adapter to where the recipe is.
+    const text = code.join('\n').replaceAll('./adapter.ts', `../../../examples/${framework}/adapter.ts`);
     const declared = [...text.matchAll(/\b(?:const|let|function|import)\s+(\{[^}]*\}|\[[^\]]*\]|\w+)/g)];
     const own = declared.flatMap(([, what]) => what.match(/\w+/g));
     const wanted = names.filter((name) => !own.includes(name) && new RegExp(`(?<![.\\w'])${name}\\b`).test(text));

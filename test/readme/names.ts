@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { KeyStore, Peppers, Principal } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import type { Pool } from 'pg';
+import type { RedisClientType } from 'redis';
 
 export { createKeyring, definePolicy, defineScopes, isAccessError, requireScopes, toMe, toResponse } from 'keyscope';
 export { memoryStore } from 'keyscope/stores/memory';
@@ -30,6 +31,7 @@ export declare const subsidiary: string;
 export declare const request: IncomingMessage & { readonly url: string };
 export declare const server: Server;
 export declare const pool: Pool;
+export declare const storeClient: RedisClientType;
 export declare const connectionString: string;
 export declare const url: string;
 export declare const accessToken: string;
