@@ -19,7 +19,8 @@ const summary: Reporter = {
   },
 };
 
-// What needs a database server, a cluster, processes of its own or long is apart: `npm run test:stores`.
+// `npm test` runs the units, and the examples over real sockets. What needs a database server, a cluster, processes of its
+// own or long is apart: `npm run test:stores`.
 const project = (name: string, include: string[], exclude: string[]) => ({
   extends: true as const,
   test: { name, include, exclude },
@@ -35,7 +36,8 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project('unit', ['test/**/*.test.ts'], ['test/{servers,slow}/**', '**/node_modules/**']),
+      project('unit', ['test/*.test.ts', 'test/stores/*.test.ts'], []),
+      project('examples', ['test/{examples,http}/*.test.ts'], []),
       project('servers', ['test/{servers,slow}/*.test.ts'], []),
     ],
     reporters: ['default', summary],

@@ -192,7 +192,7 @@ describe('exchange', () => {
     await storeError(() => createTokenVerifier({ ...taking, now: () => Number.NaN }).verify(accessToken));
   });
 
-  it('never yields scopes, entities or life beyond the parent: 10,000 runs', async () => {
+  it('never yields scopes, entities or life beyond the parent', async () => {
     const entities = [OWN, OTHER, THIRD];
     const issuer = createTokenIssuer({ ...signing, ttlSeconds: 900, ...half(second) });
     const verifier = createTokenVerifier({
@@ -215,9 +215,10 @@ describe('exchange', () => {
       },
       { requiredKeys: [] },
     );
-    let yielded = 0;
+    let [tried, yielded] = [0, 0];
     const property = fc.asyncProperty(parents, inputs, async ({ scopes, ...reach }, input) => {
       const parent = testPrincipal({ catalog, scopes: [...scopes], entityUuid: OWN, ...reach });
+      tried++;
       const token = await issuer.exchange(parent, input).catch(() => null);
       if (token === null) return;
       yielded++;
@@ -233,10 +234,10 @@ describe('exchange', () => {
         [...new Set([OWN, ...(input.accessibleEntities ?? parent.accessibleEntities)])].sort(),
       );
     });
-    await fc.assert(property, { numRuns: 10_000 });
+    await fc.assert(property);
     // Both ways are taken often.
-    expect(yielded).toBeGreaterThan(1_000);
-    expect(yielded).toBeLessThan(9_000);
+    expect(yielded).toBeGreaterThan(tried / 10);
+    expect(yielded).toBeLessThan((9 * tried) / 10);
   }, 60_000);
 });
 

@@ -13,7 +13,7 @@ import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import { ENTITY, listen, openPlatform } from '../../examples/platform/boot.ts';
 import { BODY_LIMIT } from '../../examples/platform/problem.ts';
-import { close, exchange } from './harness.ts';
+import { close, exchange } from '../http/harness.ts';
 
 type Name = 'express' | 'fastify' | 'hono' | 'mcp';
 const NAMES: readonly Name[] = ['express', 'fastify', 'hono', 'mcp'];
