@@ -126,7 +126,7 @@ const status = async (url: string, key: string): Promise<number> =>
 
 async function walkTwo(base: string, { keyring }: Platform, folder: string, store: string): Promise<void> {
   say('12. Two instances on one database: a key that one of them revokes ends in the other');
-  const argv = [fileURLToPath(import.meta.url), '--instance', folder, '--store', store];
+  const argv = [...process.execArgv, fileURLToPath(import.meta.url), '--instance', folder, '--store', store];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
   try {
