@@ -34,7 +34,10 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
       res.setHeader('Cache-Control', 'no-store'); // A handler that sets another answers for it.
       try {
         // `req` and not `req.headers`, which hides a second Authorization line.
-        Object.assign(req, await keyring.admit(req, { policy, operation, entityUuid: options.entity?.(req) }));
+        const input = { policy, operation, entityUuid: options.entity?.(req) };
+        const { principal, entityUuid } = await keyring.admit(req, input);
+        req.principal = principal;
+        req.entityUuid = entityUuid;
       } catch (error) {
         if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: your error handler's, and logger's.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});

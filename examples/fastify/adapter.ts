@@ -35,7 +35,10 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
       try {
         // `raw` has every header line; `request.headers` hides a second Authorization.
         const input = { policy, operation, entityUuid: options.entity?.(request) };
-        return void Object.assign(request, await keyring.admit(request.raw, input));
+        const { principal, entityUuid } = await keyring.admit(request.raw, input);
+        request.principal = principal;
+        request.entityUuid = entityUuid;
+        return;
       } catch (error) {
         if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: your error handler's, and logger's.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
