@@ -1067,7 +1067,7 @@ const EDITS: Readonly<Record<string, readonly string[]>> = {
   name: ["'other'", "''", "'CI'", "CONCAT(name, ' ')"],
   digest: [
     ...[`'${digestKey(attackers, PEPPER)}'`, `'${digestKey(attackers)}'`, "''", 'LEFT(digest, 40)'],
-    ...["CONCAT(digest, ' ')", "REPLACE(digest, 'a', 'A')", "X'FF00'"],
+    ...["CONCAT(digest, ' ')", 'UPPER(CONVERT(digest USING ascii))', "X'FF00'"],
   ],
   seal: ['NULL', "''", 'UPPER(seal)', 'LEFT(seal, 63)', "CONCAT(seal, ' ')"],
   entity_uuid: [`'${OTHER}'`, "''", 'UPPER(entity_uuid)'],
