@@ -69,16 +69,17 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
   };
 }
 
-export function createServer(service: Service): Server {
+/** What programs call: MCP and REST. */
+export function createHandler(service: Service): (request: Request) => Promise<Response> {
   const [mcp, app] = [createMcp(service), createApp(service)];
-  return createNodeServer(
-    getRequestListener(async (request) => (await mcp(request)) ?? app.fetch(request)),
-    service,
-  );
+  return async (request) => (await mcp(request)) ?? app.fetch(request);
 }
 
+export const createServer = (service: Service): Server =>
+  createNodeServer(getRequestListener(createHandler(service)), service);
+
 /** For whoever has just started it. */
-export const tryMcp = (origin: string): string => `
+export const tryMcp = (_: Service, origin: string): string => `
 MCP clients: Streamable HTTP at ${origin}${MCP_PATH}, with the header "Authorization: Bearer $KEY". The same by hand:
 
   curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\

@@ -11,10 +11,11 @@ import type { Keyring, Pepper } from 'keyscope';
 import { createKeyring } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
+import type { Accounts } from './accounts.ts';
+import { createAccounts } from './accounts.ts';
 import { catalog } from './catalog.ts';
 import type { Domain } from './domain.ts';
 import { createDomain } from './domain.ts';
-import type { Service } from './http.ts';
 import { explain } from './problem.ts';
 import { readSecret } from './secret-file.ts';
 import type { OpenedStore } from './store.ts';
@@ -34,6 +35,9 @@ export interface Platform {
   readonly tokens: Tokens;
   readonly publicUrl: string;
   readonly domain: Domain;
+  readonly accounts: Accounts;
+  /** Milliseconds since the epoch, for all of it. */
+  readonly now: () => number;
   readonly file: string;
   /** Where the pepper came from, to tell whoever starts it. */
   readonly pepper: string;
@@ -96,6 +100,7 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
     const rows = new DatabaseSync(file, { timeout: 5_000 });
     const domain = createDomain(rows, { now });
     for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
+    const accounts = createAccounts(rows, domain);
     const close = async () => {
       try {
         await Promise.all([keyring.flush(), mcpKeyring.flush()]);
@@ -104,7 +109,7 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
         rows.close();
       }
     };
-    return { keyring, mcpKeyring, tokens, publicUrl, domain, file, pepper: source, close };
+    return { keyring, mcpKeyring, tokens, publicUrl, domain, accounts, now, file, pepper: source, close };
   } catch (error) {
     await keys.close();
     throw error;
@@ -187,8 +192,8 @@ export function readArguments(
 
 /** Starts a server on the demo's file and stays up. `also`: what there is to try beside REST. */
 export async function run(
-  createServer: (service: Service) => Server | Promise<Server>,
-  also: (origin: string) => string = () => '',
+  createServer: (platform: Platform) => Server | Promise<Server>,
+  also: (platform: Platform, origin: string) => string | Promise<string> = () => '',
 ): Promise<void> {
   const folder = join(import.meta.dirname, '../../.demo');
   const args = readArguments(`npx node ${shown(process.argv[1] ?? '')} [--store <address>]`);
@@ -208,7 +213,7 @@ export async function run(
     platform = await openPlatform(folder, { store: args.store, publicUrl });
     server = await createServer(platform);
     url = await listen(server, port);
-    words = await firstKey(platform, url, shown(folder));
+    words = `${await firstKey(platform, url, shown(folder))}\n${await also(platform, new URL(url).origin)}`;
   } catch (error) {
     const taken = (error as { code?: string }).code === 'EADDRINUSE';
     console.error(
@@ -221,7 +226,6 @@ export async function run(
   console.log(`The deception platform is up at ${url}
 
 ${words}
-${also(new URL(url).origin)}
 Database: ${shown(platform.file)} (digests of keys, never keys). Pepper: ${platform.pepper}.
 Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);
 

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { redactKeys } from 'keyscope';
-import { createServer, tryMcp } from '../mcp/server.ts';
+import { createServer, tryDoors } from '../console/server.ts';
 import type { Platform } from './boot.ts';
 import {
   ENTITY,
@@ -241,7 +241,7 @@ try {
   const args = readArguments(USAGE, { check: { type: 'boolean' }, instance: { type: 'string' } });
   if (args?.instance !== undefined) await instance(args.instance, args.store ?? '');
   else if (args?.check) await check(args.store);
-  else if (args) await run(createServer, tryMcp);
+  else if (args) await run(createServer, tryDoors);
 } catch (error) {
   console.error(`The service could not start. ${explain(error)}`);
   process.exitCode = 1;

@@ -1,0 +1,276 @@
+/**
+ * The platform's console: where keys are made, shown once, replaced and revoked. Its page is for people with a session; for
+ * programs there are REST and MCP, which this serves beside it. `npm run demo` starts it; so does
+ * `npx node examples/console/server.ts`.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context } from 'hono';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { csrf } from 'hono/csrf';
+import { HTTPException } from 'hono/http-exception';
+import { secureHeaders } from 'hono/secure-headers';
+import type { Authority, IssuedKey } from 'keyscope';
+import { isAccessError, isStoreError, toResponse } from 'keyscope';
+import { issueInputSchemaFor } from 'keyscope/schemas';
+import { LRUCache } from 'lru-cache';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { createHandler, tryMcp } from '../mcp/server.ts';
+import type { Account, Member } from '../platform/accounts.ts';
+import { ENTITY, type Platform, run } from '../platform/boot.ts';
+import { catalog } from '../platform/catalog.ts';
+import { createNodeServer, REALM } from '../platform/http.ts';
+import { BODY_LIMIT, reportError } from '../platform/problem.ts';
+import {
+  BASE,
+  KEYS,
+  keyPage,
+  keysPage,
+  LIFETIMES,
+  MENUS,
+  messagePage,
+  newKeyPage,
+  OVERLAPS,
+  shownOncePage,
+  signInPage,
+} from './pages.ts';
+
+/** What the console is made of: a {@link Platform}, and who is told of errors that are no visitor's. */
+export type ConsoleService = Pick<Platform, 'keyring' | 'accounts' | 'publicUrl' | 'now'> & {
+  readonly report?: (error: unknown) => void;
+};
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const SESSION_MS = 8 * HOUR_MS;
+/** What `advise` calls unused. */
+const UNUSED_MS = 90 * DAY_MS;
+
+/** Who is signed in. `forms`: those that were shown and not yet sent, so that none makes two keys. */
+interface Session {
+  readonly account: Account;
+  readonly forms: LRUCache<string, true>;
+}
+
+type Env = { Bindings: HttpBindings; Variables: { session: Session; member: Member } };
+type Visit = Context<Env>;
+
+const asset = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+const ASSETS = { style: ['text/css', asset('style.css')], script: ['text/javascript', asset('script.js')] } as const;
+
+/** The fields of a form: an answer to this page's own, or to nothing. */
+const formOf = async (c: Visit): Promise<URLSearchParams> => new URLSearchParams(await c.req.text());
+const field = (form: URLSearchParams, name: string): string => form.get(name) ?? '';
+
+/** Thrown by whatever finds that a page cannot be served. */
+class Refused extends Error {
+  readonly status: 400 | 403 | 404 | 409;
+
+  constructor(status: Refused['status'], words: string) {
+    super(words);
+    this.status = status;
+  }
+}
+
+export function createConsole(service: ConsoleService): Hono<Env> {
+  const { accounts, publicUrl, now, report = reportError } = service;
+  const app = new Hono<Env>().basePath(BASE);
+  const sessions = new LRUCache<string, Session>({ max: 10_000, ttl: SESSION_MS, ttlResolution: 0, perf: { now } });
+  const tries = new RateLimiterMemory({ points: 10, duration: 900 });
+  const secure = publicUrl.startsWith('https:');
+  const cookie = { path: BASE, httpOnly: true, sameSite: 'Strict', secure } as const;
+
+  // ── What every answer has ──
+
+  const policy = { defaultSrc: ["'none'"], scriptSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ['data:'] };
+  const contentSecurityPolicy = { ...policy, formAction: ["'self'"], frameAncestors: ["'none'"], baseUri: ["'none'"] };
+  app.use(secureHeaders({ contentSecurityPolicy, referrerPolicy: 'same-origin', xFrameOptions: 'DENY' }));
+  app.get('/:asset{style|script}', (c) => {
+    const [type, text] = ASSETS[c.req.param('asset') as keyof typeof ASSETS];
+    return c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8`, 'Cache-Control': 'no-cache' });
+  });
+  app.use(async (c, next) => {
+    await next();
+    c.header('Cache-Control', 'no-store');
+  });
+  const own = new URL(publicUrl).origin;
+  app.use(csrf({ origin: (origin, c) => origin === own || origin === new URL(c.req.url).origin }));
+  app.use(bodyLimit({ maxSize: BODY_LIMIT }));
+
+  // ── Sessions ──
+
+  app.get('/sign-in', (c) => c.html(signInPage(null, '')));
+  app.post('/sign-in', async (c) => {
+    const form = await formOf(c);
+    const [email, password] = [field(form, 'email'), field(form, 'password')];
+    const address = getConnInfo(c).remote.address ?? '';
+    try {
+      await tries.consume(address);
+    } catch (over) {
+      if (!(over instanceof RateLimiterRes)) throw over;
+      const seconds = Math.ceil(over.msBeforeNext / 1000);
+      const words = `That was wrong too often. Try again in ${Math.ceil(seconds / 60)} minutes.`;
+      return c.html(signInPage(words, email), 429, { 'Retry-After': String(seconds) });
+    }
+    const account = await accounts.signIn(email, password);
+    if (account === null || accounts.find(account) === null)
+      return c.html(signInPage('Email or password is wrong.', email), 401);
+    await tries.delete(address);
+    // A new one each time: nobody signs in to a session that somebody else began.
+    const id = randomBytes(32).toString('base64url');
+    sessions.set(id, { account, forms: new LRUCache({ max: 50 }) });
+    setCookie(c, 'session', id, { ...cookie, maxAge: SESSION_MS / 1000 });
+    return c.redirect(BASE, 303);
+  });
+  app.post('/sign-out', (c) => {
+    sessions.delete(getCookie(c, 'session') ?? '');
+    deleteCookie(c, 'session', cookie);
+    return c.redirect(`${BASE}/sign-in`, 303);
+  });
+  app.use(async (c, next) => {
+    const session = sessions.get(getCookie(c, 'session') ?? '');
+    // Asked each time: who was deleted, or has another role now, is so at once.
+    const member = session && accounts.find(session.account);
+    if (!session || !member) return c.redirect(`${BASE}/sign-in`, 303);
+    c.set('session', session);
+    c.set('member', member);
+    return next();
+  });
+
+  // ── Pages ──
+
+  for (const [path, menu] of Object.entries(MENUS))
+    app.get(path.slice(BASE.length) || '/', (c) => c.html(menu(c.var.member)));
+  serveKeys(app, service);
+
+  app.all('*', (c) => c.html(messagePage('Not found', 'There is nothing at this address.', c.var.member), 404));
+  app.onError((error, c) => {
+    const member = c.get('member') ?? null;
+    if (error instanceof HTTPException) return error.getResponse();
+    if (error instanceof Refused) return c.html(messagePage('Not done', error.message, member), error.status);
+    if (!isAccessError(error)) report(error);
+    const { status, body } = toResponse(error, { realm: REALM });
+    const unknown = isStoreError(error) && c.req.method === 'POST';
+    const words = unknown
+      ? 'The key store did not answer. Look in the list before trying again.'
+      : JSON.parse(body).detail;
+    return c.html(messagePage('Not done', words, member), status as 500);
+  });
+  return app;
+}
+
+function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService): void {
+  const path = KEYS.slice(BASE.length);
+  const schema = issueInputSchemaFor(catalog, { now });
+
+  /** On whose behalf: of the session, and of nothing that a form says. */
+  function authorityOf(c: Visit): Authority {
+    const { authority } = c.var.member;
+    if (authority === null) throw new Refused(403, 'Your role looks at keys, and makes and ends none.');
+    return authority;
+  }
+  const offered = (c: Visit) => catalog.expand(authorityOf(c).scopes ?? ['*:*']);
+
+  function openForm(c: Visit): string {
+    const once = randomUUID();
+    c.var.session.forms.set(once, true);
+    return once;
+  }
+  function closeForm(c: Visit, form: URLSearchParams): void {
+    if (c.var.session.forms.delete(field(form, 'once'))) return;
+    throw new Refused(409, 'This form was sent before. If it made a key that you did not see, revoke that one.');
+  }
+  const showOnce = (c: Visit, { key, info }: IssuedKey) =>
+    c.html(shownOncePage(c.var.member, key, info, `${publicUrl}/v1`), 201);
+
+  app.get(path, async (c) => {
+    const { entityUuid } = c.var.member;
+    const after = c.req.query('after');
+    const { keys, next } = await keyring.list({ after, limit: 50 }, { entityUuid }).catch((error) => {
+      throw error instanceof TypeError && after !== undefined
+        ? new Refused(400, 'This is no page of the list.')
+        : error;
+    });
+    return c.html(keysPage(c.var.member, keys, next, now()));
+  });
+
+  app.get(`${path}/new`, (c) => {
+    const empty = { name: '', scopes: [], lifetime: '90', justification: '' };
+    return c.html(newKeyPage(c.var.member, offered(c), openForm(c), empty, null));
+  });
+
+  app.post(path, async (c) => {
+    const [authority, form] = [authorityOf(c), await formOf(c)];
+    const entered = {
+      name: field(form, 'name').trim(),
+      scopes: form.getAll('scopes'),
+      lifetime: field(form, 'lifetime'),
+      justification: field(form, 'justification').trim(),
+    };
+    const { name, scopes, lifetime, justification } = entered;
+    closeForm(c, form);
+    const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
+    const expiresAt = lifetime === 'never' ? lifetime : new Date(now() + days * DAY_MS).toISOString();
+    const read = schema.safeParse({ name, scopes, expiresAt, ...(justification !== '' && { justification }) });
+    if (read.success) return showOnce(c, await keyring.issue(read.data, authority));
+    const error = read.error.issues.map(({ message }) => message).join('; ');
+    return c.html(newKeyPage(c.var.member, offered(c), openForm(c), entered, error), 400);
+  });
+
+  app.get(`${path}/:id`, async (c) => {
+    const [{ entityUuid }, id] = [c.var.member, c.req.param('id')];
+    const key = await keyring.get(id, { entityUuid });
+    if (key === null) throw new Refused(404, 'There is no such key.');
+    const { unusedScopes } = await keyring.advise(id, { unusedForMs: UNUSED_MS }, { entityUuid });
+    return c.html(keyPage(c.var.member, key, unusedScopes, openForm(c), now()));
+  });
+
+  app.post(`${path}/:id`, async (c) => {
+    const [authority, form, id] = [authorityOf(c), await formOf(c), c.req.param('id')];
+    if (field(form, 'action') === 'revoke') {
+      await keyring.revoke(id, authority);
+      return c.redirect(`${KEYS}/${id}`, 303);
+    }
+    const overlap = field(form, 'overlap');
+    const known = field(form, 'action') === 'rotate' && Object.hasOwn(OVERLAPS, overlap);
+    if (!known) throw new Refused(400, 'The form asks for what nobody offered.');
+    closeForm(c, form);
+    return showOnce(c, await keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority));
+  });
+}
+
+/** The platform at every door: the console, REST and MCP. */
+export function createServer(platform: Platform): Server {
+  const [console, programs] = [createConsole(platform), createHandler(platform)];
+  const isConsole = (pathname: string) => pathname === BASE || pathname.startsWith(`${BASE}/`);
+  return createNodeServer(
+    getRequestListener((request, env) =>
+      isConsole(new URL(request.url).pathname) ? console.fetch(request, env) : programs(request),
+    ),
+    platform,
+  );
+}
+
+/** Makes somebody able to sign in where nobody is, and says how. */
+async function trySignIn({ accounts, domain }: Platform, origin: string): Promise<string> {
+  const address = `Console: ${origin}${BASE}, then Settings, Configuration, API Keys`;
+  if (accounts.any()) return `${address}. The password was shown on the first run.`;
+  const admin = domain.listUsers(ENTITY, { limit: 10, after: null }).items.find(({ role }) => role === 'admin');
+  if (!admin) return '';
+  const password = randomBytes(12).toString('base64url');
+  await accounts.setPassword({ entityUuid: ENTITY, userId: admin.id }, password);
+  return `${address}
+
+  sign in as ${admin.email} with the password ${password} (shown this once)`;
+}
+
+/** For whoever has just started it. */
+export const tryDoors = async (platform: Platform, origin: string): Promise<string> =>
+  `${tryMcp(platform, origin)}\n${await trySignIn(platform, origin)}\n`;
+
+if (import.meta.main) await run(createServer, tryDoors);

@@ -1,0 +1,94 @@
+/**
+ * Who may sign in to the console: users of the platform who have a password. The least that the page can stand on: a
+ * service has its own accounts, or takes a library for them.
+ */
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Authority } from 'keyscope';
+import type { Domain, User } from './domain.ts';
+
+/** A user of one organization. */
+export interface Account {
+  readonly entityUuid: string;
+  readonly userId: string;
+}
+
+export interface Member {
+  readonly user: User;
+  readonly entityUuid: string;
+  /** On whose behalf this member manages keys; `null` where the role only looks on. */
+  readonly authority: Authority | null;
+}
+
+export interface Accounts {
+  /** Lets a user sign in with the email they have now. Throws where another one signs in with it. */
+  setPassword(account: Account, password: string): Promise<void>;
+  /** Whose these are; `null`, after the same work, where they are nobody's. */
+  signIn(email: string, password: string): Promise<Account | null>;
+  /** The user as they are now; `null` once they are deleted. */
+  find(account: Account): Member | null;
+  /** Whether anybody can sign in. */
+  any(): boolean;
+}
+
+/** What a role may hand out, and so what its form offers. The keyring holds to it whatever the form says. */
+const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
+  admin: ['*:*'],
+  analyst: ['threats:*', 'interactions:*', 'decoys:*', 'canaries:*', 'reports:*'],
+  viewer: null,
+};
+
+// Of a password that people choose, so it is slow on purpose (OWASP: 32 MiB, three times). Keys need none of this.
+const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
+
+const hashPassword = (password: string, salt: Uint8Array): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFC'), salt, 32, COST, (error, hash) => (error ? reject(error) : resolve(hash)));
+  });
+
+interface Row {
+  readonly entity_uuid: string;
+  readonly user_id: string;
+  readonly salt: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
+  db.exec(`CREATE TABLE IF NOT EXISTS passwords (entity_uuid TEXT NOT NULL, user_id TEXT NOT NULL,
+    email TEXT NOT NULL UNIQUE, salt BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (entity_uuid, user_id)) STRICT`);
+  const nobody = { salt: randomBytes(16), hash: randomBytes(32) };
+
+  function find({ entityUuid, userId }: Account): Member | null {
+    const user = domain.readUser(entityUuid, userId);
+    if (!user) return null;
+    const scopes = HANDS_OUT[user.role];
+    return { user, entityUuid, authority: scopes && { entityUuid, scopes } };
+  }
+
+  async function setPassword({ entityUuid, userId }: Account, password: string): Promise<void> {
+    const member = find({ entityUuid, userId });
+    if (!member) throw new TypeError('account: there is no such user');
+    const salt = randomBytes(16);
+    const hash = await hashPassword(password, salt);
+    db.prepare(`INSERT INTO passwords VALUES (?, ?, ?, ?, ?) ON CONFLICT (entity_uuid, user_id)
+      DO UPDATE SET email = excluded.email, salt = excluded.salt, hash = excluded.hash`).run(
+      entityUuid,
+      userId,
+      member.user.email,
+      salt,
+      hash,
+    );
+  }
+
+  async function signIn(email: string, password: string): Promise<Account | null> {
+    const row = db.prepare('SELECT * FROM passwords WHERE email = ?').get(email) as Row | undefined;
+    // A stranger's address takes as long as a member's: the time says nothing about who is one.
+    const { salt, hash } = row ?? nobody;
+    const right = timingSafeEqual(await hashPassword(password, salt), hash);
+    return row && right ? { entityUuid: row.entity_uuid, userId: row.user_id } : null;
+  }
+
+  const any = () => db.prepare('SELECT 1 FROM passwords LIMIT 1').get() !== undefined;
+
+  return { setPassword, signIn, find, any };
+}
