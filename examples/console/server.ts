@@ -224,9 +224,10 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
 
   app.get(`${path}/:id`, async (c) => {
     const [{ entityUuid }, id] = [c.var.member, c.req.param('id')];
+    // First, for it writes the usage that this process has noted.
+    const { unusedScopes } = await keyring.advise(id, { unusedForMs: UNUSED_MS }, { entityUuid });
     const key = await keyring.get(id, { entityUuid });
     if (key === null) throw new Refused(404, 'There is no such key.');
-    const { unusedScopes } = await keyring.advise(id, { unusedForMs: UNUSED_MS }, { entityUuid });
     return c.html(keyPage(c.var.member, key, unusedScopes, openForm(c), now()));
   });
 
