@@ -98,18 +98,19 @@ function table(fits: (pairs: readonly (readonly [string, unknown])[]) => boolean
     .meta({ type: 'object', ...json });
 }
 
-const METADATA_NAME = /^[^"\\\u0000-\u001f\u007f-\u009f]*$/;
+const METADATA_NAME = '^[^"\\\\\\u0000-\\u001f\\u007f-\\u009f]*$';
+const metadataName = new RegExp(METADATA_NAME);
 
 // The JSON Schema cannot say the size in bytes.
 const metadata = table(
   (pairs) => {
     const texts = pairs.flat();
     const plain = texts.every((t) => typeof t === 'string' && t.isWellFormed() && !t.includes('\0'));
-    if (!plain || pairs.some(([name]) => !METADATA_NAME.test(name))) return false;
+    if (!plain || pairs.some(([name]) => !metadataName.test(name))) return false;
     return pairs.length <= 16 && new TextEncoder().encode(texts.join('')).length <= 2048;
   },
   'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all; no quote, backslash or control in names',
-  { maxProperties: 16, propertyNames: { pattern: METADATA_NAME.source }, additionalProperties: { type: 'string' } },
+  { maxProperties: 16, propertyNames: { pattern: METADATA_NAME }, additionalProperties: { type: 'string' } },
 );
 
 const expiryRule = "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
