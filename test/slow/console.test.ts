@@ -1,0 +1,189 @@
+/** The console as somebody uses it: "Obtaining a key" of the interface, step by step, in Chromium. */
+import type { Server } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createServer } from '../../examples/console/server.ts';
+import type { Platform } from '../../examples/platform/boot.ts';
+import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/boot.ts';
+import type { Browser, BrowserContext, Page } from '../support/browser.ts';
+import { barriers, describeWithBrowser, launch } from '../support/browser.ts';
+import { folder } from '../support/sqlite.ts';
+
+const [EMAIL, PASSWORD] = ['ana@example.com', 'correct horse battery staple'];
+
+describeWithBrowser('the console in a browser', () => {
+  const files = folder();
+  let platform: Platform;
+  let server: Server;
+  let origin: string;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    platform = await openPlatform(files.file('console'));
+    const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
+    const userId = users.find(({ email }) => email === EMAIL)?.id ?? '';
+    await platform.accounts.setPassword({ entityUuid: ENTITY, userId }, PASSWORD);
+    server = createServer(platform);
+    origin = new URL(await listen(server, 0)).origin;
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await stop(server);
+    await platform.close();
+    files.remove();
+  });
+
+  // What a page complains of, a script or a style that its policy keeps out among it.
+  let complaints: string[] = [];
+  let context: BrowserContext;
+  const visit = async (options: object = {}): Promise<Page> => {
+    context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    const page = await context.newPage();
+    for (const event of ['console', 'pageerror'] as const)
+      page.on(event, (message) => complaints.push(String(message.text?.() ?? message.message)));
+    await page.goto(`${origin}/console`);
+    return page;
+  };
+  beforeEach(() => {
+    complaints = [];
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(complaints).toEqual([]);
+  });
+
+  const main = (page: Page) => page.getByRole('main');
+  async function signIn(page: Page): Promise<void> {
+    await page.getByLabel('Email').fill(EMAIL);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+  async function openForm(page: Page): Promise<void> {
+    for (const name of ['Settings', 'Configuration', 'API Keys']) await main(page).getByRole('link', { name }).click();
+    await page.getByRole('link', { name: 'Create API Key' }).click();
+  }
+  const me = async (key: string) =>
+    (await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${key}` } })).json() as Promise<object>;
+  const count = async () => (await platform.keyring.list({ limit: 1000 }, { entityUuid: ENTITY })).keys.length;
+
+  it('makes a key by the six steps of the interface; it works and is not shown again', async () => {
+    const page = await visit();
+    await signIn(page); // 1
+    await openForm(page); // 2, 3
+    await page.getByLabel('Name').fill('Nightly export'); // 4
+    await page.getByRole('checkbox', { name: /^threats:read/ }).check(); // 5
+    await page.getByRole('checkbox', { name: /^reports:read/ }).check();
+    await page.getByRole('button', { name: 'Create' }).click(); // 6
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    const key = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(await page.getByLabel('API key', { exact: true }).inputValue()).toBe(key);
+    expect(await me(key)).toMatchObject({ entity_uuid: ENTITY, scopes: ['threats:read', 'reports:read'] });
+
+    await page.getByRole('link', { name: 'Done' }).click();
+    const row = page.getByRole('row', { name: /^Nightly export Active threats:read reports:read/ });
+    expect(await row.count()).toBe(1);
+    expect(await page.content()).not.toContain(key);
+    await row.getByRole('link', { name: 'Nightly export' }).click();
+    await page.getByRole('heading', { name: 'Nightly export' }).waitFor();
+    expect(await page.content()).not.toContain(key);
+  });
+
+  /** Signs in and fills the form in, up to the last step. */
+  async function fillIn(page: Page, name: string): Promise<void> {
+    await signIn(page);
+    await openForm(page);
+    await page.getByLabel('Name').fill(name);
+  }
+
+  it('does the same where no script runs', async () => {
+    const page = await visit({ javaScriptEnabled: false });
+    await fillIn(page, 'Without scripts');
+    await page.getByRole('button', { name: 'Create' }).click();
+    expect(await me(await page.getByLabel('API key', { exact: true }).inputValue())).toMatchObject({ scopes: [] });
+  });
+
+  it('makes one key of two clicks, and shows it', async () => {
+    const page = await visit();
+    await fillIn(page, 'Two clicks');
+    const before = await count();
+    await page.getByRole('button', { name: 'Create' }).dblclick();
+    const key = await page.getByLabel('API key', { exact: true }).inputValue();
+    expect(await me(key)).toMatchObject({ entity_uuid: ENTITY });
+    expect(await count()).toBe(before + 1);
+  });
+
+  it('neither shows the key again nor makes another when its page is loaded again', async () => {
+    const page = await visit();
+    await fillIn(page, 'Reloaded');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const key = await page.getByLabel('API key', { exact: true }).inputValue();
+    const before = await count();
+    await page.reload();
+    await page.getByText('This form was sent before.').waitFor();
+    expect(await page.content()).not.toContain(key);
+    expect(await count()).toBe(before);
+    expect(complaints).toEqual([expect.stringContaining('409')]);
+    complaints = [];
+  });
+
+  it('takes the key out of its page when that is left, for a browser that keeps pages to go back to', async () => {
+    const page = await visit();
+    await fillIn(page, 'Left');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const field = page.getByLabel('API key', { exact: true });
+    const key = await field.inputValue();
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+    expect(await field.inputValue()).toBe('');
+    expect(await page.content()).not.toContain(key);
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    await page.getByRole('heading', { name: 'API Keys' }).waitFor();
+  });
+
+  it('replaces a key, and revokes one with a second look', async () => {
+    const page = await visit();
+    await fillIn(page, 'Replaced');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const old = await page.getByLabel('API key', { exact: true }).inputValue();
+    await page.getByRole('link', { name: 'Done' }).click();
+    await page.getByRole('link', { name: 'Replaced' }).click();
+    await page.getByRole('button', { name: 'Replace by a new key' }).click();
+    const next = await page.getByLabel('API key', { exact: true }).inputValue();
+    expect(await Promise.all([me(old), me(next)])).toMatchObject([{ entity_uuid: ENTITY }, { entity_uuid: ENTITY }]);
+
+    await page.getByRole('link', { name: 'Done' }).click();
+    await page
+      .getByRole('row', { name: /^Replaced Replaced, in its overlap/ })
+      .getByRole('link')
+      .click();
+    expect(await page.getByRole('button', { name: 'Revoke for good' }).count()).toBe(0);
+    await page.getByText('Revoke', { exact: true }).click();
+    await page.getByRole('button', { name: 'Revoke for good' }).click();
+    await page.getByText('Revoked', { exact: true }).waitFor();
+    expect(await Promise.all([me(old), me(next)])).toMatchObject([{ status: 401 }, { entity_uuid: ENTITY }]);
+  });
+
+  it.each(['light', 'dark'])('keeps nobody out: %s, and on a narrow screen', async (colorScheme) => {
+    const page = await visit({ colorScheme, viewport: { width: 360, height: 640 } });
+    const look = async () => expect([page.url(), await barriers(page)]).toEqual([page.url(), []]);
+    await look();
+    await fillIn(page, '');
+    await page.getByLabel('Name').fill(' ');
+    await look();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').waitFor();
+    await look();
+    await page.getByLabel('Name').fill(`A ${colorScheme} key`);
+    await page.getByLabel('Name').press('Enter');
+    await page.getByRole('button', { name: 'Copy' }).waitFor();
+    await look();
+    await page.getByRole('link', { name: 'Done' }).click();
+    await look();
+    await page.getByRole('link', { name: `A ${colorScheme} key` }).click();
+    await look();
+    // No page is wider than the screen: what is wide scrolls by itself.
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(complaints).toEqual([expect.stringContaining('400')]);
+    complaints = [];
+  });
+});

@@ -1,0 +1,82 @@
+/** A real Chromium, and what is used of it. It comes from npm and runs on Linux; elsewhere these tests are skipped. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe } from 'vitest';
+
+const { CI } = process.env;
+
+/** What is used of playwright-core, which is installed for these tests alone and has no types here. */
+export interface Browser {
+  newContext(options?: Readonly<Record<string, unknown>>): Promise<BrowserContext>;
+  close(): Promise<void>;
+}
+export interface BrowserContext {
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+export interface Page {
+  goto(url: string): Promise<unknown>;
+  goBack(): Promise<unknown>;
+  reload(): Promise<unknown>;
+  waitForURL(url: string): Promise<void>;
+  url(): string;
+  content(): Promise<string>;
+  evaluate<T>(script: string): Promise<T>;
+  getByRole(role: string, options?: { readonly name?: string | RegExp; readonly exact?: boolean }): Locator;
+  getByText(text: string, options?: { readonly exact?: boolean }): Locator;
+  getByLabel(text: string, options?: { readonly exact?: boolean }): Locator;
+  on(event: 'console' | 'pageerror', heard: (message: { text?(): string; message?: string }) => void): unknown;
+}
+export interface Locator {
+  getByRole: Page['getByRole'];
+  fill(text: string): Promise<void>;
+  press(key: string): Promise<void>;
+  check(): Promise<void>;
+  click(): Promise<void>;
+  dblclick(): Promise<void>;
+  count(): Promise<number>;
+  waitFor(): Promise<void>;
+  inputValue(): Promise<string>;
+  textContent(): Promise<string | null>;
+}
+
+const load = createRequire(new URL('../browser/package.json', import.meta.url));
+
+interface Installed {
+  readonly playwright: { readonly chromium: { launch(options: object): Promise<Browser> } };
+  readonly chromium: { executablePath(): Promise<string> };
+  /** Source text, to be run in a page. */
+  readonly axe: string;
+}
+
+async function installed(): Promise<Installed> {
+  const { default: chromium } = await import(load.resolve('@sparticuz/chromium'));
+  const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
+  return { playwright: load('playwright-core'), chromium, axe };
+}
+
+function isThere(): boolean {
+  try {
+    return process.platform === 'linux' && process.arch === 'x64' && load.resolve('@sparticuz/chromium') !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** `describe` for what needs a browser: skipped by name where there is none; with `CI=true` it fails. */
+export const describeWithBrowser: typeof describe.skip = isThere() || CI === 'true' ? describe : describe.skip;
+
+export async function launch(): Promise<Browser> {
+  const { playwright, chromium } = await installed();
+  // Not with the flags that the package has for itself: they switch off what keeps origins apart. Its sandbox wants more
+  // than a container gives, and these tests visit no page but their own.
+  return playwright.chromium.launch({ executablePath: await chromium.executablePath(), chromiumSandbox: false });
+}
+
+/** What keeps people with a disability out of a page, as far as a program can tell: rule and elements. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  const { axe } = await installed();
+  const script = `${axe}; axe.run().then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`;
+  return page.evaluate(script);
+}
