@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
 const MCP_AUDIENCE = "if (credential.kind === 'bearer') requireAudience(credential.token, resource);";
 const [CACHE, MCP, JWT] = ['test/cache.test.ts', 'test/mcp.test.ts', 'test/jwt'];
+const CONSOLE = 'test/examples/console.test.ts';
 const [POSTGRES, MYSQL, REDIS] = ['postgres', 'mysql', 'redis'].map((name) => `test/servers/${name}.test.ts`);
 
 // The safeguard, the file, and what is replaced by what. The text must stand in the file exactly once. Last, the tests
@@ -140,6 +141,43 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['tokens: none exchanged again', 'src/jwt.ts', "principal.via !== 'key'", 'false', JWT],
   ['tokens: no longer than the key', 'src/jwt.ts', 'Math.min(iat + ttl, end)', 'iat + ttl', JWT],
   ['tokens: the header', 'src/jwt.ts', '    if (!holdsAll(HEADER_CHECKS, header)) throw refused();\n', '', JWT],
+  [
+    'console: forms of other sites',
+    'examples/console/server.ts',
+    'app.use(csrf({ origin:',
+    'void (({ origin:',
+    CONSOLE,
+  ],
+  [
+    'console: a form makes one key',
+    'examples/console/server.ts',
+    "if (c.var.session.forms.delete(field(form, 'once')))",
+    '',
+    CONSOLE,
+  ],
+  ['console: who only looks on', 'examples/console/server.ts', 'if (authority === null)', 'if (false)', CONSOLE],
+  [
+    'console: the session at sign-out',
+    'examples/console/server.ts',
+    "sessions.delete(getCookie(c, 'session') ?? '');",
+    '',
+    CONSOLE,
+  ],
+  [
+    'console: users who are deleted',
+    'examples/console/server.ts',
+    'if (!session || !member)',
+    'if (!session)',
+    CONSOLE,
+  ],
+  ['console: whoever guesses waits', 'examples/console/server.ts', 'await tries.consume(address);', '', CONSOLE],
+  [
+    'console: what a role hands out',
+    'examples/platform/accounts.ts',
+    'return { user, entityUuid, authority: scopes && { entityUuid, scopes } };',
+    "return { user, entityUuid, authority: scopes && { entityUuid, scopes: ['*:*'] } };",
+    CONSOLE,
+  ],
   [
     'tokens: the key behind one',
     'src/admit.ts',
