@@ -33,7 +33,6 @@ export interface Locator {
   press(key: string): Promise<void>;
   check(): Promise<void>;
   click(): Promise<void>;
-  dblclick(): Promise<void>;
   count(): Promise<number>;
   waitFor(): Promise<void>;
   inputValue(): Promise<string>;
