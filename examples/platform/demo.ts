@@ -1,9 +1,10 @@
 /**
- * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through it over HTTP and MCP,
+ * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through console, HTTP and MCP,
  * on a port and a folder of its own, and exits non-zero on the first surprise. `--store <address>` keeps the keys in
  * another database (`postgres://…`, `mysql://…`, `redis://…`), where a second instance joins the walk.
  */
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +13,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { redactKeys } from 'keyscope';
+import { BASE, KEYS } from '../console/pages.ts';
 import { createServer, tryDoors } from '../console/server.ts';
 import type { Platform } from './boot.ts';
 import {
@@ -67,6 +69,31 @@ const REFUSED: Expected = {
   challenge: 'Bearer realm="deception platform", error="invalid_token"',
   body: { error: 'invalid_token' },
 };
+
+// ── The console ───────────────────────────────────────────────────────────────────────────────────────
+
+/** "Obtaining a key" of the interface: what a browser sends, from signing in to the page that shows the key once. */
+async function obtainKey(origin: string, { accounts, domain }: Platform, scopes: readonly string[]): Promise<string> {
+  const [user] = domain.listUsers(ENTITY, { limit: 10, after: null }).items.filter(({ role }) => role === 'admin');
+  const password = randomUUID();
+  await accounts.setPassword({ entityUuid: ENTITY, userId: user?.id ?? '' }, password);
+  let cookie = '';
+  const visit = async (path: string, fields?: Readonly<Record<string, string>>): Promise<string> => {
+    const form = fields && new URLSearchParams(fields);
+    if (fields) for (const scope of path === KEYS ? scopes : []) form?.append('scopes', scope);
+    const request = form ? { method: 'POST', body: form } : {};
+    const headers = { Cookie: cookie, Origin: origin };
+    const response = await fetch(`${origin}${path}`, { redirect: 'manual', headers, ...request });
+    cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
+    say(`   ${form ? 'POST' : 'GET'} ${path} → ${response.status}`);
+    return response.text();
+  };
+  await visit(`${BASE}/sign-in`, { email: user?.email ?? '', password });
+  const once = /name="once" value="([^"]+)"/.exec(await visit(`${KEYS}/new`))?.[1] ?? '';
+  const key = /id="key" value="([^"]+)"/.exec(await visit(KEYS, { once, name: 'Check', lifetime: 'never' }))?.[1];
+  if (key === undefined) throw new Surprise('the console showed no key');
+  return key;
+}
 
 // ── Over MCP ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -167,10 +194,10 @@ async function walk(platform: Platform, clock: { ahead: number }, folder: string
   try {
     const base = await listen(server, 0);
 
-    say('1. Issue a key with threats:read and decoys:read');
-    const scopes = ['threats:read', 'decoys:read'] as const;
-    const first = await keyring.issue({ name: 'Check', scopes, expiresAt: 'never' }, authority);
-    const { keyId } = first.info;
+    say('1. The console: sign in, and create a key with threats:read and decoys:read');
+    const scopes = ['threats:read', 'decoys:read'];
+    const first = { key: await obtainKey(new URL(base).origin, platform, scopes) };
+    const { keyId } = await keyring.verify(first.key);
     say(`   ${first.key}, key id ${keyId}`);
     if (store) say(`   It stays in that database, as do its tables and the other keys made here, of entity ${ENTITY}`);
 
