@@ -82,7 +82,7 @@ async function outcome(check: Check, input: unknown): Promise<Fault | undefined>
   }
 }
 
-/** One by one. The machine has other work: slow is what is slow five times. */
+/** One by one, and slow is what is slow five times: garbage may be collected in one of them. */
 async function slowOf(check: Check, inputs: readonly unknown[]): Promise<Fault | undefined> {
   for (const input of inputs) {
     for (let attempt = 1; ; attempt++) {
