@@ -119,11 +119,7 @@ function createChanges() {
     const isOld = (name: string) => (changed.get(name) ?? 0) > entry.generation;
     if (entry.generation < floor || entry.digests.some(isOld) || (record && isOld(record.keyId))) return false;
     const use = record && used.get(record.keyId);
-    if (use && use.generation > entry.generation) {
-      const merged = readRecord({ ...record, ...mergeUsage(record, use.usage) });
-      if (merged === null) return false;
-      entry.rows = Object.freeze([merged]);
-    }
+    if (use && use.generation > entry.generation && !bringIn(entry, record, use.usage)) return false;
     entry.generation = generation;
     return true;
   }
@@ -135,6 +131,13 @@ function createChanges() {
   }
 
   return { current: () => generation, change, use, holds };
+}
+
+function bringIn(entry: Entry, record: KeyRecord, usage: Usage): boolean {
+  const merged = readRecord({ ...record, ...mergeUsage(record, usage) });
+  if (merged === null) return false;
+  entry.rows = Object.freeze([merged]);
+  return true;
 }
 
 // ── Look-ups ──────────────────────────────────────────────────────────────────────────────────────────
@@ -187,12 +190,13 @@ function createEntries({ cache, maxStalenessMs, now }: Settings, changes: Change
 
 type Memory = { find: Find; change(name: string): void; use(keyId: string, usage: Usage): void };
 
+// On Cloudflare Workers a query ends with the request that sent it: whoever had joined would wait in vain.
+const mayJoin = () => globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
+
 function createMemory(ask: Find, settings: Settings): Memory {
   const changes = createChanges();
   const { open, isWithin, recall, keep } = createEntries(settings, changes);
-  const flights = new Map<string, Flight>();
-  // On Cloudflare Workers a query ends with the request that sent it: whoever had joined would wait in vain.
-  const mayJoin = globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
+  const [flights, joins] = [new Map<string, Flight>(), mayJoin()];
 
   function land(name: string, entry: Entry, answer: Rows): Rows {
     const rows = readAnswer(answer, entry.digests);
@@ -209,9 +213,8 @@ function createMemory(ask: Find, settings: Settings): Memory {
     const entry = open(digests);
     const answer = ask(digests);
     if (!isPromise(answer)) return land(name, entry, answer);
-    const { since } = entry;
-    const flight = { since, rows: Promise.resolve(answer).then((rows) => land(name, entry, rows)) };
-    if (mayJoin) put(flights, name, flight, MAX_FLIGHTS);
+    const flight = { since: entry.since, rows: Promise.resolve(answer).then((rows) => land(name, entry, rows)) };
+    if (joins) put(flights, name, flight, MAX_FLIGHTS);
     const landed = () => flights.get(name) === flight && flights.delete(name);
     flight.rows.then(landed, landed);
     return flight.rows;

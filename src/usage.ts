@@ -10,7 +10,6 @@ export function createUsage({ store }: Context): UsageRecorder {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
-
   // In place: a fresh object for each request would cost it half a microsecond.
   function record(keyId: string, scopes: readonly string[], at: number): void {
     const known = pending.get(keyId);

@@ -147,7 +147,8 @@ describe('budgets', () => {
       for (const node of nodes(source)) {
         if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) continue;
         const name = `${file}.ts ${node.name?.getText() ?? '(anonymous)'}`;
-        const lines = codeLines(node.getText()).length;
+        // Comments count: a function is to be seen whole.
+        const lines = node.getText().split('\n').length;
         if (lines > longest.lines) longest = { lines, name };
         if (lines > 45) long.push(`${name}: ${lines}`);
       }

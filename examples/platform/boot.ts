@@ -159,7 +159,9 @@ Try:
 
 const HELP = `
   --store <address>  keep the keys there: sqlite:<path>, postgres://…, mysql://… or redis://…
-  --help             print this`;
+  --help             print this
+
+The environment variables PORT (8787) and PUBLIC_URL, how clients reach the service, are read as well.`;
 
 interface Arguments {
   readonly store?: string;

@@ -3,7 +3,7 @@
  * services whose keys may end with the process. Synchronous throughout, which makes every write atomic.
  */
 import { type KeyRecord, readRecord } from '../record.js';
-import type { KeyStore, SchemeSummary } from '../store.js';
+import type { KeyStore, ListQuery, SchemeSummary } from '../store.js';
 import { mergeUsage } from './shared.js';
 
 /**
@@ -15,7 +15,6 @@ import { mergeUsage } from './shared.js';
 export function memoryStore(): KeyStore {
   const byId = new Map<string, KeyRecord>();
   const byDigest = new Map<string, KeyRecord>();
-
   function put(record: KeyRecord): void {
     // Checked once, here. A malformed one is kept as it is, for the core to refuse.
     const copy = readRecord(record) ?? structuredClone(record);
@@ -25,9 +24,8 @@ export function memoryStore(): KeyStore {
 
   return {
     insert(record) {
-      if (byId.has(record.keyId) || byDigest.has(record.digest)) {
-        throw new Error('a record with this key id or digest exists already');
-      }
+      const known = byId.has(record.keyId) || byDigest.has(record.digest);
+      if (known) throw new Error('a record with this key id or digest exists already');
       put(record);
     },
 
@@ -41,13 +39,8 @@ export function memoryStore(): KeyStore {
     },
 
     findById: (keyId) => byId.get(keyId) ?? null,
-
-    // Looks at every record: a listing is rare, and an index would cost every key memory.
-    list({ entityUuid, after = null, limit }) {
-      const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
-      const records = [...byId.values()].filter((record) => record.entityUuid === entityUuid && behind(record));
-      return records.sort(newestFirst).slice(0, limit);
-    },
+    list: (query) => page([...byId.values()], query),
+    summarize: (now = Date.now()) => summarize([...byId.values()].filter((record) => isLive(record, now))),
 
     markEnded(keyId, ending) {
       const record = byId.get(keyId);
@@ -62,9 +55,14 @@ export function memoryStore(): KeyStore {
         if (record) put({ ...record, ...mergeUsage(record, usage) });
       }
     },
-
-    summarize: (now = Date.now()) => summarize([...byId.values()].filter((record) => isLive(record, now))),
   };
+}
+
+/** Looks at every record: a listing is rare, and an index would cost every key memory. */
+function page(records: readonly KeyRecord[], { entityUuid, after = null, limit }: ListQuery): readonly KeyRecord[] {
+  const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
+  const found = records.filter((record) => record.entityUuid === entityUuid && behind(record));
+  return found.sort(newestFirst).slice(0, limit);
 }
 
 function summarize(live: readonly KeyRecord[]): SchemeSummary[] {

@@ -425,18 +425,20 @@ function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
       return (await onRecord(END, keyId, [mark, String(time)])) === 1;
     },
 
-    async touch(entries) {
-      let failed: PromiseRejectedResult[] = [];
-      for (let i = 0; i < entries.length; i += MOST) {
-        const chunk = await Promise.allSettled(entries.slice(i, i + MOST).map(touchOne));
-        // One damaged pointer keeps no other key from its usage; a server that is away ends the batch.
-        const now = chunk.filter((result) => result.status === 'rejected');
-        failed = [...failed, ...now];
-        if (now.length === chunk.length) break;
-      }
-      if (failed[0]) throw failed[0].reason;
-    },
+    touch: (entries) => inParts(entries, touchOne),
   };
+}
+
+/** Does something to each. One damaged pointer keeps no other key from its usage; a server that is away ends the batch. */
+async function inParts<T>(all: readonly T[], act: (each: T) => Promise<unknown>): Promise<void> {
+  let failed: PromiseRejectedResult[] = [];
+  for (let i = 0; i < all.length; i += MOST) {
+    const part = await Promise.allSettled(all.slice(i, i + MOST).map(act));
+    const now = part.filter((result) => result.status === 'rejected');
+    failed = [...failed, ...now];
+    if (now.length === part.length) break;
+  }
+  if (failed[0]) throw failed[0].reason;
 }
 
 /**

@@ -337,8 +337,10 @@ async function remedy({ keyring, old, before, made, by, handed, seen }: Left): P
     ({ info }) => info,
     (error: unknown) => (isAccessError(error) ? error.code : String(error)),
   );
-  // One successor is ever handed out: the second rotation succeeds only where the first retired nothing.
-  assert.equal(typeof again === 'object', before.retireAt === null, `a second rotation: ${again}`);
+  // One successor is ever handed out: the second rotation succeeds only where the first retired nothing. Where it is refused
+  // that is looked up again: a busy server may have written what the process had sent before it died, after all.
+  const late = typeof again !== 'object' && (await keyring.get(old.keyId, by))?.retireAt !== null;
+  assert.equal(typeof again !== 'object', before.retireAt !== null || late, `a second rotation: ${again}`);
   assert.ok(!isHanded(handed) || again === 'conflict', 'two successors were handed out');
   seen.handedOut += isHanded(handed) ? 1 : 0;
   const { keys } = await keyring.list({ limit: 10 }, by);
