@@ -1,6 +1,6 @@
 /** Makes keys: what may come from a request, then on whose authority. */
 import type { Catalog } from './catalog.js';
-import { type Authority, type Context, checkAuthority, mint, requireCeiling } from './context.js';
+import { type Context, type Held, mint, requireCeiling } from './context.js';
 import { entityList, expect, expiry, fields, strings, text } from './input.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
@@ -22,8 +22,7 @@ export interface IssueInput<Pattern extends string = string> {
 
 const INPUT = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata'] as const;
 
-export async function issue(context: Context, input: IssueInput, authority: Authority): Promise<IssuedKey> {
-  const by = checkAuthority(authority);
+export async function issue(context: Context, by: Held, input: IssueInput): Promise<IssuedKey> {
   const { name, scopes, expiresAt, accessibleEntities, justification, metadata = {} } = fields(input, INPUT, 'issue');
   const time = context.clock();
   const draft = {

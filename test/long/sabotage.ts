@@ -51,7 +51,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['no-store on success: Express', 'examples/express/adapter.ts', "'no-store'", "'private'"],
   ['no-store on success: Fastify', 'examples/fastify/adapter.ts', "'no-store'", "'private'"],
   ['no-store on success: Hono', 'examples/hono/adapter.ts', "'no-store'", "'private'"],
-  ['verification before rotation', 'src/rotate.ts', '  admit(old);\n', ''],
+  ['verification before rotation', 'src/rotate.ts', '  requireLive(context, old);\n', ''],
   [
     'the conditional write decides',
     'src/rotate.ts',
@@ -66,8 +66,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'scopes.filter((scope) => catalog.has(scope))',
     'scopes',
   ],
-  ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
-  ['a clock that answers', 'src/outage.ts', '!Number.isFinite(time) || Math.abs(time) > 8.64e15', 'false'],
+  ['a store in time', 'src/context.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
+  ['a clock that answers', 'src/context.ts', '!Number.isFinite(time) || Math.abs(time) > 8.64e15', 'false'],
   ['single flight', 'src/cache.ts', 'const flight = flights.get(name);', 'const flight = false as never;', CACHE],
   ['generation check', 'src/cache.ts', '(changed.get(name) ?? 0) > entry.generation', 'false', CACHE],
   ['negative bound', 'src/cache.ts', 'put(absent, name, entry, MAX_ABSENT)', 'put(absent, name, entry, 1e9)', CACHE],
@@ -143,8 +143,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   [
     'tokens: the key behind one',
     'src/admit.ts',
-    'const parent = admit(readRow(row ?? raise(',
-    'const parent = ((record: any) => createPrincipal(record, "key", context.known))(readRow(row ?? raise(',
+    'const parent = requireLive(context, readRow(row ?? raise(',
+    'const parent = ((_: any, record: any) => createPrincipal(record, "key", context.known))(context, readRow(row ?? raise(',
   ],
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
