@@ -1,8 +1,7 @@
 /** The front door: from a request to a principal, and on to an operation on an entity. */
 import { authorizationOf, parseAuthorization } from './authorization.js';
 import { type Context, earliest, findOwn, readRow } from './context.js';
-import { AccessError, isAccessError, isStoreError } from './errors.js';
-import { checkFields, expect, isUuid, raise } from './input.js';
+import { AccessError, checkFields, expect, isAccessError, isStoreError, isUuid, raise } from './errors.js';
 import type { Policy } from './policy.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';

@@ -3,8 +3,8 @@
  * they tell of; authority; and the steps they share.
  */
 import type { Catalog } from './catalog.js';
-import { AccessError, type AccessErrorCode, type DenialReason, StoreError } from './errors.js';
-import { entityList, expect, fields, isUuid, raise, whole } from './input.js';
+import type { AccessErrorCode, DenialReason } from './errors.js';
+import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
 import { type KeyFormat, keyFormat } from './key.js';
 import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
 import { issuedKey, readRecord, sealRecord, toKeyInfo } from './record.js';

@@ -1,7 +1,7 @@
 /** Makes keys: what may come from a request, then on whose authority. */
 import type { Catalog } from './catalog.js';
 import { type Context, type Held, mint, requireCeiling } from './context.js';
-import { entityList, expect, expiry, fields, strings, text } from './input.js';
+import { entityList, expect, expiry, fields, strings, text } from './errors.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 

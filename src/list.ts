@@ -1,7 +1,6 @@
 /** Shows keys, and what became of them, to those who manage them. */
 import { type Context, findOwn, type Held, requireOwn, showRow } from './context.js';
-import { StoreError } from './errors.js';
-import { expect, fields, isUuid, whole } from './input.js';
+import { expect, fields, isUuid, StoreError, whole } from './errors.js';
 import type { KeyInfo } from './record.js';
 import type { ListPosition, SchemeSummary } from './store.js';
 

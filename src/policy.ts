@@ -1,6 +1,6 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { checkFields, expect, quote, raise, strings } from './input.js';
+import { checkFields, expect, quote, raise, strings } from './errors.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */

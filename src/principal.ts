@@ -1,6 +1,5 @@
 /** The verified caller, and the guards over it. A guard throws; the boolean forms are for display. */
-import { AccessError } from './errors.js';
-import { expect, isUuid } from './input.js';
+import { AccessError, expect, isUuid } from './errors.js';
 import { isScope } from './scope.js';
 
 /**

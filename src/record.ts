@@ -1,6 +1,6 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { encoder } from './bytes.js';
-import { expect, MAX_ENTITIES } from './input.js';
+import { expect, MAX_ENTITIES } from './errors.js';
 import { MAX_SCOPES } from './scope.js';
 import type { Scheme } from './secret.js';
 

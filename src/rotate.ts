@@ -5,8 +5,7 @@
  * predecessor until its `retireAt`.
  */
 import { type Context, type Held, mint, readRow, requireCeiling, requireOwn } from './context.js';
-import { AccessError } from './errors.js';
-import { expiry, fields, whole } from './input.js';
+import { AccessError, expiry, fields, whole } from './errors.js';
 import type { IssuedKey } from './record.js';
 import { requireLive } from './verify.js';
 

@@ -4,8 +4,7 @@
  */
 import { equalText } from './bytes.js';
 import { type Context, earliest, readRow } from './context.js';
-import { AccessError, type DenialReason, StoreError } from './errors.js';
-import { raise } from './input.js';
+import { AccessError, type DenialReason, raise, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { type KeyRecord, once, sealedText } from './record.js';
 import type { Scheme } from './secret.js';

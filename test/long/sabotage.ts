@@ -37,8 +37,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['authority on rotation', 'src/rotate.ts', '  requireCeiling(by, old);\n', ''],
   ['no wildcard reaches reserved scopes', 'src/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
   ['reserved scopes want a justification', 'src/issue.ts', 'reserved.length === 0 || justified', 'true'],
-  ['unknown fields are refused', 'src/input.ts', 'if (!known.includes(name as string))', 'if (false)'],
-  ['a field that is not its own is refused', 'src/input.ts', 'expect(lost === undefined, ', 'expect(true, '],
+  ['unknown fields are refused', 'src/errors.ts', 'if (!known.includes(name as string))', 'if (false)'],
+  ['a field that is not its own is refused', 'src/errors.ts', 'expect(lost === undefined, ', 'expect(true, '],
   [
     'an undefined ceiling is refused',
     'src/context.ts',
