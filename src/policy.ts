@@ -45,11 +45,9 @@ type Table<C, Operation extends string> = Readonly<Record<Operation, readonly Sc
 export function definePolicy<C extends Catalog, const Op extends string>(catalog: C, table: Table<C, Op>): Policy<Op> {
   expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
   const needs = new Map<string, readonly string[]>();
-  for (const [operation, scopes] of Object.entries(Object(table))) {
-    const odd = strings(scopes, `definePolicy: ${quote(operation)}`).find((scope) => !catalog.all.includes(scope));
-    expect(odd === undefined, `definePolicy: ${quote(operation)} needs scopes of the catalog, not ${quote(odd)}`);
-    needs.set(operation, catalog.expand(scopes as readonly string[]));
-  }
+  const known = (scope: string) => catalog.all.includes(scope);
+  for (const [op, scopes] of Object.entries(Object(table)))
+    needs.set(op, catalog.expand(strings(scopes, `definePolicy: ${quote(op)}`, known, 'name a scope of the catalog')));
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Op[]);
   const requires = (name: string): readonly string[] =>
