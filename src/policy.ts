@@ -28,6 +28,17 @@ export interface Policy<Operation extends string = string> {
   unmapped(names: readonly string[]): readonly string[];
 }
 
+/** What a request is about to do. */
+export interface AdmitInput<Operation extends string = string> {
+  readonly policy: Policy<Operation>;
+  readonly operation: NoInfer<Operation>;
+  /** As the request gave it, or the list of values that its parameter had; nothing of it means the key's own. */
+  readonly entityUuid?: unknown;
+}
+
+/** Who does it, and on which entity: the one that was checked. Handlers use no other. */
+export type Admission = { readonly principal: Principal; readonly entityUuid: string };
+
 type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**

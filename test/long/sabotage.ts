@@ -142,7 +142,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['tokens: the header', 'src/jwt.ts', '    if (!holdsAll(HEADER_CHECKS, header)) throw refused();\n', '', JWT],
   [
     'tokens: the key behind one',
-    'src/admit.ts',
+    'src/keyring.ts',
     'const parent = requireLive(context, readRow(row ?? raise(',
     'const parent = ((_: any, record: any) => createPrincipal(record, "key", context.known))(context, readRow(row ?? raise(',
   ],
