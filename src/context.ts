@@ -140,10 +140,8 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
     const method = methods?.[name];
     expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
     const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
-    const read = (answer: unknown, argument: unknown) => {
-      if (!holds(answer, argument)) throw broken('broke its contract; see KeyStore');
-      return answer;
-    };
+    const read = (answer: unknown, argument: unknown) =>
+      holds(answer, argument) ? answer : raise(broken('broke its contract; see KeyStore'));
     const readInTime = (answer: unknown, argument: unknown) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);
