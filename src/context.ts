@@ -50,6 +50,9 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
 const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
   'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
+// Unless a date is given, the time in which keys without a pepper are taken beside peppered ones has ended.
+const OVER = { until: new Date(0) };
+
 /** {@link KeyringOptions}, checked and completed: every operation is a function of this and of what it was given. */
 export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
   readonly format: KeyFormat;
@@ -70,19 +73,22 @@ export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'ch
 export function createContext(options: KeyringOptions): Context {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
-  const { now = Date.now, random = platformRandom, onEvent } = given;
+  const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
   for (const part of [now, random, onEvent === undefined ? now : onEvent, tokens === undefined ? now : tokens?.verify])
     expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  const [schemes, until, clock] = [prepareSchemes(peppers), readUntil(given), () => readClock(now)];
+  const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
+  const end = until instanceof Date && (accept === OVER || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
+  expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
+  const [schemes, clock] = [prepareSchemes(peppers), () => readClock(now)];
   const withUnpeppered = [...schemes, UNPEPPERED] as const;
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
   return Object.freeze<Context>({
     format: keyFormat(given.prefix),
     catalog,
     known: new Set(catalog.all),
-    accepted: () => (until !== null && clock() < until ? withUnpeppered : schemes),
+    accepted: () => (end > 0 && clock() < end ? withUnpeppered : schemes),
     store,
     clock,
     random,
@@ -93,14 +99,6 @@ export function createContext(options: KeyringOptions): Context {
     // function is a rejection too.
     emit: onEvent && ((event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {})),
   });
-}
-
-function readUntil({ insecureAcceptUnpeppered: accept, peppers }: KeyringOptions): number | null {
-  if (accept === undefined) return null;
-  const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
-  const time = until instanceof Date && peppers !== 'none' ? new Date(until).getTime() : Number.NaN;
-  expect(!Number.isNaN(time), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
-  return time;
 }
 
 // ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
