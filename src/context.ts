@@ -7,7 +7,7 @@ import type { AccessErrorCode, DenialReason } from './errors.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
 import { type KeyFormat, keyFormat } from './key.js';
 import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
-import { issuedKey, readRecord, sealRecord, toKeyInfo } from './record.js';
+import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
 import type { RandomBytes, Scheme } from './secret.js';
 import { drawEntropy, type Peppers, platformRandom, prepareSchemes, randomUuid, UNPEPPERED } from './secret.js';
@@ -222,10 +222,14 @@ export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'acce
 
 // ── Shared steps ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Makes a key and stores its record. */
+/** Makes a key, digests and seals it, and stores its record. */
 export async function mint({ format, random, accepted, store }: Context, draft: Draft): Promise<IssuedKey> {
   const key = format.complete(drawEntropy(random));
-  const record = sealRecord({ ...draft, keyId: randomUuid(random) }, key, accepted()[0]);
+  const [scheme] = accepted();
+  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: Object.freeze({}) };
+  const unsealed: KeyRecord = { ...draft, ...marks, keyId: randomUuid(random), digest: scheme.digest(key) };
+  // A plain object, as every store can take it. Lists and tables are frozen already.
+  const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
   return issuedKey(key, record);
 }
