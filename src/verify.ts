@@ -7,7 +7,6 @@ import { type Context, earliest, readRow } from './context.js';
 import { AccessError, type DenialReason, raise, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { type KeyRecord, once, sealedText } from './record.js';
-import type { Scheme } from './secret.js';
 import type { Awaitable } from './store.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
@@ -45,7 +44,12 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
   // 6. Seal. A pepper that was taken out leaves no scheme: its keys are unknown.
   const scheme = context.accepted().find(({ tag }) => digest.startsWith(tag)) ?? raise(refuse('unknown_key', keyId));
   // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
-  const principal = once(record, context, () => unseal(context, record, scheme));
+  const principal = once(record, context, () => {
+    const seal = scheme.seal(sealedText(record));
+    const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
+    if (!genuine) throw refuse('record_tampered', keyId);
+    return createPrincipal({ ...record, expiresAt: earliest(expiresAt, retireAt) }, 'key', context.known);
+  });
   // 7. Revoked: by presence, so that no clock can bring a key back.
   if (revokedAt !== null) throw refuse('revoked', keyId);
   // 8. Retired, 9. expired: valid only while now < deadline.
@@ -54,11 +58,4 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
   if (expiresAt !== null && now >= expiresAt) throw refuse('expired', keyId);
   // 10. Principal.
   return principal;
-}
-
-function unseal({ known }: Context, record: KeyRecord, scheme: Scheme): Principal {
-  const seal = scheme.seal(sealedText(record));
-  const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
-  if (!genuine) throw refuse('record_tampered', record.keyId);
-  return createPrincipal({ ...record, expiresAt: earliest(record.expiresAt, record.retireAt) }, 'key', known);
 }
