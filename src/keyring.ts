@@ -16,7 +16,6 @@ import type { IssuedKey, KeyInfo } from './record.js';
 import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
 import { isScope } from './scope.js';
-import type { Awaitable } from './store.js';
 import { requireLive, verify } from './verify.js';
 
 /** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
@@ -153,7 +152,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
 /** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
-function authenticate(context: Context, request: unknown): Awaitable<Principal> {
+function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
   const credential = parseAuthorization(authorizationOf(request));
   if (credential.kind === 'bearer')
     return (credential.token.includes('.') ? verifyToken : verify)(context, credential.token);

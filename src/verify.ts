@@ -7,13 +7,12 @@ import { type Context, earliest, readRow } from './context.js';
 import { AccessError, type DenialReason, raise, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { type KeyRecord, once, sealedText } from './record.js';
-import type { Awaitable } from './store.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
 
 /** All steps, for whatever a caller sent as a key: answers, or throws, at once where the store does. */
-export function verify(context: Context, key: unknown): Awaitable<Principal> {
+export function verify(context: Context, key: unknown): Principal | Promise<Principal> {
   // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
   const garbage = context.format.refuse(key);
   if (garbage !== null) throw refuse(garbage);
