@@ -1,5 +1,4 @@
 /** Makes keys: what may come from a request, then on whose authority. */
-import type { Catalog } from './catalog.js';
 import { type Context, type Held, mint, requireCeiling } from './context.js';
 import { entityList, expect, expiry, fields, strings, text } from './errors.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
@@ -28,7 +27,7 @@ export async function issue(context: Context, by: Held, input: IssueInput): Prom
   const draft = {
     name: text(name, 100, 'name'),
     accessibleEntities: entityList(by.entityUuid, accessibleEntities, 'accessibleEntities'),
-    scopes: grant(context.catalog, strings(scopes, 'scopes'), justification !== undefined),
+    scopes: grant(context, strings(scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
     metadata: readMetadata(metadata),
     expiresAt: expiry(expiresAt, time),
@@ -40,7 +39,7 @@ export async function issue(context: Context, by: Held, input: IssueInput): Prom
 }
 
 /** Expands patterns once and for all: a scope that the catalog gains tomorrow widens no key of today. */
-function grant(catalog: Catalog, patterns: readonly string[], justified: boolean): readonly string[] {
+function grant({ catalog }: Context, patterns: readonly string[], justified: boolean): readonly string[] {
   expect(patterns.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
   const scopes = catalog.expand(patterns);
   expect(scopes.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} after expansion, not ${scopes.length}`);
