@@ -58,7 +58,7 @@ export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'ch
   readonly format: KeyFormat;
   /** The scopes that exist. */
   readonly known: ReadonlySet<string>;
-  /** Those under which keys are taken now: for a time, keys without a pepper beside peppered ones. The first makes them. */
+  /** Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys. */
   accepted(): readonly [Scheme, ...Scheme[]];
   /** Guarded: answers in time and in shape, or throws a `StoreError`. */
   readonly store: KeyStore;

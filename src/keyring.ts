@@ -163,7 +163,8 @@ function authenticate(context: Context, request: unknown): Principal | Promise<P
 /**
  * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
  * token's scopes and entities are an upper bound on a principal made from the parent's record. Without
- * `checkParent` the key is not looked up. The claims are copied and frozen; a `*`, as any other malformed claim, is refused.
+ * `checkParent` the key is not looked up. The claims are copied and frozen; a `*`, as any other malformed claim, is
+ * refused.
  */
 async function verifyToken(context: Context, token: string): Promise<Principal> {
   if (context.tokens === undefined) return verify(context, token); // Which refuses it: a key holds no dot.
