@@ -10,7 +10,7 @@
  * in which its look-up was sent, and is dead once a change of its key, or of one of its digests, is younger. That goes
  * for look-ups under way too, and nothing need be searched for and taken out.
  */
-import { expect, fields, isUuid, whole } from './input.js';
+import { expect, fields, isUuid, whole } from './errors.js';
 import { type KeyRecord, readRecord, type Usage } from './record.js';
 import type { Awaitable, KeyStore } from './store.js';
 import { mergeUsage } from './stores/shared.js';

@@ -1,5 +1,5 @@
 /** The closed list of scopes that a service has, with a sentence each; and the types that come of it. */
-import { expect, fields, quote, raise, text } from './input.js';
+import { expect, fields, quote, raise, text } from './errors.js';
 import { coveredBy, isScope, patterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */

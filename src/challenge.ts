@@ -5,8 +5,7 @@
  *
  * Nothing in a response depends on why a credential failed: all answers for one code are the same bytes.
  */
-import { DENIALS, isAccessError, isStoreError } from './errors.js';
-import { expect, fields } from './input.js';
+import { DENIALS, expect, fields, isAccessError, isStoreError } from './errors.js';
 import { isScope } from './scope.js';
 
 /** A response as data, for any framework to send. `body` is `application/problem+json` (RFC 9457). */

@@ -2,7 +2,7 @@
  * What jose does not check of a token, one line a check: its spelling, its header and its claims. An issuer of ours
  * writes tokens in one way only, so whatever is written otherwise was written by somebody else.
  */
-import { isUuid } from './input.js';
+import { isUuid } from './errors.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 
 /** In characters, as every credential; some 300 entities. */

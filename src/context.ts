@@ -1,49 +1,164 @@
 /**
- * What the operations stand on: configuration that `createKeyring` has checked, the events they tell of, authority, and
- * the steps they share.
+ * What the operations stand on: the configuration of a keyring, checked; a store and a clock that may break; the events
+ * they tell of; authority; and the steps they share.
  */
 import type { Catalog } from './catalog.js';
-import { AccessError, type AccessErrorCode, type DenialReason, StoreError } from './errors.js';
-import { entityList, expect, fields, isUuid, raise } from './input.js';
-import type { KeyFormat } from './key.js';
-import type { Principal } from './principal.js';
+import type { AccessErrorCode, DenialReason } from './errors.js';
+import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
+import { type KeyFormat, keyFormat } from './key.js';
 import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
-import { issuedKey, readRecord, sealRecord, toKeyInfo } from './record.js';
+import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import { drawEntropy, type RandomBytes, randomUuid, type Scheme } from './secret.js';
-import type { Awaitable, KeyStore } from './store.js';
+import type { RandomBytes, Scheme } from './secret.js';
+import { drawEntropy, type Peppers, platformRandom, prepareSchemes, randomUuid, UNPEPPERED } from './secret.js';
+import type { KeyStore, SchemeSummary } from './store.js';
+import type { TokenVerifier } from './tokens.js';
+import { createUsage, type UsageRecorder } from './usage.js';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-/** Verifies whatever a caller sent as a key: answers, or throws, at once where the store does. */
-export type Verify = (key: unknown) => Awaitable<Principal>;
+/** How a service keeps its keys. */
+export interface KeyringOptions<C extends Catalog = Catalog> {
+  /** 1 to 20 lower-case letters, digits and inner `_`: what makes a leaked key recognisable. */
+  readonly prefix: string;
+  readonly catalog: C;
+  readonly store: KeyStore;
+  /** The first digests new keys, all are tried on verify. `'none'`: whoever writes the database makes keys. */
+  readonly peppers: Peppers;
+  /** Takes short-lived tokens at the same door. */
+  readonly tokens?: TokenVerifier | undefined;
+  /** Looks the key behind a token up on each use, so that its end ends the token. Default: true. */
+  readonly checkParent?: boolean | undefined;
+  /** How long an asynchronous store may take, in milliseconds. Default: 2,000. */
+  readonly storeTimeoutMs?: number | undefined;
+  /**
+   * Takes keys made without a pepper beside peppered ones, until a date: for a service that gains its first
+   * pepper while such keys are out. Until then whoever can write the database can insert a key of their own
+   * choosing, because nothing seals its row. Rotate those keys, then take this out.
+   */
+  readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
+  /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
+  readonly now?: Clock | undefined;
+  /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
+  readonly random?: RandomBytes | undefined;
+  /** Told of keys made, revoked and rotated, and of every admit; whatever it throws is dropped. */
+  readonly onEvent?: EventListener | undefined;
+}
 
-/** Verify's steps from seal to expired, for a record that was found by its id. */
-export type Admit = (record: KeyRecord) => Principal;
+// biome-ignore format: one line
+const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
+  'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
-/**
- * `record` notes that the key `id` exercised `scopes`; it never waits and never throws. `flush` writes what was noted;
- * it rejects with `StoreError`, and the batch is kept for the next attempt.
- */
-export type UsageRecorder = { record(id: string, scopes: readonly string[], at: number): void; flush(): Promise<void> };
+// Unless a date is given, the time in which keys without a pepper are taken beside peppered ones has ended.
+const OVER = { until: new Date(0) };
 
-export interface Context {
+/** {@link KeyringOptions}, checked and completed: every operation is a function of this and of what it was given. */
+export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
   readonly format: KeyFormat;
-  readonly catalog: Catalog;
   /** The scopes that exist. */
   readonly known: ReadonlySet<string>;
-  /** The first digests new keys. */
-  readonly schemes: readonly [Scheme, ...Scheme[]];
-  /** Those under which keys are taken now: for a time, keys without a pepper beside peppered ones. */
-  accepted(): readonly Scheme[];
+  /** Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys. */
+  accepted(): readonly [Scheme, ...Scheme[]];
   /** Guarded: answers in time and in shape, or throws a `StoreError`. */
   readonly store: KeyStore;
   /** Guarded likewise. */
   readonly clock: Clock;
   readonly random: RandomBytes;
+  readonly usage: UsageRecorder;
   /** Undefined where nobody listens: then no event is made. */
   readonly emit: ((event: KeyringEvent) => void) | undefined;
+}
+
+export function createContext(options: KeyringOptions): Context {
+  const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
+  const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
+  const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
+  for (const part of [now, random, onEvent === undefined ? now : onEvent, tokens === undefined ? now : tokens?.verify])
+    expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
+  expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
+  expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
+  const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
+  const end = until instanceof Date && (accept === OVER || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
+  expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
+  const [schemes, clock] = [prepareSchemes(peppers), () => readClock(now)];
+  const withUnpeppered = [...schemes, UNPEPPERED] as const;
+  const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
+  return Object.freeze<Context>({
+    format: keyFormat(given.prefix),
+    catalog,
+    known: new Set(catalog.all),
+    accepted: () => (end > 0 && clock() < end ? withUnpeppered : schemes),
+    store,
+    clock,
+    random,
+    tokens,
+    checkParent,
+    usage: createUsage(store),
+    // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
+    // function is a rejection too.
+    emit: onEvent && ((event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {})),
+  });
+}
+
+// ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
+
+// Whatever a store throws, rejects with, never answers or answers in the wrong shape becomes a `StoreError`: 503 and
+// fail closed, never "bad key".
+
+/** The time; throws rather than answer with what no deadline can be compared to. */
+export function readClock(now: Clock): number {
+  const time = now();
+  // What a `Date` can hold (ECMA-262 §21.4.1.1).
+  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new StoreError('the clock did not answer milliseconds');
+  return Math.floor(time);
+}
+
+const isSummary = (row: SchemeSummary | null) =>
+  typeof row?.scheme === 'string' && [row.live, row.lastUsedAt ?? 0].every(Number.isSafeInteger);
+
+/** Every method, and whether an answer has its shape. What stands in a record is for `readRecord` to say. */
+// biome-ignore format: writes, then reads
+const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
+  insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
+  findByDigest: (rows) => Array.isArray(rows) && rows.findIndex((row) => Object(row) !== row) === -1,
+  findById: (row, keyId) => row === null || Object(row).keyId === keyId,
+  list: Array.isArray, summarize: (rows) => Array.isArray(rows) && rows.every(isSummary),
+};
+
+/**
+ * The user's store as the operations see it: errors wrapped, answers awaited for at most `timeoutMs` and their
+ * shape checked. A synchronous answer stays synchronous; every other becomes a native `Promise`.
+ *
+ * What a write did that timed out is unknown.
+ */
+export function guardStore(store: unknown, timeoutMs: number): KeyStore {
+  const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
+  const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
+    const method = methods?.[name];
+    expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
+    const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
+    const read = (answer: unknown, argument: unknown) =>
+      holds(answer, argument) ? answer : raise(broken('broke its contract; see KeyStore'));
+    const readInTime = (answer: unknown, argument: unknown) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);
+        const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed: see cause', cause)));
+        settled.finally(() => clearTimeout(timer));
+      }).then((value) => read(value, argument));
+    const ask = (argument: unknown, second: unknown) => {
+      let answer: unknown;
+      try {
+        answer = method.call(store, argument, second);
+        if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
+      } catch (cause) {
+        throw broken('failed: see cause', cause);
+      }
+      return read(answer, argument);
+    };
+    return [name, ask];
+  });
+  return Object.fromEntries(guarded);
 }
 
 // ── Events ────────────────────────────────────────────────────────────────────────────────────────────
@@ -84,11 +199,11 @@ export interface Authority {
   readonly scopes?: readonly string[];
 }
 
-type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
+/** An {@link Authority}, checked and completed. */
+export type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
 
 const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
 
-/** An {@link Authority}, checked, completed and copied. */
 export function checkAuthority(authority: unknown): Held {
   // A default for what is left out, and for nothing else: `scopes: session.scoeps` is a mistake, and no ceiling.
   const { entityUuid, entities, scopes } = { scopes: ['*:*'], ...fields(authority, INPUT, 'authority') };
@@ -107,10 +222,14 @@ export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'acce
 
 // ── Shared steps ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Makes a key and stores its record. */
-export async function mint({ format, random, schemes, store }: Context, draft: Draft): Promise<IssuedKey> {
+/** Makes a key, digests and seals it, and stores its record. */
+export async function mint({ format, random, accepted, store }: Context, draft: Draft): Promise<IssuedKey> {
   const key = format.complete(drawEntropy(random));
-  const record = sealRecord({ ...draft, keyId: randomUuid(random) }, key, schemes[0]);
+  const [scheme] = accepted();
+  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: Object.freeze({}) };
+  const unsealed: KeyRecord = { ...draft, ...marks, keyId: randomUuid(random), digest: scheme.digest(key) };
+  // A plain object, as every store can take it. Lists and tables are frozen already.
+  const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
   return issuedKey(key, record);
 }
@@ -128,12 +247,12 @@ export const earliest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
-export async function findOwn({ store }: Context, id: unknown, by: { entityUuid: string }): Promise<KeyRecord | null> {
+export async function findOwn({ store }: Context, by: { entityUuid: string }, id: unknown): Promise<KeyRecord | null> {
   expect(typeof id === 'string', 'keyId: pass a string', id);
   const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;
 }
 
 /** The same, where there must be one. */
-export const requireOwn = async (context: Context, id: unknown, by: { entityUuid: string }): Promise<KeyRecord> =>
-  (await findOwn(context, id, by)) ?? raise(new AccessError('not_found', 'no_such_key'));
+export const requireOwn = async (context: Context, by: Held, id: unknown): Promise<KeyRecord> =>
+  (await findOwn(context, by, id)) ?? raise(new AccessError('not_found', 'no_such_key'));

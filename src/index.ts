@@ -14,12 +14,11 @@ export { canAddress, hasScopes, type Principal, requireEntity, requireScopes, ty
 export { type Catalog, defineScopes, type PatternOf, type ScopeDefinition, type ScopeOf } from './catalog.js';
 export type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummary, UsageEntry } from './store.js';
 export type { TokenVerifier } from './tokens.js';
-export { definePolicy, type Policy } from './policy.js';
+export { type Admission, type AdmitInput, definePolicy, type Policy } from './policy.js';
 export { type Me, toMe } from './me.js';
-export type { Authority, Clock, EventListener, KeyringEvent } from './context.js';
+export type { Authority, Clock, EventListener, KeyringEvent, KeyringOptions } from './context.js';
 export type { IssueInput } from './issue.js';
 export type { RotateInput } from './rotate.js';
 export type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
-export type { Admission, AdmitInput } from './admit.js';
-export { createKeyring, type Keyring, type KeyringOptions } from './keyring.js';
+export { createKeyring, type Keyring } from './keyring.js';
 // biome-ignore-end assist/source/organizeImports: by rank, not by name

@@ -1,7 +1,6 @@
 /** Makes keys: what may come from a request, then on whose authority. */
-import type { Catalog } from './catalog.js';
-import { type Authority, type Context, checkAuthority, mint, requireCeiling } from './context.js';
-import { entityList, expect, expiry, fields, strings, text } from './input.js';
+import { type Context, type Held, mint, requireCeiling } from './context.js';
+import { entityList, expect, expiry, fields, strings, text } from './errors.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 
@@ -22,14 +21,13 @@ export interface IssueInput<Pattern extends string = string> {
 
 const INPUT = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata'] as const;
 
-export async function issue(context: Context, input: IssueInput, authority: Authority): Promise<IssuedKey> {
-  const by = checkAuthority(authority);
+export async function issue(context: Context, by: Held, input: IssueInput): Promise<IssuedKey> {
   const { name, scopes, expiresAt, accessibleEntities, justification, metadata = {} } = fields(input, INPUT, 'issue');
   const time = context.clock();
   const draft = {
     name: text(name, 100, 'name'),
     accessibleEntities: entityList(by.entityUuid, accessibleEntities, 'accessibleEntities'),
-    scopes: grant(context.catalog, strings(scopes, 'scopes'), justification !== undefined),
+    scopes: grant(context, strings(scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
     metadata: readMetadata(metadata),
     expiresAt: expiry(expiresAt, time),
@@ -41,7 +39,7 @@ export async function issue(context: Context, input: IssueInput, authority: Auth
 }
 
 /** Expands patterns once and for all: a scope that the catalog gains tomorrow widens no key of today. */
-function grant(catalog: Catalog, patterns: readonly string[], justified: boolean): readonly string[] {
+function grant({ catalog }: Context, patterns: readonly string[], justified: boolean): readonly string[] {
   expect(patterns.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
   const scopes = catalog.expand(patterns);
   expect(scopes.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} after expansion, not ${scopes.length}`);

@@ -19,10 +19,8 @@ import {
 } from 'jose';
 import type { Catalog } from './catalog.js';
 import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './claims.js';
-import type { Clock } from './context.js';
-import { AccessError, isStoreError, StoreError } from './errors.js';
-import { entityList, expect, fields, raise, strings, whole } from './input.js';
-import { readClock } from './outage.js';
+import { type Clock, readClock } from './context.js';
+import { AccessError, entityList, expect, fields, isStoreError, raise, StoreError, strings, whole } from './errors.js';
 import { canAddress, createPrincipal, hasScopes, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
 

@@ -10,7 +10,7 @@
  * The checksum lets a scanner be certain and lets `verify` refuse garbage before the store is asked. It is no
  * secret and proves nothing. Keys are read from the right: the length is fixed, so a prefix may hold "_".
  */
-import { expect } from './input.js';
+import { expect } from './errors.js';
 
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const ENTROPY_LENGTH = 26;

@@ -1,51 +1,22 @@
-/** Puts the operations together: configuration in, one frozen object out. */
-import { type Admission, type AdmitInput, admitToken, authenticateBy, createAdmit } from './admit.js';
-import type { RequestLike } from './authorization.js';
+/**
+ * Puts the operations together: configuration in, one frozen object out. And the front door: from a request to a
+ * principal, and on to an operation on an entity.
+ */
+import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import type { Authority, Clock, Context, EventListener, Verify } from './context.js';
-import { expect, fields, whole } from './input.js';
+import type { Authority, Context, KeyringOptions } from './context.js';
+import { checkAuthority, createContext, earliest, findOwn, readRow } from './context.js';
+import { AccessError, checkFields, expect, isAccessError, isStoreError, isUuid, raise } from './errors.js';
 import { type IssueInput, issue } from './issue.js';
-import { keyFormat } from './key.js';
 import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
 import { advise, get, list, pepperReport } from './list.js';
-import { guardStore, readClock } from './outage.js';
-import type { Principal } from './principal.js';
+import type { Admission, AdmitInput } from './policy.js';
+import { createPrincipal, type Principal } from './principal.js';
 import type { IssuedKey, KeyInfo } from './record.js';
 import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
-import { type Peppers, platformRandom, prepareSchemes, type RandomBytes, UNPEPPERED } from './secret.js';
-import type { KeyStore } from './store.js';
-import type { TokenVerifier } from './tokens.js';
-import { createUsage } from './usage.js';
-import { createVerifier } from './verify.js';
-
-/** How a service keeps its keys. */
-export interface KeyringOptions<C extends Catalog = Catalog> {
-  /** 1 to 20 lower-case letters, digits and inner `_`: what makes a leaked key recognisable. */
-  readonly prefix: string;
-  readonly catalog: C;
-  readonly store: KeyStore;
-  /** The first digests new keys, all are tried on verify. `'none'`: whoever writes the database makes keys. */
-  readonly peppers: Peppers;
-  /** Takes short-lived tokens at the same door. */
-  readonly tokens?: TokenVerifier | undefined;
-  /** Looks the key behind a token up on each use, so that its end ends the token. Default: true. */
-  readonly checkParent?: boolean | undefined;
-  /** How long an asynchronous store may take, in milliseconds. Default: 2,000. */
-  readonly storeTimeoutMs?: number | undefined;
-  /**
-   * Takes keys made without a pepper beside peppered ones, until a date: for a service that gains its first
-   * pepper while such keys are out. Until then whoever can write the database can insert a key of their own
-   * choosing, because nothing seals its row. Rotate those keys, then take this out.
-   */
-  readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
-  /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
-  readonly now?: Clock | undefined;
-  /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
-  readonly random?: RandomBytes | undefined;
-  /** Told of keys made, revoked and rotated, and of every admit; whatever it throws is dropped. */
-  readonly onEvent?: EventListener | undefined;
-}
+import { isScope } from './scope.js';
+import { requireLive, verify } from './verify.js';
 
 /** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
 export interface Keyring<C extends Catalog = Catalog> {
@@ -149,10 +120,6 @@ export interface Keyring<C extends Catalog = Catalog> {
   flush(): Promise<void>;
 }
 
-// biome-ignore format: one line
-const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
-  'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
-
 /**
  * Makes a keyring. Options are checked and copied here: a bad configuration fails at start-up.
  *
@@ -163,52 +130,87 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
  */
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
-  const given = fields(options, OPTIONS, 'createKeyring') as KeyringOptions<C>;
-  const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
-  const { now = Date.now, random = platformRandom, onEvent } = given;
-  for (const part of [now, random, onEvent === undefined ? now : onEvent, tokens === undefined ? now : tokens?.verify])
-    expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
-  expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
-  expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  const [schemes, until, clock] = [prepareSchemes(peppers), readUntil(given), () => readClock(now)];
-  const withUnpeppered = [...schemes, UNPEPPERED];
-  const context = Object.freeze<Context>({
-    format: keyFormat(given.prefix),
-    catalog,
-    known: new Set(catalog.all),
-    schemes,
-    accepted: () => (until !== null && clock() < until ? withUnpeppered : schemes),
-    store: guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs')),
-    clock,
-    random,
-    // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
-    // function is a rejection too.
-    emit: onEvent && ((event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {})),
-  });
-  const { verify, admit } = createVerifier(context);
-  const check = checkParent ? admit : null;
-  const onJwt: Verify = tokens ? async (jwt) => admitToken(context, check, await tokens.verify(jwt as string)) : verify;
-  const authenticate: Verify = (request) => authenticateBy(verify, onJwt, request);
-  const usage = createUsage(context);
+  const context = createContext(options);
+  const { flush } = context.usage;
   return Object.freeze<Keyring<C>>({
-    issue: (input, authority) => issue(context, input, authority),
-    revoke: (keyId, authority) => revoke(context, keyId, authority),
-    rotate: (keyId, input, authority) => rotate(context, admit, keyId, input, authority),
-    list: (input, authority) => list(context, input, authority),
-    get: (keyId, authority) => get(context, keyId, authority),
-    advise: (keyId, input, by) => usage.flush().then(() => advise(context, keyId, input, by)),
-    pepperReport: () => usage.flush().then(() => pepperReport(context)),
-    verify: async (key) => verify(key),
-    authenticate: async (request) => authenticate(request),
-    admit: createAdmit(context, authenticate, usage),
-    flush: usage.flush,
+    issue: async (input, authority) => issue(context, checkAuthority(authority), input),
+    revoke: async (keyId, authority) => revoke(context, checkAuthority(authority), keyId),
+    rotate: async (keyId, input, authority) => rotate(context, checkAuthority(authority), keyId, input),
+    list: async (input, authority) => list(context, checkAuthority(authority), input),
+    get: async (keyId, authority) => get(context, checkAuthority(authority), keyId),
+    advise: (keyId, input, by) => flush().then(() => advise(context, checkAuthority(by), keyId, input)),
+    pepperReport: () => flush().then(() => pepperReport(context)),
+    verify: async (key) => verify(context, key),
+    authenticate: async (request) => authenticate(context, request),
+    admit: (request, input) => admit(context, request, input),
+    flush,
   });
 }
 
-function readUntil({ insecureAcceptUnpeppered: accept, peppers }: KeyringOptions): number | null {
-  if (accept === undefined) return null;
-  const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
-  const time = until instanceof Date && peppers !== 'none' ? new Date(until).getTime() : Number.NaN;
-  expect(!Number.isNaN(time), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
-  return time;
+// ── The front door ────────────────────────────────────────────────────────────────────────────────────
+
+const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
+
+/** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
+function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
+  const credential = parseAuthorization(authorizationOf(request));
+  if (credential.kind === 'bearer')
+    return (credential.token.includes('.') ? verifyToken : verify)(context, credential.token);
+  if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
+  throw new AccessError('missing_credentials', credential.kind === 'missing' ? 'no_header' : 'other_scheme');
+}
+
+/**
+ * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
+ * token's scopes and entities are an upper bound on a principal made from the parent's record. Without
+ * `checkParent` the key is not looked up. The claims are copied and frozen; a `*`, as any other malformed claim, is
+ * refused.
+ */
+async function verifyToken(context: Context, token: string): Promise<Principal> {
+  if (context.tokens === undefined) return verify(context, token); // Which refuses it: a key holds no dot.
+  const claims = await context.tokens.verify(token);
+  const scopes = Object.freeze(Array.from(claims?.scopes ?? []));
+  const accessibleEntities = Object.freeze(Array.from(claims?.accessibleEntities ?? []));
+  const claimed = { ...claims, scopes, accessibleEntities };
+  const uuids = [claimed.keyId, claimed.entityUuid, ...accessibleEntities];
+  if (!uuids.every(isUuid) || !scopes.every(isScope)) throw new AccessError('invalid_token', 'token_refused');
+  if (!context.checkParent) return createPrincipal(claimed, 'jwt', context.known);
+  const row = await findOwn(context, claimed, claimed.keyId);
+  const parent = requireLive(context, readRow(row ?? raise(new AccessError('invalid_token', 'unknown_key'))));
+  // One set for both: no scope is a UUID.
+  const bound = new Set([...scopes, ...accessibleEntities]);
+  const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
+  const narrowed = { scopes: narrow(parent.scopes), accessibleEntities: narrow(parent.accessibleEntities) };
+  const expiresAt = earliest(parent.expiresAt, claimed.expiresAt);
+  // Again: the look-up took its time.
+  if (expiresAt !== null && context.clock() >= expiresAt) throw new AccessError('invalid_token', 'expired');
+  return createPrincipal({ ...parent, ...narrowed, expiresAt }, 'jwt', context.known);
+}
+
+async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {
+  const { clock, emit, usage } = context;
+  checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
+  const { policy, operation, entityUuid: asked } = input;
+  expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
+  // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
+  const scopes = policy.requires(operation);
+  let principal: Principal | undefined;
+  let time: number | undefined;
+  try {
+    time = clock();
+    const found = authenticate(context, request);
+    principal = 'then' in found ? await found : found;
+    const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
+    usage.record(principal.keyId, scopes, time);
+    emit?.({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
+    return { principal, entityUuid };
+  } catch (error) {
+    if (emit === undefined || (!isAccessError(error) && !isStoreError(error))) throw error;
+    time ??= Date.now();
+    const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
+    const [entity, second] = [asked ?? principal?.entityUuid].flat();
+    const entityUuid = isUuid(entity) && second === undefined ? entity : null;
+    emit({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
+    throw error;
+  }
 }

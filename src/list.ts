@@ -1,7 +1,6 @@
 /** Shows keys, and what became of them, to those who manage them. */
-import { type Authority, type Context, checkAuthority, findOwn, requireOwn, showRow } from './context.js';
-import { StoreError } from './errors.js';
-import { expect, fields, isUuid, whole } from './input.js';
+import { type Context, findOwn, type Held, requireOwn, showRow } from './context.js';
+import { expect, fields, isUuid, StoreError, whole } from './errors.js';
 import type { KeyInfo } from './record.js';
 import type { ListPosition, SchemeSummary } from './store.js';
 
@@ -11,9 +10,8 @@ export type ListInput = { readonly after?: string | null | undefined; readonly l
 /** One page, newest first. `next` is what to pass as `after` for the page behind it; `null` on the last. */
 export type ListPage = { readonly keys: readonly KeyInfo[]; readonly next: string | null };
 
-export async function list({ store }: Context, input: ListInput | undefined, authority: Authority): Promise<ListPage> {
-  const { entityUuid } = checkAuthority(authority);
-  const { after = null, limit: asked = 100 } = fields(input === undefined ? {} : input, ['after', 'limit'], 'list');
+export async function list({ store }: Context, { entityUuid }: Held, input: ListInput = {}): Promise<ListPage> {
+  const { after = null, limit: asked = 100 } = fields(input, ['after', 'limit'], 'list');
   const limit = whole(asked, 1, 1000, 'limit');
   // One more than asked for: whether there is a next page.
   const rows = await store.list({ entityUuid, after: after === null ? null : readCursor(after), limit: limit + 1 });
@@ -23,8 +21,8 @@ export async function list({ store }: Context, input: ListInput | undefined, aut
   return { keys: rows.slice(0, limit).map(showRow), next: last ? cursorOf(last) : null };
 }
 
-export const get = async (context: Context, keyId: string, authority: Authority): Promise<KeyInfo | null> =>
-  findOwn(context, keyId, checkAuthority(authority)).then((row) => row && showRow(row));
+export const get = async (context: Context, by: Held, keyId: string): Promise<KeyInfo | null> =>
+  findOwn(context, by, keyId).then((row) => row && showRow(row));
 
 /** `unusedForMs`: for how long, in milliseconds, a scope was not exercised when it is named; 0 or more. */
 export type AdviseInput = { readonly unusedForMs: number };
@@ -32,11 +30,10 @@ export type AdviseInput = { readonly unusedForMs: number };
 /** What an integration could do without. `unusedScopes`: in the order of the catalog at the time. */
 export type Advice = { readonly unusedScopes: readonly string[]; readonly lastUsedAt: Date | null };
 
-export async function advise(context: Context, id: string, input: AdviseInput, authority: Authority): Promise<Advice> {
-  const by = checkAuthority(authority);
+export async function advise(context: Context, by: Held, keyId: string, input: AdviseInput): Promise<Advice> {
   const { unusedForMs } = fields(input, ['unusedForMs'], 'advise');
   const since = context.clock() - whole(unusedForMs, 0, Number.MAX_SAFE_INTEGER, 'unusedForMs');
-  const { createdAt, scopes, scopesUsed, lastUsedAt } = showRow(await requireOwn(context, id, by));
+  const { createdAt, scopes, scopesUsed, lastUsedAt } = showRow(await requireOwn(context, by, keyId));
   // A scope that was never exercised counts from the making of the key: a new one is not advised against.
   return { unusedScopes: scopes.filter((scope) => (scopesUsed[scope] ?? createdAt).getTime() <= since), lastUsedAt };
 }

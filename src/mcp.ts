@@ -5,12 +5,11 @@
  *
  * Two lines of defence: {@link createMcpGate} in front of the transport, {@link guardTool} within each tool.
  */
-import type { Admission, AdmitInput } from './admit.js';
 import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import { toResponse } from './challenge.js';
-import { AccessError, DENIALS, isAccessError, isStoreError, type StoreError } from './errors.js';
-import { expect, fields, quote, strings, whole } from './input.js';
-import type { Policy } from './policy.js';
+import type { StoreError } from './errors.js';
+import { AccessError, DENIALS, expect, fields, isAccessError, isStoreError, quote, strings, whole } from './errors.js';
+import type { Admission, AdmitInput, Policy } from './policy.js';
 import { canAddress, hasScopes, type Principal } from './principal.js';
 import { isScope } from './scope.js';
 import type { Awaitable } from './store.js';

@@ -1,5 +1,5 @@
 /** `GET /me`: what a key reaches. */
-import { expect, isUuid } from './input.js';
+import { expect, isUuid } from './errors.js';
 import type { Principal } from './principal.js';
 
 /** The body of `GET /me`: exactly these fields, in this order. */

@@ -1,6 +1,6 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { checkFields, expect, quote, raise, strings } from './input.js';
+import { checkFields, expect, quote, raise, strings } from './errors.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
@@ -28,6 +28,17 @@ export interface Policy<Operation extends string = string> {
   unmapped(names: readonly string[]): readonly string[];
 }
 
+/** What a request is about to do. */
+export interface AdmitInput<Operation extends string = string> {
+  readonly policy: Policy<Operation>;
+  readonly operation: NoInfer<Operation>;
+  /** As the request gave it, or the list of values that its parameter had; nothing of it means the key's own. */
+  readonly entityUuid?: unknown;
+}
+
+/** Who does it, and on which entity: the one that was checked. Handlers use no other. */
+export type Admission = { readonly principal: Principal; readonly entityUuid: string };
+
 type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**
@@ -45,11 +56,9 @@ type Table<C, Operation extends string> = Readonly<Record<Operation, readonly Sc
 export function definePolicy<C extends Catalog, const Op extends string>(catalog: C, table: Table<C, Op>): Policy<Op> {
   expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
   const needs = new Map<string, readonly string[]>();
-  for (const [operation, scopes] of Object.entries(Object(table))) {
-    const odd = strings(scopes, `definePolicy: ${quote(operation)}`).find((scope) => !catalog.all.includes(scope));
-    expect(odd === undefined, `definePolicy: ${quote(operation)} needs scopes of the catalog, not ${quote(odd)}`);
-    needs.set(operation, catalog.expand(scopes as readonly string[]));
-  }
+  const known = (scope: string) => catalog.all.includes(scope);
+  for (const [op, scopes] of Object.entries(Object(table)))
+    needs.set(op, catalog.expand(strings(scopes, `definePolicy: ${quote(op)}`, known, 'name a scope of the catalog')));
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Op[]);
   const requires = (name: string): readonly string[] =>

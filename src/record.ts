@@ -1,8 +1,7 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { encoder } from './bytes.js';
-import { expect, MAX_ENTITIES } from './input.js';
+import { expect, MAX_ENTITIES } from './errors.js';
 import { MAX_SCOPES } from './scope.js';
-import type { Scheme } from './secret.js';
 
 /** String pairs that belong to the integration; keyscope never interprets them. */
 export type Metadata = Readonly<Record<string, string>>;
@@ -135,13 +134,6 @@ export const sealedText = (record: KeyRecord): string =>
 
 /** What `issue` and `rotate` decide of a new key. */
 export type Draft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest' | 'keyId'>;
-
-/** Digests and seals a new key: a plain object, as every store can take it. Lists and tables are frozen already. */
-export function sealRecord(draft: Draft & { keyId: string }, key: string, scheme: Scheme): KeyRecord {
-  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: frozen({}) };
-  const unsealed: KeyRecord = { ...draft, ...marks, digest: scheme.digest(key) };
-  return Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
-}
 
 /** The projection that callers see; nothing in it derives from the key. Every number in a record is a time. */
 export function toKeyInfo({ digest: _digest, seal: _seal, ...shown }: KeyRecord): KeyInfo {

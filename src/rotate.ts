@@ -4,11 +4,10 @@
  * that write leaves the predecessor as it was, beside a successor whose key nobody has; a crash after it leaves the
  * predecessor until its `retireAt`.
  */
-import type { Admit, Authority, Context } from './context.js';
-import { checkAuthority, mint, readRow, requireCeiling, requireOwn } from './context.js';
-import { AccessError } from './errors.js';
-import { expiry, fields, whole } from './input.js';
+import { type Context, type Held, mint, readRow, requireCeiling, requireOwn } from './context.js';
+import { AccessError, expiry, fields, whole } from './errors.js';
 import type { IssuedKey } from './record.js';
+import { requireLive } from './verify.js';
 
 /**
  * How a rotation goes. `overlapMs`: how long the old key lives on, in milliseconds; 0 ends it at once, a year is the
@@ -18,19 +17,16 @@ export type RotateInput = { readonly overlapMs: number; readonly expiresAt?: Dat
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-type Asked = [keyId: string, input: RotateInput, authority: Authority];
-
-export async function rotate(context: Context, admit: Admit, ...[keyId, input, authority]: Asked): Promise<IssuedKey> {
+export async function rotate(context: Context, by: Held, keyId: string, input: RotateInput): Promise<IssuedKey> {
   const { store, clock, emit } = context;
-  const by = checkAuthority(authority);
   const { overlapMs, expiresAt } = fields(input, ['overlapMs', 'expiresAt'], 'rotate');
   const time = clock();
   const retireAt = time + whole(overlapMs, 0, YEAR_MS, 'overlapMs');
   const changed = expiresAt === undefined ? {} : { expiresAt: expiry(expiresAt, time) };
 
-  const old = readRow(await requireOwn(context, keyId, by));
+  const old = readRow(await requireOwn(context, by, keyId));
   // Verify's steps from seal to expired: what would not authenticate is not rotated, nor a tampered row sealed anew.
-  admit(old);
+  requireLive(context, old);
   requireCeiling(by, old);
   // Already rotated, and in its overlap: the write below would say so too, but leave a revoked successor behind.
   if (old.retireAt !== null) throw new AccessError('conflict', 'already_ended', { keyId });

@@ -10,7 +10,7 @@
  * The syntax of a list is that of RFC 6749 §3.3: `scope-token *( SP scope-token )`; the empty text is the
  * empty list, so that {@link formatScopes} and {@link parseScopes} are inverse to each other.
  */
-import { expect, strings } from './input.js';
+import { expect, strings } from './errors.js';
 
 /** At most this many scopes on a key, in a list or in a text. */
 export const MAX_SCOPES = 256;

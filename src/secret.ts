@@ -13,7 +13,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { encoder } from './bytes.js';
-import { expect, fields } from './input.js';
+import { expect, fields } from './errors.js';
 import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */

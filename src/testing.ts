@@ -3,7 +3,7 @@
  * Uses no assertion library and no test runner; what fails throws an `Error` that says which promise was broken.
  */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { entityList, expect, fields, isUuid } from './input.js';
+import { entityList, expect, fields, isUuid } from './errors.js';
 import type { Principal } from './principal.js';
 import { createPrincipal } from './principal.js';
 import type { KeyRecord, Metadata } from './record.js';

@@ -2,11 +2,17 @@
  * That keys are used: collected in memory, written in batches beside the request path. Losing a batch loses
  * usage data and nothing else; no decision reads it.
  */
-import type { Context, UsageRecorder } from './context.js';
+import type { KeyStore } from './store.js';
+
+/**
+ * `record` notes that the key `id` exercised `scopes`; it never waits and never throws. `flush` writes what was noted;
+ * it rejects with `StoreError`, and the batch is kept for the next attempt.
+ */
+export type UsageRecorder = { record(id: string, scopes: readonly string[], at: number): void; flush(): Promise<void> };
 
 const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
 
-export function createUsage({ store }: Context): UsageRecorder {
+export function createUsage(store: KeyStore): UsageRecorder {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();

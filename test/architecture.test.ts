@@ -12,13 +12,15 @@ const manifest = JSON.parse(read('package.json'));
 
 // A file imports only files of lower lines, types included.
 const RANKS = [
-  ['errors', 'bytes', 'input'], // vocabulary
+  ['errors', 'bytes'], // vocabulary
   ['key', 'scope'], // text and algebra
   ['authorization', 'challenge', 'secret'], // edge and secrets
   ['record', 'principal', 'catalog'], // shapes
   ['store', 'tokens', 'policy', 'me'], // contracts
+  ['usage'],
   ['context'], // what the operations stand on
-  ['issue', 'verify', 'revoke', 'rotate', 'list', 'usage', 'admit', 'outage'], // operations
+  ['issue', 'verify', 'revoke', 'list'], // operations
+  ['rotate'], // which verifies
   ['keyring'], // facade
   ['index'], // table of contents
 ];
@@ -137,7 +139,7 @@ describe('budgets', () => {
     const wiring = code.filter((line) => /^(?:import|export .* from) /.test(line));
     figures['core, lines of code'] = `${code.length} (aim 1000), ${wiring.length} of them imports and re-exports`;
     // What has been reached: it may only go down, until the aim takes its place.
-    expect(code.length).toBeLessThanOrEqual(1129);
+    expect(code.length).toBeLessThanOrEqual(1085);
   });
 
   it('keeps every function to 45 lines', () => {

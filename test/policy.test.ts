@@ -190,10 +190,10 @@ describe('the table', () => {
     ['a scope that is no list', { list: 'threats:read' }, /"list": pass a list/],
     ['nothing for an operation', { list: undefined }, /"list": pass a list/],
     ['true for an operation', { list: true }, /"list": pass a list/],
-    ['a wildcard', { list: ['threats:*'] }, /definePolicy: "list" .*"threats:\*"/],
+    ['a wildcard', { list: ['threats:*'] }, /definePolicy: "list": .*"threats:\*"/],
     ['every wildcard', { list: ['*:*'] }, /definePolicy: "list"/],
-    ['a typo', { list: ['threats:raed'] }, /definePolicy: "list" needs scopes of the catalog, not "threats:raed"/],
-    ['a malformed scope', { list: ['threats'] }, /definePolicy: "list" .*"threats"/],
+    ['a typo', { list: ['threats:raed'] }, /"list": element 0: name a scope of the catalog, not "threats:raed"/],
+    ['a malformed scope', { list: ['threats'] }, /definePolicy: "list": .*"threats"/],
     ['a hole', { list: new Array(1) }, /element 0/],
   ])('%s is no table', (_what, table, message) => {
     const make = () => definePolicy(catalog, untyped<Record<string, readonly []>>(table));

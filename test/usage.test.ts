@@ -2,8 +2,7 @@ import type { KeyStore, UsageEntry } from 'keyscope';
 import { createKeyring, definePolicy } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Context } from '../src/context.js';
-import { guardStore } from '../src/outage.js';
+import { guardStore } from '../src/context.js';
 import { createUsage } from '../src/usage.js';
 import {
   AUTHORITY,
@@ -259,8 +258,7 @@ describe('the timer', () => {
 
   it('bounds what it keeps while the store is down, and goes on noting the keys it has', async () => {
     const batches: (readonly UsageEntry[])[] = [];
-    const context = { store: { touch: (batch: readonly UsageEntry[]) => batches.push(batch) } };
-    const usage = createUsage(context as unknown as Context);
+    const usage = createUsage({ ...memoryStore(), touch: (batch) => void batches.push(batch) });
     for (let i = 0; i <= 50_000; i++) usage.record(`key ${i}`, [], START);
     usage.record('key 0', ['threats:read'], START + 1);
     await usage.flush();
@@ -282,7 +280,7 @@ describe('the timer', () => {
         written.push(...entries.map(({ keyId }) => keyId));
       });
     const store = guardStore({ ...memoryStore(), touch }, 1500);
-    const usage = createUsage({ store } as unknown as Context);
+    const usage = createUsage(store);
     for (let i = 0; i < 2500; i++) usage.record(`key ${i}`, [], START);
     const flushed = usage.flush();
     await vi.advanceTimersByTimeAsync(2500);
@@ -298,7 +296,7 @@ describe('the timer', () => {
       touched.push(entries.map(({ keyId }) => keyId));
       return hangs ? new Promise<void>(() => {}) : undefined;
     };
-    const usage = createUsage({ store: { ...memoryStore(), touch } } as unknown as Context);
+    const usage = createUsage({ ...memoryStore(), touch });
     usage.record('a', [], START);
     void usage.flush();
     hangs = false;

@@ -12,7 +12,7 @@
  * A row that somebody edited by hand never passes for another. D1 reads integers beyond 2^53 as the nearest number, and
  * the core refuses the record.
  */
-import { expect, fields } from '../input.js';
+import { expect, fields } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';

@@ -26,7 +26,7 @@
  * A row that somebody edited by hand never passes for another. Lists leave the database as text: drivers that read JSON
  * themselves end the process over a row that is none.
  */
-import { expect, fields, isUuid } from '../input.js';
+import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary, UsageEntry } from '../store.js';
 import { MIGRATIONS } from './schema.js';

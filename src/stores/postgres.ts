@@ -28,7 +28,7 @@
  * A row that somebody edited by hand never passes for another: the types refuse most of it, the seal the rest.
  */
 import type { Invalidation } from '../cache.js';
-import { expect, fields, isUuid } from '../input.js';
+import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';

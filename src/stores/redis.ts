@@ -36,7 +36,7 @@
  * record, and a key of another type is a `StoreError`.
  */
 import type { Invalidation } from '../cache.js';
-import { expect, fields, isUuid } from '../input.js';
+import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { Awaitable, KeyStore, ListPosition, SchemeSummary, UsageEntry } from '../store.js';
 import { behind, isText, startOnce } from './shared.js';

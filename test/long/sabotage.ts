@@ -18,7 +18,7 @@ const [POSTGRES, MYSQL, REDIS] = ['postgres', 'mysql', 'redis'].map((name) => `t
 // that are run: unless named, all that need no server.
 const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | undefined)?])[] = [
   ['checksum', 'src/key.ts', "? null : 'wrong_checksum'", '? null : null'],
-  ['seal check', 'src/verify.ts', "if (!genuine) throw refuse('record_tampered', record.keyId);", ''],
+  ['seal check', 'src/verify.ts', "if (!genuine) throw refuse('record_tampered', keyId);", ''],
   [
     'result of the comparison',
     'src/verify.ts',
@@ -38,8 +38,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['authority on rotation', 'src/rotate.ts', '  requireCeiling(by, old);\n', ''],
   ['no wildcard reaches reserved scopes', 'src/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
   ['reserved scopes want a justification', 'src/issue.ts', 'reserved.length === 0 || justified', 'true'],
-  ['unknown fields are refused', 'src/input.ts', 'if (!known.includes(name as string))', 'if (false)'],
-  ['a field that is not its own is refused', 'src/input.ts', 'expect(lost === undefined, ', 'expect(true, '],
+  ['unknown fields are refused', 'src/errors.ts', 'if (!known.includes(name as string))', 'if (false)'],
+  ['a field that is not its own is refused', 'src/errors.ts', 'expect(lost === undefined, ', 'expect(true, '],
   [
     'an undefined ceiling is refused',
     'src/context.ts',
@@ -52,7 +52,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['no-store on success: Express', 'examples/express/adapter.ts', "'no-store'", "'private'"],
   ['no-store on success: Fastify', 'examples/fastify/adapter.ts', "'no-store'", "'private'"],
   ['no-store on success: Hono', 'examples/hono/adapter.ts', "'no-store'", "'private'"],
-  ['verification before rotation', 'src/rotate.ts', '  admit(old);\n', ''],
+  ['verification before rotation', 'src/rotate.ts', '  requireLive(context, old);\n', ''],
   [
     'the conditional write decides',
     'src/rotate.ts',
@@ -67,8 +67,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'scopes.filter((scope) => catalog.has(scope))',
     'scopes',
   ],
-  ['a store in time', 'src/outage.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
-  ['a clock that answers', 'src/outage.ts', '!Number.isFinite(time) || Math.abs(time) > 8.64e15', 'false'],
+  ['a store in time', 'src/context.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
+  ['a clock that answers', 'src/context.ts', '!Number.isFinite(time) || Math.abs(time) > 8.64e15', 'false'],
   ['single flight', 'src/cache.ts', 'const flight = flights.get(name);', 'const flight = false as never;', CACHE],
   ['generation check', 'src/cache.ts', '(changed.get(name) ?? 0) > entry.generation', 'false', CACHE],
   ['negative bound', 'src/cache.ts', 'put(absent, name, entry, MAX_ABSENT)', 'put(absent, name, entry, 1e9)', CACHE],
@@ -180,9 +180,9 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ],
   [
     'tokens: the key behind one',
-    'src/admit.ts',
-    'const parent = admit(readRow(row ?? raise(',
-    'const parent = ((record: any) => createPrincipal(record, "key", context.known))(readRow(row ?? raise(',
+    'src/keyring.ts',
+    'const parent = requireLive(context, readRow(row ?? raise(',
+    'const parent = ((_: any, record: any) => createPrincipal(record, "key", context.known))(context, readRow(row ?? raise(',
   ],
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
