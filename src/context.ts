@@ -108,7 +108,12 @@ export function createContext(options: KeyringOptions): Context {
 
 /** The time; throws rather than answer with what no deadline can be compared to. */
 export function readClock(now: Clock): number {
-  const time = now();
+  let time: number;
+  try {
+    time = now();
+  } catch (cause) {
+    throw new StoreError('the clock failed: see cause', cause);
+  }
   // What a `Date` can hold (ECMA-262 §21.4.1.1).
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new StoreError('the clock did not answer milliseconds');
   return Math.floor(time);

@@ -136,6 +136,10 @@ export function raise(error: Error): never {
   throw error;
 }
 
+/** By its tag: no list, and no Map or Set, whose contents would be lost without a word. */
+export const isObject = (value: unknown): value is object =>
+  Object.prototype.toString.call(value) === '[object Object]';
+
 type Names = (value: object) => readonly PropertyKey[];
 
 /**
@@ -143,7 +147,7 @@ type Names = (value: object) => readonly PropertyKey[];
  * enumerable names, which V8 keeps ready: on every request, `Reflect.ownKeys` would cost 0.2 µs.
  */
 export function checkFields(value: unknown, known: readonly string[], what: string, names: Names = Object.keys): void {
-  expect(typeof value === 'object' && value !== null && !Array.isArray(value), `${what}: pass an object`);
+  expect(isObject(value), `${what}: pass an object`);
   for (const name of names(value))
     if (!known.includes(name as string))
       throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
@@ -186,10 +190,10 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 /** A list of entities that always contains `own`: that one first, then the others in the order given, each once. */
-export function entityList(own: string, others: unknown, what: string): readonly string[] {
+export function entityList(own: string, others: unknown, what: string, max: number = Infinity): readonly string[] {
   const given = strings(others === undefined ? [] : others, what, isUuid, 'pass a UUID in lower case');
   const all = Object.freeze([...new Set([own, ...given])]);
-  expect(all.length <= MAX_ENTITIES, `${what}: at most ${MAX_ENTITIES} entities, your own included`);
+  expect(all.length <= max, `${what}: at most ${max} entities, your own included`);
   return all;
 }
 

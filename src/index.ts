@@ -9,7 +9,7 @@ export { parseScopes, unionScopes } from './scope.js';
 export { type Authorization, parseAuthorization, type RequestLike } from './authorization.js';
 export { type ChallengeOptions, type DenialResponse, toResponse } from './challenge.js';
 export { digestBackend, digestKey, generateKey, type Pepper, type Peppers, type RandomBytes } from './secret.js';
-export type { IssuedKey, KeyInfo, KeyRecord, Metadata } from './record.js';
+export type { IssuedKey, KeyInfo, KeyRecord, Metadata, Usage } from './record.js';
 export { canAddress, hasScopes, type Principal, requireEntity, requireScopes, type Via } from './principal.js';
 export { type Catalog, defineScopes, type PatternOf, type ScopeDefinition, type ScopeOf } from './catalog.js';
 export type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummary, UsageEntry } from './store.js';

@@ -1,6 +1,6 @@
 /** Makes keys: what may come from a request, then on whose authority. */
 import { type Context, type Held, mint, requireCeiling } from './context.js';
-import { entityList, expect, expiry, fields, strings, text } from './errors.js';
+import { entityList, expect, expiry, fields, MAX_ENTITIES, strings, text } from './errors.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 
@@ -26,7 +26,7 @@ export async function issue(context: Context, by: Held, input: IssueInput): Prom
   const time = context.clock();
   const draft = {
     name: text(name, 100, 'name'),
-    accessibleEntities: entityList(by.entityUuid, accessibleEntities, 'accessibleEntities'),
+    accessibleEntities: entityList(by.entityUuid, accessibleEntities, 'accessibleEntities', MAX_ENTITIES),
     scopes: grant(context, strings(scopes, 'scopes'), justification !== undefined),
     justification: justification === undefined ? null : text(justification, 500, 'justification'),
     metadata: readMetadata(metadata),

@@ -1,7 +1,7 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { encoder } from './bytes.js';
-import { expect, MAX_ENTITIES } from './errors.js';
-import { MAX_SCOPES } from './scope.js';
+import { expect, isObject, isUuid, MAX_ENTITIES } from './errors.js';
+import { isScope, MAX_SCOPES } from './scope.js';
 
 /** String pairs that belong to the integration; keyscope never interprets them. */
 export type Metadata = Readonly<Record<string, string>>;
@@ -52,21 +52,19 @@ const isText: Check = (value) => typeof value === 'string' && value.isWellFormed
 const isTime: Check = Number.isSafeInteger;
 const isTextOrNull: Check = (value) => value === null || isText(value);
 const isTimeOrNull: Check = (value) => value === null || isTime(value);
-// By its tag: neither a list nor a Map, whose pairs would be lost without a word.
 const isTable = (value: unknown, check: Check) =>
-  Object.prototype.toString.call(value) === '[object Object]' &&
-  Object.entries(value as object).every(([name, content]) => isText(name) && check(content));
+  isObject(value) && Object.entries(value).every(([name, content]) => isText(name) && check(content));
 // Of a copy, whose holes are `undefined`: `every` passes over holes.
 const isList = (list: unknown, max: number, is: Check) => Array.isArray(list) && list.length <= max && list.every(is);
 
-// Of texts the type alone: what a forged one could reach is the seal's to refuse. A `*` refuses the record.
+// Of other texts the type alone: what a forged one could reach is the seal's to refuse. A `*` refuses the record.
 // biome-ignore format: a table
 const SHAPE: Readonly<Record<keyof KeyRecord, Check>> = {
-  keyId: isText, name: isText, digest: isText, seal: isTextOrNull, entityUuid: isText, justification: isTextOrNull,
-  accessibleEntities: (value) => isList(value, MAX_ENTITIES, isText), metadata: (value) => isTable(value, isText),
-  scopes: (value) => isList(value, MAX_SCOPES, (scope) => isText(scope) && !(scope as string).includes('*')),
-  createdAt: isTime, expiresAt: isTimeOrNull, revokedAt: isTimeOrNull, retireAt: isTimeOrNull,
-  rotatedFrom: isTextOrNull, lastUsedAt: isTimeOrNull, scopesUsed: (value) => isTable(value, isTime),
+  keyId: isUuid, name: isText, digest: isText, seal: isTextOrNull, entityUuid: isUuid, justification: isTextOrNull,
+  accessibleEntities: (value) => isList(value, MAX_ENTITIES, isUuid), metadata: (value) => isTable(value, isText),
+  scopes: (value) => isList(value, MAX_SCOPES, isScope), createdAt: isTime, expiresAt: isTimeOrNull,
+  revokedAt: isTimeOrNull, retireAt: isTimeOrNull, rotatedFrom: (value) => value === null || isUuid(value),
+  lastUsedAt: isTimeOrNull, scopesUsed: (value) => isTable(value, isTime),
 };
 const FIELDS = Object.keys(SHAPE) as (keyof KeyRecord)[];
 
@@ -160,7 +158,7 @@ export function issuedKey(key: string, record: KeyRecord): IssuedKey {
 /** Reads `metadata` as `issue` takes it: at most 16 pairs and 2 KiB, names and values together in UTF-8. */
 export function readMetadata(value: unknown): Metadata {
   const table = frozen(value) as Metadata;
-  expect(isTable(value, isText) && isTable(table, isText), 'metadata: pass an object of strings', value);
+  expect(isTable(value, isText) && isTable(table, isText), 'metadata: pass an object of well-formed strings');
   const [names, all] = [Object.keys(table), Object.entries(table).flat().join('')];
   const sound = names.length <= 16 && encoder.encode(all).length <= 2048;
   // PostgreSQL's text cannot hold NUL. Names that JSON escapes are read back as one another by V8 13.6 (Node 24).

@@ -232,6 +232,9 @@ describe('wrong input', () => {
   test.each<[string, unknown, RegExp]>([
     ['null', null, /^defineScopes: pass an object/],
     ['a list', ['users:*'], /^defineScopes: pass an object/],
+    // Taken for options without `reserved`, it left every scope unreserved.
+    ['a Set', new Set(['users:*']), /^defineScopes: pass an object/],
+    ['a Map', new Map([['reserved', ['users:*']]]), /^defineScopes: pass an object/],
     ['an unknown field', { reservd: ['a:b'] }, /^defineScopes: unknown field "reservd"/],
     ['reserved that is a text', { reserved: 'a:b' }, /^scopes: /],
     ['reserved that is null', { reserved: null }, /^scopes: /],

@@ -238,6 +238,8 @@ describe('the authority', () => {
     ['null', null, /authority: pass an object/],
     ['the entity alone', OWN, /authority: pass an object/],
     ['a list', [OWN], /authority: pass an object/],
+    ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
+    ['a Date', new Date(), /authority: pass an object/],
     ['empty', {}, /authority\.entityUuid: pass a UUID/],
     ['inherited', Object.create({ entityUuid: OWN }), /authority: write entityUuid as a field of its own/],
     ['an upper-case entity', { entityUuid: OWN.toUpperCase() }, /authority\.entityUuid: pass a UUID in lower case/],
@@ -381,6 +383,17 @@ describe('the first argument', () => {
     );
     expect(info.accessibleEntities).toHaveLength(1000);
     await refused({ accessibleEntities: [...entities, NOWHERE] }, /at most 1000 entities, your own included/);
+  });
+
+  // The bound of a key was one of its maker too: an operator of 1,001 organizations could make no key at all.
+  it('an authority may hold more entities than a key', async () => {
+    const { keyring } = setUp();
+    const entities = many(5000);
+    const { info } = await keyring.issue(input({ accessibleEntities: entities.slice(-1) }), {
+      entityUuid: OWN,
+      entities,
+    });
+    expect(info.accessibleEntities).toEqual([OWN, entities.at(-1)]);
   });
 
   it('has its name composed: what looks the same is the same', async () => {

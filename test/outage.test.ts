@@ -199,6 +199,25 @@ describe('what a driver says', () => {
   });
 });
 
+describe('a clock that throws', () => {
+  // It was handed on as it came: 500, and no `access.denied` for the log.
+  it('is broken, as one is that answers no time', async () => {
+    const broken = new Error('no time server');
+    const store = memoryStore();
+    const { key, info } = await issue(setUp({ store }).keyring);
+    const now = () => {
+      throw broken;
+    };
+    const { keyring, events } = setUp({ store, now });
+    for (const name of ['issue', 'verify', 'authenticate', 'admit', 'rotate'] as const) {
+      const error = await storeError(async () => OPERATIONS[name]?.(keyring, { key, keyId: info.keyId }));
+      expect([name, error.message, error.cause]).toEqual([name, 'the clock failed: see cause', broken]);
+    }
+    expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', operation: 'list' }]);
+    await keyring.list({}, AUTHORITY);
+  });
+});
+
 describe('a store that is none', () => {
   it.each(METHODS)('because it has no %s, fails at start', (method) => {
     const store = memoryStore();

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Principal } from 'keyscope';
 import { coversScopes, definePolicy, defineScopes, hasScopes } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { catalog, denied, NOWHERE, OTHER, OWN, setUp, THIRD, untyped } from './support/keyring.ts';
@@ -186,6 +187,8 @@ describe('the table', () => {
     ['null', null, /definePolicy: pass/],
     ['a text', 'whoami', /definePolicy/],
     ['an empty table', {}, /at least one operation/],
+    ['a list', [['threats:read'], []], /at least one operation/],
+    ['a Map', new Map([['list', []]]), /at least one operation/],
     ['an inherited table', Object.create({ whoami: [] }), /at least one operation/],
     ['a scope that is no list', { list: 'threats:read' }, /"list": pass a list/],
     ['nothing for an operation', { list: undefined }, /"list": pass a list/],
@@ -199,6 +202,20 @@ describe('the table', () => {
     const make = () => definePolicy(catalog, untyped<Record<string, readonly []>>(table));
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
+  });
+
+  it.each([undefined, null, {}, { all: catalog.all }])('%j is no catalog', (given) => {
+    const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
+    expect(make).toThrow(new TypeError('definePolicy: pass what defineScopes returned, then the table'));
+  });
+
+  // `undefined` was answered with the engine's own words for reading a property of it.
+  it.each([undefined, null, 'key', {}])('%j is no principal, for an operation without scopes either', (given) => {
+    const said = 'principal: pass the one that verify, authenticate or admit returned, not a copy';
+    const principal = untyped<Principal>(given);
+    for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
+      expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));
+    expect(() => policy.allowed(principal)).toThrow(new TypeError(said));
   });
 
   it('takes reserved scopes as any other: what is reserved concerns handing out', () => {

@@ -250,6 +250,24 @@ describe('what a store returned', () => {
     }
   });
 
+  // It let the key in, and never looked at the row that has no business there.
+  it('takes a store that answers with a row more for broken, whichever row comes first', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store });
+    const [mine, other] = [await issue(keyring), await issue(keyring)];
+    const [own, foreign] = [await rowOf(store, mine.info.keyId), await rowOf(store, other.info.keyId)];
+    for (const rows of [
+      [own, foreign],
+      [foreign, own],
+      [own, own],
+      [own, {}],
+      [foreign, foreign],
+    ]) {
+      const wrong = setUp({ store: returning(store, () => rows) });
+      await storeError(() => wrong.keyring.verify(mine.key));
+    }
+  });
+
   it.each([
     ['at the end', (d: string) => `${d.slice(0, -1)}${d.endsWith('0') ? '1' : '0'}`],
     ['in the first digit', (d: string) => d.replace(/\$./, (m) => (m === '$0' ? '$1' : '$0'))],
@@ -281,7 +299,7 @@ describe('what a store returned', () => {
     Object.fromEntries(Object.entries(row).filter(([name]) => name !== field));
   const text = 'not what belongs here';
   const malformed: readonly (readonly [keyof KeyRecord, readonly unknown[]])[] = [
-    ['keyId', [null, 7]],
+    ['keyId', [null, 7, text, OWN.toUpperCase()]],
     ['name', [null, 7, '\ud800']],
     ['digest', [null, 7]],
     ['seal', [7, {}]],
@@ -290,14 +308,14 @@ describe('what a store returned', () => {
       'accessibleEntities',
       [null, {}, [text], [OWN.toUpperCase()], [null], [OWN, null], JSON.stringify([OWN]), [], [OTHER]],
     ],
-    ['scopes', [null, 'threats:read', ['threats:*'], ['*:*'], [7], [null]]],
+    ['scopes', [null, 'threats:read', ['threats:*'], ['*:*'], [7], [null], ['X'], [''], ['a:b:c'], ['a\nb:c']]],
     ['justification', [7, {}]],
     ['metadata', [null, [], '{}', { a: 1 }, { a: null }]],
     ['createdAt', [null, String(START), 1.5, Number.NaN, new Date(START), BigInt(START)]],
     ['expiresAt', [undefined, String(START), 1.5, Number.NaN, new Date(START), BigInt(START), false]],
     ['revokedAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
     ['retireAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
-    ['rotatedFrom', [undefined, 7]],
+    ['rotatedFrom', [undefined, 7, text]],
     ['lastUsedAt', [undefined, '', 1.5]],
     ['scopesUsed', [null, [], { 'threats:read': 'yesterday' }]],
   ];
