@@ -137,8 +137,7 @@ export function raise(error: Error): never {
 }
 
 /** By its tag: no list, and no Map or Set, whose contents would be lost without a word. */
-export const isObject = (value: unknown): value is object =>
-  Object.prototype.toString.call(value) === '[object Object]';
+export const isObject = (it: unknown): it is object => Object.prototype.toString.call(it) === '[object Object]';
 
 type Names = (value: object) => readonly PropertyKey[];
 
