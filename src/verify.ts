@@ -40,8 +40,8 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
   const principal = once(record, context, () => {
     const seal = scheme.seal(sealedText(record));
     const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
-    if (!genuine) throw refuse('record_tampered', keyId);
-    return createPrincipal({ ...record, expiresAt: earliest(expiresAt, retireAt) }, 'key', context.known);
+    if (!genuine) throw refuse('record_tampered', record.keyId);
+    return createPrincipal({ ...record, expiresAt: earliest(record.expiresAt, record.retireAt) }, 'key', context.known);
   });
   // 7. Revoked: by presence, so that no clock can bring a key back.
   if (revokedAt !== null) throw refuse('revoked', keyId);

@@ -18,7 +18,7 @@ const [POSTGRES, MYSQL, REDIS] = ['postgres', 'mysql', 'redis'].map((name) => `t
 // that are run: unless named, all that need no server.
 const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | undefined)?])[] = [
   ['checksum', 'src/key.ts', "? null : 'wrong_checksum'", '? null : null'],
-  ['seal check', 'src/verify.ts', "if (!genuine) throw refuse('record_tampered', keyId);", ''],
+  ['seal check', 'src/verify.ts', "if (!genuine) throw refuse('record_tampered', record.keyId);", ''],
   [
     'result of the comparison',
     'src/verify.ts',
