@@ -65,7 +65,8 @@ export interface KeyStore {
 
   /**
    * One row a digest scheme that has live keys at the time `now`: neither revoked nor past `retireAt` or
-   * `expiresAt`. `now` is the keyring's clock, never the database's.
+   * `expiresAt`. `now` is the keyring's clock, never the database's. A store may leave the parameter out and ask a clock
+   * of its own; then a keyring with another clock, or a database's clock that is off, counts what is live at that time.
    */
   summarize(now: number): Awaitable<readonly SchemeSummary[]>;
 }

@@ -22,6 +22,9 @@ export type ContractStore = KeyStore & { close?(): Awaitable<void> };
  * and the other rows included. Ids, digests, entities and peppers are random, so the store need not be empty
  * and runs may follow each other on one database; let them not overlap.
  *
+ * A store whose `summarize` declares no parameter (`summarize.length` is 0, as with a default value or `...args`) may
+ * count by a clock of its own: what asks for another time than now is then left out.
+ *
  * Not checked: that a write survives a crash; that two processes agree; that two databases are kept apart; an entity
  * with more than 150 keys; what a database that is gone does; speed.
  *
@@ -877,8 +880,8 @@ async function takesTimesAsGiven({ store, scheme, add, holds }: Setting): Promis
     await holds(one, `with an expiry at ${time}`);
   }
   // The newest use is that of what is live, however far the clock that asks is from the one that wrote.
-  const clocks = ends.map((time, i) => time - (i % 2));
-  for (const now of [...clocks, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]) {
+  const clocks = [...ends.map((time, i) => time - (i % 2)), -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  for (const now of takesTime(store) ? clocks : []) {
     const live = ends.filter((time) => time > now);
     const expected = live.length === 0 ? [] : [{ scheme, live: 2 * live.length, lastUsedAt: Math.max(...live) }];
     const rows = (await store.summarize(now)).filter((row) => row.scheme === scheme);
@@ -1004,6 +1007,9 @@ async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void
 
 // ── summarize ─────────────────────────────────────────────────────────────────────────────────────────
 
+/** Whether the store counts at the time it is given. One without that parameter asks a clock of its own. */
+const takesTime = (store: KeyStore): boolean => store.summarize.length > 0;
+
 /** Catches: rows of other schemes counted in, counts as text, 0 for never. */
 async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void> {
   const other = `${scheme}2`;
@@ -1025,7 +1031,9 @@ async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void
 }
 
 /** Catches: deadlines a millisecond off, 0 taken for none, and the database's own clock. */
-async function summarizesLiveKeys({ store, scheme, add }: Setting): Promise<void> {
+async function summarizesLiveKeys(s: Setting): Promise<void> {
+  const { store, scheme, add } = s;
+  if (!takesTime(store)) return summarizesLiveKeysNow(s);
   const lives = async (now: number) => (await store.summarize(now)).filter((line) => line.scheme === scheme);
   const row = (live: number) => [{ scheme, live, lastUsedAt: null }];
   await add({ revokedAt: T - 1 });
@@ -1043,6 +1051,21 @@ async function summarizesLiveKeys({ store, scheme, add }: Setting): Promise<void
   // Decades apart: whichever clock the database has, one of the two is not its time.
   same(await lives(0), row(5), 'in 1970');
   same(await lives(T * 5), row(1), 'in 2128');
+}
+
+/** The same of a store that asks a clock of its own, which is not a day off. */
+async function summarizesLiveKeysNow({ store, scheme, add }: Setting): Promise<void> {
+  const now = Date.now();
+  const [past, ahead] = [now - DAY, now + DAY];
+  const lives = async () => (await store.summarize(now)).filter((line) => line.scheme === scheme);
+  for (const field of ['revokedAt', 'retireAt', 'expiresAt'])
+    for (const time of [past, 0]) await add({ [field]: time });
+  await add({ revokedAt: ahead, expiresAt: ahead });
+  await add({ retireAt: ahead, expiresAt: past });
+  await add({ retireAt: past, expiresAt: ahead });
+  same(await lives(), [], 'a scheme whose keys are over, or revoked at a time to come');
+  for (const given of [{}, { expiresAt: ahead }, { retireAt: ahead }]) await add(given);
+  same(await lives(), [{ scheme, live: 3, lastUsedAt: null }], 'beside them, keys that end in a day or never');
 }
 
 // ── Everybody else ────────────────────────────────────────────────────────────────────────────────────

@@ -144,7 +144,10 @@ function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
       return (await ask(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit)).map(toRecord);
     },
 
-    summarize: async (now = Date.now()) => (await ask(db, STATEMENTS.summarize, now, now)) as readonly SchemeSummary[],
+    async summarize(now?: number) {
+      const time = now ?? Date.now();
+      return (await ask(db, STATEMENTS.summarize, time, time)) as readonly SchemeSummary[];
+    },
   };
 }
 

@@ -40,7 +40,7 @@ export function memoryStore(): KeyStore {
 
     findById: (keyId) => byId.get(keyId) ?? null,
     list: (query) => page([...byId.values()], query),
-    summarize: (now = Date.now()) => summarize([...byId.values()].filter((record) => isLive(record, now))),
+    summarize: (now?: number) => summarize([...byId.values()].filter((record) => isLive(record, now ?? Date.now()))),
 
     markEnded(keyId, ending) {
       const record = byId.get(keyId);

@@ -461,15 +461,16 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
     findById: async (keyId) => (isUuid(keyId) ? ((await records(FIND_ID, [keyId]))[0] ?? null) : null),
 
     // The limit as text: for a number some versions of mysql2 send a float, which MySQL takes for no LIMIT.
-    async list({ entityUuid, after, limit }) {
+    async list({ entityUuid, after = null, limit }) {
       if (!isUuid(entityUuid)) return [];
       if (after === null) return records(LIST, [entityUuid, String(limit)]);
       const { createdAt, keyId } = after;
       return records(LIST_BEHIND, [entityUuid, createdAt, createdAt, keyId, String(limit)]);
     },
 
-    async summarize(now = Date.now()) {
-      const rows = await select(SUMMARIZE, [now, now]);
+    async summarize(now?: number) {
+      const time = now ?? Date.now();
+      const rows = await select(SUMMARIZE, [time, time]);
       const line = ({ scheme, live, last_used_at }: Row) => ({
         scheme,
         live: whole(live),

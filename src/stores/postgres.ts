@@ -336,7 +336,7 @@ function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
       return (await ask('list', entityUuid, String(createdAt), keyId, String(limit))).map(readRow);
     },
 
-    summarize: async (now = Date.now()) => (await ask('summarize', String(now))) as SchemeSummary[],
+    summarize: async (now?: number) => (await ask('summarize', String(now ?? Date.now()))) as SchemeSummary[],
   };
 }
 

@@ -350,7 +350,7 @@ function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
       return row !== null && hasId(row, keyId) ? row : null;
     },
 
-    async list({ entityUuid, after, limit }) {
+    async list({ entityUuid, after = null, limit }) {
       const found: KeyRecord[] = [];
       if (!isText(entityUuid)) return found;
       // No digest is empty, so a record comes behind its own position.
@@ -362,11 +362,11 @@ function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
     },
 
     // Reads every record: whether one is live depends on `now`, and an index across slots could not be kept exact.
-    async summarize(now = Date.now()) {
-      const lines = new Map<string, SchemeSummary>();
+    async summarize(now?: number) {
+      const [time, lines] = [now ?? Date.now(), new Map<string, SchemeSummary>()];
       for await (const entities of walk(keys.entities, '-', ['+', 'BYLEX'], 50)) {
         const counted = entities.map(async (entityUuid) => {
-          for await (const rows of records(entityUuid, '+', 100)) for (const row of rows) count(lines, row, now);
+          for await (const rows of records(entityUuid, '+', 100)) for (const row of rows) count(lines, row, time);
         });
         await Promise.all(counted);
       }

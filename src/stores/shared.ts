@@ -159,14 +159,13 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
 export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
   const late = Object.entries(store).map(([name, method]: [string, (...args: never[]) => Awaitable<unknown>]) => {
     let open = false;
-    return [
-      name,
-      async (...args: never[]) => {
-        if (!open) await ready();
-        open = true;
-        return method(...args);
-      },
-    ];
+    const waiting = async (...args: never[]) => {
+      if (!open) await ready();
+      open = true;
+      return method(...args);
+    };
+    // As many parameters as it has behind: by them `storeContract` knows that `summarize` takes a time.
+    return [name, Object.defineProperty(waiting, 'length', { value: method.length })];
   });
   return Object.fromEntries(late);
 }

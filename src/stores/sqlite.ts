@@ -204,8 +204,10 @@ function reads(statements: Statements): Pick<KeyStore, Reads> {
       return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
     },
 
-    summarize: (now = Date.now()) =>
-      statements.summarize.all(now, now).map((row): SchemeSummary => ({ ...(row as SchemeSummary) })),
+    summarize(now?: number) {
+      const time = now ?? Date.now();
+      return statements.summarize.all(time, time).map((row): SchemeSummary => ({ ...(row as SchemeSummary) }));
+    },
   };
 }
 

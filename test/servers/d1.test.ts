@@ -11,6 +11,7 @@ import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, START, setUp, storeError } from '../support/keyring.ts';
+import { expectLooseCalls } from '../support/loose.ts';
 import { RECORD as BASE, numbered } from '../support/records.ts';
 import {
   COMPATIBILITY_DATES,
@@ -182,12 +183,13 @@ export const no = (env: { DB: KVNamespace }) => d1Store(env.DB);
     expect(await store.findById(RECORD.keyId)).toEqual({ ...RECORD, lastUsedAt: 7, scopesUsed: { 'a:b': 2 } });
   });
 
-  test('counts the keys of now where it is given no time', SLOW, async () => {
+  test('counts the keys of now where it is given no time, and lists from the beginning', SLOW, async () => {
     const store = d1Store(await fresh());
     await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
     await store.insert({ ...another(2), expiresAt: Date.now() + HOUR });
     const summarize = store.summarize as () => unknown;
     expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    await expectLooseCalls(store, OWN);
   });
 
   test('takes the use of 40 keys with 256 scopes each, of the greatest length', SLOW, async () => {

@@ -13,6 +13,7 @@ import callbacks from 'mariadb/callback';
 import core from 'mysql2';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
+import { expectLooseCalls } from '../support/loose.ts';
 import { CLIENTS, type Database, emptyDatabase, type Opened, openConsole, SERVER } from '../support/mysql.ts';
 import { numbered, RECORD } from '../support/records.ts';
 import { describeOn } from '../support/servers.ts';
@@ -938,13 +939,14 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
     expect(rows).toEqual(known.map((record) => ({ ...record, lastUsedAt: 5, scopesUsed })));
   });
 
-  test('a summary without a time is one of now', async () => {
+  test('a summary without a time is one of now, and a listing without a position begins at its beginning', async () => {
     await alone(kind, {}, async ({ client }) => {
       const store = mysqlStore(client);
       await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
       await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
       const summarize = store.summarize as () => unknown;
       expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+      await expectLooseCalls(store, OWN);
     });
   });
 

@@ -34,6 +34,7 @@ import {
   setUp,
   storeError,
 } from '../support/keyring.ts';
+import { expectLooseCalls } from '../support/loose.ts';
 import type { Opened, Schema, Settings } from '../support/postgres.ts';
 import {
   CLIENTS,
@@ -819,13 +820,14 @@ describePostgres('the server', () => {
   });
 });
 
-test('a summary without a time is one of now', async () => {
+test('a summary without a time is one of now, and a listing without a position begins at its beginning', async () => {
   await alone('PGlite', async ({ client }) => {
     const store = postgresStore(client);
     await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
     await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
     const summarize = store.summarize as () => unknown;
     expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    await expectLooseCalls(store, OWN);
   });
 });
 

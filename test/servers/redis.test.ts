@@ -8,6 +8,7 @@ import { storeContract } from 'keyscope/testing';
 import { createClient, createClientPool, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, storeError, thrown } from '../support/keyring.ts';
+import { expectLooseCalls } from '../support/loose.ts';
 import {
   bufferingNodeRedis,
   type Closing,
@@ -328,12 +329,13 @@ describeWithRedis('a server', () => {
       }
     });
 
-    test('counts the keys of now where it is given no time', async () => {
+    test('counts the keys of now where it is given no time, and lists from the beginning', async () => {
       const store = redisStore(client(kind));
       await store.insert(unsealed({ expiresAt: Date.now() - 1 }).record);
       await store.insert(unsealed({ expiresAt: Date.now() + 60_000 }).record);
       const summarize = store.summarize as () => unknown;
       expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+      await expectLooseCalls(store, OWN);
     });
 
     test('counts the keys of more entities than one page holds', async () => {

@@ -11,6 +11,7 @@ import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
 import { storeContract } from 'keyscope/testing';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
+import { expectLooseCalls } from '../support/loose.ts';
 import { AUTHORITY, catalog, DRIVERS, folder, INPUT, keyringOn, OTHER, OWN, open, PEPPERS } from '../support/sqlite.ts';
 
 const { file, remove } = folder();
@@ -404,12 +405,13 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
   });
 });
 
-test('a summary without a time is one of now', () => {
+test('a summary without a time is one of now, and a listing without a position begins at its beginning', async () => {
   const { store } = stocked();
   store.insert({ ...second(1), expiresAt: Date.now() - 1 });
   store.insert({ ...second(2), expiresAt: Date.now() + 60_000 });
   const summarize = store.summarize as () => unknown;
   expect(summarize()).toEqual([{ scheme: 's1', live: 2, lastUsedAt: null }]);
+  await expectLooseCalls(store, OWN);
 });
 
 // ── Migration ─────────────────────────────────────────────────────────────────────────────────────────
