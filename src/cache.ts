@@ -15,6 +15,8 @@ import { type KeyRecord, readRecord, type Usage } from './record.js';
 import type { Awaitable, KeyStore } from './store.js';
 import { mergeUsage } from './stores/shared.js';
 
+/** No entry is believed for longer, in milliseconds, whatever `maxStalenessMs` allows. */
+const MOST_MS = 30_000;
 /** How long "there is no such key" is believed, in milliseconds: then a key that was made elsewhere works. */
 const ABSENT_MS = 5_000;
 /** How many unknown look-ups are remembered, apart from the keys: a guess evicts only guesses. */
@@ -60,7 +62,10 @@ export interface Invalidation {
 export interface CacheOptions {
   /** Bounded. About 2 KiB a key. */
   readonly cache: LookupCache;
-  /** How old an answer may be, in milliseconds, 1 to 30,000: how long a key that was revoked elsewhere may still work. */
+  /**
+   * How old an answer may be, in milliseconds, 1 to 86,400,000: how long a key that was revoked elsewhere may still work.
+   * From 30,000 on it is 30,000: nothing is remembered for longer, which keeps the promise of a longer time, too.
+   */
   readonly maxStalenessMs: number;
   /** Carries revocations to other processes sooner than that. */
   readonly invalidation?: Invalidation | undefined;
@@ -310,11 +315,11 @@ function readOptions(options: CacheOptions): Settings {
   const given = fields(options, OPTIONS, 'cacheStore') as Partial<CacheOptions>;
   const { cache, maxStalenessMs, invalidation, now = steadyClock() } = given;
   expect(has(cache, ['get', 'set', 'delete']), 'cache: pass something bounded with get, set and delete');
-  whole(maxStalenessMs, 1, 30_000, 'maxStalenessMs, in milliseconds');
+  const allowed = whole(maxStalenessMs, 1, 86_400_000, 'maxStalenessMs, in milliseconds');
   const channel = invalidation === undefined || has(invalidation, ['publish', 'subscribe']);
   expect(channel, 'invalidation: pass { publish, subscribe } or leave it out');
   expect(typeof now === 'function', 'now: pass a function or leave it out');
-  return { ...(given as CacheOptions), now };
+  return { ...(given as CacheOptions), maxStalenessMs: Math.min(allowed, MOST_MS), now };
 }
 
 /**
@@ -389,11 +394,15 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
     return followed(write, () => names.forEach(change));
   }
 
+  const summarize = (now?: number) => store.summarize(now ?? Date.now());
+  // As many parameters as the store's has: by them `storeContract` knows whether it takes a time.
+  Object.defineProperty(summarize, 'length', { value: store.summarize.length });
+
   return {
     findByDigest: find,
     findById: (keyId) => store.findById(keyId),
     list: (query) => store.list(query),
-    summarize: (now = Date.now()) => store.summarize(now),
+    summarize,
     // The digest may have been tried, and be known as absent.
     insert: (record) => changing([record.digest, record.keyId], () => store.insert(record)),
     markEnded: (keyId, ending) =>

@@ -200,11 +200,11 @@ describe('options', () => {
     cacheStore(memoryStore(), { cache: new Map<string, unknown>(), maxStalenessMs: 30_000, now: () => 0 });
   });
 
-  it.each([0, -1, 30_001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5000', undefined, null])(
+  it.each([0, -1, 86_400_001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5000', undefined, null])(
     'refuses maxStalenessMs: %s, and says what holds',
     (maxStalenessMs) => {
       expect(cache({ ...good, maxStalenessMs })).toBe(
-        'maxStalenessMs, in milliseconds: pass a whole number from 1 to 30000',
+        'maxStalenessMs, in milliseconds: pass a whole number from 1 to 86400000',
       );
     },
   );
@@ -235,6 +235,13 @@ describe('options', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
     await (cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize as () => unknown)();
     expect(asked).toEqual([START]);
+  });
+
+  // By these lengths the contract knows what to ask of a store, and a cache before it is to be asked the same.
+  it('takes a time for its summary where the store does', () => {
+    const over = (store: KeyStore) => cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize;
+    expect(over(memoryStore())).toHaveLength(1);
+    expect(over({ ...memoryStore(), summarize: () => [] })).toHaveLength(0);
   });
 
   it('calls the methods of a store on the store', async () => {
@@ -369,6 +376,24 @@ describe('maxStalenessMs', () => {
     await there.keyring.verify(key);
     clock.advance(1);
     await denied(() => there.keyring.verify(key), 'invalid_token', 'revoked');
+  });
+
+  // The limit of 30 s was a `TypeError`, which no document had announced.
+  it.each([
+    [30_000, 30_000],
+    [29_999, 29_999],
+    [30_001, 30_000],
+    [86_400_000, 30_000],
+  ])('of %d ms keeps an entry for %d ms: for no longer than 30 s, whatever it says', async (maxStalenessMs, held) => {
+    const { keyring, clock, lookUps } = cachedRing(memoryStore(), { maxStalenessMs });
+    const { key } = await issue(keyring);
+    await keyring.verify(key);
+    clock.advance(held - 1);
+    await keyring.verify(key);
+    expect(lookUps()).toBe(1);
+    clock.advance(1);
+    await keyring.verify(key);
+    expect(lookUps()).toBe(2);
   });
 
   it('counts from before the look-up was sent', async () => {
