@@ -172,17 +172,38 @@ export const meSchema: z.ZodType<Me, Me> = closed(
 /** {@link meSchema} as a JSON Schema. */
 export const meJsonSchema: JsonSchema = toJsonSchema(meSchema);
 
-const time = z.iso.datetime({ precision: 3, error: 'a time as Date.prototype.toJSON writes it' });
-const timeOrNull = time.nullable();
+/** A `Date` as JSON has it, anything else as it is: an invalid one too, which JSON would make null, and so "never". */
+function written(value: unknown): unknown {
+  try {
+    return value instanceof Date ? Date.prototype.toISOString.call(value) : value;
+  } catch {
+    return value;
+  }
+}
+
+/** The same of each value in a table. One without a `Date`, or what is no table, is handed on as it came. */
+function writtenOut(value: unknown): unknown {
+  const pairs = Array.isArray(value) ? [] : Object.entries(Object(value));
+  if (!pairs.some(([, content]) => content instanceof Date)) return value;
+  return Object.fromEntries(pairs.map(([name, content]) => [name, written(content)]));
+}
+
+const timeRule = 'a valid time, as a Date or as Date.prototype.toJSON writes it';
+const timeText = z.iso.datetime({ precision: 3, error: timeRule });
+const time = z.preprocess(written, timeText);
+// In this order: beside `preprocess(…).nullable()` the JSON Schema would not require the field.
+const timeOrNull = z.preprocess(written, timeText.nullable());
 const shownMetadata = table((pairs) => pairs.every(([, value]) => typeof value === 'string'), 'metadata: texts', {
   additionalProperties: { type: 'string' },
 });
-const scopesUsed = table((pairs) => pairs.every(([, value]) => time.safeParse(value).success), 'scopesUsed: times', {
+const times = table((pairs) => pairs.every(([, value]) => timeText.safeParse(value).success), 'scopesUsed: times', {
   additionalProperties: { type: 'string', format: 'date-time' },
 });
+const scopesUsed = z.preprocess(writtenOut, times);
 
 /**
- * A key as `list`, `get` and `issue` show it, after `JSON.stringify`.
+ * A key as `list`, `get` and `issue` show it, after `JSON.stringify` or before: a `Date` becomes what JSON makes of it,
+ * and an invalid one is refused.
  *
  * Names and metadata may be of any length, as in the core's own reading of a stored record. Refused although the
  * core would show them: ids and scopes that only a forged row can hold, and years beyond 9999, which RFC 3339
@@ -191,7 +212,7 @@ const scopesUsed = table((pairs) => pairs.every(([, value]) => time.safeParse(va
  * @example
  * const keys = keyInfoSchema.array().parse(body.keys);
  */
-export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson> = closed(
+export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo> = closed(
   z.strictObject({
     keyId: uuid,
     name: z.string(),
@@ -208,7 +229,7 @@ export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson> = closed(
     lastUsedAt: timeOrNull,
     scopesUsed,
   }),
-) as unknown as z.ZodType<KeyInfoJson, KeyInfoJson>;
+) as unknown as z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo>;
 
 /** {@link keyInfoSchema} as a JSON Schema. */
 export const keyInfoJsonSchema: JsonSchema = toJsonSchema(keyInfoSchema);

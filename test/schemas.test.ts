@@ -293,8 +293,52 @@ describe('a listed key', () => {
       const { keys } = await keyring.list({}, { entityUuid: uuid(1) });
       const shown: unknown = JSON.parse(JSON.stringify(keys[0]));
       expect(keyInfoSchema.parse(shown)).toEqual(shown);
+      expect(keyInfoSchema.parse(keys[0])).toEqual(shown);
     });
     await fc.assert(property, { numRuns: runs(300) });
+  });
+
+  // It took the JSON alone: whoever parsed before `JSON.stringify` was refused for the `Date`s.
+  test('what issue, list and get return is taken as it is, and becomes its JSON', async () => {
+    const store = memoryStore();
+    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none', now });
+    const input = { name: 'ci', scopes: ['threats:read'], expiresAt: new Date(file.now + 1) };
+    const { info } = await keyring.issue(input as unknown as IssueInput<never>, authority);
+    const { keyId } = info;
+    await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: { 'threats:read': 5 } }]);
+    await store.markEnded(keyId, { retireAt: file.now + 1 });
+    await store.markEnded(keyId, { revokedAt: file.now });
+    const { keys } = await keyring.list({}, authority);
+    const found = await keyring.get(keyId, authority);
+    for (const shown of [info, ...keys, found]) {
+      const before = structuredClone(shown);
+      const parsed = keyInfoSchema.parse(shown);
+      expect(parsed).toEqual(JSON.parse(JSON.stringify(shown)));
+      expect(shown).toEqual(before);
+    }
+    const scopesUsed = Object.fromEntries([['__proto__', new Date(6)]]);
+    const { scopesUsed: parsed } = keyInfoSchema.parse({ ...info, scopesUsed });
+    expect(Object.entries(parsed)).toEqual([['__proto__', '1970-01-01T00:00:00.006Z']]);
+  });
+
+  const bad = new Date(Number.NaN);
+  test.each<[string, Object_]>([
+    ...['createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'].map((field): [string, Object_] => [
+      `an invalid Date as ${field}`,
+      { [field]: bad },
+    ]),
+    ['an invalid Date in scopesUsed', { scopesUsed: { 'threats:read': new Date(0), 'threats:write': bad } }],
+    ['a list of Dates as scopesUsed', { scopesUsed: [new Date(0)] }],
+    ['what looks like a Date and is none', { expiresAt: Object.create(Date.prototype) }],
+    ['a year beyond 9999', { expiresAt: new Date(8.64e15) }],
+    ['a Date as a name', { name: new Date(0) }],
+    ['a Date in metadata', { metadata: { a: new Date(0) } }],
+  ])('%s is refused, never taken for null', async (_, change) => {
+    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+    const { info } = await keyring.issue({ name: 'ci', scopes: [], expiresAt: 'never' }, authority);
+    expect(keyInfoSchema.safeParse(info).success).toBe(true);
+    const { error } = keyInfoSchema.safeParse({ ...info, ...change });
+    expect(error?.issues.map(({ path }) => path[0])).toEqual(Object.keys(change));
   });
 
   test('a real key through Fastify, its schema as the response schema', async () => {
