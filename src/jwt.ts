@@ -223,6 +223,8 @@ function asRequest<T>(read: () => T): T {
 
 // ── Verification ──────────────────────────────────────────────────────────────────────────────────────
 
+type JwkSet = { readonly keys: readonly JWK[] };
+
 /** How a service takes tokens. */
 export interface TokenVerifierOptions {
   /** As the issuer writes itself (`iss`). */
@@ -234,8 +236,12 @@ export interface TokenVerifierOptions {
    * `kid` turns up and every ten minutes. A key that was taken out of the set is accepted until then; while the set
    * cannot be fetched again, until it is fifteen minutes old. Each key needs a `kid`; a set of one key that is passed
    * here, and not fetched, may leave it out.
+   *
+   * Or a promise of a key set, such as `issuer.jwks()`, which is checked when it comes and kept. While it is not there 5 s
+   * after the first token, and for good where it rejects or what comes is malformed, `verify` rejects with a `StoreError`,
+   * whose `cause` says why.
    */
-  readonly jwks: { readonly keys: readonly JWK[] } | URL;
+  readonly jwks: JwkSet | URL | PromiseLike<JwkSet>;
   /** Those that are taken, whatever a token says of itself. */
   readonly algorithms: readonly TokenAlgorithm[];
   readonly catalog: Catalog;
@@ -256,7 +262,8 @@ const VERIFIER = ['issuer', 'audience', 'jwks', 'algorithms', 'catalog', 'maxTtl
  * Not checked, used alone: whether the key behind a token still lives; a token is good until it expires. An ES256
  * signature has two forms, so tell tokens apart by `jti` and never by their text.
  *
- * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is not https.
+ * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is not https. Of what
+ *   `jwks` promises nothing is known at this time.
  * @example
  * const tokens = createTokenVerifier({ issuer: 'https://acme.example', audience: 'https://api.acme.example',
  *   jwks: new URL('https://acme.example/.well-known/jwks.json'), algorithms: ['ES256'], catalog });
@@ -399,7 +406,7 @@ function exported(key: NodeKey): JWK {
 }
 
 function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey {
-  expect(typeof Object(set).then !== 'function', 'jwks: this is a promise; write await before it');
+  if (typeof Object(set).then === 'function') return promisedKeys(set as PromiseLike<unknown>, algorithms);
   expect(typeof set !== 'string', 'jwks: this is a text; pass new URL(text), or { keys: [public JWKs] }');
   const keys = publicKeys(Object(set).keys, 'jwks');
   const usable = keys.some((key) => algorithms.some((alg) => fits(key, alg as TokenAlgorithm)));
@@ -409,6 +416,29 @@ function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey
   // and the signature decides.
   return keys[0]?.kid === undefined ? ({ alg }, token) => find({ alg }, token) : find;
 }
+
+/** Keys that are on their way. Once they are seen to be malformed there are requests, and no start that could fail. */
+function promisedKeys(set: PromiseLike<unknown>, algorithms: readonly string[]): JWTVerifyGetKey {
+  let [find, waiting]: [JWTVerifyGetKey?, Promise<JWTVerifyGetKey>?] = [];
+  const coming = Promise.resolve(set).then((keys) => {
+    find = localKeys(keys, algorithms);
+    return find;
+  });
+  // Each `verify` says it; before the first one nobody listens.
+  coming.catch(() => {});
+  return async (header, token) => {
+    // Waited for once, from the first token on. A set that comes later than that is taken all the same.
+    waiting ??= inTime(coming).catch((error) => raise(keysBroken(error)));
+    return (find ?? (await waiting))(header, token);
+  };
+}
+
+const inTime = <T>(coming: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    coming.then(resolve, reject);
+    const late = () => reject(new Error('the promised key set did not come in time'));
+    AbortSignal.timeout(PATIENCE).addEventListener('abort', late);
+  });
 
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
@@ -436,8 +466,11 @@ function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
   return structuredClone(keys);
 }
 
-/** In milliseconds: how long a set is used that cannot be fetched again, and the pause after a fetch that failed. */
-const [MAX_STALE, PAUSE] = [900_000, 5_000];
+/**
+ * In milliseconds: how long a set is used that cannot be fetched again, the pause after a fetch that failed, and how long
+ * a promised one is waited for, as jose waits for an answer.
+ */
+const [MAX_STALE, PAUSE, PATIENCE] = [900_000, 5_000, 5_000];
 
 /** Keys from a URL. All times here are from `Date.now`, because jose's are. */
 function remoteKeys(url: URL): JWTVerifyGetKey {

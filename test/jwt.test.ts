@@ -10,7 +10,7 @@ import { canAddress, defineScopes, hasScopes } from 'keyscope';
 import type { ExchangeInput, TokenIssuerOptions, TokenVerifierOptions } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier, ExchangeError, isExchangeError } from 'keyscope/jwt';
 import { testPrincipal } from 'keyscope/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ALGS, AUDIENCE, CLAIMS, forge, ISSUER, KEY_ID, makePair, NOW, type Pair, principal } from './support/jwt.ts';
 import {
   AUTHORITY,
@@ -313,11 +313,6 @@ describe('createTokenVerifier', () => {
     ['keys over plain http', { ...taking, jwks: new URL('http://acme.example/jwks') }, /https URL/],
     ['keys from a file', { ...taking, jwks: new URL('file:///etc/jwks') }, /https URL/],
     ['an address as text', { ...taking, jwks: 'https://acme.example/jwks' }, /jwks: this is a text; pass new URL/],
-    [
-      'a promise of keys',
-      { ...taking, jwks: createTokenIssuer(signing).jwks() },
-      /jwks: this is a promise; write await/,
-    ],
     ['a list of keys', { ...taking, jwks: [es.publicKey] }, /jwks: pass \{ keys/],
     ['null as a key', { ...taking, jwks: { keys: [null, es.publicKey] } }, /wants its kid/],
     ['a key of which the kid is empty', { ...taking, jwks: { keys: [{ ...es.publicKey, kid: '' }] } }, /wants its kid/],
@@ -331,6 +326,66 @@ describe('createTokenVerifier', () => {
   ])('refuses %s at start', (_what, options, message) => {
     expect(() => createTokenVerifier(options as unknown as TokenVerifierOptions)).toThrow(TypeError);
     expect(() => createTokenVerifier(options as unknown as TokenVerifierOptions)).toThrow(message);
+  });
+
+  // It was refused: whoever made both in one process had to find a place for an `await`.
+  describe('a promise of keys', () => {
+    const token = forge(es, {}, CLAIMS);
+    const promising = (jwks: PromiseLike<unknown>) =>
+      createTokenVerifier({ ...taking, jwks: untyped<Promise<{ keys: [] }>>(jwks) });
+    const why = async (verifier: ReturnType<typeof promising>) =>
+      Object(await storeError(() => verifier.verify(token))).cause;
+
+    it('is taken like the keys, and checked once', async () => {
+      const verifier = createTokenVerifier({ ...taking, jwks: createTokenIssuer(signing).jwks() });
+      expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+      await denied(() => verifier.verify(forge(second, {}, CLAIMS)), 'invalid_token', 'token_refused');
+      let [asked, read] = [0, 0];
+      const keys = () => [++read, [es.publicKey]][1];
+      const set = Object.defineProperty({}, 'keys', { get: keys });
+      // biome-ignore lint/suspicious/noThenProperty: a promise that is none of the language's.
+      const thenable = { then: (resolve: (value: unknown) => void) => [++asked, resolve(set)] };
+      const other = promising(untyped<PromiseLike<unknown>>(thenable));
+      for (let i = 0; i < 3; i++) expect((await other.verify(token)).keyId).toBe(KEY_ID);
+      expect([asked, read]).toEqual([1, 1]);
+    });
+
+    it.each<[string, () => Promise<unknown>, RegExp]>([
+      ['is a private key', async () => ({ keys: [es.privateKey] }), /^jwks: pass public keys; one of them is private/],
+      ['has no keys', async () => ({}), /^jwks: pass \{ keys/],
+      ['is for another algorithm', async () => ({ keys: [second.publicKey] }), /^jwks: none of the keys is for ES256/],
+      ['is a text', async () => 'https://acme.example/jwks', /^jwks: this is a text/],
+      ['rejects', () => Promise.reject(new Error('no such file')), /^no such file$/],
+      ['rejects with nothing', () => Promise.reject(), /^$/],
+    ])('that %s says nothing about a token: 503, each time', async (_what, make, message) => {
+      const verifier = promising(make());
+      // Nobody has asked yet, so this is where a rejection would be unhandled.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      for (let i = 0; i < 2; i++) expect(Object(await why(verifier)).message ?? '').toMatch(message);
+      await denied(() => verifier.verify('no token'), 'invalid_token', 'token_refused');
+    });
+
+    it('that does not come is waited for once, for 5 s, and taken when it comes after all', async () => {
+      const timeouts: [number, AbortController][] = [];
+      onTestFinished(() => void vi.restoreAllMocks());
+      vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+        const controller = new AbortController();
+        timeouts.push([ms, controller]);
+        return controller.signal;
+      });
+      let come = (_set: unknown): void => {};
+      const verifier = promising(new Promise((resolve) => (come = resolve)));
+      expect(timeouts).toEqual([]);
+      const waiting = [1, 2].map(async () => expect((await why(verifier)).message).toMatch(/did not come in time$/));
+      expect(timeouts.map(([ms]) => ms)).toEqual([5_000]);
+      timeouts[0]?.[1].abort();
+      await Promise.all(waiting);
+      await why(verifier);
+      expect(timeouts).toHaveLength(1);
+      come({ keys: [es.publicKey] });
+      await Promise.resolve();
+      expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    });
   });
 
   it('takes a life of a day where that is said', async () => {
