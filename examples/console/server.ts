@@ -6,7 +6,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
@@ -24,6 +24,7 @@ import { createHandler, tryMcp } from '../mcp/server.ts';
 import type { Account, Member } from '../platform/accounts.ts';
 import { ENTITY, type Platform, run } from '../platform/boot.ts';
 import { catalog } from '../platform/catalog.ts';
+import { fetchListener } from '../platform/fetch.ts';
 import { createNodeServer, REALM } from '../platform/http.ts';
 import { BODY_LIMIT, reportError } from '../platform/problem.ts';
 import {
@@ -250,7 +251,7 @@ export function createServer(platform: Platform): Server {
   const [console, programs] = [createConsole(platform), createHandler(platform)];
   const isConsole = (pathname: string) => pathname === BASE || pathname.startsWith(`${BASE}/`);
   return createNodeServer(
-    getRequestListener((request, env) =>
+    fetchListener((request, env) =>
       isConsole(new URL(request.url).pathname) ? console.fetch(request, env) : programs(request),
     ),
     platform,

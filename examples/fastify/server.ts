@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
 import { run } from '../platform/boot.ts';
 import type { Service } from '../platform/http.ts';
-import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
+import { answer, createNodeServer, entityOf, REALM, send as sendNode, unrouted } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
 import type { Answer } from '../platform/problem.ts';
 import { BODY_LIMIT, failure, reportError } from '../platform/problem.ts';
@@ -21,12 +21,16 @@ export async function createServer(service: Service): Promise<Server> {
     clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own would cut that short.
     bodyLimit: BODY_LIMIT,
   });
-  // As bytes: Fastify adds a charset to JSON texts.
-  const send = (reply: FastifyReply, { status, headers, body }: Answer) =>
-    reply
+  const send = (reply: FastifyReply, answer: Answer) => {
+    const { status, headers, body } = answer;
+    // Fastify closes the connection on what was not read, which can take the answer with it.
+    if (status === 413) return sendNode(reply.hijack().raw, answer);
+    // As bytes: Fastify adds a charset to JSON texts.
+    return reply
       .code(status)
       .headers(headers)
       .send(body === '' ? undefined : Buffer.from(body));
+  };
 
   // Bytes, whatever the type: the table says what they must be.
   app.removeAllContentTypeParsers();

@@ -1,9 +1,9 @@
 /** The platform on Hono 4. `npm run demo` starts it; so does `npx node examples/hono/server.ts`. */
 import type { Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { run } from '../platform/boot.ts';
+import { fetchListener } from '../platform/fetch.ts';
 import type { Service } from '../platform/http.ts';
 import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
@@ -50,7 +50,7 @@ export function createApp(service: Service): Hono<Guarded> {
 }
 
 export function createServer(service: Service): Server {
-  return createNodeServer(getRequestListener(createApp(service).fetch), service);
+  return createNodeServer(fetchListener(createApp(service).fetch), service);
 }
 
 if (import.meta.main) await run(createServer);

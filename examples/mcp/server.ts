@@ -3,13 +3,13 @@
  * `npx node examples/mcp/server.ts`.
  */
 import type { Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
 import type { McpRequestContext } from '@modelcontextprotocol/server';
 import { createMcpHandler, fromJsonSchema, McpServer, originValidationResponse } from '@modelcontextprotocol/server';
 import { allowedTools, createMcpGate, principalOf, protectedResourceMetadata } from 'keyscope/mcp';
 import { createApp } from '../hono/server.ts';
 import { run } from '../platform/boot.ts';
 import { catalog } from '../platform/catalog.ts';
+import { fetchListener } from '../platform/fetch.ts';
 import type { Service } from '../platform/http.ts';
 import { createNodeServer, REALM } from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
@@ -76,7 +76,7 @@ export function createHandler(service: Service): (request: Request) => Promise<R
 }
 
 export const createServer = (service: Service): Server =>
-  createNodeServer(getRequestListener(createHandler(service)), service);
+  createNodeServer(fetchListener(createHandler(service)), service);
 
 /** For whoever has just started it. */
 export const tryMcp = (_: Service, origin: string): string => `

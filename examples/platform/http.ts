@@ -144,6 +144,8 @@ function hangUp(res: ServerResponse, body: string): void {
   res.req.once('close', end).on('data', (chunk: Buffer) => {
     read += chunk.length;
     if (read > LINGER_BYTES) end();
+    // Once more, for whoever read it before and stopped: a web stream pauses it at each piece.
+    else res.req.resume();
   });
   res.req.resume();
 }
