@@ -1,13 +1,17 @@
 import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectLooseCalls } from '../support/loose.ts';
-import { RECORD } from '../support/records.ts';
+import { numbered, RECORD } from '../support/records.ts';
 
 describe('memory', () => storeContract(test, memoryStore));
 
-test('a listing without a position begins at its beginning, and a summary takes a time', async () => {
+test('a summary without a time is one of now, and a listing without a position begins at its beginning', async () => {
   const store = memoryStore();
-  await store.insert(RECORD);
+  const another = numbered(RECORD);
+  await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+  await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
+  const summarize = store.summarize as () => unknown;
+  expect(summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
   await expectLooseCalls(store, RECORD.entityUuid);
 });
