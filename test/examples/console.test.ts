@@ -160,7 +160,7 @@ describe('signing in', () => {
     expect((await enter('eve@example.com')).status).toBe(401);
   });
 
-  it('makes whoever guesses wait', async () => {
+  it('makes whoever guesses wait', { timeout: 30_000 }, async () => {
     const other = createServer(platform);
     const at = new URL(await listen(other, 0)).origin;
     try {
