@@ -3,6 +3,7 @@
  * only where its address is given, so a service installs the one that it uses.
  */
 import { Socket } from 'node:net';
+import { resolve } from 'node:path';
 import type { KeyStore } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
 
@@ -82,12 +83,12 @@ async function openPostgres(url: string): Promise<OpenedStore> {
   const sockets = openSockets();
   const config = { connectionString: url, stream: sockets.make, connectionTimeoutMillis: PATIENCE };
   const pool = new pg.Pool({ ...config, max: MOST }).on('error', report);
-  // Listening takes a connection of its own, and another where that one is lost.
-  const listeners: InstanceType<typeof pg.Client>[] = [];
+  // Listening takes a connection of its own, and another where that one is lost: an outage sees many come and go.
+  const listeners = new Set<InstanceType<typeof pg.Client>>();
   const listen = () => {
     const client = new pg.Client({ ...config, keepAlive: true });
-    listeners.push(client);
-    return client;
+    listeners.add(client);
+    return client.once('end', () => listeners.delete(client));
   };
   return {
     store: postgresStore(pool),
@@ -95,7 +96,7 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     async close() {
       // A listening connection holds no process up; while its end is waited for, it has to. The types lack `ref`.
       for (const client of listeners) if ('ref' in client && typeof client.ref === 'function') client.ref();
-      await patiently(Promise.all([pool.end(), ...listeners.map((client) => client.end())]), sockets.sever);
+      await patiently(Promise.all([pool.end(), ...[...listeners].map((client) => client.end())]), sockets.sever);
     },
   };
 }
@@ -149,13 +150,43 @@ async function openRedis(url: string): Promise<OpenedStore> {
 const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> = {
   sqlite: openSqlite,
   postgres: openPostgres,
+  postgresql: openPostgres,
   mysql: openMysql,
+  mariadb: openMysql,
   redis: openRedis,
+  rediss: openRedis,
 };
 
+/** What `openStore` takes, for usage and errors. */
+export const ADDRESSES = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
+
+const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
+
+/** Where a store's keys are, in words that may be shown: no user, no password, none of the parameters. */
+export type Place =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'server'; readonly name: string };
+
+/** Where the keys are of an address that `openStore` takes. */
+export function placeOf(url: string): Place {
+  const scheme = schemeOf(url);
+  if (scheme !== 'sqlite') {
+    const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '…', pathname: '' };
+    return { kind: 'server', name: `${scheme}://${host}${pathname}` };
+  }
+  const path = url.slice('sqlite:'.length);
+  // What begins with `file:` SQLite reads as a URI.
+  const uri = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/.exec(path);
+  const [, name = path, query = ''] = uri ?? [];
+  if (name === ':memory:' || new URLSearchParams(query).get('mode') === 'memory') return { kind: 'memory' };
+  return { kind: 'file', path: resolve(uri ? decodeURIComponent(name) : name) };
+}
+
 /**
- * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`. The SQL stores make their tables at
- * the first use, Redis its version.
+ * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own tools write it:
+ * `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL stores make their tables at the first
+ * use, Redis its version.
  *
  * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for, two
  * seconds at the most.
@@ -165,9 +196,10 @@ const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> =
  * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
  */
 export async function openStore(url: string): Promise<OpenedStore> {
-  const scheme = /^([a-z]+):/.exec(url)?.[1] ?? '';
+  const scheme = schemeOf(url);
   const open = Object.hasOwn(OPENERS, scheme) ? OPENERS[scheme] : undefined;
   if (open !== undefined) return open(url);
-  const known = 'sqlite:<path>, postgres://…, mysql://… or redis://…';
-  throw new TypeError(`openStore: pass ${known}, not ${scheme === '' ? 'an address without a scheme' : `${scheme}:`}`);
+  throw new TypeError(
+    `openStore: pass ${ADDRESSES}, not ${scheme === '' ? 'an address without a scheme' : `${scheme}:`}`,
+  );
 }
