@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join, relative } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { parseArgs } from 'node:util';
@@ -16,12 +15,15 @@ import { createAccounts } from './accounts.ts';
 import { catalog } from './catalog.ts';
 import type { Domain } from './domain.ts';
 import { createDomain } from './domain.ts';
+import { hold, listen, readPort, stop, whyNot } from './listen.ts';
 import { explain } from './problem.ts';
 import { readSecret } from './secret-file.ts';
-import type { OpenedStore } from './store.ts';
-import { openStore } from './store.ts';
+import type { OpenedStore, Place } from './store.ts';
+import { ADDRESSES, openStore, placeOf } from './store.ts';
 import type { Tokens } from './tokens.ts';
 import { audiences, openTokens } from './tokens.ts';
+
+export { listen, stop } from './listen.ts';
 
 export const PREFIX = 'lure';
 /** The organization that the demo's keys belong to, and one that they cannot address. */
@@ -38,7 +40,10 @@ export interface Platform {
   readonly accounts: Accounts;
   /** Milliseconds since the epoch, for all of it. */
   readonly now: () => number;
+  /** Where the service's own rows are. */
   readonly file: string;
+  /** Where the keys' digests are. */
+  readonly keys: Place;
   /** Where the pepper came from, to tell whoever starts it. */
   readonly pepper: string;
   /** Writes what is still in memory and closes the file. */
@@ -55,7 +60,8 @@ async function readPeppers(folder: string): Promise<{ peppers: Pepper[]; source:
   const generate = () => randomBytes(32).toString('base64url');
   const peppers = given ? [{ id: 'env', secret: given }] : [];
   if (!given || existsSync(file)) peppers.push({ id: 'file', secret: await readSecret(file, generate) });
-  return { peppers, source: given ? 'the environment variable KEYSCOPE_PEPPER' : shown(file) };
+  const older = existsSync(file) ? `, and ${shown(file)} for keys that it made` : '';
+  return { peppers, source: given ? `the environment variable KEYSCOPE_PEPPER${older}` : shown(file) };
 }
 
 /** A path as one would type it here. */
@@ -84,13 +90,13 @@ async function openKeys(address: string): Promise<OpenedStore> {
 }
 
 export async function openPlatform(folder: string, options: PlatformOptions = {}): Promise<Platform> {
-  const { now = Date.now, store: address, publicUrl = 'http://127.0.0.1:8787' } = options;
+  const file = join(folder, 'platform.db');
+  const { now = Date.now, store: address = `sqlite:${file}`, publicUrl = 'http://127.0.0.1:8787' } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { peppers, source } = await readPeppers(folder);
   const tokens = await openTokens(folder, publicUrl, now);
-  const file = join(folder, 'platform.db');
   // Two handles on one file: the keys' writes are never part of the service's transactions.
-  const keys = await openKeys(address ?? `sqlite:${file}`);
+  const keys = await openKeys(address);
   try {
     const { rest, mcp } = audiences(publicUrl);
     const keyringFor = (audience: string) =>
@@ -109,36 +115,48 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
         rows.close();
       }
     };
-    return { keyring, mcpKeyring, tokens, publicUrl, domain, accounts, now, file, pepper: source, close };
+    const places = { file, keys: placeOf(address), pepper: source };
+    return { keyring, mcpKeyring, tokens, publicUrl, domain, accounts, now, ...places, close };
   } catch (error) {
     await keys.close();
     throw error;
   }
 }
 
-/** Listens on this machine alone. Rejects where the port is taken. @returns The base URL. */
-export async function listen(server: Server, port: number): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}
-
-/** Lets requests in flight finish, and no idle connection hold the process up. */
-export const stop = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
-
 const SCOPES = ['threats:read', 'interactions:read', 'decoys:read', 'canaries:read', 'reports:read'] as const;
 
+/** Whether what is in the folder is all there is of the service. */
+function isWhole({ keys }: Pick<Platform, 'keys'>, folder: string): boolean {
+  if (keys.kind !== 'file') return false;
+  const path = relative(folder, keys.path);
+  return !isAbsolute(path) && !path.startsWith('..');
+}
+
+/**
+ * What is kept where, for whoever has just started the service. Beginning afresh is offered only where keys and pepper go
+ * together: keys that stay in a database without the pepper that made them are keys that no longer work.
+ */
+export function whereabouts(platform: Pick<Platform, 'file' | 'keys' | 'pepper'>, folder: string): string {
+  const { file, keys, pepper } = platform;
+  const stop = 'Stop: Ctrl-C';
+  if (keys.kind === 'memory')
+    return `Keys: in memory, until it stops. The service's own rows: ${shown(file)}. Pepper: ${pepper}.\n${stop}`;
+  const [where, rows] = [keys.kind === 'file' ? shown(keys.path) : keys.name, shown(file)];
+  const database = where === rows ? `Database: ${rows}` : `Rows of the service: ${rows}. Keys: ${where}`;
+  const lines = `${database} (digests of keys, never keys). Pepper: ${pepper}.\n`;
+  if (isWhole(platform, folder)) return `${lines}${stop}. Start afresh: rm -r ${shown(folder)}`;
+  return `${lines}Keep the pepper: without it none of these keys works any more, wherever they are.\n${stop}`;
+}
+
 /** Makes a key where the entity has none, and says what to do with it; on later runs, that it was shown. */
-async function firstKey({ keyring }: Platform, url: string, folder: string): Promise<string> {
+async function firstKey(platform: Platform, url: string, folder: string): Promise<string> {
+  const { keyring } = platform;
   const authority = { entityUuid: ENTITY };
   const { keys } = await keyring.list({ limit: 1 }, authority);
-  if (keys.length > 0) return `The key was shown on the first run and cannot be shown again. Afresh: rm -r ${folder}`;
+  if (keys.length > 0) {
+    const another = isWhole(platform, folder) ? `Afresh: rm -r ${shown(folder)}` : 'Others are made in the console';
+    return `The key was shown on the first run and cannot be shown again. ${another}`;
+  }
   const input = { name: 'Demo', scopes: SCOPES, expiresAt: 'never' } as const;
   const { key } = await keyring.issue(input, authority);
   return `Your key, shown this once (${SCOPES.join(' ')}):
@@ -158,7 +176,7 @@ Try:
 }
 
 const HELP = `
-  --store <address>  keep the keys there: sqlite:<path>, postgres://…, mysql://… or redis://…
+  --store <address>  keep the keys there: ${ADDRESSES}
   --help             print this
 
 The environment variables PORT (8787) and PUBLIC_URL, how clients reach the service, are read as well.`;
@@ -192,53 +210,42 @@ export function readArguments(
   return null;
 }
 
-/** Starts a server on the demo's file and stays up. `also`: what there is to try beside REST. */
+/** Starts a server and stays up. `also`: what there is to try beside REST. `folder`: where its files are. */
 export async function run(
   createServer: (platform: Platform) => Server | Promise<Server>,
   also: (platform: Platform, origin: string) => string | Promise<string> = () => '',
+  folder = join(import.meta.dirname, '../../.demo'),
 ): Promise<void> {
-  const folder = join(import.meta.dirname, '../../.demo');
   const args = readArguments(`npx node ${shown(process.argv[1] ?? '')} [--store <address>]`);
   if (args === null) return;
-  const { PORT = '8787', PUBLIC_URL: publicUrl = `http://127.0.0.1:${PORT}` } = process.env;
-  const port = Number(PORT);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    console.error('PORT is a whole number from 0 to 65535, as in PORT=8788 npm run demo');
-    process.exitCode = 1;
-    return;
-  }
-  let platform: Platform | undefined;
-  let server: Server | undefined;
-  let url: string;
-  let words: string;
-  try {
-    platform = await openPlatform(folder, { store: args.store, publicUrl });
-    server = await createServer(platform);
-    url = await listen(server, port);
-    words = `${await firstKey(platform, url, shown(folder))}\n${await also(platform, new URL(url).origin)}`;
-  } catch (error) {
-    const taken = (error as { code?: string }).code === 'EADDRINUSE';
-    console.error(
-      taken ? `Port ${port} is taken. Set PORT to another one, as in PORT=8788 npm run demo` : explain(error),
-    );
-    process.exitCode = 1;
-    if (server) await stop(server);
-    return platform?.close();
-  }
-  console.log(`The deception platform is up at ${url}
-
-${words}
-Database: ${shown(platform.file)} (digests of keys, never keys). Pepper: ${platform.pepper}.
-Stop: Ctrl-C. Start afresh: rm -r ${shown(folder)}`);
-
+  const opened: (() => unknown)[] = [];
   const shutDown = async () => {
     try {
-      await stop(server);
-      await platform.close();
+      for (const close of opened.splice(0).reverse()) await close();
     } catch (error) {
       console.error(explain(error));
       process.exitCode = 1;
     }
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, shutDown);
+  try {
+    const port = readPort(8787);
+    // What the service says of itself names the port, so a free one is found before there is a service.
+    const held = port === 0 ? await hold() : { holder: port, origin: `http://127.0.0.1:${port}` };
+    const { holder, origin } = held;
+    if (typeof holder !== 'number') opened.push(() => holder.close());
+    const { PUBLIC_URL } = process.env;
+    const platform = await openPlatform(folder, { store: args.store, publicUrl: PUBLIC_URL || origin });
+    opened.push(() => platform.close());
+    const server = await createServer(platform);
+    opened.push(() => stop(server));
+    const url = await listen(server, holder);
+    const words = `${await firstKey(platform, url, folder)}\n${await also(platform, origin)}`;
+    // Before it says that it is up: whoever waits for that may end it at once.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, shutDown);
+    console.log(`The deception platform is up at ${url}\n\n${words}\n${whereabouts(platform, folder)}`);
+  } catch (error) {
+    console.error(whyNot(error));
+    process.exitCode = 1;
+    await shutDown();
+  }
 }

@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
-import { ENTITY, listen as listenAt, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/boot.ts';
+import {
+  ENTITY,
+  listen as listenAt,
+  OTHER_ENTITY,
+  openPlatform,
+  PREFIX,
+  whereabouts,
+} from '../../examples/platform/boot.ts';
 import { Conflict, createDomain } from '../../examples/platform/domain.ts';
 import { explain } from '../../examples/platform/problem.ts';
 import { routes } from '../../examples/platform/routes.ts';
@@ -352,10 +359,50 @@ describe('on a file', () => {
     expect(readdirSync(folder)).not.toContain('pepper');
   });
 
+  test('the pepper of a file that keys still need is named beside that of the environment', async () => {
+    await (await openPlatform(folder)).close();
+    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
+    const { pepper, close: end } = await openPlatform(folder);
+    await end();
+    expect(pepper).toMatch(/KEYSCOPE_PEPPER, and \S+pepper for keys that it made$/);
+  });
+
   test('a port that is taken is an error, not a wait', async () => {
     const [one, two] = [createNode(), createNode()];
     const port = await listen(one);
     await expect(listenAt(two, port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await close(one);
+  });
+});
+
+// Whoever kept the keys in PostgreSQL was told that they were in the folder, and offered to remove their pepper with it.
+describe('whoever starts the service is told', () => {
+  const [folder, file, pepper] = ['/srv/demo', '/srv/demo/platform.db', 'the pepper of the tests'];
+  const told = (keys: Parameters<typeof whereabouts>[0]['keys']) => whereabouts({ file, pepper, keys }, folder);
+
+  test.each(['/srv/demo/platform.db', '/srv/demo/keys.db'])(
+    'to remove the folder, where the keys are in it: %s',
+    (path) => {
+      const text = told({ kind: 'file', path });
+      expect(text).toContain(path.slice(1));
+      expect(text).toMatch(/Pepper: the pepper of the tests\.\n.*Start afresh: rm -r \S+demo/);
+      expect(text).not.toContain('Keep the pepper');
+    },
+  );
+
+  test.each([
+    ['server', { kind: 'server', name: 'postgres://db/keys' }, 'Keys: postgres://db/keys'],
+    ['file', { kind: 'file', path: '/srv/keys.db' }, 'srv/keys.db'],
+    ['neighbour', { kind: 'file', path: '/srv/demo2/keys.db' }, 'srv/demo2/keys.db'],
+  ] as const)('to keep the pepper, where the keys are elsewhere: %s', (_, keys, where) => {
+    const text = told(keys);
+    expect(text).toContain(where);
+    expect(text).toMatch(/Rows of the service: \S+demo\/platform\.db\..*\nKeep the pepper: without it/);
+    expect(text).not.toContain('rm -r');
+  });
+
+  test('that keys in memory end with the process', () => {
+    const text = told({ kind: 'memory' });
+    expect(text).toMatch(/^Keys: in memory, until it stops\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/);
   });
 });

@@ -1,15 +1,18 @@
 /** The reference service from outside: several that start at once, a command line, and stores that never answer. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { decodeJwt } from 'jose';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ENTITY, openPlatform, readArguments } from '../../examples/platform/boot.ts';
-import { openStore } from '../../examples/platform/store.ts';
+import { openStore, placeOf } from '../../examples/platform/store.ts';
 import { folder } from '../support/sqlite.ts';
 
 const timeout = 60_000;
@@ -82,16 +85,97 @@ describe.concurrent('from outside', () => {
 
   describe('a server that takes connections and never answers', () => {
     // close() of PostgreSQL waited for it without end, and so did whoever shut down.
-    test.each(['postgres', 'mysql'])('is left by close(), on %s', { timeout }, async (scheme) => {
-      const { store, invalidation, close } = await openStore(`${scheme}://u@127.0.0.1:${port}/x`);
-      invalidation?.subscribe(() => {});
-      const asked = Promise.resolve(store.findById(ENTITY)).catch((error: Error) => error);
-      await close();
-      expect(await asked).toBeInstanceOf(Error);
+    // `postgresql` is libpq's own spelling, and was refused, as were its kin.
+    test.each(['postgres', 'postgresql', 'mysql', 'mariadb'])(
+      'is left by close(), on %s',
+      { timeout },
+      async (scheme) => {
+        const { store, invalidation, close } = await openStore(`${scheme}://u@127.0.0.1:${port}/x`);
+        invalidation?.subscribe(() => {});
+        const asked = Promise.resolve(store.findById(ENTITY)).catch((error: Error) => error);
+        await close();
+        expect(await asked).toBeInstanceOf(Error);
+      },
+    );
+
+    test.each([
+      // In hex: a list of RESP, and a TLS handshake (RFC 8446 §5.1).
+      ['redis', /^2a/],
+      ['rediss', /^1603/],
+    ])('is not waited for by openStore, on %s', { timeout }, async (scheme, wanted) => {
+      const heard: string[] = [];
+      const server = createServer((socket) => {
+        socket.on('error', () => {}).on('data', (data) => heard.push(data.toString('hex')));
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const address = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      await expect(openStore(address)).rejects.toThrow('Redis did not answer within 2000 ms');
+      server.close();
+      expect(heard[0]).toMatch(wanted);
+    });
+  });
+
+  describe('a server', () => {
+    /** Starts the console in a folder of its own, on a free port, and tells what it says once it is up. */
+    async function start(name: string, ...args: readonly string[]) {
+      const script = file(`${name}.mjs`);
+      const [boot, server] = [root('examples/platform/boot.ts'), root('examples/console/server.ts')];
+      const imports = `import { run } from '${boot}';\nimport { createServer, tryDoors } from '${server}';\n`;
+      writeFileSync(script, `${imports}await run(createServer, tryDoors, '${file(name)}');\n`);
+      const child = spawn(process.execPath, [...NODE, script, ...args], {
+        env: { ...env, PORT: '0', PUBLIC_URL: '' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        timeout: timeout / 2,
+      });
+      const closed = once(child, 'close');
+      let out = '';
+      for await (const data of child.stdout) {
+        out += data;
+        if (out.includes('Ctrl-C')) break;
+      }
+      const stop = async () => {
+        child.kill('SIGINT');
+        return (await closed)[0];
+      };
+      return { out, origin: /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none', stop };
+    }
+
+    // It said of itself that it was at port 0: to whoever had no key, in its document, and in each token.
+    test('on a free port calls itself by that port', { timeout }, async () => {
+      const { out, origin, stop } = await start('free');
+      const key = /export KEY=(\S+)/.exec(out)?.[1] ?? '';
+      const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+      const denied = await fetch(`${origin}/mcp`, { method: 'POST' });
+      expect(denied.headers.get('WWW-Authenticate')).toContain(metadata);
+      expect(await (await fetch(`${origin}/v1/openapi.json`)).json()).toMatchObject({ servers: [{ url: origin }] });
+      const body = new URLSearchParams({
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: key,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      });
+      const exchanged = await fetch(`${origin}/v1/token`, { method: 'POST', body });
+      const { access_token: token } = (await exchanged.json()) as { readonly access_token: string };
+      expect(decodeJwt(token)).toMatchObject({ iss: origin, aud: `${origin}/v1` });
+      const me = await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
+      expect([me.status, await stop()]).toEqual([200, 0]);
     });
 
-    test('is not waited for by openStore, on redis', { timeout }, async () => {
-      await expect(openStore(`redis://127.0.0.1:${port}`)).rejects.toThrow('Redis did not answer within 2000 ms');
+    // It said that the keys were in its own folder, and offered to remove that: with the pepper that they need.
+    test('says where the keys are, and offers to remove nothing that they need', { timeout }, async () => {
+      const args = ['--store', `sqlite:${file('elsewhere.db')}`];
+      const first = await start('apart', ...args);
+      expect(await first.stop()).toBe(0);
+      const second = await start('apart', ...args);
+      expect(await second.stop()).toBe(0);
+      expect(second.out).toContain('shown on the first run');
+      for (const { out } of [first, second]) {
+        expect(out).toMatch(/Keys: \S+elsewhere\.db .+Pepper: \S+pepper\.\nKeep the pepper: /);
+        expect(out).not.toContain('rm -r');
+      }
+      const whole = await start('whole');
+      expect(await whole.stop()).toBe(0);
+      expect(whole.out).toMatch(/Start afresh: rm -r \S+whole/);
     });
   });
 
@@ -113,7 +197,9 @@ describe.concurrent('from outside', () => {
     // A misspelt flag was passed over: what should have been a check was a server that stays up.
     test('refuses a flag that it does not know', { timeout }, async () => {
       const { out, err, code } = await demo('flag', '--chekc');
-      expect(err).toMatch(/^Usage: npm run demo -- \[--check\] \[--store <address>\]\n(?: {2}--\S+ .+\n){3}$/);
+      expect(err).toMatch(
+        /^Usage: npm run demo -- \[--check\] \[--store <address>\]\n(?: {2}--\S+ .+\n){3}\nThe environment variables PORT .+\n$/,
+      );
       expect([out, code]).toEqual(['', 1]);
     });
 
@@ -125,8 +211,10 @@ describe.concurrent('from outside', () => {
 
     // Where a store only took too long there is no driver's error: saying why crashed, and nothing was closed.
     test('says why and ends where its store never answers', { timeout }, async () => {
-      const { out, code, left } = await demo('silent', '--check', '--store', `postgres://u@127.0.0.1:${port}/x`);
-      expect(out).toMatch(/ {3}Failed\. store\.insert (?:did not answer within|failed: )/);
+      const address = `postgres://u@127.0.0.1:${port}/x`;
+      const { out, err, code, left } = await demo('silent', '--check', '--store', address);
+      expect(err).toMatch(/^store\.insert (?:did not answer within|failed: )/);
+      expect(out).toMatch(/ {3}Surprise: the console showed no key\n$/);
       expect([code, left]).toEqual([1, []]);
     });
 
@@ -136,6 +224,14 @@ describe.concurrent('from outside', () => {
         `It stays in that database, as do its tables and the other keys made here, of entity ${ENTITY}`,
       );
       expect(out).toMatch(/\nAll as expected\.\n$/);
+      expect([err, code, left]).toEqual(['', 0, []]);
+    });
+
+    // It expected a second process to find a key that was in the memory of the first.
+    test('walks through the service on a store in memory, without a second instance', { timeout }, async () => {
+      const { out, err, code, left } = await demo('memory', '--check', '--store', 'sqlite::memory:');
+      expect(out).not.toContain('It stays in that database');
+      expect(out).toMatch(/\n12\. Two instances: left out, .+\nAll as expected\.\n$/);
       expect([err, code, left]).toEqual(['', 0, []]);
     });
   });
@@ -164,7 +260,9 @@ describe('the command line', () => {
   });
 
   test('may ask for help', () => {
-    const printed = [expect.stringMatching(/^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n?)+$/)];
+    const printed = [
+      expect.stringMatching(/^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/),
+    ];
     expect(read('--check', '--help')).toEqual({ given: null, printed, complained: [], exitCode: undefined });
   });
 
@@ -184,4 +282,62 @@ test.each(['sqlite://keys.db', 'sqlite:///srv/keys.db', 'sqlite:'])('openStore r
   await expect(openStore(address)).rejects.toThrow(
     /^openStore: write the path right behind the colon, as in sqlite:keys/,
   );
+});
+
+test('openStore names what it takes, and nothing of what it does not', async () => {
+  const taken = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
+  await expect(openStore('mongodb://root:hunter2@db/x')).rejects.toThrow(
+    new TypeError(`openStore: pass ${taken}, not mongodb:`),
+  );
+});
+
+test.each([
+  ['postgres://root:hunter2@db:5432/keys?password=hunter2', 'postgres://db:5432/keys'],
+  ['postgresql:///keys?host=/run/postgresql', 'postgresql:///keys'],
+  ['mariadb://root:hunter2@[::1]/keys', 'mariadb://[::1]/keys'],
+  ['rediss://:hunter2@cache:6380/2?prefix=a:', 'rediss://cache:6380/2'],
+  ['postgres://root:hunter#2@db/keys', 'postgres://…'],
+])('placeOf shows of %s no more than where it is', (address, name) => {
+  expect(placeOf(address)).toEqual({ kind: 'server', name });
+});
+
+test.each([
+  ['sqlite::memory:', { kind: 'memory' }],
+  ['sqlite:file::memory:', { kind: 'memory' }],
+  ['sqlite:file:keys?mode=memory&cache=shared', { kind: 'memory' }],
+  ['sqlite:/srv/keys.db', { kind: 'file', path: '/srv/keys.db' }],
+  ['sqlite:keys.db', { kind: 'file', path: resolve('keys.db') }],
+  ['sqlite:file:/srv/my%20keys.db?mode=rw', { kind: 'file', path: '/srv/my keys.db' }],
+  ['sqlite:file:///srv/keys.db', { kind: 'file', path: '/srv/keys.db' }],
+])('placeOf knows a file from memory: %s', (address, place) => {
+  expect(placeOf(address)).toEqual(place);
+});
+
+// It kept every client that had ever listened, one more each second of an outage, and ended them all anew.
+test('openStore lets go of connections to PostgreSQL that were lost while it listened', { timeout }, async () => {
+  let lost = 0;
+  const away = createServer((socket) => {
+    lost += 1;
+    socket.on('error', () => {}).destroy();
+  });
+  away.listen(0, '127.0.0.1');
+  await once(away, 'listening');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const ended = vi.spyOn(pg.Client.prototype, 'end');
+  try {
+    const { invalidation, close } = await openStore(`postgres://u@127.0.0.1:${(away.address() as AddressInfo).port}/x`);
+    invalidation?.subscribe(() => {});
+    while (lost < 6) {
+      await vi.advanceTimersByTimeAsync(1000);
+      await new Promise((done) => setImmediate(done));
+    }
+    ended.mockClear();
+    await close();
+    // The last one may still be on its way.
+    expect(ended.mock.calls.length).toBeLessThan(3);
+  } finally {
+    vi.useRealTimers();
+    ended.mockRestore();
+    away.close();
+  }
 });

@@ -1,0 +1,48 @@
+/** How the servers of the examples take a port and let it go, and what they tell whoever started them. */
+import type { Server } from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
+import { createServer } from 'node:net';
+import { explain } from './problem.ts';
+
+/**
+ * Listens on this machine alone. Rejects where the port is taken.
+ *
+ * @param at A port, or who holds one: see {@link hold}.
+ * @returns The base URL.
+ */
+export async function listen(server: NetServer, at: number | NetServer): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    if (typeof at === 'number') server.listen(at, '127.0.0.1', resolve);
+    else server.listen(at, resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+/** Takes a free port for a server that is still to be made, and is made with its own address. */
+export async function hold(): Promise<{ readonly holder: NetServer; readonly origin: string }> {
+  const holder = createServer();
+  return { holder, origin: new URL(await listen(holder, 0)).origin };
+}
+
+/** Lets requests in flight finish, and no idle connection hold the process up. */
+export const stop = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+
+/** The port that the environment names. @throws RangeError where it names none. */
+export function readPort(standard: number): number {
+  const { PORT } = process.env;
+  const port = Number(PORT || standard);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new RangeError('PORT is a whole number from 0 to 65535; 0 is any that is free');
+}
+
+/** In a sentence: why a server could not start. */
+export function whyNot(error: unknown): string {
+  const { code, port } = Object(error);
+  if (code !== 'EADDRINUSE') return explain(error);
+  return `Port ${port} is taken. Set PORT to another one, or to 0 for any that is free`;
+}
