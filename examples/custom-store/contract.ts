@@ -1,13 +1,14 @@
 /**
  * The published contract, run on the store: the test that a store of your own has from the first day. As it stands:
- * `npx tsx --test contract.ts`; compiled: `node --test contract.js`.
+ * `node --test contract.ts`, on Node from 22.18 on, or `npx tsx --test contract.ts`. Compiled by TypeScript with
+ * `rewriteRelativeImportExtensions`: `node --test contract.js`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { storeContract } from 'keyscope/testing';
-import { jsonFileStore } from './store.js';
+import { jsonFileStore } from './store.ts';
 
 storeContract(test, () => {
   const folder = mkdtempSync(join(tmpdir(), 'custom-store-'));
