@@ -232,7 +232,7 @@ export async function mint({ format, random, accepted, store }: Context, draft: 
   const key = format.complete(drawEntropy(random));
   const [scheme] = accepted();
   const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: Object.freeze({}) };
-  const unsealed: KeyRecord = { ...draft, ...marks, keyId: randomUuid(random), digest: scheme.digest(key) };
+  const unsealed: KeyRecord = { ...draft, keyId: randomUuid(random), ...marks, digest: scheme.digest(key) };
   // A plain object, as every store can take it. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
@@ -241,7 +241,7 @@ export async function mint({ format, random, accepted, store }: Context, draft: 
 
 /** A row, copied and frozen, where the key itself is at stake: a malformed one is refused as a broken seal is. */
 export const readRow = (row: unknown): KeyRecord =>
-  readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered'));
+  readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
 
 /** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
 export const showRow = (row: unknown): KeyInfo =>

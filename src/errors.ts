@@ -64,7 +64,8 @@ export class AccessError extends Error {
   constructor(code: AccessErrorCode, reason: DenialReason, { keyId, ...shown }: DenialDetails = {}) {
     super(DENIALS[code][2]);
     Object.assign(this, { code, ...shown });
-    hide(this, { name: 'AccessError', reason, keyId, [ACCESS]: true });
+    // A row that was edited may name anything.
+    hide(this, { name: 'AccessError', reason, keyId: isUuid(keyId) ? keyId : undefined, [ACCESS]: true });
   }
 }
 

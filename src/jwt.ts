@@ -20,7 +20,18 @@ import {
 import type { Catalog } from './catalog.js';
 import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './claims.js';
 import { type Clock, readClock } from './context.js';
-import { AccessError, entityList, expect, fields, isStoreError, raise, StoreError, strings, whole } from './errors.js';
+import {
+  AccessError,
+  entityList,
+  expect,
+  fields,
+  isStoreError,
+  MAX_ENTITIES,
+  raise,
+  StoreError,
+  strings,
+  whole,
+} from './errors.js';
 import { canAddress, createPrincipal, hasScopes, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
 
@@ -205,7 +216,7 @@ function narrow(principal: Principal, input: unknown, longest: number) {
   const entities =
     accessibleEntities === undefined
       ? principal.accessibleEntities
-      : asRequest(() => entityList(own, accessibleEntities, 'accessibleEntities'));
+      : asRequest(() => entityList(own, accessibleEntities, 'accessibleEntities', MAX_ENTITIES));
   if (!entities.every((entity) => canAddress(principal, entity)))
     throw new ExchangeError('invalid_target', 'The key cannot address all of these entities.');
   const ttl = asRequest(() => whole(ttlSeconds, 1, longest, 'ttlSeconds'));

@@ -1,6 +1,6 @@
 /** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { checkFields, expect, isObject, quote, raise, strings } from './errors.js';
+import { checkFields, expect, quote, raise, strings } from './errors.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
@@ -57,7 +57,7 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
   const needs = new Map<string, readonly string[]>();
   const known = (scope: string) => catalog.all.includes(scope);
-  for (const [op, scopes] of Object.entries(isObject(table) ? table : {}))
+  for (const [op, scopes] of Object.entries(Array.isArray(table) ? {} : Object(table)))
     needs.set(op, catalog.expand(strings(scopes, `definePolicy: ${quote(op)}`, known, 'name a scope of the catalog')));
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Op[]);

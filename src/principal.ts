@@ -41,7 +41,7 @@ class VerifiedPrincipal {
   }
 
   static granted(principal: unknown): Granted {
-    if (principal instanceof Object && #granted in principal) return principal.#granted;
+    if (#granted in Object(principal)) return Object(principal).#granted;
     throw new TypeError('principal: pass the one that verify, authenticate or admit returned, not a copy');
   }
 }

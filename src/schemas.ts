@@ -206,8 +206,7 @@ const scopesUsed = z.preprocess(writtenOut, times);
  * and an invalid one is refused.
  *
  * Names and metadata may be of any length, as in the core's own reading of a stored record. Refused although the
- * core would show them: ids and scopes that only a forged row can hold, and years beyond 9999, which RFC 3339
- * cannot write.
+ * core would show them: years beyond 9999, which RFC 3339 cannot write.
  *
  * @example
  * const keys = keyInfoSchema.array().parse(body.keys);

@@ -129,6 +129,11 @@ describe('exchange', () => {
     ['a scope that is no text', 'invalid_request', { scopes: [7] }],
     ['an entity that is no UUID', 'invalid_request', { accessibleEntities: ['own'] }],
     ['entities as text', 'invalid_request', { accessibleEntities: OWN }],
+    [
+      'more entities than a key has',
+      'invalid_request',
+      { accessibleEntities: Array.from({ length: 1001 }, () => crypto.randomUUID()) },
+    ],
     ['an unknown field', 'invalid_request', { scope: 'threats:read' }],
     ['null', 'invalid_request', null],
     ['a list', 'invalid_request', []],

@@ -204,6 +204,11 @@ describe('the table', () => {
     expect(make).toThrow(message);
   });
 
+  it('takes a table from a module of its own, of which nothing but the names tells', () => {
+    const table = Object.defineProperty({ whoami: [] }, Symbol.toStringTag, { value: 'Module' });
+    expect(definePolicy(catalog, table).operations).toEqual(['whoami']);
+  });
+
   it.each([undefined, null, {}, { all: catalog.all }])('%j is no catalog', (given) => {
     const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
     expect(make).toThrow(new TypeError('definePolicy: pass what defineScopes returned, then the table'));

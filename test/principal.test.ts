@@ -159,6 +159,12 @@ describe('a principal', () => {
       structuredClone(principal),
       JSON.parse(JSON.stringify(principal)),
       new Proxy(principal, {}),
+      // Whose trap is not asked.
+      new Proxy(principal, {
+        getPrototypeOf: () => {
+          throw new RangeError('a trap');
+        },
+      }),
       { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes: ['threats:read'] },
       {},
       [],

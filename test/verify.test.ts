@@ -329,6 +329,18 @@ describe('what a store returned', () => {
     }
   });
 
+  // Where somebody had edited the database, the audit trail said of no key that it was that one.
+  it('names the key of a malformed row, and nothing that stands there instead of a key id', async () => {
+    const bad = { scopes: ['BAD'] };
+    for (const edit of [bad, { ...bad, keyId: 'acme_somebody' }]) {
+      const { key, keyring, info } = await reader((store) => tampering(store, (row) => ({ ...row, ...edit })), {
+        peppers: 'none',
+      });
+      const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+      expect(error.keyId).toBe('keyId' in edit ? undefined : info.keyId);
+    }
+  });
+
   it('has a case for every field of a record', async () => {
     const { store, info } = await reader((s) => s);
     expect(malformed.map(([field]) => field).sort()).toEqual(Object.keys(await rowOf(store, info.keyId)).sort());
