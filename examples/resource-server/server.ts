@@ -6,16 +6,21 @@
  *   const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
  *   createServer(tokens, 'reports').listen(8080); // without any database
  *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // revocation on use
+ *
+ * `npx node examples/resource-server/server.ts` starts it behind a platform that `npm run demo` has started.
  */
 import type { Server } from 'node:http';
+import { parseArgs } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Principal, TokenVerifier } from 'keyscope';
 import { AccessError, isAccessError, isStoreError, parseAuthorization, toMe, toResponse } from 'keyscope';
 import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
 import { catalog } from '../platform/catalog.ts';
-import { createNodeServer } from '../platform/http.ts';
+import { createNodeServer, REALM } from '../platform/http.ts';
+import { listen, readPort, stop, whyNot } from '../platform/listen.ts';
 import { policy } from '../platform/policy.ts';
+import { audiences } from '../platform/tokens.ts';
 
 /** What tells who calls: a keyring, or a verifier alone. */
 type Door = { authenticate(request: Request): Promise<Principal> };
@@ -54,3 +59,61 @@ export function createServer(given: Door | TokenVerifier, realm: string): Server
   });
   return createNodeServer(getRequestListener(app.fetch));
 }
+
+// ── Behind the demo ───────────────────────────────────────────────────────────────────────────────────
+
+const HELP = `Usage: npx node examples/resource-server/server.ts [--help]
+
+Takes the tokens of a platform that is running: start that with npm run demo. The environment variables PORT (8788) and
+PLATFORM_URL (http://127.0.0.1:8787), what the platform calls itself, are read.`;
+
+/** How a key becomes a token there, and what the token opens here. */
+const words = (platform: string, url: string) => `The resource server is up at ${url}
+
+It takes tokens of ${platform} that are for its REST interface, of which it serves a part. Exchange the key
+that the platform showed, which is the variable KEY here:
+
+  TOKEN=$(curl -s ${platform}/v1/token \\
+    -d grant_type=urn:ietf:params:oauth:grant-type:token-exchange \\
+    -d subject_token_type=urn:ietf:params:oauth:token-type:access_token \\
+    --data-urlencode "subject_token=$KEY" --data-urlencode "resource=${audiences(platform).rest}" |
+    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+
+Try:
+
+  curl -i -H "Authorization: Bearer $TOKEN" ${url}/me
+      200: what the token says, for no database is asked
+
+  curl -i -H "Authorization: Bearer $TOKEN" ${url}/reports/executive
+      200: a report; 403 where the key has no reports:read
+
+  curl -i -H "Authorization: Bearer $KEY" ${url}/me
+      401: keys are for the platform alone
+
+Stop: Ctrl-C`;
+
+async function main(): Promise<void> {
+  try {
+    const { help } = parseArgs({ options: { help: { type: 'boolean' } } }).values;
+    if (help) return console.log(HELP);
+  } catch {
+    process.exitCode = 1;
+    return console.error(HELP);
+  }
+  try {
+    const { PLATFORM_URL } = process.env;
+    const issuer = PLATFORM_URL || 'http://127.0.0.1:8787';
+    // The platform makes tokens for its own doors and for nobody else. This is a part of one of them, served apart.
+    const audience = audiences(issuer).rest;
+    const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
+    const server = createServer(tokens, REALM);
+    const url = await listen(server, readPort(8788));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server));
+    console.log(words(issuer, url));
+  } catch (error) {
+    console.error(whyNot(error));
+    process.exitCode = 1;
+  }
+}
+
+if (import.meta.main) await main();

@@ -117,14 +117,10 @@ describe.concurrent('from outside', () => {
   });
 
   describe('a server', () => {
-    /** Starts the console in a folder of its own, on a free port, and tells what it says once it is up. */
-    async function start(name: string, ...args: readonly string[]) {
-      const script = file(`${name}.mjs`);
-      const [boot, server] = [root('examples/platform/boot.ts'), root('examples/console/server.ts')];
-      const imports = `import { run } from '${boot}';\nimport { createServer, tryDoors } from '${server}';\n`;
-      writeFileSync(script, `${imports}await run(createServer, tryDoors, '${file(name)}');\n`);
+    /** Starts one on a free port, and tells what it says once it is up. */
+    async function up(script: string, more: Readonly<Record<string, string>>, ...args: readonly string[]) {
       const child = spawn(process.execPath, [...NODE, script, ...args], {
-        env: { ...env, PORT: '0', PUBLIC_URL: '' },
+        env: { ...env, PORT: '0', PUBLIC_URL: '', ...more },
         stdio: ['ignore', 'pipe', 'inherit'],
         timeout: timeout / 2,
       });
@@ -141,24 +137,74 @@ describe.concurrent('from outside', () => {
       return { out, origin: /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none', stop };
     }
 
-    // It said of itself that it was at port 0: to whoever had no key, in its document, and in each token.
-    test('on a free port calls itself by that port', { timeout }, async () => {
-      const { out, origin, stop } = await start('free');
-      const key = /export KEY=(\S+)/.exec(out)?.[1] ?? '';
-      const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
-      const denied = await fetch(`${origin}/mcp`, { method: 'POST' });
-      expect(denied.headers.get('WWW-Authenticate')).toContain(metadata);
-      expect(await (await fetch(`${origin}/v1/openapi.json`)).json()).toMatchObject({ servers: [{ url: origin }] });
+    /** Starts the console in a folder of its own. */
+    function start(name: string, ...args: readonly string[]) {
+      const script = file(`${name}.mjs`);
+      const [boot, server] = [root('examples/platform/boot.ts'), root('examples/console/server.ts')];
+      const imports = `import { run } from '${boot}';\nimport { createServer, tryDoors } from '${server}';\n`;
+      writeFileSync(script, `${imports}await run(createServer, tryDoors, '${file(name)}');\n`);
+      return up(script, {}, ...args);
+    }
+
+    async function tokenFor(origin: string, key: string): Promise<string> {
       const body = new URLSearchParams({
         grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
         subject_token: key,
         subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
       });
       const exchanged = await fetch(`${origin}/v1/token`, { method: 'POST', body });
-      const { access_token: token } = (await exchanged.json()) as { readonly access_token: string };
+      const { access_token } = (await exchanged.json()) as { readonly access_token: string };
+      return access_token;
+    }
+    async function status(url: string, credential: string): Promise<number> {
+      return (await fetch(url, { headers: { Authorization: `Bearer ${credential}` } })).status;
+    }
+    const keyOf = (out: string) => /export KEY=(\S+)/.exec(out)?.[1] ?? '';
+
+    // It said of itself that it was at port 0: to whoever had no key, in its document, and in each token.
+    test('on a free port calls itself by that port', { timeout }, async () => {
+      const { out, origin, stop } = await start('free');
+      const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+      const denied = await fetch(`${origin}/mcp`, { method: 'POST' });
+      expect(denied.headers.get('WWW-Authenticate')).toContain(metadata);
+      expect(await (await fetch(`${origin}/v1/openapi.json`)).json()).toMatchObject({ servers: [{ url: origin }] });
+      const token = await tokenFor(origin, keyOf(out));
       expect(decodeJwt(token)).toMatchObject({ iss: origin, aud: `${origin}/v1` });
-      const me = await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
-      expect([me.status, await stop()]).toEqual([200, 0]);
+      expect([await status(`${origin}/v1/me`, token), await stop()]).toEqual([200, 0]);
+    });
+
+    // It printed nothing, and ended with 0.
+    test('behind the platform takes the tokens of that one, and its keys not', { timeout }, async () => {
+      const platform = await start('platform');
+      const behind = await up(root('examples/resource-server/server.ts'), { PLATFORM_URL: platform.origin });
+      const key = keyOf(platform.out);
+      const token = await tokenFor(platform.origin, key);
+      for (const path of ['/v1/me', '/v1/reports/executive']) {
+        expect(behind.out).toContain(`"Authorization: Bearer $TOKEN" ${behind.origin}${path}\n`);
+        const url = `${behind.origin}${path}`;
+        expect([await status(url, token), await status(url, key)]).toEqual([200, 401]);
+      }
+      // What it prints for a shell is what was asked for above.
+      const lines = /TOKEN=\$\((curl .+?)\|/s.exec(behind.out)?.[1] ?? '';
+      expect(lines).toContain(`curl -s ${platform.origin}/v1/token `);
+      expect(lines).toContain(`"resource=${platform.origin}/v1"`);
+      expect([await behind.stop(), await platform.stop()]).toEqual([0, 0]);
+    });
+
+    test.each([
+      ['a port that is taken', 'taken', [], 1, /^Port \d+ is taken\. Set PORT to another one, .+\n$/],
+      ['a port that is none', '8788x', [], 1, /^PORT is a whole number from 0 to 65535; .+\n$/],
+      ['a flag that it does not know', '0', ['--hlep'], 1, /^Usage: npx node examples\/resource-server\/server\.ts /],
+      ['a cry for help', '0', ['--help'], 0, /^Usage: npx node examples\/resource-server\/server\.ts /],
+    ])('behind the platform answers %s in a sentence', { timeout }, async (_, PORT, args, wanted, words) => {
+      const child = spawn(process.execPath, [...NODE, root('examples/resource-server/server.ts'), ...args], {
+        env: { ...env, PORT: PORT.replace('taken', String(port)) },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: timeout / 2,
+      });
+      const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+      expect([code, code === 0 ? err : out]).toEqual([wanted, '']);
+      expect(code === 0 ? out : err).toMatch(words);
     });
 
     // It said that the keys were in its own folder, and offered to remove that: with the pepper that they need.
