@@ -117,7 +117,7 @@ const scopeList = (scopes: readonly string[]) =>
 
 export function keysPage(member: Member, keys: readonly KeyInfo[], next: string | null, now: number): Html {
   const row = (key: KeyInfo) => html`<tr>
-      <th scope="row"><a href="${KEYS}/${key.keyId}">${key.name}</a></th>
+      <th scope="row"><a href="${KEYS}/${key.keyId}">${key.name} <small>${key.keyId}</small></a></th>
       <td>${state(key, now).words}</td>
       <td>${scopeList(key.scopes)}</td>
       <td>${time(key.createdAt, '')}</td>

@@ -19,9 +19,8 @@ import type { Authority, IssuedKey } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 import { issueInputSchemaFor } from 'keyscope/schemas';
 import { LRUCache } from 'lru-cache';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { createHandler, tryMcp } from '../mcp/server.ts';
-import type { Account, Member } from '../platform/accounts.ts';
+import type { Member, SignedIn } from '../platform/accounts.ts';
 import { ENTITY, type Platform, run } from '../platform/boot.ts';
 import { catalog } from '../platform/catalog.ts';
 import { fetchListener } from '../platform/fetch.ts';
@@ -44,6 +43,8 @@ import {
 /** What the console is made of: a {@link Platform}, and who is told of errors that are no visitor's. */
 export type ConsoleService = Pick<Platform, 'keyring' | 'accounts' | 'publicUrl' | 'now'> & {
   readonly report?: (error: unknown) => void;
+  /** Where a visitor comes from. Default: the other end of the connection, which behind a proxy is the proxy. */
+  readonly clientAddress?: (c: Context) => string;
 };
 
 const HOUR_MS = 3_600_000;
@@ -54,7 +55,7 @@ const UNUSED_MS = 90 * DAY_MS;
 
 /** Who is signed in. `forms`: those that were shown and not yet sent, so that none makes two keys. */
 interface Session {
-  readonly account: Account;
+  readonly account: SignedIn;
   readonly forms: LRUCache<string, true>;
 }
 
@@ -64,13 +65,9 @@ type Visit = Context<Env>;
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const ASSETS = { style: ['text/css', asset('style.css')], script: ['text/javascript', asset('script.js')] } as const;
 
-/** The fields of a form: an answer to this page's own, or to nothing. */
-const formOf = async (c: Visit): Promise<URLSearchParams> => new URLSearchParams(await c.req.text());
-const field = (form: URLSearchParams, name: string): string => form.get(name) ?? '';
-
 /** Thrown by whatever finds that a page cannot be served. */
 class Refused extends Error {
-  readonly status: 400 | 403 | 404 | 409;
+  readonly status: 400 | 403 | 404 | 409 | 415;
 
   constructor(status: Refused['status'], words: string) {
     super(words);
@@ -78,13 +75,23 @@ class Refused extends Error {
   }
 }
 
+/** The fields of a form, as a page of ours sends them. */
+async function formOf(c: Visit): Promise<URLSearchParams> {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '');
+  if (!isForm) throw new Refused(415, 'This is no form of the console.');
+  return new URLSearchParams(await c.req.text());
+}
+const field = (form: URLSearchParams, name: string): string => form.get(name) ?? '';
+
+// What the middlewares below refuse by themselves.
+const WORDS: Readonly<Record<number, string>> = {
+  403: 'This form was sent from elsewhere.',
+  413: 'This is more than a form can be.',
+};
+
 export function createConsole(service: ConsoleService): Hono<Env> {
-  const { accounts, publicUrl, now, report = reportError } = service;
+  const { publicUrl, report = reportError } = service;
   const app = new Hono<Env>().basePath(BASE);
-  const sessions = new LRUCache<string, Session>({ max: 10_000, ttl: SESSION_MS, ttlResolution: 0, perf: { now } });
-  const tries = new RateLimiterMemory({ points: 10, duration: 900 });
-  const secure = publicUrl.startsWith('https:');
-  const cookie = { path: BASE, httpOnly: true, sameSite: 'Strict', secure } as const;
 
   // ── What every answer has ──
 
@@ -100,69 +107,98 @@ export function createConsole(service: ConsoleService): Hono<Env> {
     c.header('Cache-Control', 'no-store');
   });
   const own = new URL(publicUrl).origin;
-  app.use(csrf({ origin: (origin, c) => origin === own || origin === new URL(c.req.url).origin }));
+  // Without TLS, as on the machine that one tries it on, whatever name the browser has for it.
+  const isOwn = (origin: string, url: string) =>
+    origin === own || (!isSecure(service) && origin === new URL(url).origin);
+  app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }));
   app.use(bodyLimit({ maxSize: BODY_LIMIT }));
 
-  // ── Sessions ──
+  // ── Pages ──
+
+  serveSessions(app, service);
+  for (const [path, menu] of Object.entries(MENUS))
+    app.get(path.slice(BASE.length) || '/', (c) => c.html(menu(c.var.member)));
+  serveKeys(app, service);
+  app.all('*', (c) => c.html(messagePage('Not found', 'There is nothing at this address.', c.var.member), 404));
+  app.onError((error, c) => {
+    const page = (words: string) => messagePage('Not done', words, c.get('member') ?? null);
+    if (error instanceof HTTPException) return c.html(page(WORDS[error.status] ?? error.message), error.status);
+    if (error instanceof Refused) return c.html(page(error.message), error.status);
+    if (!isAccessError(error)) report(error);
+    const { status, headers, body } = toResponse(error, { realm: REALM });
+    const { 'Retry-After': retry } = headers;
+    if (retry) c.header('Retry-After', retry);
+    const unknown = isStoreError(error) && c.req.method === 'POST';
+    const words = unknown ? 'The key store did not answer. Look in the list before trying again.' : null;
+    return c.html(page(words ?? JSON.parse(body).detail), status as 500);
+  });
+  return app;
+}
+
+const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
+
+/**
+ * Wrong tries in a quarter of an hour: for one email from one address, and for any from one address. For one email from
+ * anywhere there is no bound, with which strangers could keep a member out. What is counted is bounded too.
+ */
+function createThrottle(now: () => number) {
+  const [ttl, ofOne, ofAll] = [HOUR_MS / 4, 10, 100];
+  const tries = new LRUCache<string, number>({ max: 10_000, ttl, ttlResolution: 0, noUpdateTTL: true, perf: { now } });
+  const count = (name: string, most: number): number => {
+    const found = (tries.get(name) ?? 0) + 1;
+    tries.set(name, found);
+    return found > most ? Math.ceil(tries.getRemainingTTL(name) / 1000) : 0;
+  };
+  const pair = (address: string, email: string) => `${address} ${email.slice(0, 254)}`;
+  return {
+    /** For how many seconds there is no further try; 0 where this one may be made. */
+    wait: (address: string, email: string) => Math.max(count(pair(address, email), ofOne), count(address, ofAll)),
+    /** A right one takes back the wrong ones for this email, and none for others'. */
+    forgive: (address: string, email: string) => tries.delete(pair(address, email)),
+  };
+}
+
+function serveSessions(app: Hono<Env>, service: ConsoleService): void {
+  const { accounts, now, clientAddress = (c) => getConnInfo(c).remote.address ?? '' } = service;
+  const sessions = new LRUCache<string, Session>({ max: 10_000, ttl: SESSION_MS, ttlResolution: 0, perf: { now } });
+  const throttle = createThrottle(now);
+  const cookie = { path: BASE, httpOnly: true, sameSite: 'Strict', secure: isSecure(service) } as const;
+  const end = (c: Visit) => sessions.delete(getCookie(c, 'session') ?? '');
 
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
     const form = await formOf(c);
-    const [email, password] = [field(form, 'email'), field(form, 'password')];
-    const address = getConnInfo(c).remote.address ?? '';
-    try {
-      await tries.consume(address);
-    } catch (over) {
-      if (!(over instanceof RateLimiterRes)) throw over;
-      const seconds = Math.ceil(over.msBeforeNext / 1000);
+    const [email, password, address] = [field(form, 'email'), field(form, 'password'), clientAddress(c)];
+    const seconds = throttle.wait(address, email);
+    if (seconds > 0) {
       const words = `That was wrong too often. Try again in ${Math.ceil(seconds / 60)} minutes.`;
       return c.html(signInPage(words, email), 429, { 'Retry-After': String(seconds) });
     }
     const account = await accounts.signIn(email, password);
     if (account === null || accounts.find(account) === null)
       return c.html(signInPage('Email or password is wrong.', email), 401);
-    await tries.delete(address);
+    throttle.forgive(address, email);
     // A new one each time: nobody signs in to a session that somebody else began.
+    end(c);
     const id = randomBytes(32).toString('base64url');
     sessions.set(id, { account, forms: new LRUCache({ max: 50 }) });
     setCookie(c, 'session', id, { ...cookie, maxAge: SESSION_MS / 1000 });
     return c.redirect(BASE, 303);
   });
   app.post('/sign-out', (c) => {
-    sessions.delete(getCookie(c, 'session') ?? '');
+    end(c);
     deleteCookie(c, 'session', cookie);
     return c.redirect(`${BASE}/sign-in`, 303);
   });
   app.use(async (c, next) => {
     const session = sessions.get(getCookie(c, 'session') ?? '');
-    // Asked each time: who was deleted, or has another role now, is so at once.
+    // Asked each time: who was deleted, or has another role or password now, is so at once.
     const member = session && accounts.find(session.account);
     if (!session || !member) return c.redirect(`${BASE}/sign-in`, 303);
     c.set('session', session);
     c.set('member', member);
     return next();
   });
-
-  // ── Pages ──
-
-  for (const [path, menu] of Object.entries(MENUS))
-    app.get(path.slice(BASE.length) || '/', (c) => c.html(menu(c.var.member)));
-  serveKeys(app, service);
-
-  app.all('*', (c) => c.html(messagePage('Not found', 'There is nothing at this address.', c.var.member), 404));
-  app.onError((error, c) => {
-    const member = c.get('member') ?? null;
-    if (error instanceof HTTPException) return error.getResponse();
-    if (error instanceof Refused) return c.html(messagePage('Not done', error.message, member), error.status);
-    if (!isAccessError(error)) report(error);
-    const { status, body } = toResponse(error, { realm: REALM });
-    const unknown = isStoreError(error) && c.req.method === 'POST';
-    const words = unknown
-      ? 'The key store did not answer. Look in the list before trying again.'
-      : JSON.parse(body).detail;
-    return c.html(messagePage('Not done', words, member), status as 500);
-  });
-  return app;
 }
 
 function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService): void {
@@ -184,7 +220,10 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   }
   function closeForm(c: Visit, form: URLSearchParams): void {
     if (c.var.session.forms.delete(field(form, 'once'))) return;
-    throw new Refused(409, 'This form was sent before. If it made a key that you did not see, revoke that one.');
+    throw new Refused(
+      409,
+      'This form was sent before, or is too old. If it made a key that you did not see, revoke it.',
+    );
   }
   const showOnce = (c: Visit, { key, info }: IssuedKey) =>
     c.html(shownOncePage(c.var.member, key, info, `${publicUrl}/v1`), 201);
@@ -229,7 +268,8 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     const { unusedScopes } = await keyring.advise(id, { unusedForMs: UNUSED_MS }, { entityUuid });
     const key = await keyring.get(id, { entityUuid });
     if (key === null) throw new Refused(404, 'There is no such key.');
-    return c.html(keyPage(c.var.member, key, unusedScopes, openForm(c), now()));
+    const once = c.var.member.authority === null ? '' : openForm(c);
+    return c.html(keyPage(c.var.member, key, unusedScopes, once, now()));
   });
 
   app.post(`${path}/:id`, async (c) => {
@@ -242,7 +282,12 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     const known = field(form, 'action') === 'rotate' && Object.hasOwn(OVERLAPS, overlap);
     if (!known) throw new Refused(400, 'The form asks for what nobody offered.');
     closeForm(c, form);
-    return showOnce(c, await keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority));
+    const next = keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority).catch((error) => {
+      // To programs a denial of their credential; here it is the key on the page that is not what it was.
+      const ended = isAccessError(error) && error.code === 'invalid_token';
+      throw ended ? new Refused(409, 'This key has ended, or its record is damaged: make a new one.') : error;
+    });
+    return showOnce(c, await next);
   });
 }
 

@@ -6,11 +6,17 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Authority } from 'keyscope';
 import type { Domain, User } from './domain.ts';
+import { Conflict } from './domain.ts';
 
 /** A user of one organization. */
 export interface Account {
   readonly entityUuid: string;
   readonly userId: string;
+}
+
+/** One who has given their password. `version`: which one, for a session ends with the password that began it. */
+export interface SignedIn extends Account {
+  readonly version: string;
 }
 
 export interface Member {
@@ -21,17 +27,20 @@ export interface Member {
 }
 
 export interface Accounts {
-  /** Lets a user sign in with the email they have now. Throws where another one signs in with it. */
+  /** Lets a user sign in with the email they have now, and ends their sessions. Throws where somebody else signs in with it. */
   setPassword(account: Account, password: string): Promise<void>;
   /** Whose these are; `null`, after the same work, where they are nobody's. */
-  signIn(email: string, password: string): Promise<Account | null>;
-  /** The user as they are now; `null` once they are deleted. */
-  find(account: Account): Member | null;
+  signIn(email: string, password: string): Promise<SignedIn | null>;
+  /** The user as they are now; `null` once they are deleted, or have another password. */
+  find(account: SignedIn): Member | null;
   /** Whether anybody can sign in. */
   any(): boolean;
 }
 
-/** What a role may hand out, and so what its form offers. The keyring holds to it whatever the form says. */
+/**
+ * What a role may hand out, and so what its form offers. The keyring holds to it whatever the form says. Ending is no
+ * handing out: who manages keys may end any of their organization.
+ */
 const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
   admin: ['*:*'],
   analyst: ['threats:*', 'interactions:*', 'decoys:*', 'canaries:*', 'reports:*'],
@@ -58,34 +67,44 @@ export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
     email TEXT NOT NULL UNIQUE, salt BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (entity_uuid, user_id)) STRICT`);
   const nobody = { salt: randomBytes(16), hash: randomBytes(32) };
 
-  function find({ entityUuid, userId }: Account): Member | null {
-    const user = domain.readUser(entityUuid, userId);
-    if (!user) return null;
+  const versionOf = ({ salt }: Row) => Buffer.from(salt).toString('hex');
+  const rowOf = ({ entityUuid, userId }: Account) =>
+    db.prepare('SELECT * FROM passwords WHERE entity_uuid = ? AND user_id = ?').get(entityUuid, userId) as
+      | Row
+      | undefined;
+  const rowFor = (email: string) => db.prepare('SELECT * FROM passwords WHERE email = ?').get(email) as Row | undefined;
+
+  function find(account: SignedIn): Member | null {
+    const { entityUuid, userId, version } = account;
+    const [user, row] = [domain.readUser(entityUuid, userId), rowOf(account)];
+    if (!user || !row || versionOf(row) !== version) return null;
     const scopes = HANDS_OUT[user.role];
     return { user, entityUuid, authority: scopes && { entityUuid, scopes } };
   }
 
   async function setPassword({ entityUuid, userId }: Account, password: string): Promise<void> {
-    const member = find({ entityUuid, userId });
-    if (!member) throw new TypeError('account: there is no such user');
+    const email = domain.readUser(entityUuid, userId)?.email;
+    if (email === undefined) throw new TypeError('account: there is no such user');
     const salt = randomBytes(16);
     const hash = await hashPassword(password, salt);
-    db.prepare(`INSERT INTO passwords VALUES (?, ?, ?, ?, ?) ON CONFLICT (entity_uuid, user_id)
-      DO UPDATE SET email = excluded.email, salt = excluded.salt, hash = excluded.hash`).run(
+    const other = rowFor(email);
+    // Of somebody who is deleted, the password is what is left.
+    if (other && other.user_id !== userId && domain.readUser(other.entity_uuid, other.user_id))
+      throw new Conflict('Another user signs in with this email.');
+    db.prepare('DELETE FROM passwords WHERE email = ? OR (entity_uuid = ? AND user_id = ?)').run(
+      email,
       entityUuid,
       userId,
-      member.user.email,
-      salt,
-      hash,
     );
+    db.prepare('INSERT INTO passwords VALUES (?, ?, ?, ?, ?)').run(entityUuid, userId, email, salt, hash);
   }
 
-  async function signIn(email: string, password: string): Promise<Account | null> {
-    const row = db.prepare('SELECT * FROM passwords WHERE email = ?').get(email) as Row | undefined;
+  async function signIn(email: string, password: string): Promise<SignedIn | null> {
+    const row = rowFor(email);
     // A stranger's address takes as long as a member's: the time says nothing about who is one.
     const { salt, hash } = row ?? nobody;
     const right = timingSafeEqual(await hashPassword(password, salt), hash);
-    return row && right ? { entityUuid: row.entity_uuid, userId: row.user_id } : null;
+    return row && right ? { entityUuid: row.entity_uuid, userId: row.user_id, version: versionOf(row) } : null;
   }
 
   const any = () => db.prepare('SELECT 1 FROM passwords LIMIT 1').get() !== undefined;

@@ -37,6 +37,11 @@ afterAll(async () => {
 
 // ── A visitor ─────────────────────────────────────────────────────────────────────────────────────────
 
+/** What Hono knows of a connection from there. */
+const from = (remoteAddress: string) => ({
+  incoming: { socket: { remoteAddress, remotePort: 1, remoteFamily: 'IPv4' } },
+});
+
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 interface Page {
   readonly status: number;
@@ -160,19 +165,89 @@ describe('signing in', () => {
     expect((await enter('eve@example.com')).status).toBe(401);
   });
 
-  it('makes whoever guesses wait', { timeout: 30_000 }, async () => {
-    const other = createServer(platform);
-    const at = new URL(await listen(other, 0)).origin;
+  // Whoever had an account of their own could guess another's for ever: each right password took all tries back.
+  it('makes whoever guesses wait, whatever they sign in to between, and nobody else', async () => {
+    const { accounts } = platform;
+    const right = { entityUuid: ENTITY, userId: 'of the guesser', version: '' };
+    const known = {
+      find: () => ({ authority: null }),
+      signIn: async (email: string) => (email === 'own' ? right : null),
+    };
+    const app = createConsole({ ...platform, accounts: { ...accounts, ...(known as object) } });
+    const enterAt = async (address: string, email: string) => {
+      const headers = { Origin: origin, 'X-Address': address };
+      const init = { method: 'POST', body: formBody({ email, password: 'x' }), headers };
+      const answer = await app.request(`${origin}/console/sign-in`, init, from(address));
+      return answer.status === 429 ? Number(answer.headers.get('Retry-After')) : answer.status;
+    };
     try {
-      const guess = (password: string) => post('/sign-in', { email: 'ana@example.com', password }, '', {}, at);
-      const statuses: number[] = [];
-      for (let i = 0; i < 10; i++) statuses.push((await guess('wrong')).status);
-      expect(statuses).toEqual(Array(10).fill(401));
-      const late = await guess(PASSWORD);
-      expect([late.status, Number(late.headers.get('Retry-After')) > 0]).toEqual([429, true]);
+      for (let i = 0; i < 10; i++)
+        expect([await enterAt('a', 'victim'), await enterAt('a', 'own')]).toEqual([401, 303]);
+      expect(await enterAt('a', 'victim')).toBe(900);
+      expect([await enterAt('b', 'victim'), await enterAt('a', 'another')]).toEqual([401, 401]);
+      ahead = 899_999;
+      expect(await enterAt('a', 'victim')).toBe(1);
+      ahead = 900_001;
+      expect(await enterAt('a', 'victim')).toBe(401);
+      for (let i = 0; i < 99; i++) expect(await enterAt('a', `email ${i}`)).toBe(401);
+      expect(await enterAt('a', 'one more')).toBe(900);
     } finally {
-      await stop(other);
+      ahead = 0;
     }
+  });
+
+  it('asks who a visitor is where the service says so', async () => {
+    const signIn = async () => null;
+    const clientAddress = (c: { req: { header(name: string): string | undefined } }) => c.req.header('x-client') ?? '';
+    const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn }, clientAddress });
+    const statuses: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      const headers = { Origin: origin, 'X-Client': i === 11 ? 'b' : 'a' };
+      const init = { method: 'POST', body: formBody({ email: 'e', password: 'x' }), headers };
+      statuses.push((await app.request(`${origin}/console/sign-in`, init, from('the proxy'))).status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 401]);
+  });
+
+  it('ends sessions with the password that began them, and a browser’s own at its next sign-in', async () => {
+    const { domain, accounts } = platform;
+    const { id } = domain.createUser(ENTITY, { email: 'flo@example.com', name: 'Flo', role: 'viewer' });
+    await accounts.setPassword({ entityUuid: ENTITY, userId: id }, PASSWORD);
+    const first = await signIn('flo@example.com');
+    const second = await post('/sign-in', { email: 'flo@example.com', password: PASSWORD }, first);
+    const cookie = String(second.headers.get('Set-Cookie')).split(';')[0] ?? '';
+    expect([(await get('', first)).status, (await get('', cookie)).status]).toEqual([303, 200]);
+    await accounts.setPassword({ entityUuid: ENTITY, userId: id }, `${PASSWORD}!`);
+    expect((await get('', cookie)).status).toBe(303);
+  });
+
+  it('knows one user by an email: a second is refused, and one who is deleted is in nobody’s way', async () => {
+    const { domain, accounts } = platform;
+    const create = (entityUuid: string) => {
+      const { id } = domain.createUser(entityUuid, { email: 'gus@example.com', name: 'Gus', role: 'viewer' });
+      return { entityUuid, userId: id };
+    };
+    const [gus, namesake] = [create(ENTITY), create(OTHER_ENTITY)];
+    await accounts.setPassword(gus, PASSWORD);
+    await expect(accounts.setPassword(namesake, 'x')).rejects.toThrow('Another user signs in with this email.');
+    expect(await accounts.signIn('gus@example.com', PASSWORD)).toMatchObject(gus);
+    domain.deleteUser(ENTITY, gus.userId);
+    await accounts.setPassword(namesake, 'x');
+    expect(await accounts.signIn('gus@example.com', PASSWORD)).toBeNull();
+    expect(await accounts.signIn('gus@example.com', 'x')).toMatchObject(namesake);
+  });
+
+  it('takes what a form of the console sends, and nothing of another type', async () => {
+    const cookie = await signIn('ana@example.com');
+    const { keyId } = (
+      await platform.keyring.issue({ name: 'x', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY })
+    ).info;
+    for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
+      const headers = { Cookie: cookie, Origin: origin, 'Content-Type': type };
+      const answer = await send(`${KEYS}/${keyId}`, { method: 'POST', body: 'action=revoke', headers });
+      expect([type, answer.status]).toEqual([type, 415]);
+    }
+    expect((await platform.keyring.get(keyId, { entityUuid: ENTITY }))?.revokedAt).toBeNull();
   });
 
   it('takes no form from another site', async () => {
@@ -233,6 +308,20 @@ describe('making a key', () => {
     const later = await post(KEYS, { once, ...WHOLE }, cookie);
     expect([...twice, later].map(({ status }) => status).sort()).toEqual([201, 409, 409]);
     expect(await countOf()).toBe(before + 1);
+  });
+
+  it('keeps fifty forms open, of those who can send them', async () => {
+    const [ana, chi] = [await signIn('ana@example.com'), await signIn('chi@example.com')];
+    const once = onceOf(await get(`${KEYS}/new`, ana));
+    const { keyId } = (
+      await platform.keyring.issue({ name: 'x', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY })
+    ).info;
+    expect(onceOf(await get(`${KEYS}/${keyId}`, chi))).toBe('none');
+    for (let i = 0; i < 49; i++) await get(`${KEYS}/${keyId}`, ana);
+    expect((await post(KEYS, { once, ...WHOLE }, ana)).status).toBe(201);
+    const late = onceOf(await get(`${KEYS}/new`, ana));
+    for (let i = 0; i < 50; i++) await get(`${KEYS}/${keyId}`, ana);
+    expect((await post(KEYS, { once: late, ...WHOLE }, ana)).text).toContain('sent before, or is too old');
   });
 
   it('takes no form that was shown in another session, or none at all', async () => {
@@ -402,6 +491,16 @@ describe('a key of one’s own', () => {
     }
   });
 
+  it('that has ended is not replaced, which is no matter of who is signed in', async () => {
+    const cookie = await signIn('ana@example.com');
+    const { key_id } = await me(keyOf(await create(cookie)));
+    const once = onceOf(await get(`${KEYS}/${key_id}`, cookie));
+    await platform.keyring.revoke(String(key_id), { entityUuid: ENTITY });
+    const page = await post(`${KEYS}/${key_id}`, { once, action: 'rotate', overlap: '0' }, cookie);
+    expect(page.status).toBe(409);
+    expect(page.text).toContain('This key has ended');
+  });
+
   it.each([
     ['no action', {}],
     ['another action', { action: 'delete' }],
@@ -451,7 +550,9 @@ describe('every answer', () => {
   });
 
   it('is 413 to more than a form can be', async () => {
-    expect((await post('/sign-in', { email: 'x'.repeat(70_000) })).status).toBe(413);
+    const { status, headers, text } = await post('/sign-in', { email: 'x'.repeat(70_000) });
+    expect([status, headers.get('Cache-Control')]).toEqual([413, 'no-store']);
+    expect(text).toContain('This is more than a form can be.');
   });
 
   it('says of a broken store what is known: nothing', async () => {
@@ -460,8 +561,8 @@ describe('every answer', () => {
     const broken = new StoreError('store.insert failed: see cause', new Error('secret row'));
     const keyring = { ...platform.keyring, issue: () => Promise.reject(broken) };
     const app = createConsole({ accounts, now, publicUrl, keyring, report: (error) => reported.push(error) });
-    const incoming = { socket: { remoteAddress: '192.0.2.1', remotePort: 1, remoteFamily: 'IPv4' } };
-    const ask = (path: string, init: RequestInit = {}) => app.request(`${origin}/console${path}`, init, { incoming });
+    const ask = (path: string, init: RequestInit = {}) =>
+      app.request(`${origin}/console${path}`, init, from('192.0.2.1'));
     const postTo = (path: string, fields: Fields, Cookie = '') =>
       ask(path, { method: 'POST', body: formBody(fields), headers: { Origin: origin, Cookie } });
     const entered = await postTo('/sign-in', { email: 'ana@example.com', password: PASSWORD });
@@ -470,7 +571,7 @@ describe('every answer', () => {
     const once = /name="once" value="([^"]+)"/.exec(form)?.[1] ?? '';
     const answer = await postTo(KEYS, { once, ...WHOLE }, cookie);
     const text = await answer.text();
-    expect([answer.status, reported]).toEqual([503, [broken]]);
+    expect([answer.status, answer.headers.get('Retry-After'), reported]).toEqual([503, '1', [broken]]);
     expect(text).toContain('Look in the list before trying again');
     expect(text).not.toContain('secret row');
   });

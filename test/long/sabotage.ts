@@ -159,8 +159,8 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   [
     'console: the session at sign-out',
     'examples/console/server.ts',
-    "sessions.delete(getCookie(c, 'session') ?? '');",
-    '',
+    '    end(c);\n    deleteCookie',
+    '    deleteCookie',
     CONSOLE,
   ],
   [
@@ -170,7 +170,13 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'if (!session)',
     CONSOLE,
   ],
-  ['console: whoever guesses waits', 'examples/console/server.ts', 'await tries.consume(address);', '', CONSOLE],
+  [
+    'console: whoever guesses waits',
+    'examples/console/server.ts',
+    'const seconds = throttle.wait(address, email);',
+    'const seconds = 0;',
+    CONSOLE,
+  ],
   [
     'console: what a role hands out',
     'examples/platform/accounts.ts',
