@@ -83,7 +83,8 @@ async function obtainKey(origin: string, { accounts, domain }: Platform, scopes:
     const form = fields && new URLSearchParams(fields);
     if (fields) for (const scope of path === KEYS ? scopes : []) form?.append('scopes', scope);
     const request = form ? { method: 'POST', body: form } : {};
-    const headers = { Cookie: cookie, Origin: origin };
+    // As a browser has it that came by the service's own name.
+    const headers = { Cookie: cookie, Origin: PUBLIC_URL };
     const response = await fetch(`${origin}${path}`, { redirect: 'manual', headers, ...request });
     cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
     say(`   ${form ? 'POST' : 'GET'} ${path} → ${response.status}`);
