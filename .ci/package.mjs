@@ -1,4 +1,4 @@
-// What an installer gets: the packed tarball is checked, installed into an empty project without development
+// What an installer gets: the packed tarball, or the one that is named, is checked, installed into an empty project without development
 // dependencies, the README's quick start is run there as printed, the types are compiled there, skipping none, and a
 // store from outside the package passes the published contract.
 import { execFileSync, spawn } from 'node:child_process';
@@ -17,11 +17,7 @@ const run = (command, args, options) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
 
 try {
-  const [{ filename, files, size }] = JSON.parse(
-    run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root }),
-  );
-  console.log(`${filename}: ${files.length} files, ${size} bytes`);
-  const tarball = join(project, filename);
+  const tarball = process.argv[2] ? resolve(process.argv[2]) : pack();
   run('npx', ['--no-install', 'publint', 'run', tarball, '--strict'], { cwd: root });
   run('npx', ['--no-install', 'attw', tarball, '--profile', 'esm-only', '--format', 'ascii'], { cwd: root });
   console.log('publint and attw: nothing to say');
@@ -39,6 +35,13 @@ try {
   customStore();
 } finally {
   rmSync(project, { recursive: true, force: true });
+}
+
+function pack() {
+  const said = run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root });
+  const [{ filename, files, size }] = JSON.parse(said);
+  console.log(`${filename}: ${files.length} files, ${size} bytes`);
+  return join(project, filename);
 }
 
 /** The README's first `js` block, as printed but for the port, which is a free one. */
