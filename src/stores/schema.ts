@@ -49,7 +49,7 @@ CREATE TABLE keyscope_keys (
     `
 CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, created_at, key_id)`,
     `
-CREATE FUNCTION keyscope_refuse() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
+CREATE OR REPLACE FUNCTION keyscope_refuse() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
 BEGIN
   RAISE EXCEPTION 'keyscope: %', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
 END
