@@ -66,7 +66,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'isList(value, MAX_SCOPES, isScope)',
     'isList(value, MAX_SCOPES, isText)',
   ],
-  ['rows hold UUIDs', 'src/record.ts', 'entityUuid: isUuid', 'entityUuid: isText'],
+  ['rows hold UUIDs', 'src/record.ts', 'isList(value, MAX_ENTITIES, isUuid)', 'isList(value, MAX_ENTITIES, isText)'],
   [
     'a clock that throws is broken',
     'src/context.ts',
