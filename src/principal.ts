@@ -41,7 +41,7 @@ class VerifiedPrincipal {
   }
 
   static granted(principal: unknown): Granted {
-    if (#granted in Object(principal)) return Object(principal).#granted;
+    if (typeof principal === 'object' && principal !== null && #granted in principal) return principal.#granted;
     throw new TypeError('principal: pass the one that verify, authenticate or admit returned, not a copy');
   }
 }
