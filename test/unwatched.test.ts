@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import {
   AccessError,
   createKeyring,
+  definePolicy,
   defineScopes,
   formatScopes,
   isKey,
@@ -75,6 +76,12 @@ describe('what is said', () => {
     const policy = untyped<never>({ requires: () => [], authorize: () => OWN });
     expect(await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'x' as never }))).toBe(bug);
     expect(events).toEqual([]);
+  });
+
+  it('a denial is one where nobody listens, too', async () => {
+    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+    const policy = definePolicy(catalog, { list: ['threats:read'] });
+    await denied(() => keyring.admit(undefined, { policy, operation: 'list' }), 'missing_credentials', 'no_header');
   });
 
   it('names what is missing in our words, not in the engine’s', () => {
