@@ -175,8 +175,7 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
       return c.html(signInPage(words, email), 429, { 'Retry-After': String(seconds) });
     }
     const account = await accounts.signIn(email, password);
-    if (account === null || accounts.find(account) === null)
-      return c.html(signInPage('Email or password is wrong.', email), 401);
+    if (account === null) return c.html(signInPage('Email or password is wrong.', email), 401);
     throttle.forgive(address, email);
     // A new one each time: nobody signs in to a session that somebody else began.
     end(c);
@@ -303,21 +302,27 @@ export function createServer(platform: Platform): Server {
   );
 }
 
-/** Makes somebody able to sign in where nobody is, and says how. */
-async function trySignIn({ accounts, domain }: Platform, origin: string): Promise<string> {
-  const address = `Console: ${origin}${BASE}, then Settings, Configuration, API Keys`;
-  if (accounts.any()) return `${address}. The password was shown on the first run.`;
+/** A new password for an admin of the demo's organization; `null` where it has none. */
+export async function openAccount({ accounts, domain }: Platform): Promise<{ email: string; password: string } | null> {
   const admin = domain.listUsers(ENTITY, { limit: 10, after: null }).items.find(({ role }) => role === 'admin');
-  if (!admin) return '';
+  if (!admin) return null;
   const password = randomBytes(12).toString('base64url');
   await accounts.setPassword({ entityUuid: ENTITY, userId: admin.id }, password);
-  return `${address}
+  return { email: admin.email, password };
+}
 
-  sign in as ${admin.email} with the password ${password} (shown this once)`;
+/** Makes somebody able to sign in where nobody is, and says how. */
+async function trySignIn(origin: string, platform: Platform): Promise<string> {
+  const address = `Console: ${origin}${BASE}, then Settings, Configuration, API Keys`;
+  if (platform.accounts.any()) return `${address}. The password was shown on the first run.`;
+  const account = await openAccount(platform);
+  return account
+    ? `${address}\n\n  sign in as ${account.email} with the password ${account.password} (shown this once)`
+    : '';
 }
 
 /** For whoever has just started it. */
-export const tryDoors = async (platform: Platform, origin: string): Promise<string> =>
-  `${tryMcp(platform, origin)}\n${await trySignIn(platform, origin)}\n`;
+export const tryDoors = async (origin: string, platform: Platform): Promise<string> =>
+  `${tryMcp(origin)}\n${await trySignIn(origin, platform)}\n`;
 
 if (import.meta.main) await run(createServer, tryDoors);

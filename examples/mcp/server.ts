@@ -79,7 +79,7 @@ export const createServer = (service: Service): Server =>
   createNodeServer(fetchListener(createHandler(service)), service);
 
 /** For whoever has just started it. */
-export const tryMcp = (_: Service, origin: string): string => `
+export const tryMcp = (origin: string): string => `
 MCP clients: Streamable HTTP at ${origin}${MCP_PATH}, with the header "Authorization: Bearer $KEY". The same by hand:
 
   curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\

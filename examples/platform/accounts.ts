@@ -29,7 +29,7 @@ export interface Member {
 export interface Accounts {
   /** Lets a user sign in with the email they have now, and ends their sessions. Throws where somebody else signs in with it. */
   setPassword(account: Account, password: string): Promise<void>;
-  /** Whose these are; `null`, after the same work, where they are nobody's. */
+  /** Whose these are; `null`, after the same work, where they are nobody's, or of somebody who is deleted. */
   signIn(email: string, password: string): Promise<SignedIn | null>;
   /** The user as they are now; `null` once they are deleted, or have another password. */
   find(account: SignedIn): Member | null;
@@ -104,7 +104,9 @@ export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
     // A stranger's address takes as long as a member's: the time says nothing about who is one.
     const { salt, hash } = row ?? nobody;
     const right = timingSafeEqual(await hashPassword(password, salt), hash);
-    return row && right ? { entityUuid: row.entity_uuid, userId: row.user_id, version: versionOf(row) } : null;
+    if (!row || !right) return null;
+    const account = { entityUuid: row.entity_uuid, userId: row.user_id, version: versionOf(row) };
+    return find(account) && account;
   }
 
   const any = () => db.prepare('SELECT 1 FROM passwords LIMIT 1').get() !== undefined;

@@ -213,7 +213,7 @@ export function readArguments(
 /** Starts a server and stays up. `also`: what there is to try beside REST. `folder`: where its files are. */
 export async function run(
   createServer: (platform: Platform) => Server | Promise<Server>,
-  also: (platform: Platform, origin: string) => string | Promise<string> = () => '',
+  also: (origin: string, platform: Platform) => string | Promise<string> = () => '',
   folder = join(import.meta.dirname, '../../.demo'),
 ): Promise<void> {
   const args = readArguments(`npx node ${shown(process.argv[1] ?? '')} [--store <address>]`);
@@ -239,7 +239,7 @@ export async function run(
     const server = await createServer(platform);
     opened.push(() => stop(server));
     const url = await listen(server, holder);
-    const words = `${await firstKey(platform, url, folder)}\n${await also(platform, origin)}`;
+    const words = `${await firstKey(platform, url, folder)}\n${await also(origin, platform)}`;
     // Before it says that it is up: whoever waits for that may end it at once.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, shutDown);
     console.log(`The deception platform is up at ${url}\n\n${words}\n${whereabouts(platform, folder)}`);

@@ -5,7 +5,6 @@
  * memory.
  */
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { redactKeys } from 'keyscope';
 import { BASE, KEYS } from '../console/pages.ts';
-import { createServer, tryDoors } from '../console/server.ts';
+import { createServer, openAccount, tryDoors } from '../console/server.ts';
 import type { Platform } from './boot.ts';
 import {
   ENTITY,
@@ -74,10 +73,9 @@ const REFUSED: Expected = {
 // ── The console ───────────────────────────────────────────────────────────────────────────────────────
 
 /** "Obtaining a key" of the interface: what a browser sends, from signing in to the page that shows the key once. */
-async function obtainKey(origin: string, { accounts, domain }: Platform, scopes: readonly string[]): Promise<string> {
-  const [user] = domain.listUsers(ENTITY, { limit: 10, after: null }).items.filter(({ role }) => role === 'admin');
-  const password = randomUUID();
-  await accounts.setPassword({ entityUuid: ENTITY, userId: user?.id ?? '' }, password);
+async function obtainKey(origin: string, platform: Platform, scopes: readonly string[]): Promise<string> {
+  const account = await openAccount(platform);
+  if (account === null) throw new Surprise('there is no admin who could sign in');
   let cookie = '';
   const visit = async (path: string, fields?: Readonly<Record<string, string>>): Promise<string> => {
     const form = fields && new URLSearchParams(fields);
@@ -90,7 +88,7 @@ async function obtainKey(origin: string, { accounts, domain }: Platform, scopes:
     say(`   ${form ? 'POST' : 'GET'} ${path} → ${response.status}`);
     return response.text();
   };
-  await visit(`${BASE}/sign-in`, { email: user?.email ?? '', password });
+  await visit(`${BASE}/sign-in`, account);
   const once = /name="once" value="([^"]+)"/.exec(await visit(`${KEYS}/new`))?.[1] ?? '';
   const key = /id="key" value="([^"]+)"/.exec(await visit(KEYS, { once, name: 'Check', lifetime: 'never' }))?.[1];
   if (key === undefined) throw new Surprise('the console showed no key');

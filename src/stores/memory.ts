@@ -40,7 +40,7 @@ export function memoryStore(): KeyStore {
 
     findById: (keyId) => byId.get(keyId) ?? null,
     list: (query) => page([...byId.values()], query),
-    summarize: (now?: number) => summarize([...byId.values()].filter((record) => isLive(record, now ?? Date.now()))),
+    summarize: (now?: number) => summarize([...byId.values()], now ?? Date.now()),
 
     markEnded(keyId, ending) {
       const record = byId.get(keyId);
@@ -65,9 +65,9 @@ function page(records: readonly KeyRecord[], { entityUuid, after = null, limit }
   return found.sort(newestFirst).slice(0, limit);
 }
 
-function summarize(live: readonly KeyRecord[]): SchemeSummary[] {
+function summarize(records: readonly KeyRecord[], now: number): SchemeSummary[] {
   const rows = new Map<string, SchemeSummary>();
-  for (const { digest, lastUsedAt } of live) {
+  for (const { digest, lastUsedAt } of records.filter((record) => isLive(record, now))) {
     const scheme = digest.slice(0, digest.indexOf('$'));
     const row = rows.get(scheme) ?? { scheme, live: 0, lastUsedAt: null };
     const newest = Math.max(row.lastUsedAt ?? -Infinity, lastUsedAt ?? -Infinity);
