@@ -154,7 +154,9 @@ async function firstKey(platform: Platform, url: string, folder: string): Promis
   const authority = { entityUuid: ENTITY };
   const { keys } = await keyring.list({ limit: 1 }, authority);
   if (keys.length > 0) {
-    const another = isWhole(platform, folder) ? `Afresh: rm -r ${shown(folder)}` : 'Others are made in the console of npm run demo';
+    const another = isWhole(platform, folder)
+      ? `Afresh: rm -r ${shown(folder)}`
+      : 'Others are made in the console of npm run demo';
     return `The key was shown on the first run and cannot be shown again. ${another}`;
   }
   const input = { name: 'Demo', scopes: SCOPES, expiresAt: 'never' } as const;
