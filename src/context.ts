@@ -168,26 +168,24 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
 
 // ── Events ────────────────────────────────────────────────────────────────────────────────────────────
 
+type Told<Type, Id, More = unknown> = Readonly<{ type: Type; time: number; keyId: Id; entityUuid: Id } & More>;
+type Denied = { operation: string; code: AccessErrorCode | 'store_error'; reason: DenialReason | 'store_error' };
+
 /**
- * What happened, for logs and audit trails. Nothing in it derives from a key, a header or a digest. Times are milliseconds
- * since the epoch.
+ * What happened, for logs and audit trails; `type` tells which fields there are. Nothing in it derives from a key, a
+ * header or a digest. Times are milliseconds since the epoch.
  */
-export interface KeyringEvent {
-  readonly type: 'key.issued' | 'key.revoked' | 'key.rotated' | 'access.granted' | 'access.denied';
-  readonly time: number;
-  /** The key concerned, of a rotation the successor; `null` where none was recognised. */
-  readonly keyId: string | null;
-  /** The key's entity, of an access the one addressed; `null` where that was no UUID. */
-  readonly entityUuid: string | null;
-  /** `key.rotated`: the predecessor, and when it ends. */
-  readonly rotatedFrom?: string;
-  readonly retireAt?: number;
-  /** `access.*`. */
-  readonly operation?: string;
-  /** `access.denied`; `store_error` where the store or the clock is broken, and the answer was 503. */
-  readonly code?: AccessErrorCode | 'store_error';
-  readonly reason?: DenialReason | 'store_error';
-}
+export type KeyringEvent =
+  | Told<'key.issued' | 'key.revoked', string>
+  /** `keyId` is the successor; `rotatedFrom`, its predecessor, ends at `retireAt`. */
+  | Told<'key.rotated', string, { rotatedFrom: string; retireAt: number }>
+  /** `entityUuid` is the one that was addressed, and checked. */
+  | Told<'access.granted', string, { operation: string }>
+  /**
+   * `keyId` is `null` where no key was recognised, `entityUuid` where what was addressed is no UUID. `store_error`: the
+   * store or the clock is broken, and the answer was 503.
+   */
+  | Told<'access.denied', string | null, Denied>;
 
 /** Told of each event as it happens; whatever it returns, throws or rejects with is dropped. */
 export type EventListener = (event: KeyringEvent) => unknown;

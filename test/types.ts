@@ -5,6 +5,7 @@ import type {
   IssueInput,
   KeyInfo,
   Keyring,
+  KeyringEvent,
   Me,
   PatternOf,
   Policy,
@@ -209,6 +210,27 @@ export function guards(error: unknown, principal: Principal, asked: unknown): vo
   if (credential.kind === 'bearer') same<typeof credential.token, string>(true);
   // @ts-expect-error: no token but in a bearer credential
   else void credential.token;
+}
+
+/** A log line of each kind of event: `type` tells which fields there are. */
+export function logged(event: KeyringEvent): string {
+  // @ts-expect-error: not every event has an operation
+  void event.operation;
+  switch (event.type) {
+    case 'key.issued':
+    case 'key.revoked':
+      return same<typeof event.keyId, string>(true) ?? event.entityUuid;
+    case 'key.rotated':
+      return `${event.rotatedFrom} ends ${new Date(event.retireAt).toISOString()}`;
+    case 'access.granted':
+      // @ts-expect-error: nothing was denied
+      void event.code;
+      return `${event.operation} by ${event.keyId} on ${event.entityUuid}`;
+    case 'access.denied':
+      same<typeof event.keyId, string | null>(true);
+      same<typeof event.code, AccessErrorCode | 'store_error'>(true);
+      return `${event.operation} ${event.code} ${event.reason}`;
+  }
 }
 
 // ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
