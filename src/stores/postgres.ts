@@ -12,8 +12,8 @@
  *   acknowledges first and writes later, and a crash takes the revocation back. Usage is written as the server is set.
  *   What `fsync = off`, or a replica that lags when it is promoted, loses is lost.
  * - **Transactions.** Each method is one statement and commits with it. In a `Client` that is in the middle of a
- *   transaction it would not, so give keyscope the pool. At an isolation stricter than READ COMMITTED, concurrent
- *   writes to one key fail, as a `StoreError`.
+ *   transaction it would not, so give keyscope the pool. At an isolation stricter than READ COMMITTED the server takes
+ *   back all but one of the writes to one key that meet: they are sent again.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
  * - **Schema.** Names are not qualified: the tables are those that the connection's `search_path` leads to, and are
@@ -152,12 +152,20 @@ function readAnswer(row: unknown): unknown {
   }
 }
 
+/** Serialization failure and deadlock: the statement was taken back whole. */
+const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01']);
+/** Of writes to one key that meet, one is through each time: more than a pool has connections. */
+const TRIES = 100;
+
 /** The rows of a statement. */
 const asking =
   ({ ask }: Session, prepare: boolean): Ask =>
   async (name, ...values) => {
-    const rows = await ask(name, STATEMENTS[name], [...values], prepare).then(undefined, refuse);
-    return rows.map(readAnswer);
+    const send = (tries: number): PromiseLike<readonly unknown[]> =>
+      ask(name, STATEMENTS[name], [...values], prepare).then(undefined, (error: unknown) =>
+        tries > 1 && AGAIN.has(Object(error).code) ? send(tries - 1) : refuse(error),
+      );
+    return (await send(TRIES)).map(readAnswer);
   };
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────

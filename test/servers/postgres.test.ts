@@ -811,23 +811,56 @@ describePostgres('the server', () => {
       settings,
     );
   });
+});
 
-  test('with stricter isolation lets one of many end a key, and answers the others or fails them', async () => {
-    for (const isolation of ['repeatable read', 'serializable']) {
+// A service whose role or database is set to a stricter isolation: the loser of a rotation was answered 503 and not 409,
+// and a batch of usage that met another failed.
+describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation) => {
+  const settings = { default_transaction_isolation: isolation };
+
+  describePostgres('the contract is kept', () => {
+    const used = using('pg Pool of 10', settings);
+    storeContract(test, () => used.store);
+  });
+
+  describePostgres('writes that meet', () => {
+    test('are all answered: one of many ends a key, usage of all is written', async () => {
       await alone(
         'pg Pool of 10',
         async ({ client }) => {
+          const { rows } = await (client as PgClient).query({ text: 'SHOW transaction_isolation' });
+          expect(rows).toEqual([{ transaction_isolation: isolation }]);
           const store = postgresStore(client);
           await store.insert(RECORD);
-          const ends = Array.from({ length: 20 }, async (_, i) => store.markEnded(RECORD.keyId, { revokedAt: i }));
-          const said = (await Promise.allSettled(ends)).map((end) =>
-            end.status === 'fulfilled' ? end.value : 'failed',
+          const used = Array.from({ length: 20 }, async (_, i) =>
+            store.touch([{ keyId: RECORD.keyId, lastUsedAt: i, scopesUsed: { [`s:a${i}`]: i } }]),
           );
-          expect(said.filter((answer) => answer === true)).toHaveLength(1);
+          await Promise.all(used);
+          const ends = Array.from({ length: 20 }, async (_, i) => store.markEnded(RECORD.keyId, { revokedAt: i }));
+          expect((await Promise.all(ends)).filter((ended) => ended)).toHaveLength(1);
+          const row = await store.findById(RECORD.keyId);
+          expect([row?.lastUsedAt, Object.keys(row?.scopesUsed ?? {}).length]).toEqual([19, 20]);
         },
-        { default_transaction_isolation: isolation },
+        settings,
       );
-    }
+    });
+
+    test('of two rotations: one wins, and the other is told that it lost', async () => {
+      await alone(
+        'pg Pool of 10',
+        async ({ client }) => {
+          const { keyring } = setUp({ store: postgresStore(client) });
+          for (let round = 0; round < 10; round++) {
+            const { info } = await issue(keyring);
+            const rotate = (overlapMs: number) => keyring.rotate(info.keyId, { overlapMs }, AUTHORITY);
+            const ends = await Promise.allSettled([rotate(HOUR), rotate(0)]);
+            const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+            expect(lost.map((error) => [isAccessError(error), error.code])).toEqual([[true, 'conflict']]);
+          }
+        },
+        settings,
+      );
+    });
   });
 });
 
