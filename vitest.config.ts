@@ -47,6 +47,9 @@ export default defineConfig({
     isolate: false,
     // All of them: by itself vitest leaves one free, which on two is half.
     maxWorkers: '100%',
+    // For what hangs: on a busy machine five seconds, the default, have been too few for the laws.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
