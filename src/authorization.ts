@@ -10,6 +10,8 @@
  * (HTTP parsers have removed it), at most 16 KiB. Two credentials that a gateway or fetch's `Headers` joined with a
  * comma match nothing here, so they are malformed whichever scheme comes first.
  */
+import { expect, isObject } from './errors.js';
+
 /** What an `Authorization` value is. `other-scheme` never says which: people send the raw key there. */
 export type Authorization = Readonly<{ kind: NoCredential } | { kind: 'bearer'; token: string }>;
 type NoCredential = 'missing' | 'other-scheme' | 'malformed';
@@ -45,9 +47,9 @@ export function parseAuthorization(value: unknown): Authorization {
  * What {@link authorizationOf} reads. On Node pass the request, never its `headers`: Node has dropped a second
  * `Authorization` line from those, and two are to be refused.
  */
-export type RequestLike = Wrapper | HeadersLike | Lines | null;
-type Wrapper = { readonly headers: HeadersLike } | { readonly rawHeaders: readonly string[] };
-type HeadersLike = { get(name: string): string | null } | Readonly<Record<string, Lines>>;
+export type RequestLike = Wrapper | Fields | Lines | null;
+type Wrapper = Readonly<{ headers: Fields } | { multiValueHeaders: Fields } | { rawHeaders: readonly string[] }>;
+type Fields = { get(name: string): string | null } | Readonly<Record<string, Lines>>;
 type Lines = string | readonly string[] | undefined;
 
 const isAuthorization = (s: unknown) => typeof s === 'string' && s.length === 13 && s.toLowerCase() === 'authorization';
@@ -56,16 +58,22 @@ const isAuthorization = (s: unknown) => typeof s === 'string' && s.length === 13
  * The `Authorization` values of a request: of a fetch `Request` or `Headers`, of anything with Node's
  * `rawHeaders` (whose `headers` hides a second line), of a plain header object, or the values themselves.
  * Query, body, cookies and every other header are never read.
+ *
+ * @throws TypeError on an object that is no request and no headers: it would be a caller without a credential for ever.
  */
 export function authorizationOf(request: unknown): unknown {
   if (request === null || typeof request !== 'object' || Array.isArray(request)) return request;
-  // Fastify and Koa wrap Node's request; what their `headers` show has lost a second line already.
-  const { raw, req, rawHeaders = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
-  if (Array.isArray(rawHeaders)) return rawHeaders.filter((_, i) => i % 2 === 1 && isAuthorization(rawHeaders[i - 1]));
-  // Read only here: of Node's request, reading them makes an object of all lines.
-  const { headers = (req?.raw ?? raw)?.headers } = Object(request);
-  const source = typeof headers === 'object' && headers !== null ? headers : request;
+  // Fastify, Koa and Hapi wrap Node's request; what their `headers` show has lost a second line already. There are no
+  // lines where a request was made by hand, as for a function in a cloud.
+  const { raw, req = raw?.req, rawHeaders: list = raw?.rawHeaders ?? req?.rawHeaders } = Object(request);
+  if (Array.isArray(list) && list.length > 0) return list.filter((_, i) => i % 2 === 1 && isAuthorization(list[i - 1]));
+  // Read only here: of Node's request, reading them makes an object of all lines. Of Amazon's events, `headers` has the
+  // last of several lines, or is null.
+  const { headers = (req?.raw ?? raw)?.headers, multiValueHeaders: named = headers } = Object(request);
+  const source = typeof named === 'object' ? (named ?? {}) : request;
   if (typeof source.get === 'function') return source.get('authorization');
   const names = Object.keys(source).filter(isAuthorization);
+  const odd = !isObject(source) || Object.values(source).some((it) => Object(it) === it && !Array.isArray(it));
+  expect(names.length > 0 || !odd, 'request: pass the request itself or its headers; this object is neither');
   return names.length === 1 ? source[names[0] as string] : names.flatMap((name) => source[name] ?? []);
 }

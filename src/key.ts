@@ -29,14 +29,13 @@ const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => [1, 2, 3, 4, 5, 
 const crc32 = (crc: number, code: number): number => (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
 const crcOf = (crc: number, text: string): number => [...text].reduce((c, x) => crc32(c, x.charCodeAt(0)), crc);
 
-/** How keys with one prefix are read; what depends on the prefix alone is worked out once. */
-export interface KeyFormat {
-  readonly prefix: string;
-  /** `null`, or why `text` is no key: its shape (length, prefix, alphabet) or its checksum. */
-  refuse(text: unknown): 'malformed_key' | 'wrong_checksum' | null;
-  /** The whole key around 26 characters of entropy. */
-  complete(entropy: string): string;
-}
+type Refusal = 'malformed_key' | 'wrong_checksum' | null;
+
+/**
+ * How keys with one prefix are read; what depends on the prefix alone is worked out once. `refuse`: `null`, or why a text
+ * is no key, its shape (length, prefix, alphabet) or its checksum. `complete`: the whole key around its entropy.
+ */
+export type KeyFormat = Readonly<{ prefix: string; refuse(text: unknown): Refusal; complete(entropy: string): string }>;
 
 export function keyFormat(prefix: unknown): KeyFormat {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);

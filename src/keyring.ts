@@ -100,7 +100,10 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with Node's
    * `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or nothing.
    *
+   * Not checked: whether what made a fetch `Request` on Node has kept a second `Authorization` line.
+   *
    * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
+   * @throws TypeError on an object that is neither a request nor headers.
    * @throws StoreError.
    */
   authenticate(request?: RequestLike): Promise<Principal>;
@@ -109,7 +112,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    *
    * @throws AccessError as `authenticate` and `policy.authorize` do.
    * @throws StoreError.
-   * @throws TypeError on an operation that the policy does not have.
+   * @throws TypeError on an operation that the policy does not have, and as `authenticate`.
    */
   admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;
   /**

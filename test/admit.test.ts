@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import type { KeyRecord, KeyringEvent, Principal, RequestLike, TokenVerifier } from 'keyscope';
@@ -62,9 +64,51 @@ describe('authenticate', () => {
     ['plain headers with one that is named headers', (value) => ({ headers: 'x', authorization: value })],
     ['plain headers without a prototype', (value) => Object.assign(Object.create(null), { authorization: value })],
     ['an object with plain headers', (value) => ({ headers: { Authorization: value } })],
+    // An event of API Gateway or of an Application Load Balancer.
+    [
+      'an event of AWS',
+      (value) => ({
+        headers: { Authorization: value },
+        multiValueHeaders: { Authorization: [value] },
+        requestContext: {},
+      }),
+    ],
+    ['an event of AWS with lists alone', (value) => ({ multiValueHeaders: { authorization: [value] } })],
     ['the value', (value) => value],
     ['a list of the one value', (value) => [value]],
   ];
+
+  // A service in a function of a cloud: its framework is given a request that was put together, without raw lines, and
+  // every caller was told to send a key.
+  it('reads a request of Node that was made by hand', async () => {
+    const { keyring } = setUp();
+    const { key, info } = await issue(keyring);
+    const request = new IncomingMessage(new Socket());
+    Object.assign(request, { method: 'GET', url: '/', headers: { authorization: bearer(key) } });
+    expect(request.rawHeaders).toEqual([]);
+    expect((await keyring.authenticate(request)).keyId).toBe(info.keyId);
+    await denied(() => keyring.authenticate(new IncomingMessage(new Socket())), 'missing_credentials', 'no_header');
+  });
+
+  // What holds a request was taken for headers without an Authorization: each caller was told to send a key, for ever.
+  const strange: readonly (readonly [string, (request: Request) => unknown])[] = [
+    ['an object around the request', (request) => ({ request, params: {} })],
+    ['a promise of headers', async (request) => request.headers],
+    ['headers as a list of pairs', (request) => ({ headers: [...request.headers] })],
+    ['an object that gives headers one by one', () => ({ getHeader: () => 'Bearer x' })],
+    ['a socket', () => new Socket()],
+  ];
+
+  it.each(strange)('refuses %s as a mistake', async (_what, wrap) => {
+    const { keyring, events } = setUp();
+    const { key } = await issue(keyring);
+    const request = new Request('http://x/', { headers: { authorization: bearer(key) } });
+    const error = new TypeError('request: pass the request itself or its headers; this object is neither');
+    await expect(keyring.authenticate(untyped(wrap(request)))).rejects.toEqual(error);
+    const admitted = keyring.admit(untyped(wrap(request)), { policy, operation: 'list' });
+    await expect(admitted).rejects.toEqual(error);
+    expect(events.map(({ type }) => type)).toEqual(['key.issued']);
+  });
 
   // Hono's context has a `get` that is not of headers: it was answered that the header is missing, which was there.
   it('reads what Hono hands to a handler', async () => {
@@ -102,6 +146,7 @@ describe('authenticate', () => {
     ['empty Headers', () => new Headers()],
     ['an IncomingMessage without the header', () => incoming()],
     ['no headers', () => ({})],
+    ['an event of AWS without headers', () => untyped({ headers: null, multiValueHeaders: null, requestContext: {} })],
     ['headers that are undefined', () => ({ authorization: undefined })],
     ['an empty list of values', () => ({ authorization: [] })],
     [
@@ -133,6 +178,13 @@ describe('authenticate', () => {
     ['two lines on Node, of which `headers` hides one', (key) => incoming(bearer(key), bearer(key))],
     ['two lines on Node, the second another scheme', (key) => incoming(bearer(key), 'Basic eDp5')],
     ['two lines on Node, the first another scheme', (key) => incoming('Basic eDp5', bearer(key))],
+    [
+      'two lines in an event of AWS, of which `headers` has the last',
+      (key) => ({
+        headers: { a: bearer(key) },
+        multiValueHeaders: { a: [], Authorization: ['Basic eDp5', bearer(key)] },
+      }),
+    ],
     [
       'two lines in Headers',
       (key) =>

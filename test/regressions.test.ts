@@ -176,6 +176,7 @@ describe('once broken', () => {
     for (const request of [
       { raw: { rawHeaders }, headers },
       { req: { rawHeaders }, headers },
+      { raw: { req: { rawHeaders }, res: {} }, headers },
     ]) {
       await denied(() => keyring.authenticate(untyped(request)), 'invalid_request', 'malformed_header');
     }
