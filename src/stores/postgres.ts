@@ -1,6 +1,6 @@
 /**
- * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` (a `Pool`, or a `Client` of its own),
- * `postgres` (postgres.js) or PGlite. Imports no driver.
+ * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8 (a `Pool`, or from 8.21 on a `Client` of
+ * its own), `postgres` 3 (postgres.js) or PGlite. Imports no driver.
  *
  * Every parameter is one text, lists and records as JSON, and every row comes back as one JSON text. Text is what all
  * drivers read alike, however they were told to read integers, arrays, JSON or the names of columns.
@@ -12,8 +12,10 @@
  *   acknowledges first and writes later, and a crash takes the revocation back. Usage is written as the server is set.
  *   What `fsync = off`, or a replica that lags when it is promoted, loses is lost.
  * - **Transactions.** Each method is one statement and commits with it. In a `Client` that is in the middle of a
- *   transaction it would not, so give keyscope the pool. At an isolation stricter than READ COMMITTED the server takes
- *   back all but one of the writes to one key that meet: they are sent again.
+ *   transaction it would not, so give keyscope the pool; and take care that nobody gives a connection back to it with a
+ *   transaction open, which cannot be seen: a revocation that meets that connection is undone with it. At an isolation
+ *   stricter than READ COMMITTED the server takes back all but one of the writes to one key that meet: they are sent
+ *   again.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
  * - **Schema.** Names are not qualified: the tables are those that the connection's `search_path` leads to, and are
@@ -92,8 +94,10 @@ function sessionOf(client: PostgresClient): Session {
     'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; no transaction',
   );
   const pg = client as PgClient;
-  // A Pool has no status, and lends a connection to each query.
-  const query = has(client, 'getTransactionStatus') ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
+  const tells = has(client, 'getTransactionStatus');
+  // Every Client has the one, and from 8.21 on the other. A Pool has neither, and lends a connection to each query.
+  expect(tells || !('processID' in client), 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
+  const query = tells ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
   const ask: Session['ask'] = (name, text, values, prepare) =>
     query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then(({ rows }) => rows);
   return { ask, run: (text) => query({ text }) };
@@ -128,6 +132,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   '42P05': UNPREPARED,
   '25006': '; pass a client of the primary',
   '42501': '; run migrate in a deploy step with a role that may create tables, then GRANT what keyscope uses',
+  '3F000': '; GRANT USAGE on a schema that exists, and lead search_path to it',
+  '22P05': '; keyscope wants a database in UTF8',
 };
 
 /**
@@ -138,17 +144,21 @@ function refuse(error: unknown): never {
   const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
   const advice = Object.hasOwn(ADVICE, String(code)) ? ADVICE[String(code)] : '';
   // A refused connection may come without a message.
-  throw Object.assign(new Error(`keyscope: PostgreSQL: ${message || code}${advice}`), { code });
+  throw Object.assign(new Error(`keyscope: PostgreSQL: ${message || code || 'the connection failed'}${advice}`), {
+    code,
+  });
 }
 
 type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
+
+const AS_IT_IS = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
 
 /** What the one column of a row holds. What cannot be read is not quoted, as the parser would. */
 function readAnswer(row: unknown): unknown {
   try {
     return JSON.parse((row as { readonly answer: string }).answer);
   } catch {
-    throw new Error('keyscope: PostgreSQL: the client must return rows as objects, and text as it is');
+    throw new Error(AS_IT_IS);
   }
 }
 
@@ -165,7 +175,9 @@ const asking =
       ask(name, STATEMENTS[name], [...values], prepare).then(undefined, (error: unknown) =>
         tries > 1 && AGAIN.has(Object(error).code) ? send(tries - 1) : refuse(error),
       );
-    return (await send(TRIES)).map(readAnswer);
+    const rows = await send(TRIES);
+    if (!Array.isArray(rows)) throw new Error(AS_IT_IS);
+    return rows.map(readAnswer);
   };
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────

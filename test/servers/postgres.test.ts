@@ -190,6 +190,22 @@ describe('a client', () => {
     }
   });
 
+  // Before 8.21 pg cannot say whether a Client is in a transaction: it was taken for a Pool.
+  test('of an older pg is told to be a Pool', () => {
+    const client = { connect() {}, query() {}, processID: null } as unknown as PostgresClient;
+    const told = 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool';
+    expect(complaint(() => postgresStore(client))).toBe(told);
+  });
+
+  // pg-promise and TypeORM's QueryRunner have both methods: "Cannot read properties of undefined".
+  test('that answers without rows is told so', async () => {
+    const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+    for (const answer of [{}, { rows: 'x' }, []]) {
+      const client = { connect() {}, query: async () => answer } as unknown as PostgresClient;
+      await expect(migrate(client)).rejects.toThrow(told);
+    }
+  });
+
   test('takes no unknown option', () => {
     const pool = new pg.Pool();
     expect(complaint(() => postgresStore(pool, { batches: true } as object))).toContain('batches');
@@ -571,6 +587,9 @@ describe('a client that says little', () => {
     const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     const client: PgClient = { connect: () => {}, query: () => Promise.reject(refused) };
     await expect(migrate(client)).rejects.toThrow('keyscope: PostgreSQL: ECONNREFUSED');
+    // As Neon's Pool, whose errors are events.
+    const silent: PgClient = { connect: () => {}, query: () => Promise.reject(new Event('error')) };
+    await expect(migrate(silent)).rejects.toThrow('keyscope: PostgreSQL: the connection failed');
   });
 });
 
