@@ -3,9 +3,9 @@
  * Imports no driver. SQLite 3.37 or newer. Answers synchronously, and so does a write that waits until another process
  * lets go of its lock: meanwhile nothing else is served. Only usage, which nobody asked for, waits between attempts.
  *
- * Give keyscope a handle of its own, also where the file is shared with the service's own tables. A write that
- * finds the handle in the middle of a transaction throws: what it acknowledged could still be rolled back. A
- * read in the middle of one would not see what other processes have revoked since.
+ * Give keyscope a handle of its own, also where the file is shared with the service's own tables. What finds the handle in
+ * the middle of a transaction throws: a write could still be rolled back, and a read would not see what other processes
+ * have revoked since. (A read with `node:sqlite` before 22.16, which cannot tell, does not throw.)
  *
  * A row that somebody edited by hand never passes for another. Lists that are no JSON come back as the text
  * they are, and the core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`.
@@ -26,6 +26,10 @@ export interface SqliteStatement {
 export interface SqliteHandle {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
+  /** Of `node:sqlite`: whether it is in the middle of a transaction. */
+  readonly isTransaction?: boolean;
+  /** The same of the two others. */
+  readonly inTransaction?: boolean;
 }
 
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
@@ -98,12 +102,19 @@ function enterWal(db: SqliteHandle): void {
   }
 }
 
+/** Throws in the middle of somebody else's transaction. */
+function settled(db: SqliteHandle): void {
+  if (db.isTransaction || db.inTransaction)
+    throw new Error('keyscope: the handle is in the middle of a transaction; open one for keyscope alone');
+}
+
 /**
  * Runs `work` in a transaction of its own. `BEGIN` throws where the handle is in one already, so nothing is
  * acknowledged that somebody else's rollback could take back. IMMEDIATE takes the write lock at once: a
  * transaction that read first could not wait for it.
  */
 function transaction<T>(db: SqliteHandle, work: () => T): T {
+  settled(db);
   db.exec('BEGIN IMMEDIATE');
   try {
     const result = work();
@@ -120,16 +131,19 @@ function transaction<T>(db: SqliteHandle, work: () => T): T {
 }
 
 function checkHandle(db: SqliteHandle, what: string): void {
+  const instead = `${what}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
   const usable = typeof db === 'object' && db !== null && ['exec', 'prepare'].every((name) => name in db);
-  if (!usable) throw new TypeError(`${what}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`);
+  if (!usable) throw new TypeError(instead);
   try {
     // Takes no lock, and succeeds where the handle is open and in no transaction.
     db.exec('BEGIN');
     db.exec('COMMIT');
   } catch (cause) {
-    const instead = 'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
-    throw new TypeError(`${what}: ${instead}`, { cause });
+    const said = 'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+    throw new TypeError(`${what}: ${said}`, { cause });
   }
+  // Of `sqlite3` and of `sql.js`, which answer callbacks or cursors.
+  if (!Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.())) throw new TypeError(instead);
   // Before anything that looks into the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);
   const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
@@ -182,9 +196,10 @@ function prepareAll(db: SqliteHandle) {
 type Statements = ReturnType<typeof prepareAll>;
 type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 
-function reads(statements: Statements): Pick<KeyStore, Reads> {
+function reads(db: SqliteHandle, statements: Statements): Pick<KeyStore, Reads> {
   return {
     findByDigest(digests) {
+      settled(db);
       const [only, ...more] = digests.filter(isText);
       if (only === undefined) return [];
       const { findOneDigest, findDigests } = statements;
@@ -193,11 +208,13 @@ function reads(statements: Statements): Pick<KeyStore, Reads> {
     },
 
     findById(keyId) {
+      settled(db);
       const rows = isText(keyId) ? statements.findById.all(keyId) : [];
       return rows.length > 0 ? toRecord(rows[0]) : null;
     },
 
     list({ entityUuid, after, limit }) {
+      settled(db);
       if (!isText(entityUuid)) return [];
       // Everything comes behind infinity.
       const { createdAt, keyId } = after ?? { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
@@ -205,6 +222,7 @@ function reads(statements: Statements): Pick<KeyStore, Reads> {
     },
 
     summarize(now?: number) {
+      settled(db);
       const time = now ?? Date.now();
       return statements.summarize.all(time, time).map((row): SchemeSummary => ({ ...(row as SchemeSummary) }));
     },
@@ -254,5 +272,5 @@ export function sqliteStore(db: SqliteHandle): KeyStore {
   configure(db);
   migrate(db);
   const statements = prepareAll(db);
-  return { ...reads(statements), ...writes(db, statements) };
+  return { ...reads(db, statements), ...writes(db, statements) };
 }

@@ -244,6 +244,15 @@ describe('the handle', () => {
     }
   });
 
+  test('of a driver that answers no rows is told to be one of the others', () => {
+    // As of sqlite3, which answers callbacks, of sql.js, which has cursors, and of libsql/promise.
+    for (const statement of [{ all: () => ({}) }, { step() {}, get() {} }, Promise.resolve({})]) {
+      const db = { exec() {}, prepare: () => statement } as unknown as SqliteHandle;
+      const told = complaint(() => sqliteStore(db));
+      expect(told).toBe('sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite');
+    }
+  });
+
   // The driver said "Safety level may not be changed inside a transaction", and not what to do.
   test.each(DRIVERS)('of %s that is closed, or in a transaction, is refused before anything is set', (driver) => {
     for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
@@ -289,6 +298,30 @@ describe('the handle', () => {
     db.exec('COMMIT');
     expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
     db.close();
+  });
+
+  // Within a transaction that the service had begun, a key passed that another process had revoked since.
+  test.each(DRIVERS)('of %s in a transaction is asked nothing either, for it sees the past', (driver) => {
+    const { file, remove } = folder();
+    const db = open(driver, file('keys.db'));
+    const store = sqliteStore(db);
+    store.insert(RECORD);
+    const elsewhere = open(driver, file('keys.db'));
+    db.exec('BEGIN');
+    db.prepare('SELECT 1 FROM keyscope_keys').all();
+    expect(sqliteStore(elsewhere).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+    const told = 'keyscope: the handle is in the middle of a transaction; open one for keyscope alone';
+    for (const ask of [
+      () => store.findByDigest([RECORD.digest]),
+      () => store.findById(RECORD.keyId),
+      () => store.list({ entityUuid: OWN, after: null, limit: 10 }),
+      () => store.summarize(0),
+    ])
+      expect(ask).toThrow(told);
+    db.exec('COMMIT');
+    expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
+    for (const handle of [db, elsewhere]) handle.close();
+    remove();
   });
 
   test('is left outside a transaction by a write that fails', () => {
