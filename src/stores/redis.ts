@@ -1,6 +1,6 @@
 /**
- * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or `ioredis`, one
- * server or a cluster. Imports no driver. The layout is the same everywhere, and each command names one key, so none
+ * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or `ioredis`, each from
+ * version 5 on, one server or a cluster. Imports no driver. The layout is the same everywhere, and each command names one key, so none
  * spans slots:
  *
  *     keyscope:rec:<digest>    hash: the record, each field as JSON, and `used:<scope>` with a time
@@ -110,13 +110,19 @@ function linkTo(client: RedisClient): Link {
   return link;
 }
 
+/** By how a message begins, what to do. */
+const ADVICE: readonly (readonly [string, string])[] = [
+  // Of node-redis, which connects when it is told to.
+  ['The client is closed', '; await client.connect() first'],
+  ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
+];
+
 // ioredis hangs the whole command on an error, digest and seal among its arguments, and Redis quotes what it does not
 // know: so the text alone, without the arguments and without anything like a digest.
 function withoutArguments(error: unknown): Error {
   const { message, code, name } = Object(error);
   const text = String(message || code || name);
-  // Of node-redis, which connects when it is told to.
-  const advice = text === 'The client is closed' ? '; await client.connect() first' : '';
+  const advice = ADVICE.find(([start]) => text.startsWith(start))?.[1] ?? '';
   return new Error(`redis: ${text.replace(/, with args beginning with.*|[0-9a-f]{16,}/gis, '…')}${advice}`);
 }
 
@@ -140,7 +146,11 @@ export interface RedisStoreOptions {
 
 function open(client: RedisClient, options: RedisStoreOptions, what: string): { link: Link; prefix: string } {
   checkClient(client, what);
-  const { prefix = 'keyscope:' } = fields(options, ['prefix'], what);
+  const given = fields(options, ['prefix'], what);
+  const { prefix = 'keyscope:' } = given;
+  // Two services that each have one would find each other's keys.
+  const ignored = given.prefix === undefined && 'sendCommand' in client && Object(client)._keyPrefix !== undefined;
+  expect(!ignored, `${what}: prefix: pass one; a keyPrefix of node-redis does not come before raw commands`);
   const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
   expect(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
   return { link: linkTo(client), prefix };
@@ -455,8 +465,8 @@ async function inParts<T>(all: readonly T[], act: (each: T) => Promise<unknown>)
  *
  * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`. In no transaction and in
  *   no subscriber mode; it may be shared with the service. keyscope never connects or closes it.
- * @param options `prefix`: what every key begins with, for several stores on one server. A `keyPrefix` of ioredis comes
- *   in front of it; one of node-redis is not put before raw commands.
+ * @param options `prefix`: what every key begins with, for several stores on one server. A `keyPrefix` of ioredis, from
+ *   version 5 on, comes in front of it; one of node-redis does not, so then say which.
  * @throws TypeError where `client` is none of those or reads from replicas, and on unknown options.
  * @example
  * const client = await createClient({ url: process.env.REDIS_URL }).on('error', report).connect();

@@ -5,8 +5,9 @@ import type { Awaitable, KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import { migrate, type RedisClient, redisInvalidation, redisStore } from 'keyscope/stores/redis';
 import { storeContract } from 'keyscope/testing';
-import { createClient, createClientPool, createSentinel } from 'redis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { complaint } from '../support/complaint.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, storeError, thrown } from '../support/keyring.ts';
 import { expectLooseCalls } from '../support/loose.ts';
 import {
@@ -64,6 +65,21 @@ onRedis('the contract', () => {
 const sentinelOptions = { name: 'mymaster', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
 
 describe('the client', () => {
+  // With `stage:` and `prod:` on one server, a key of the one was let in by the other.
+  test('of node-redis with a keyPrefix, which raw commands do not have, wants a prefix', () => {
+    const settings = { url: URL, keyPrefix: 'stage:' };
+    const clients = [
+      createClient(settings),
+      createClientPool(settings),
+      createCluster({ rootNodes: [], keyPrefix: 'a' }),
+    ];
+    for (const client of clients) {
+      const told = 'redisStore: prefix: pass one; a keyPrefix of node-redis does not come before raw commands';
+      expect(complaint(() => redisStore(client as RedisClient))).toBe(told);
+      expect(redisStore(client as RedisClient, { prefix: 'stage:keyscope:' })).toHaveProperty('findById');
+    }
+  });
+
   test('is told where it is none', async () => {
     const odd = [undefined, null, URL, 5, {}, [], { call: 5 }, redisStore, Redis, createSentinel(sentinelOptions)];
     for (const client of odd) {
@@ -91,6 +107,12 @@ describe('the client', () => {
       const told = 'redis: The client is closed; await client.connect() first';
       await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
     }
+  });
+
+  test('of one server of a cluster is told so', async () => {
+    const client = { call: () => Promise.reject(new Error('MOVED 13111 10.0.0.1:6379')) };
+    const told = 'redis: MOVED 13111 10.0.0.1:6379; this server is one of a cluster: pass a client of the cluster';
+    await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
   test('prefix is printable, and there is no other option', () => {
