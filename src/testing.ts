@@ -8,6 +8,7 @@ import type { Principal } from './principal.js';
 import { createPrincipal } from './principal.js';
 import type { Metadata } from './record.js';
 
+export { type AdapterSetup, adapterContract, type ServeAdapter, type ServedAdapter } from './adapter-contract.js';
 export type { RegisterTest } from './contract.js';
 export { type ContractStore, storeContract } from './store-contract.js';
 
