@@ -72,7 +72,7 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
       try {
         await run({ ...service, ...client(service, served) });
       } finally {
-        await served.close?.();
+        await served?.close?.();
       }
     });
   }
@@ -634,7 +634,7 @@ async function refusesToServe(serve: ServeAdapter, change: object): Promise<void
     );
     return;
   }
-  await served.close?.();
+  await served?.close?.();
   throw new Error('serve must throw a TypeError, and it started the app');
 }
 
