@@ -102,7 +102,7 @@ interface Call {
 
 /** What happens before a look-up, an admission and the end of a handler: for tests to break, or to delay. */
 interface Hooks {
-  lookUp(): Promise<void>;
+  lookUp(digests: readonly string[]): Promise<void>;
   admit(): Promise<void>;
   handler(): void;
 }
@@ -138,7 +138,7 @@ function makeService(): Service {
   const rows = memoryStore();
   const store = {
     ...rows,
-    findByDigest: (digests: readonly string[]) => hooks.lookUp().then(() => rows.findByDigest(digests)),
+    findByDigest: (digests: readonly string[]) => hooks.lookUp(digests).then(() => rows.findByDigest(digests)),
   };
   const ring = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER], now: () => clock.now });
   const policy = definePolicy(catalog, { whoami: [], readReports: ['reports:read'] });
@@ -532,7 +532,8 @@ async function deniesOtherEntities(s: Setting): Promise<void> {
 /** Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while nobody can check. */
 async function deniesWhileStoreIsBroken(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
-  s.hooks.lookUp = () => Promise.reject(new Error(DRIVER_TEXT));
+  // Drivers quote what they were asked.
+  s.hooks.lookUp = (digests) => Promise.reject(new Error(`${DRIVER_TEXT}: ${digests}`));
   for (const path of ['/whoami', '/reports', `/reports?entity=${OTHER}`])
     await denied(s, OUTAGE, `GET ${path} while the store is broken`, path, bearer(key));
   s.hooks.lookUp = async () => {};
@@ -584,8 +585,8 @@ async function keepsRequestsApart(s: Setting): Promise<void> {
     { ...two, query: '', entity: OTHER },
   ];
   let [gate, turns]: [Promise<void> | undefined, number] = [undefined, 0];
-  // Look-ups wait for one another at a timer and go on together, some turns apart: between any two steps of a
-  // request there is one of another.
+  // Look-ups wait for one another at a timer and go on together, some turns apart: between two steps of a request
+  // others take theirs, and they end in another order than they began.
   s.hooks.lookUp = async () => {
     const late = turns++ % 5;
     gate ??= new Promise<void>((resolve) => setTimeout(resolve, 10)).finally(() => {

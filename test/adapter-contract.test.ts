@@ -54,7 +54,7 @@ const HEAD = 'HEAD is denied as GET is, without a body';
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
 });
 
 describe('a right adapter for fetch', () => {
@@ -78,7 +78,7 @@ describe('the contract of adapters', () => {
   });
 
   test('needs no node:http for fetch, and says so where a url does', async () => {
-    vi.stubGlobal('process', undefined);
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
     await runOf(serveWith(), NONE);
     const close = vi.fn();
     const message =
@@ -104,13 +104,17 @@ describe('the contract of adapters', () => {
 
   test('waits for an answer for some seconds', async () => {
     vi.useFakeTimers();
-    const run = runOf(
-      serveWith(() => new Promise(() => {})),
-      NONE,
-    );
-    const said = expect(run).rejects.toThrow('GET /whoami was not answered within 4000 ms');
-    await vi.advanceTimersByTimeAsync(4000);
+    const asked: Request[] = [];
+    const never = serveWith((_answer, request) => {
+      asked.push(request);
+      return new Promise(() => {});
+    });
+    const said = expect(runOf(never, NONE)).rejects.toThrow('GET /whoami was not answered within 4000 ms');
+    await vi.advanceTimersByTimeAsync(3999);
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([false]);
+    await vi.advanceTimersByTimeAsync(1);
     await said;
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
   test('leaves no timer behind', async () => {

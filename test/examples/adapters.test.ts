@@ -163,7 +163,8 @@ const CONTRACT_APPS = {
 
 async function overHttp(listener: RequestListener): Promise<ServedAdapter> {
   const server = createServer(listener);
-  return { url: `http://127.0.0.1:${await listen(server)}`, close: () => close(server) };
+  // With a slash at its end, as the `url` of a server of Bun has it.
+  return { url: `http://127.0.0.1:${await listen(server)}/`, close: () => close(server) };
 }
 
 describe('the contract, by the adapter for Express', () => {

@@ -65,9 +65,10 @@ async function respond(
 }
 
 const serveWith =
-  (change: Partial<Parts>): ServeAdapter =>
+  (change: () => Partial<Parts>): ServeAdapter =>
   async (setup) => {
-    const parts = { ...RIGHT, ...change };
+    // Anew for each app, for the tests run side by side.
+    const parts = { ...RIGHT, ...change() };
     for (const operation of ['whoami', 'readReports'] as const) parts.declare(setup, operation);
     // Large enough for a credential that is too long.
     const server = createServer({ maxHeaderSize: 65_536 }, (req, res) => {
@@ -250,6 +251,25 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     },
     [APART],
   ],
+  'takes whoever is admitted next for the one who waits longest': [
+    () => {
+      const waiting: ((admission: Admission) => void)[] = [];
+      return {
+        admit: (...args) =>
+          new Promise((resolve, reject) => {
+            waiting.push(resolve);
+            RIGHT.admit(...args).then(
+              (admission) => waiting.shift()?.(admission),
+              (error) => {
+                waiting.splice(waiting.indexOf(resolve), 1);
+                reject(error);
+              },
+            );
+          }),
+      };
+    },
+    [APART],
+  ],
   'takes every error for a bad key': [
     () => ({ deny: (_error, setup) => unauthorized(setup) }),
     [...DENIALS, BUG, HEAD],
@@ -267,6 +287,19 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     }),
     [BUG],
   ],
+  'runs the handler where there is a bug': [
+    () => ({
+      deny(error, setup, req) {
+        if (!isAccessError(error) && !isStoreError(error)) setup.handle({} as Admission['principal'], '');
+        return RIGHT.deny(error, setup, req);
+      },
+    }),
+    [BUG],
+  ],
+  'adds a challenge to errors of its own': [
+    () => ({ fail: (res) => res.writeHead(500, { 'WWW-Authenticate': 'Bearer realm="acme"' }).end() }),
+    [BUG, THROWS],
+  ],
   'takes an outage for a bad key': [
     () => ({
       deny: (error, setup, req) => (isStoreError(error) ? unauthorized(setup) : RIGHT.deny(error, setup, req)),
@@ -280,7 +313,18 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'says what the driver said': [
     () =>
       denyWith((answer, error) =>
-        isStoreError(error) ? withHeaders(answer, { 'X-Error': String(Object(error.cause).message) }) : answer,
+        isStoreError(error)
+          ? withHeaders(answer, { 'X-Error': String(Object(error.cause).message).slice(0, 31) })
+          : answer,
+      ),
+    [BROKEN],
+  ],
+  'says the digest that the driver said': [
+    () =>
+      denyWith((answer, error) =>
+        isStoreError(error)
+          ? withHeaders(answer, { 'X-Error': String(Object(error.cause).message).slice(-64) })
+          : answer,
       ),
     [BROKEN],
   ],
@@ -378,6 +422,20 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'reads the query too': [() => readsToo((req) => queryOf(req).get('access_token')), [ELSEWHERE]],
   'reads X-API-Key too': [() => readsToo((req) => req.headers['x-api-key'] as string), [ELSEWHERE]],
   'reads cookies too': [() => readsToo((req) => /token=(\w+)/.exec(req.headers.cookie ?? '')?.[1]), [ELSEWHERE]],
+  'denies and goes on': [
+    () => ({
+      deny(error, setup, req) {
+        const answer = RIGHT.deny(error, setup, req);
+        setup.handle({} as Admission['principal'], '');
+        return answer;
+      },
+    }),
+    [...DENIALS, HEAD],
+  ],
+  'runs a handler twice': [
+    () => ({ handle: (setup, admission) => RIGHT.handle(setup, admission).then(() => RIGHT.handle(setup, admission)) }),
+    [LET_IN, ENTITY, BROKEN, APART],
+  ],
   'lets HEAD pass': [() => ({ passes: (req) => req.method === 'HEAD' }), [HEAD]],
   'looks operations up when it is asked': [() => ({ declare: (setup) => RIGHT.declare(setup, 'whoami') }), [OPERATION]],
   'writes the first challenge when somebody is denied': [
@@ -404,17 +462,20 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
 
 describe('the contract of adapters', () => {
   test('is passed by a right one', async () => {
-    expect(await failures(serveWith({}))).toEqual([]);
+    expect(await failures(serveWith(() => ({})))).toEqual([]);
   });
 
   test.each(Object.entries(WRONG))('notices one that %s', async (_name, [change, expected]) => {
-    expect(await failures(serveWith(change()))).toEqual([...expected].sort());
+    expect(await failures(serveWith(change))).toEqual([...expected].sort());
   });
 
   test('has no test that none of these fails', async () => {
     const noticed = new Set(Object.values(WRONG).flatMap(([, names]) => names));
     const names: string[] = [];
-    adapterContract((name) => names.push(name), serveWith({}));
+    adapterContract(
+      (name) => names.push(name),
+      serveWith(() => ({})),
+    );
     expect(names.filter((name) => !noticed.has(name))).toEqual([]);
   });
 });
