@@ -367,7 +367,7 @@ const OUTAGE = new StoreError('the store is broken');
 
 // ── Credentials ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Catches: a copied or missing principal, a scheme or a header name that is compared by case, a forgotten no-store. */
+/** Catches: a copied or missing principal, a scheme or a header name that is compared by case. */
 async function letsKeysIn(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read', 'reports:write']);
   const { principal } = await letIn(s, [keyId, OWN], 'a key that holds the scope', '/reports', bearer(key));
