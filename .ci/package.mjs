@@ -1,6 +1,6 @@
 // What an installer gets: the packed tarball, or the one that is named, is checked, installed into an empty project without development
 // dependencies, the README's quick start is run there as printed, the types are compiled there, skipping none, and a
-// store from outside the package passes the published contract.
+// store and an adapter from outside the package pass the published contracts.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -32,7 +32,8 @@ try {
 
   await quickStart();
   types();
-  customStore();
+  passesContract('custom-store', 30);
+  passesContract('custom-adapter', 15);
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
@@ -87,7 +88,7 @@ import { createKeyring, defineScopes, definePolicy, toMe, type Principal, type M
 import { memoryStore } from 'keyscope/stores/memory';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { meSchema } from 'keyscope/schemas';
-import { storeContract } from 'keyscope/testing';
+import { adapterContract, storeContract } from 'keyscope/testing';
 import { createMcpGate } from 'keyscope/mcp';
 const catalog = defineScopes({ threats: { read: 'Read threats.' }, users: { delete: 'Delete users.' } }, { reserved: ['users:*'] });
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
@@ -101,7 +102,7 @@ export const use = async (principal: Principal): Promise<Me> => {
 };
 const tools = [{ name: 'listThreats' }];
 export const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource: 'https://api.example.com/mcp' });
-export { sqliteStore, storeContract };
+export { adapterContract, sqliteStore, storeContract };
 `;
   mkdirSync(join(project, 'types'));
   writeFileSync(join(project, 'types/use.ts'), source);
@@ -118,12 +119,12 @@ export { sqliteStore, storeContract };
 }
 
 /**
- * The example of a store of one's own, compiled against the installed types and run by `node:test` on the contract. Not as
- * it stands, for Node 20 takes no types off: imports of `.ts` are rewritten.
+ * The example of a store or an adapter of one's own, compiled against the installed types and run by `node:test` on the
+ * contract. Not as it stands, for Node 20 takes no types off: imports of `.ts` are rewritten.
  */
-function customStore() {
-  const folder = join(project, 'custom-store');
-  cpSync(join(root, 'examples/custom-store'), folder, { recursive: true });
+function passesContract(name, atLeast) {
+  const folder = join(project, name);
+  cpSync(join(root, 'examples', name), folder, { recursive: true });
   const compilerOptions = {
     ...{ module: 'nodenext', target: 'es2022', strict: true, rewriteRelativeImportExtensions: true },
     ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')], skipLibCheck: true },
@@ -137,9 +138,8 @@ function customStore() {
   });
   const passed = Number(report.match(/^# pass (\d+)$/m)?.[1]);
   const failed = Number(report.match(/^# fail (\d+)$/m)?.[1]);
-  if (!(passed > 30 && failed === 0))
-    throw new Error(`the custom store's contract: ${passed} passed, ${failed} failed`);
-  console.log(`custom store: ${passed} tests of the installed contract pass`);
+  if (!(passed > atLeast && failed === 0)) throw new Error(`${name}: ${passed} passed, ${failed} failed`);
+  console.log(`${name}: ${passed} tests of the installed contract pass`);
 }
 
 function freePort() {
