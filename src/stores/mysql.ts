@@ -1,6 +1,7 @@
 /**
  * Keys in MySQL 8.0.16 or newer or MariaDB 10.6 or newer, over a pool or a connection that the service opened with
- * `mysql2/promise` or `mariadb`. Imports no driver. Tested on MariaDB; of MySQL it uses what its manual documents.
+ * `mysql2/promise` or `mariadb`, each from version 3 on. Imports no driver. Tested on MariaDB; of MySQL it uses what its
+ * manual documents.
  *
  * What holds, and what you have to see to:
  * - **A handle of its own.** Give keyscope a connection, or a pool that nobody else takes connections from. Look-ups
@@ -99,7 +100,7 @@ function checkClient(client: MysqlClient): void {
   expect(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
   // Each has a twin by callbacks with the same names: `execute` takes one argument more, and mysql2's has `promise()`.
   const byPromise = promise === undefined && execute.length < 3;
-  expect(byPromise, "mysqlStore: pass the promise API: of mysql2 from 'mysql2/promise', of mariadb not /callback");
+  expect(byPromise, 'mysqlStore: pass the promise API: of mysql2 what .promise() returns, of mariadb not /callback');
 }
 
 /** The end of each connection's queue. One for all stores on it: a lock of the server's is the connection's too. */
