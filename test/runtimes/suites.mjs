@@ -11,6 +11,7 @@ import {
   generateKey,
   isAccessError,
   isKey,
+  isStoreError,
   normalizeScopes,
   parseAuthorization,
   parseKey,
@@ -23,6 +24,7 @@ import { cacheStore } from 'keyscope/cache';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { meSchema } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
+import { adapterContract, storeContract } from 'keyscope/testing';
 
 let checks = 0;
 function same(actual, expected, what) {
@@ -200,7 +202,47 @@ async function tokens() {
   }
 }
 
-export const SUITES = { keys, digests, scopes, authorization, lifecycle, walk, tokens };
+const ROUTES = { '/whoami': 'whoami', '/reports': 'readReports' };
+
+/** A guard between `Request` and `Response`, which every runtime has. */
+function serve({ keyring, policy, handle, ...challenge }) {
+  if (!keyring?.admit) throw new TypeError('no keyring');
+  toResponse(undefined, challenge);
+  for (const operation of Object.values(ROUTES)) policy.requires(operation);
+  const answer = async (request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const input = { policy, operation: ROUTES[pathname], entityUuid: searchParams.getAll('entity') };
+    const admission = await keyring.admit(request, input).catch((error) => {
+      if (!isAccessError(error) && !isStoreError(error)) throw error;
+      return toResponse(error, challenge);
+    });
+    if ('principal' in admission) return { status: 200, body: handle(admission.principal, admission.entityUuid) };
+    return admission;
+  };
+  return {
+    async fetch(request) {
+      const { status, headers, body } = await answer(request).catch(() => ({ status: 500, body: 'failed' }));
+      const all = { 'Cache-Control': 'no-store', ...headers };
+      return new Response(request.method === 'HEAD' ? null : body, { status, headers: all });
+    },
+  };
+}
+
+/** What is published for tests: the contracts of stores and of adapters. */
+async function contracts() {
+  const tests = [];
+  const register = (name, run) => tests.push([name, run]);
+  storeContract(register, memoryStore);
+  adapterContract(register, serve);
+  for (const [name, run] of tests) {
+    await run().catch((error) => {
+      throw new Error(`${name}: ${error.message}`);
+    });
+    checks += 1;
+  }
+}
+
+export const SUITES = { keys, digests, scopes, authorization, lifecycle, walk, tokens, contracts };
 export { digestBackend };
 
 /** Runs all of them; resolves to suite → number of checks, or the error as text. */
