@@ -56,7 +56,7 @@ export default defineConfig({
       reporter: ['text'],
       // Interfaces and re-exports alone: nothing to run.
       exclude: ['src/index.ts', 'src/store.ts', 'src/tokens.ts'],
-      thresholds: { 'src/!(testing|*contract).ts': { lines: 100, branches: 100 }, 'src/stores/*.ts': { lines: 95 } },
+      thresholds: { 'src/!(testing).ts': { lines: 100, branches: 100 }, 'src/stores/*.ts': { lines: 95 } },
     },
   },
 });

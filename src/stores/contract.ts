@@ -1,8 +1,10 @@
-/** The suite that every store must pass. */
-import { check, type RegisterTest, same, show } from './contract.js';
-import { expect } from './errors.js';
-import type { KeyRecord } from './record.js';
-import type { Awaitable, Ending, KeyStore, ListPosition, SchemeSummary } from './store.js';
+/** The suite that every store must pass; `keyscope/testing` publishes it. */
+import { expect } from '../errors.js';
+import type { KeyRecord } from '../record.js';
+import type { Awaitable, Ending, KeyStore, ListPosition, SchemeSummary } from '../store.js';
+
+/** What registers a test: `test` of vitest, `node:test` or `bun:test`. */
+export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 
 /** A store, and what frees it after its test. */
 export type ContractStore = KeyStore & { close?(): Awaitable<void> };
@@ -107,6 +109,36 @@ function setting(store: KeyStore): Setting {
 }
 
 // ── Calls and values ──────────────────────────────────────────────────────────────────────────────────
+
+/** Throws unless `holds`. */
+export function check(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Error(otherwise);
+}
+
+/**
+ * One text per content. Names are sorted, for databases may reorder a table; `undefined`, `NaN`, `bigint` and
+ * anything else that is no JSON differ from whatever JSON would make of them.
+ */
+export function show(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(show).join(',')}]`;
+  if (typeof value !== 'object' || value === null) {
+    const json = typeof value === 'string' || value === null || Number.isFinite(value) || typeof value === 'boolean';
+    return json ? JSON.stringify(value) : `<${typeof value} ${String(value)}>`;
+  }
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${show((value as Record<string, unknown>)[name])}`).join(',')}}`;
+}
+
+/** Throws unless both have the same content, and shows where they part. */
+export function same(actual: unknown, expected: unknown, what: string): void {
+  const [got, wanted] = [show(actual), show(expected)];
+  if (got === wanted) return;
+  // Where they part, with what stands around: a record of 1,000 entities is no message.
+  let at = 0;
+  while (got.charAt(at) === wanted.charAt(at)) at++;
+  const part = (text: string) => `${at > 80 ? '…' : ''}${text.slice(Math.max(0, at - 80), at + 120)}`;
+  throw new Error(`${what}\n  expected ${part(wanted)}\n  but got  ${part(got)}`);
+}
 
 /** Whether `act` answers; `false` where it throws or rejects. */
 async function succeeds(act: () => Awaitable<unknown>): Promise<boolean> {
