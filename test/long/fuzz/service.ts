@@ -60,7 +60,7 @@ export const keyring: Target = {
   ],
   words: [
     ...[LIVE, ENDED, LIVE_TOKEN, LIVE.slice(5), LIVE.slice(0, -1), 'Bearer ', '.'],
-    ...'authorization headers rawHeaders raw req cookie'.split(' '),
+    ...'authorization headers rawHeaders multiValueHeaders raw req cookie'.split(' '),
   ],
   async check(given) {
     const verified = await settled(ring.verify(given));
@@ -69,6 +69,11 @@ export const keyring: Target = {
     const { value, error } = await settled(ring.authenticate(given as string));
     const isRight = (it: unknown): boolean =>
       typeof it === 'string' && /^bearer +/i.test(it) && [LIVE, LIVE_TOKEN].includes(it.replace(/^bearer +/i, ''));
+    if (error instanceof TypeError) {
+      requireComplaint(error, given);
+      assert.ok(typeof given === 'object' && !Array.isArray(given), 'a text or a list is no mistake');
+      return;
+    }
     if (error !== undefined) {
       requireDenial(error, ['missing_credentials', 'invalid_request', 'invalid_token']);
       assert.ok(!isRight(given) || String(given).length > 16_384, 'a credential that is right was refused');

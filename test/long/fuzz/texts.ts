@@ -8,7 +8,7 @@ import * as keyscope from 'keyscope';
 import type { Json } from '../../support/vectors.ts';
 import { concat, readVectors } from '../../support/vectors.ts';
 import type { Target } from './judge.ts';
-import { inner, requireData, requireRefusal, timed } from './judge.ts';
+import { inner, requireComplaint, requireData, requireRefusal, timed } from './judge.ts';
 
 const { authorizationOf } = await inner<typeof import('../../../src/authorization.js')>('authorization');
 const functions = timed(keyscope);
@@ -115,13 +115,24 @@ export const authorization: Target = {
     { headers: { Authorization: ['Bearer abc', 'Basic a=b'] } },
     { rawHeaders: ['Host', 'a', 'AUTHORIZATION', 'Bearer abc'], headers: {} },
     { raw: { rawHeaders: ['authorization', 'Bearer abc'] }, headers: { authorization: 'Basic a' } },
+    { raw: { req: { rawHeaders: ['authorization', 'Bearer abc'] } }, rawHeaders: [] },
+    { headers: { Authorization: 'Bearer abc' }, multiValueHeaders: { Authorization: ['Basic a', 'Bearer abc'] } },
   ],
-  words: [...'Bearer bearer Basic a=b a="b" == authorization headers rawHeaders raw req'.split(' '), 'Bearer ', ', '],
+  words: [
+    ...'Bearer bearer Basic a=b a="b" == authorization headers rawHeaders multiValueHeaders raw req'.split(' '),
+    'Bearer ',
+    ', ',
+  ],
   check(input) {
     const answer = parseAuthorization(input);
     assert.equal(answer.kind, kindOf(input));
     assert.deepEqual(Object.keys(answer), answer.kind === 'bearer' ? ['kind', 'token'] : ['kind']);
-    parseAuthorization(authorizationOf(input));
+    try {
+      parseAuthorization(authorizationOf(input));
+    } catch (error) {
+      requireComplaint(error, input);
+      assert.ok(typeof input === 'object' && !Array.isArray(input), 'a text or a list is no mistake');
+    }
     if (typeof input !== 'string') return;
     const rawHeaders = ['Host', 'a', 'authorizatioN', input];
     const alike = [
