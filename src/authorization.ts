@@ -47,9 +47,9 @@ export function parseAuthorization(value: unknown): Authorization {
  * What {@link authorizationOf} reads. On Node pass the request, never its `headers`: Node has dropped a second
  * `Authorization` line from those, and two are to be refused.
  */
-export type RequestLike = Wrapper | Fields | Lines | null;
-type Wrapper = Readonly<{ headers: Fields } | { multiValueHeaders: Fields } | { rawHeaders: readonly string[] }>;
-type Fields = { get(name: string): string | null } | Readonly<Record<string, Lines>>;
+export type RequestLike = Wrapper | Fields | Lines;
+type Wrapper = { readonly rawHeaders: readonly string[] } | Partial<Record<'headers' | 'multiValueHeaders', Fields>>;
+type Fields = { get(name: string): string | null } | Readonly<Record<string, Lines>> | null | undefined;
 type Lines = string | readonly string[] | undefined;
 
 const isAuthorization = (s: unknown) => typeof s === 'string' && s.length === 13 && s.toLowerCase() === 'authorization';
@@ -69,8 +69,10 @@ export function authorizationOf(request: unknown): unknown {
   if (Array.isArray(list) && list.length > 0) return list.filter((_, i) => i % 2 === 1 && isAuthorization(list[i - 1]));
   // Read only here: of Node's request, reading them makes an object of all lines. Of Amazon's events, `headers` has the
   // last of several lines, or is null.
-  const { headers = (req?.raw ?? raw)?.headers, multiValueHeaders: named = headers } = Object(request);
-  const source = typeof named === 'object' ? (named ?? {}) : request;
+  const { headers = (req?.raw ?? raw)?.headers, multiValueHeaders: all } = Object(request);
+  const named = headers === undefined || Object.keys(Object(all)).length > 0 ? all : headers;
+  // A text or a list is a header of that name.
+  const source = typeof named === 'object' && !Array.isArray(named) ? (named ?? {}) : request;
   if (typeof source.get === 'function') return source.get('authorization');
   const names = Object.keys(source).filter(isAuthorization);
   const odd = !isObject(source) || Object.values(source).some((it) => Object(it) === it && !Array.isArray(it));

@@ -10,7 +10,7 @@
  * The checksum lets a scanner be certain and lets `verify` refuse garbage before the store is asked. It is no
  * secret and proves nothing. Keys are read from the right: the length is fixed, so a prefix may hold "_".
  */
-import { expect } from './errors.js';
+import { type DenialReason, expect } from './errors.js';
 
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const ENTROPY_LENGTH = 26;
@@ -29,13 +29,11 @@ const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => [1, 2, 3, 4, 5, 
 const crc32 = (crc: number, code: number): number => (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
 const crcOf = (crc: number, text: string): number => [...text].reduce((c, x) => crc32(c, x.charCodeAt(0)), crc);
 
-type Refusal = 'malformed_key' | 'wrong_checksum' | null;
-
 /**
- * How keys with one prefix are read; what depends on the prefix alone is worked out once. `refuse`: `null`, or why a text
+ * How keys with one prefix are read; what depends on the prefix alone is worked out once. `refuse`: `null`, or why it
  * is no key, its shape (length, prefix, alphabet) or its checksum. `complete`: the whole key around its entropy.
  */
-export type KeyFormat = Readonly<{ prefix: string; refuse(text: unknown): Refusal; complete(entropy: string): string }>;
+export type KeyFormat = { prefix: string; refuse(it: unknown): DenialReason | null; complete(entropy: string): string };
 
 export function keyFormat(prefix: unknown): KeyFormat {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);

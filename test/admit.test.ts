@@ -73,6 +73,16 @@ describe('authenticate', () => {
         requestContext: {},
       }),
     ],
+    [
+      'an event of AWS without lists',
+      (value) => ({ headers: { Authorization: value }, multiValueHeaders: {}, requestContext: {} }),
+    ],
+    ['an event of AWS with no lists', (value) => ({ headers: { authorization: value }, multiValueHeaders: null })],
+    // As Node's `headersDistinct`: whoever sends these names is no mistake of the server's.
+    [
+      'lists of values by name, also by these names',
+      (value) => ({ headers: ['x'], multiValueHeaders: ['x'], raw: ['x'], req: ['x'], authorization: [value] }),
+    ],
     ['an event of AWS with lists alone', (value) => ({ multiValueHeaders: { authorization: [value] } })],
     ['the value', (value) => value],
     ['a list of the one value', (value) => [value]],
@@ -94,7 +104,6 @@ describe('authenticate', () => {
   const strange: readonly (readonly [string, (request: Request) => unknown])[] = [
     ['an object around the request', (request) => ({ request, params: {} })],
     ['a promise of headers', async (request) => request.headers],
-    ['headers as a list of pairs', (request) => ({ headers: [...request.headers] })],
     ['an object that gives headers one by one', () => ({ getHeader: () => 'Bearer x' })],
     ['a socket', () => new Socket()],
   ];
@@ -146,7 +155,10 @@ describe('authenticate', () => {
     ['empty Headers', () => new Headers()],
     ['an IncomingMessage without the header', () => incoming()],
     ['no headers', () => ({})],
-    ['an event of AWS without headers', () => untyped({ headers: null, multiValueHeaders: null, requestContext: {} })],
+    ['an event of AWS without headers', () => ({ headers: null, multiValueHeaders: null, requestContext: {} })],
+    ['an event of AWS with an empty list of headers', () => ({ multiValueHeaders: {}, requestContext: {} })],
+    ['lists of values by name, also by this one', () => ({ headers: ['x'], host: ['localhost'] })],
+    ['an event of AWS that has null for headers', () => ({ headers: null, requestContext: {} })],
     ['headers that are undefined', () => ({ authorization: undefined })],
     ['an empty list of values', () => ({ authorization: [] })],
     [

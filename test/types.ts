@@ -1,4 +1,6 @@
 /** What must and must not compile. `tsc -p .` is the test: an `@ts-expect-error` without an error fails it. */
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import type {
   AccessErrorCode,
   Catalog,
@@ -10,6 +12,7 @@ import type {
   PatternOf,
   Policy,
   Principal,
+  RequestLike,
   ScopeOf,
 } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes, isAccessError, parseAuthorization, requireEntity } from 'keyscope';
@@ -232,6 +235,20 @@ export function logged(event: KeyringEvent): string {
       return `${event.operation} ${event.code} ${event.reason}`;
   }
 }
+
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────────────
+
+type Headers = Readonly<Record<string, string | undefined>>;
+/** As `@types/aws-lambda` has those of API Gateway and of an Application Load Balancer. */
+type AwsEvents =
+  | { headers: Headers; multiValueHeaders: Record<string, string[] | undefined>; requestContext: object }
+  | { headers: Headers | null; multiValueHeaders: Record<string, string[]> | null; requestContext: object }
+  | { headers?: Headers | undefined; multiValueHeaders?: Record<string, string[] | undefined> | undefined };
+
+export const requestsOfAws = (event: AwsEvents): RequestLike => event;
+export const requestOf = (request: Request | IncomingMessage | Http2ServerRequest): RequestLike => request;
+// @ts-expect-error: it is around the request
+export const requestAround = (request: Request): RequestLike => ({ request, params: {} });
 
 // ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
 

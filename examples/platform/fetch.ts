@@ -17,6 +17,6 @@ export const fetchListener = (handler: Handler): RequestListener =>
     const response = await handler(request, env as HttpBindings);
     if (response.status !== 413) return response;
     send(outgoing, { status: 413, headers: Object.fromEntries(response.headers), body: await response.text() });
-    // Loaded after a listener has replaced `Response`, it is one of those that are written without a look; a copy is not.
+    // A copy: where `Response` had been replaced when this was loaded, the original would be sent as an answer.
     return RESPONSE_ALREADY_SENT.clone();
   });

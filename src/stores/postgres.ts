@@ -87,7 +87,10 @@ function sessionOf(client: PostgresClient): Session {
   }
   if (has(client, 'query', 'exec', 'transaction')) {
     const db = client as PgliteClient;
-    return { ask: (_name, text, values) => db.query(text, values).then(({ rows }) => rows), run: (s) => db.exec(s) };
+    return {
+      ask: (_name, text, values) => db.query(text, values).then((answer) => answer?.rows),
+      run: (s) => db.exec(s),
+    };
   }
   expect(
     has(client, 'query', 'connect'),
@@ -95,11 +98,12 @@ function sessionOf(client: PostgresClient): Session {
   );
   const pg = client as PgClient;
   const tells = has(client, 'getTransactionStatus');
-  // Every Client has the one, and from 8.21 on the other. A Pool has neither, and lends a connection to each query.
-  expect(tells || !('processID' in client), 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
+  // By which an older Client is known, the second over libpq. A Pool has none of them, and lends a connection to each query.
+  const older = !tells && ('processID' in client || 'native' in client);
+  expect(!older, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
   const query = tells ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
   const ask: Session['ask'] = (name, text, values, prepare) =>
-    query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then(({ rows }) => rows);
+    query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then((answer) => answer?.rows);
   return { ask, run: (text) => query({ text }) };
 }
 
@@ -164,18 +168,21 @@ function readAnswer(row: unknown): unknown {
 
 /** Serialization failure and deadlock: the statement was taken back whole. */
 const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01']);
-/** Of writes to one key that meet, one is through each time: more than a pool has connections. */
-const TRIES = 100;
+/** Of writes to one key that meet, one is through each time. By then nobody waits any more. */
+const PATIENCE_MS = 5_000;
 
 /** The rows of a statement. */
 const asking =
   ({ ask }: Session, prepare: boolean): Ask =>
   async (name, ...values) => {
+    const until = performance.now() + PATIENCE_MS;
     const send = (tries: number): PromiseLike<readonly unknown[]> =>
-      ask(name, STATEMENTS[name], [...values], prepare).then(undefined, (error: unknown) =>
-        tries > 1 && AGAIN.has(Object(error).code) ? send(tries - 1) : refuse(error),
-      );
-    const rows = await send(TRIES);
+      ask(name, STATEMENTS[name], [...values], prepare).then(undefined, (error: unknown) => {
+        if (!AGAIN.has(Object(error).code) || performance.now() > until) return refuse(error);
+        // Apart, so that they do not meet again: some milliseconds, more with each attempt.
+        return pause(Math.random() * Math.min(2 ** tries, 50)).then(() => send(tries + 1));
+      });
+    const rows = await send(1);
     if (!Array.isArray(rows)) throw new Error(AS_IT_IS);
     return rows.map(readAnswer);
   };

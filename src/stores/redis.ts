@@ -1,7 +1,7 @@
 /**
  * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or `ioredis`, each from
- * version 5 on, one server or a cluster. Imports no driver. The layout is the same everywhere, and each command names one key, so none
- * spans slots:
+ * version 5 on, one server or a cluster. Imports no driver. The layout is the same everywhere, and each command names one
+ * key, so none spans slots:
  *
  *     keyscope:rec:<digest>    hash: the record, each field as JSON, and `used:<scope>` with a time
  *     keyscope:id:<key id>     text: the digest
@@ -149,7 +149,7 @@ function open(client: RedisClient, options: RedisStoreOptions, what: string): { 
   const given = fields(options, ['prefix'], what);
   const { prefix = 'keyscope:' } = given;
   // Two services that each have one would find each other's keys.
-  const ignored = given.prefix === undefined && 'sendCommand' in client && Object(client)._keyPrefix !== undefined;
+  const ignored = given.prefix === undefined && 'sendCommand' in client && Boolean(Object(client)._keyPrefix);
   expect(!ignored, `${what}: prefix: pass one; a keyPrefix of node-redis does not come before raw commands`);
   const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
   expect(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);

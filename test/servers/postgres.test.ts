@@ -192,15 +192,41 @@ describe('a client', () => {
 
   // Before 8.21 pg cannot say whether a Client is in a transaction: it was taken for a Pool.
   test('of an older pg is told to be a Pool', () => {
-    const client = { connect() {}, query() {}, processID: null } as unknown as PostgresClient;
-    const told = 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool';
-    expect(complaint(() => postgresStore(client))).toBe(told);
+    for (const own of [{ processID: null }, { native: {} }]) {
+      const client = { connect() {}, query() {}, ...own } as unknown as PostgresClient;
+      const told = 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool';
+      expect(complaint(() => postgresStore(client))).toBe(told);
+    }
+  });
+
+  // It was asked a hundred times within a millisecond, or on and on once nobody waited.
+  test('that is taken back each time is asked again with pauses, for five seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+    try {
+      let sent = 0;
+      const query = async () => {
+        sent += 1;
+        throw Object.assign(new Error('could not serialize access'), { code: '40001' });
+      };
+      const refused = expect(migrate({ connect: () => {}, query })).rejects.toThrow(
+        'keyscope: PostgreSQL: could not serialize access',
+      );
+      await vi.advanceTimersByTimeAsync(4_900);
+      const before = sent;
+      expect(before).toBeGreaterThan(20);
+      expect(before).toBeLessThan(1000);
+      await vi.advanceTimersByTimeAsync(10_000);
+      await refused;
+      expect(sent).toBeLessThan(2 * before);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   // pg-promise and TypeORM's QueryRunner have both methods: "Cannot read properties of undefined".
   test('that answers without rows is told so', async () => {
     const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
-    for (const answer of [{}, { rows: 'x' }, []]) {
+    for (const answer of [{}, { rows: 'x' }, [], null, undefined]) {
       const client = { connect() {}, query: async () => answer } as unknown as PostgresClient;
       await expect(migrate(client)).rejects.toThrow(told);
     }
