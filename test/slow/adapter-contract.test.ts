@@ -99,6 +99,7 @@ const OTHER = 'another scheme and a malformed credential are denied';
 const LONG = 'a credential of more than 16 KiB is denied';
 const TWO = 'two Authorization lines are denied, whatever they are';
 const ELSEWHERE = 'a key anywhere else is no credential';
+const NAMED = 'no other header says who is calling';
 const ALIKE = 'keys that are refused are answered alike, whatever the reason';
 const SCOPE = 'a key without the scope is denied, and the challenge names it';
 const ENTITY = 'the entity that was checked is handed to the handler';
@@ -107,13 +108,13 @@ const BROKEN = 'a broken store is 503, and no bad key';
 const BUG = 'a bug lets nobody in, and is no denial';
 const THROWS = 'a handler that throws runs once, and is no denial';
 const ONCE = 'the keyring is asked once a request, for the operation of the route';
-const APART = '40 requests at once: each handler has its own caller';
+const APART = '20 requests at once: each handler has its own caller';
 const HEAD = 'HEAD is denied as GET is, without a body';
 const OPERATION = 'an operation that the policy lacks is refused at set-up';
 const REALM = 'a realm that no header can carry is refused at set-up';
 const KEYRING = 'a guard without a keyring is refused at set-up';
 
-const DENIALS = [NONE, OTHER, LONG, TWO, ELSEWHERE, ALIKE, SCOPE, BAD_ENTITY, BROKEN];
+const DENIALS = [NONE, OTHER, LONG, TWO, ELSEWHERE, NAMED, ALIKE, SCOPE, BAD_ENTITY, BROKEN];
 /** Of these, the ones that have to have a challenge. */
 const CHALLENGED = DENIALS.filter((name) => name !== BROKEN);
 
@@ -163,7 +164,7 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     () => ({
       admit: async (...args) => ({ ...(await RIGHT.admit(...args)), principal: {} as Admission['principal'] }),
     }),
-    [LET_IN, ENTITY, BROKEN, APART],
+    [LET_IN, NAMED, ENTITY, BROKEN, APART],
   ],
   'answers JSON of its own': [
     () => denyWith((answer) => ({ ...answer, body: JSON.stringify({ error: 'denied' }) })),
@@ -219,7 +220,7 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     }),
     [BAD_ENTITY],
   ],
-  'ignores the entity': [() => ({ entity: () => undefined }), [ENTITY, BAD_ENTITY, APART]],
+  'ignores the entity': [() => ({ entity: () => undefined }), [ENTITY, BAD_ENTITY, APART, HEAD]],
   "hands on the key's own entity": [
     () => ({
       admit: async (...args) => {
@@ -236,7 +237,24 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
         return { principal, entityUuid: String(asked(input)[0] ?? principal.entityUuid) };
       },
     }),
-    [BAD_ENTITY],
+    [BAD_ENTITY, HEAD],
+  ],
+  'ignores the entity of HEAD': [
+    () => ({ entity: (req) => (req.method === 'HEAD' ? undefined : RIGHT.entity(req)) }),
+    [HEAD],
+  ],
+  'hands on the entity of a header': [
+    () => ({
+      admit: async (setup, request, input, req) => {
+        const admission = await admit(setup, request, input);
+        return { ...admission, entityUuid: String(req.headers['x-entity-uuid'] ?? admission.entityUuid) };
+      },
+    }),
+    [NAMED],
+  ],
+  'believes a header that it is called from within': [
+    () => ({ passes: (req) => req.headers['x-internal'] !== undefined }),
+    [NAMED],
   ],
   'keeps the caller in a variable of the module': [
     () => {
@@ -286,6 +304,17 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
       deny: (error, setup, req) => (isAccessError(error) || isStoreError(error) ? RIGHT.deny(error, setup, req) : null),
     }),
     [BUG],
+  ],
+  'lets in where what is thrown is no error': [
+    () => ({ deny: (error, setup, req) => (error === undefined ? null : RIGHT.deny(error, setup, req)) }),
+    [BUG],
+  ],
+  'takes a code for a brand': [
+    () => ({
+      deny: (error, setup, req) =>
+        Object(error).code === 'invalid_token' ? unauthorized(setup) : RIGHT.deny(error, setup, req),
+    }),
+    [ALIKE, BUG],
   ],
   'runs the handler where there is a bug': [
     () => ({
@@ -410,7 +439,17 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
       request: (req) =>
         req.headers.authorization === undefined ? req : `Bearer ${req.headers.authorization.split(' ').at(-1)}`,
     }),
-    [OTHER, TWO],
+    [OTHER, TWO, ELSEWHERE],
+  ],
+  'takes a key as the name of a user': [
+    () => ({
+      request: (req) => {
+        const [, basic = ''] = req.headers.authorization?.split('Basic ') ?? [];
+        const [user = ''] = Buffer.from(basic, 'base64').toString('latin1').split(':');
+        return user.startsWith('acme_') ? `Bearer ${user}` : req;
+      },
+    }),
+    [OTHER],
   ],
   'cuts a credential': [
     () => ({
@@ -421,6 +460,16 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   ],
   'reads the query too': [() => readsToo((req) => queryOf(req).get('access_token')), [ELSEWHERE]],
   'reads X-API-Key too': [() => readsToo((req) => req.headers['x-api-key'] as string), [ELSEWHERE]],
+  'reads Api-Key too': [() => readsToo((req) => req.headers['api-key'] as string), [ELSEWHERE]],
+  'reads X-API-Key beside another scheme': [
+    () => ({
+      request: (req) =>
+        req.headers.authorization?.startsWith('Basic') && req.headers['x-api-key']
+          ? `Bearer ${req.headers['x-api-key']}`
+          : req,
+    }),
+    [ELSEWHERE],
+  ],
   'reads cookies too': [() => readsToo((req) => /token=(\w+)/.exec(req.headers.cookie ?? '')?.[1]), [ELSEWHERE]],
   'denies and goes on': [
     () => ({
@@ -434,7 +483,7 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   ],
   'runs a handler twice': [
     () => ({ handle: (setup, admission) => RIGHT.handle(setup, admission).then(() => RIGHT.handle(setup, admission)) }),
-    [LET_IN, ENTITY, BROKEN, APART],
+    [LET_IN, NAMED, ENTITY, BROKEN, APART],
   ],
   'lets HEAD pass': [() => ({ passes: (req) => req.method === 'HEAD' }), [HEAD]],
   'looks operations up when it is asked': [() => ({ declare: (setup) => RIGHT.declare(setup, 'whoami') }), [OPERATION]],
