@@ -77,5 +77,5 @@ export function authorizationOf(request: unknown): unknown {
   const names = Object.keys(source).filter(isAuthorization);
   const odd = !isObject(source) || Object.values(source).some((it) => Object(it) === it && !Array.isArray(it));
   expect(names.length > 0 || !odd, 'request: pass the request itself or its headers; this object is neither');
-  return names.length === 1 ? source[names[0] as string] : names.flatMap((name) => source[name] ?? []);
+  return names.flatMap((name) => source[name] ?? []);
 }
