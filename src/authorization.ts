@@ -70,7 +70,7 @@ export function authorizationOf(request: unknown): unknown {
   // Read only here: of Node's request, reading them makes an object of all lines. Of Amazon's events, `headers` has the
   // last of several lines, or is null.
   const { headers = (req?.raw ?? raw)?.headers, multiValueHeaders: all } = Object(request);
-  const named = headers === undefined || Object.keys(Object(all)).length > 0 ? all : headers;
+  const named = headers === undefined || (isObject(all) && Object.keys(all).length > 0) ? all : headers;
   // A text or a list is a header of that name.
   const source = typeof named === 'object' && !Array.isArray(named) ? (named ?? {}) : request;
   if (typeof source.get === 'function') return source.get('authorization');
