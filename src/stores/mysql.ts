@@ -100,7 +100,10 @@ function checkClient(client: MysqlClient): void {
   expect(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
   // Each has a twin by callbacks with the same names: `execute` takes one argument more, and mysql2's has `promise()`.
   const byPromise = promise === undefined && execute.length < 3;
-  expect(byPromise, 'mysqlStore: pass the promise API: of mysql2 what .promise() returns, of mariadb not /callback');
+  expect(
+    byPromise,
+    "mysqlStore: pass the promise API, of mysql2 what .promise() returns, or 'mysql2/promise'; of mariadb no callbacks",
+  );
 }
 
 /** The end of each connection's queue. One for all stores on it: a lock of the server's is the connection's too. */
