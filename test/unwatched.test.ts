@@ -122,3 +122,15 @@ describe('ids', () => {
     expect(info.keyId).toBe('5a5a5a5a-5a5a-4a5a-9a5a-5a5a5a5a5a5a');
   });
 });
+
+it('a verifier of tokens that names no scopes and no entities grants none', async () => {
+  const store = memoryStore();
+  const { keyring } = setUp({ store, peppers: 'none' });
+  const { key } = await issue(keyring);
+  const { scopes: _s, accessibleEntities: _a, ...claimed } = await keyring.verify(key);
+  for (const checkParent of [true, false]) {
+    const tokens = { verify: async (): Promise<never> => untyped(claimed) };
+    const principal = await setUp({ store, peppers: 'none', tokens, checkParent }).keyring.authenticate('Bearer a.b');
+    expect([principal.scopes, principal.accessibleEntities]).toEqual([[], []]);
+  }
+});
