@@ -72,10 +72,10 @@ export function authorizationOf(request: unknown): unknown {
   const { headers = (req?.raw ?? raw)?.headers, multiValueHeaders: all } = Object(request);
   const named = headers === undefined || (isObject(all) && Object.keys(all).length > 0) ? all : headers;
   // A text or a list is a header of that name.
-  const source = typeof named === 'object' && !Array.isArray(named) ? (named ?? {}) : request;
-  if (typeof source.get === 'function') return source.get('authorization');
-  const names = Object.keys(source).filter(isAuthorization);
-  const odd = !isObject(source) || Object.values(source).some((it) => Object(it) === it && !Array.isArray(it));
-  expect(names.length > 0 || !odd, 'request: pass the request itself or its headers; this object is neither');
-  return names.flatMap((name) => source[name] ?? []);
+  const from = typeof named === 'object' && !Array.isArray(named) ? (named ?? {}) : request;
+  if (typeof from.get === 'function') return from.get('authorization');
+  const names = Object.keys(from).filter(isAuthorization);
+  const odd = !names[0] && (!isObject(from) || Object.values(from).some((v) => Object(v) === v && !Array.isArray(v)));
+  expect(!odd, 'request: pass the request itself or its headers; this object is neither');
+  return names.flatMap((name) => from[name] ?? []);
 }
