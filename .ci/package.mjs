@@ -1,6 +1,6 @@
 // What an installer gets: the packed tarball, or the one that is named, is checked, installed into an empty project without development
-// dependencies, the README's quick start is run there as printed, the types are compiled there, skipping none, and a
-// store and an adapter from outside the package pass the published contracts.
+// dependencies, the README's quick start is run there as printed, the types are compiled there, skipping none, and by the
+// oldest TypeScript that is supported, and a store and an adapter from outside the package pass the published contracts.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -32,6 +32,7 @@ try {
 
   await quickStart();
   types();
+  oldestTypeScript('5.4');
   passesContract('custom-store', 41);
   passesContract('custom-adapter', 21);
 } finally {
@@ -116,6 +117,16 @@ export { adapterContract, sqliteStore, storeContract };
     run('npx', ['--no-install', 'tsc', '-p', join(project, 'types')], { cwd: root, stdio: 'inherit' });
   }
   console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
+}
+
+/** The drivers' and frameworks' own types beside those of the build. */
+function oldestTypeScript(version) {
+  const folder = join(project, 'typescript');
+  run('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', `typescript@${version}`]);
+  const options = ['--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--skipLibCheck', '--strict'];
+  const [tsc, file] = [join(folder, 'node_modules/typescript/bin/tsc'), 'test/clients.ts'];
+  run('node', [tsc, ...options, '--noEmit', '--allowImportingTsExtensions', file], { cwd: root, stdio: 'inherit' });
+  console.log(`${file} compiles with TypeScript ${version}`);
 }
 
 /**

@@ -2,7 +2,7 @@
  * keyscope for Express 5. Copy this file into your project and make it yours: it decides nothing, it only hands
  * the request to `keyring.admit` and puts what comes back on `req`, or answers the denial.
  */
-import type { Request, RequestHandler } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
@@ -27,10 +27,10 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
   if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
-  return (operation: Op, options: { entity?: (req: Request) => unknown } = {}): RequestHandler => {
+  return (operation: Op, options: { entity?: (req: Request) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
     if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
-    return async (req, res, next) => {
+    return async <P extends Request['params']>(req: Request<P>, res: Response, next: NextFunction): Promise<void> => {
       res.setHeader('Cache-Control', 'no-store'); // A handler that sets another answers for it.
       try {
         // `req` and not `req.headers`, which hides a second Authorization line.

@@ -13,13 +13,13 @@
  */
 import type { Awaitable, KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { isText, toRecord, toValues, type Value } from './shared.js';
+import { isText, toRecord, toValues } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */
 export interface SqliteStatement {
-  run(...parameters: Value[]): { readonly changes: number | bigint };
-  all(...parameters: Value[]): unknown[];
+  run(...parameters: unknown[]): { readonly changes: number | bigint };
+  all(...parameters: unknown[]): unknown[];
 }
 
 /** An open database: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3` or of `bun:sqlite`. */

@@ -1,0 +1,64 @@
+/**
+ * What must compile of the drivers' and frameworks' own types, by the TypeScript of this project and by the oldest that
+ * is supported: `npm run test:package` compiles it against the built package. Nothing of it runs.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { PGlite } from '@electric-sql/pglite';
+import Database from 'better-sqlite3';
+import express from 'express';
+import Fastify from 'fastify';
+import { Hono } from 'hono';
+import { Redis } from 'ioredis';
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { cacheStore } from 'keyscope/cache';
+import { memoryStore } from 'keyscope/stores/memory';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { postgresInvalidation, postgresStore } from 'keyscope/stores/postgres';
+import { redisInvalidation, redisStore } from 'keyscope/stores/redis';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import { LRUCache } from 'lru-cache';
+import mariadb from 'mariadb';
+import mysql from 'mysql2/promise';
+import pg from 'pg';
+import postgres from 'postgres';
+import { createClient, createCluster } from 'redis';
+import { createGuard as expressGuard } from '../examples/express/adapter.ts';
+import { createGuard as fastifyGuard } from '../examples/fastify/adapter.ts';
+import { type Guarded, createGuard as honoGuard } from '../examples/hono/adapter.ts';
+
+// Before TypeScript 6 better-sqlite3's `prepare` gave a union that took no null.
+export const sqlite = [sqliteStore(new DatabaseSync('keys.db')), sqliteStore(new Database('keys.db'))];
+export const postgresql = [
+  postgresStore(new pg.Pool()),
+  postgresStore(new pg.Client()),
+  postgresStore(postgres()),
+  postgresStore(new PGlite()),
+];
+export const mysqls = [mysqlStore(mysql.createPool({})), mysqlStore(mariadb.createPool({}))];
+export const redises = [
+  redisStore(createClient()),
+  redisStore(createCluster({ rootNodes: [] })),
+  redisStore(new Redis()),
+];
+const store = cacheStore(memoryStore(), {
+  cache: new LRUCache<string, object>({ max: 10_000 }),
+  maxStalenessMs: 10_000,
+  invalidation: postgresInvalidation(() => new pg.Client()),
+});
+export const channel = redisInvalidation({ publisher: createClient(), subscriber: new Redis() });
+
+const catalog = defineScopes({ threats: { read: 'Read threats.' }, users: { delete: 'Delete users.' } });
+const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+const options = { keyring, policy, realm: 'acme' };
+
+// A guard leaves the types of a route's own parameters alone: Express' were once widened to `string | string[]`.
+express().get('/threats/:id', expressGuard(options)('listThreats'), (req, res) => {
+  const { id }: { readonly id: string } = req.params;
+  res.json({ id, entity: req.entityUuid, key: req.principal.keyId });
+});
+Fastify().get('/threats', { onRequest: fastifyGuard(options)('listThreats') }, (request) => request.principal.keyId);
+new Hono<Guarded>().get('/threats/:id', honoGuard(options)('listThreats'), (c) => {
+  const id: string = c.req.param('id');
+  return c.json({ id, entity: c.get('entityUuid') });
+});
