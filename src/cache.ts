@@ -1,70 +1,70 @@
 /**
- * Look-ups kept in memory for a bounded time, so that most requests ask no database. What is kept are records, never
- * decisions: the keyring checks seal, marks, expiry, scopes and entities of a cached record on each request, so an
- * entry may outlive its key's expiry and the key does not.
+ * Caches look-ups in memory for a bounded time, so that most requests need no database. It keeps records, never
+ * decisions: the keyring checks the seal, marks, expiry, scopes and entities of a cached record on each request, so an
+ * entry may outlive its key's expiry, but the key does not.
  *
- * Only `findByDigest` is cached. `findById` feeds `revoke`, `rotate`, `get` and the parents of tokens, which are rare
- * or want the truth: it asks the store each time, as `list` and `summarize` do.
+ * Only `findByDigest` is cached. `findById` serves `revoke`, `rotate`, `get` and the parents of tokens, which are rare
+ * or need the current state: it asks the store each time, as do `list` and `summarize`.
  *
- * What keeps an old answer from outliving a change: each change counts `generation` up. An entry knows the generation
- * in which its look-up was sent, and is dead once a change of its key, or of one of its digests, is younger. That goes
- * for look-ups under way too, and nothing need be searched for and taken out.
+ * An old answer cannot outlive a change: each change increments `generation`. An entry knows the generation in which
+ * its look-up was sent, and is dead once a change of its key, or of one of its digests, is newer. This covers look-ups
+ * in progress too, and nothing needs to be searched for and removed.
  */
 import { expect, fields, isUuid, whole } from './errors.js';
 import { type KeyRecord, readRecord, type Usage } from './record.js';
 import type { Awaitable, KeyStore } from './store.js';
 import { mergeUsage } from './stores/shared.js';
 
-/** No entry is believed for longer, in milliseconds, whatever `maxStalenessMs` allows. */
+/** No entry is trusted for longer, in milliseconds, whatever `maxStalenessMs` allows. */
 const MOST_MS = 30_000;
-/** How long "there is no such key" is believed, in milliseconds: then a key that was made elsewhere works. */
+/** How long "no such key" is trusted, in milliseconds; after that, a key that was made elsewhere works. */
 const ABSENT_MS = 5_000;
-/** How many unknown look-ups are remembered, apart from the keys: a guess evicts only guesses. */
+/** How many look-ups of unknown keys are remembered, apart from the known keys: a guess evicts only guesses. */
 const MAX_ABSENT = 1_024;
-/** How many look-ups under way can be joined, and for how long: one that hangs holds up nobody who comes later. */
+/** How many look-ups in progress can be joined, and for how long: one that hangs does not hold up later requests. */
 const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
-/** How many changes are remembered one by one, in some 10 MB at most; at the next, every entry is dropped. */
+/** How many changes are remembered individually, in at most about 10 MB; the next one drops every entry. */
 const MAX_CHANGES = 10_000;
-/** When a subscription that failed is tried again. */
+/** How long to wait before a failed subscription is tried again. */
 const RETRY_MS = 1_000;
-/** Between the digests in an entry's name. No digest has it; a look-up with a text that has is not cached. */
+/** Separates the digests in an entry's name. No digest contains it; a look-up with a text that does is not cached. */
 const SEPARATOR = '\n';
 
 /**
- * Where look-ups are kept: anything bounded with these methods that answers at once, such as an `LRUCache` of
- * `lru-cache`. A plain `Map` has the methods and no bound. It may forget whenever it likes.
+ * Where look-ups are kept: any bounded cache with these methods that answers synchronously, such as an `LRUCache` of
+ * `lru-cache`. A plain `Map` has the methods but no bound. The cache may drop entries at any time.
  */
 export interface LookupCache {
-  /** `name`: the digests that were asked for; with one pepper a digest. Never a key. */
+  /** `name`: the digests of a look-up; with one pepper, a single digest. Never a key. */
   get(name: string): unknown;
   set(name: string, entry: object): unknown;
   delete(name: string): unknown;
 }
 
 /**
- * How one process tells the others that a key has ended: Redis pub/sub, LISTEN and NOTIFY, or anything alike. Carries
- * key ids and nothing else. May lose, repeat, delay and reorder what it carries. Whoever can publish can make a
- * process ask its database more often, and nothing worse.
+ * How a process tells the others that a key has ended: Redis pub/sub, LISTEN and NOTIFY, or anything similar. Carries
+ * only key ids, and may lose, repeat, delay and reorder them. Whoever can publish can only make a process ask its
+ * database more often.
  */
 export interface Invalidation {
-  /** Tells every process. Nobody waits for it; what it throws or rejects with is dropped, so log it in here. */
+  /** Tells every process. Not awaited; what it throws or rejects with is dropped, so log errors here. */
   publish(keyId: string): Awaitable<void>;
   /**
-   * Calls `listener` with each key id that another process published, from now on; one's own may come too. Where it
-   * throws or rejects it is called again beside a later look-up, once a second at most. Once it has succeeded, keeping
-   * the subscription up is its own affair; what was missed while it was down is bounded by `maxStalenessMs`.
+   * From now on, calls `listener` with each key id that another process publishes; its own may be included. If it
+   * throws or rejects, it is called again alongside a later look-up, at most once a second. Once it has succeeded, it
+   * has to keep the subscription up itself; what was missed while it was down is bounded by `maxStalenessMs`.
    */
   subscribe(listener: (keyId: string) => void): Awaitable<unknown>;
 }
 
 /** How look-ups are cached. */
 export interface CacheOptions {
-  /** Bounded. About 2 KiB a key. */
+  /** Bounded. About 2 KiB per key. */
   readonly cache: LookupCache;
   /**
-   * How old an answer may be, in milliseconds, 1 to 86,400,000: how long a key that was revoked elsewhere may still work.
-   * From 30,000 on it is 30,000: nothing is remembered for longer, which keeps the promise of a longer time, too.
+   * The maximum age of an answer, in milliseconds, 1 to 86,400,000: how long a key that was revoked elsewhere may still
+   * work. Above 30,000 it is 30,000: nothing is kept for longer, which satisfies a longer limit, too.
    */
   readonly maxStalenessMs: number;
   /** Carries revocations to other processes sooner than that. */
@@ -79,13 +79,13 @@ type Flight = { readonly since: number; readonly rows: Promise<Rows> };
 
 /** The answer to one look-up: a record, or none. */
 interface Entry {
-  /** Whose it is: caches may share one `LRUCache`, and neither knows what the other's changes are. */
+  /** The cache that it belongs to: caches may share one `LRUCache`, but do not know each other's changes. */
   readonly owner: object;
   readonly digests: readonly string[];
   rows: Rows;
-  /** Before the look-up was sent. */
+  /** The time before the look-up was sent. */
   readonly since: number;
-  /** Up to which change it is known to be right. */
+  /** The last change up to which it is known to be correct. */
   generation: number;
 }
 
@@ -97,10 +97,10 @@ function createChanges() {
   let generation = 0;
   // Entries of an earlier generation are dead, whatever they hold.
   let floor = 0;
-  // By key id or digest: the generation of the last change that makes an entry wrong.
+  // By key id or digest: the generation of the last change that invalidates an entry.
   const changed = new Map<string, number>();
-  // By key id: what was recorded of its use, which is brought into entries. As a change it would make every key that is
-  // in use be looked up after every batch.
+  // By key id: its recorded usage, which is merged into entries. If it counted as a change, every key in use would be
+  // looked up after every batch.
   const used = new Map<string, { readonly usage: Usage; readonly generation: number }>();
 
   function next(): number {
@@ -117,7 +117,7 @@ function createChanges() {
     used.set(keyId, { generation: next(), usage });
   }
 
-  /** Whether `entry` is right up to now, once the use of its key is brought into it. */
+  /** Whether `entry` is current, once the usage of its key is merged into it. */
   function holds(entry: Entry): boolean {
     if (entry.generation === generation) return true;
     const [record] = entry.rows;
@@ -131,7 +131,7 @@ function createChanges() {
 
   function change(name: string): void {
     changed.set(name, next());
-    // It is looked up again, use and all; and what was said to be used before it was made, was not.
+    // The next look-up brings its usage; and usage that was reported before the key was made is void.
     used.delete(name);
   }
 
@@ -149,7 +149,7 @@ function bringIn(entry: Entry, record: KeyRecord, usage: Usage): boolean {
 
 type Changes = ReturnType<typeof createChanges>;
 
-/** What is remembered of look-ups that have been answered: keys in the user's cache, unknown ones in a ring of ours. */
+/** Answered look-ups: known keys in the user's cache, unknown ones in a separate ring. */
 function createEntries({ cache, maxStalenessMs, now }: Settings, changes: Changes) {
   const owner = {};
   const absent = new Map<string, Entry>();
@@ -183,7 +183,7 @@ function createEntries({ cache, maxStalenessMs, now }: Settings, changes: Change
   }
 
   function keep(name: string, entry: Entry): void {
-    // A look-up that was sent later, and was faster, knows more.
+    // A look-up that was sent later but answered sooner knows more.
     if ((held(name)?.since ?? entry.since) > entry.since) return;
     drop(name);
     if (entry.rows.length > 0) cache.set(name, entry);
@@ -195,7 +195,7 @@ function createEntries({ cache, maxStalenessMs, now }: Settings, changes: Change
 
 type Memory = { find: Find; change(name: string): void; use(keyId: string, usage: Usage): void };
 
-// On Cloudflare Workers a query ends with the request that sent it: whoever had joined would wait in vain.
+// On Cloudflare Workers a query ends with the request that sent it: others that joined it would wait in vain.
 const mayJoin = () => globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
 
 function createMemory(ask: Find, settings: Settings): Memory {
@@ -205,16 +205,16 @@ function createMemory(ask: Find, settings: Settings): Memory {
 
   function land(name: string, entry: Entry, answer: Rows): Rows {
     const rows = readAnswer(answer, entry.digests);
-    // For the core to refuse, and not to be remembered.
+    // Left for the core to refuse, and not kept.
     if (rows === undefined) return answer;
     entry.rows = rows;
-    // What has changed meanwhile is an answer to those who asked before, and to nobody else.
+    // If it has changed meanwhile, this answers those who asked before, and nobody else.
     if (changes.holds(entry)) keep(name, entry);
     return entry.rows;
   }
 
   function send(name: string, digests: readonly string[]): Awaitable<Rows> {
-    // Opened before it is sent: its age counts from here, and so do the changes that it may have missed.
+    // Opened before the look-up is sent: its age counts from here, as do the changes that it may have missed.
     const entry = open(digests);
     const answer = ask(digests);
     if (!isPromise(answer)) return land(name, entry, answer);
@@ -236,14 +236,14 @@ function createMemory(ask: Find, settings: Settings): Memory {
 
   function change(name: string): void {
     changes.change(name);
-    // Whose keys they are is not known before they land, so all of them: who asks from now on sees the change.
+    // Until they land, their keys are unknown, so all of them are dropped: who asks from now on sees the change.
     flights.clear();
   }
 
   return { find, change, use: changes.use };
 }
 
-/** One name for the digests of one look-up, or none where they are not fit for one. */
+/** One name for the digests of one look-up; none if they are unfit for one. */
 function nameOf(digests: readonly string[]): string | undefined {
   const fit = digests.every((digest) => typeof digest === 'string' && !digest.includes(SEPARATOR));
   return fit && digests.length > 0 ? digests.join(SEPARATOR) : undefined;
@@ -253,12 +253,12 @@ function nameOf(digests: readonly string[]): string | undefined {
 function readAnswer(answer: unknown, digests: readonly string[]): Rows | undefined {
   if (!Array.isArray(answer) || answer.length > 1) return undefined;
   if (answer.length === 0) return NONE;
-  // A frozen copy, the same object for every hit: the keyring then checks its seal once.
+  // A frozen copy, the same object for every hit, so the keyring checks its seal only once.
   const record = readRecord(answer[0]);
   return record !== null && digests.includes(record.digest) ? Object.freeze([record]) : undefined;
 }
 
-/** Puts an entry where at most `limit` are; the one that was put there first makes room. */
+/** Adds an entry to a ring of at most `limit`; the one that was added first makes room. */
 function put<T>(ring: Map<string, T>, name: string, entry: T, limit: number): void {
   ring.set(name, entry);
   if (ring.size <= limit) return;
@@ -292,7 +292,7 @@ function createChannel(invalidation: Invalidation | undefined, change: Memory['c
   return { publish: (keyId) => attempt(() => invalidation.publish(keyId)), keepUp };
 }
 
-/** Waits for nothing and lets no error out. */
+/** Not awaited by its callers, and never rejects. */
 async function attempt(act: () => unknown, failed: () => void = () => {}): Promise<void> {
   try {
     await act();
@@ -323,8 +323,8 @@ function readOptions(options: CacheOptions): Settings {
 }
 
 /**
- * Never goes back when the time is set, and goes on while the machine sleeps, as `performance.now` need not: by whatever
- * `Date.now` gains on it. A gain counts from the last loss: a time that was set ahead and then right hides no sleep.
+ * Never goes back when the time is set, and advances while the machine sleeps, which `performance.now` need not: it
+ * adds what `Date.now` gains on it. A gain counts from the last loss: a time set ahead, then right, hides no sleep.
  */
 function steadyClock(): () => number {
   let slept = 0;
@@ -332,7 +332,7 @@ function steadyClock(): () => number {
   return () => {
     const steady = performance.now();
     const gain = Date.now() - steady - lead;
-    // The fractions that `Date.now` lacks are no gain, and would add up: the clock would run at twice the speed.
+    // The fractions that `Date.now` lacks are not a gain. They would add up: the clock would run at twice the speed.
     if (Math.abs(gain) >= 2) {
       lead += gain;
       slept += Math.max(gain, 0);
@@ -345,7 +345,7 @@ function steadyClock(): () => number {
 
 const isPromise = <T>(answer: Awaitable<T>): answer is PromiseLike<T> => typeof Object(answer).then === 'function';
 
-/** `write`, and `after` it whatever became of it, before anybody sees the answer. */
+/** Runs `write`, then `after` whatever the outcome, before anybody sees the answer. */
 function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T> {
   let later = false;
   try {
@@ -358,19 +358,19 @@ function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T>
 }
 
 /**
- * A store that remembers look-ups. A key that is revoked, retired or made through this store is seen to be so at once
- * by whoever asks it. Through any other store or process it is seen within `maxStalenessMs`, and a new key that was
- * tried before it existed within 5 s. With `invalidation` an end is seen as soon as its message arrives; while the
- * channel is down, the bound holds. An answer that is remembered comes at once, without a promise.
+ * Makes a store that caches look-ups. When a key is revoked, retired or made through this store, the store shows it at
+ * once. When that happens through any other store or process, it shows within `maxStalenessMs`, and a new key that was
+ * tried before it existed within 5 s. With `invalidation`, an end shows as soon as its message arrives; while the
+ * channel is down, the bound holds. A cached answer is returned at once, without a promise.
  *
- * Concurrent look-ups of one key share one query; on Cloudflare Workers, where a query belongs to one request, they do
- * not. Errors are not remembered. While the store is down, keys pass for as long as their entries live and no longer.
- * Use that other processes record shows late in `findByDigest`; `list` and `get` show it at once.
+ * Concurrent look-ups of one key share one query, except on Cloudflare Workers, where a query belongs to one request.
+ * Errors are not cached. While the store is down, keys pass only as long as their entries live. Usage that other
+ * processes record shows late in `findByDigest`; `list` and `get` show it at once.
  *
- * Not checked: that `cache` is bounded; that the store's own answers are current, as those of a replica are not.
+ * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are not).
  *
  * @param store The store that keeps the keys.
- * @param options `cache`: where look-ups are kept. `maxStalenessMs`: how old they get, in milliseconds.
+ * @param options `cache`: where look-ups are kept. `maxStalenessMs`: their maximum age, in milliseconds.
  * @throws TypeError that says what to pass instead.
  * @example
  * const cache = new LRUCache<string, object>({ max: 10_000 });
@@ -387,15 +387,15 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
   const channel = createChannel(settings.invalidation, change, settings.now);
   channel.keepUp();
 
-  // Before it, because its failure leaves open whether it was written; and after it, because a look-up that was sent
-  // meanwhile may have been answered from before it.
+  // Before the write, because its failure leaves open whether it happened; and after it, because a look-up that was
+  // sent meanwhile may have been answered from before it.
   function changing<T>(names: readonly string[], write: () => Awaitable<T>): Awaitable<T> {
     names.forEach(change);
     return followed(write, () => names.forEach(change));
   }
 
   const summarize = (now?: number) => store.summarize(now ?? Date.now());
-  // As many parameters as the store's has: by them `storeContract` knows whether it takes a time.
+  // The same number of parameters as the store's: from it, `storeContract` knows whether it accepts a time.
   Object.defineProperty(summarize, 'length', { value: store.summarize.length });
 
   return {
@@ -403,7 +403,7 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
     findById: (keyId) => store.findById(keyId),
     list: (query) => store.list(query),
     summarize,
-    // The digest may have been tried, and be known as absent.
+    // The digest may have been tried before, and be known as absent.
     insert: (record) => changing([record.digest, record.keyId], () => store.insert(record)),
     markEnded: (keyId, ending) =>
       followed(

@@ -1,27 +1,27 @@
 /**
- * What jose does not check of a token, one line a check: its spelling, its header and its claims. An issuer of ours
- * writes tokens in one way only, so whatever is written otherwise was written by somebody else.
+ * What jose does not check of a token, one check per line: its spelling, header and claims. keyscope's issuer writes
+ * tokens in only one way, so anything written differently came from somebody else.
  */
 import { isUuid } from './errors.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 
-/** In characters, as every credential; some 300 entities. */
+/** In characters, as for every credential; about 300 entities. */
 const MAX_TOKEN = 16_384;
 const MAX_TEXT = 128;
-// An issuer's clock may be ahead of ours by so much: a token that is this young is no token from the future.
+// An issuer's clock may be this far ahead of ours; a token that is no further ahead is not from the future.
 const LEEWAY_SECONDS = 5;
 
 // Base64url without padding (RFC 7515 §2), three times.
 const PARTS = /^[\w-]*\.[\w-]*\.[\w-]*$/;
-// Of the spellings of one content the one whose unused bits are zero (RFC 4648 §3.5): in which characters a part can end,
-// by its length modulo 4. An ES256 signature has a second form all the same, so what lists tokens lists them by `jti`.
+// The characters in which a part can end, by its length modulo 4: only the spelling whose unused bits are zero is valid
+// (RFC 4648 §3.5). An ES256 signature still has a second form, so anything that lists tokens lists them by `jti`.
 const ENDS = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
 
 /** Text of 1 to 128 characters. */
 export const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length >= 1 && value.length <= MAX_TEXT;
 
-/** Before anything is decoded. */
+/** Checked before anything is decoded. */
 export const TEXT_CHECKS: Readonly<Record<string, (token: string) => boolean>> = {
   size: (token) => token.length <= MAX_TOKEN,
   // These two take 0.5 µs; one expression for both took 1.3.
@@ -29,33 +29,33 @@ export const TEXT_CHECKS: Readonly<Record<string, (token: string) => boolean>> =
   canonical: (token) => token.split('.').every((part) => ENDS[part.length % 4]?.includes(part.slice(-1)) ?? true),
 };
 
-/** Before a key is looked for. No header that brings its own (`jwk`, `jku`, `x5u`, `x5c`), and no extension (`crit`, `b64`). */
+/** Checked before the key look-up: no key of its own (`jwk`, `jku`, `x5u`, `x5c`), and no extension (`crit`, `b64`). */
 export const HEADER_CHECKS: Readonly<Record<string, (header: object & { readonly kid?: unknown }) => boolean>> = {
   parameters: (header) => Object.keys(header).every((name) => ['alg', 'typ', 'kid'].includes(name)),
   kid: ({ kid }) => isName(kid),
 };
 
-/** A payload as it came: anything may stand in it. */
+/** An unchecked payload, which may contain anything. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What time it is and how long a token may live, in seconds; and the scopes of its claim, split once. */
+/** The current time and the maximum lifetime of a token, in seconds, and the scopes of its claim, split once. */
 export type Bounds = { readonly now: number; readonly longest: number; readonly scopes: readonly string[] };
 
-/** The scopes of a claim; the empty text is none. */
+/** The scopes of a claim; an empty text has none. */
 export const words = (scope: unknown): readonly string[] => (scope === '' ? [] : String(scope).split(' '));
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isDistinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
-/** Behind a signature that holds. jose has checked `iss`, `aud`, `exp` and `nbf`, and that no claim is missing. */
+/** Checked after the signature. jose has checked `iss`, `aud`, `exp` and `nbf`, and that no claim is missing. */
 export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Bounds) => boolean>> = {
-  // jose takes a service among several.
+  // jose also accepts a list of audiences that includes this service.
   audience: ({ aud }) => typeof aud === 'string',
   issued: ({ iat }) => Number.isSafeInteger(iat),
   expires: ({ exp }) => Number.isSafeInteger(exp),
   past: ({ iat }, { now }) => !(Number(iat) > now + LEEWAY_SECONDS),
   life: ({ iat, exp }, { longest }) => !(Number(exp) - Number(iat) > longest),
   id: ({ jti }) => isName(jti),
-  // Bound to a key of the sender's (RFC 7800), which nobody here would check.
+  // Bound to a key of the sender (RFC 7800), which nothing here would check.
   unbound: ({ cnf }) => cnf === undefined,
   subject: ({ sub }) => isUuid(sub),
   client: ({ sub, client_id }) => client_id === sub,
@@ -65,7 +65,7 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   scopesCount: (_, { scopes }) => scopes.length <= MAX_SCOPES,
   entities: ({ accessible_entities }) => list(accessible_entities).every(isUuid),
   entitiesDistinct: ({ accessible_entities }) => isDistinct(list(accessible_entities)),
-  // A UUID therefore, too.
+  // So it is a UUID, too.
   ownEntity: ({ accessible_entities, entity_uuid }) => list(accessible_entities).includes(entity_uuid),
 };
 

@@ -1,9 +1,9 @@
 /**
- * Short-lived tokens for services behind the gate: a verified principal becomes a signed JWT (RFC 9068), exchanged in
- * the manner of RFC 8693, that others check without a database.
+ * Short-lived tokens for services behind the gate: a verified principal is exchanged, in the manner of RFC 8693, for a
+ * signed JWT (RFC 9068) that other services check without a database.
  *
- * A token is never wider than the key it was exchanged for, and never outlives it. jose signs and verifies, with every
- * option it has; what jose does not check stands here, one line a check.
+ * A token never grants more than the key it was exchanged for, and never outlives it. jose signs and verifies, with
+ * every option it has; what jose does not check is checked here, one check per line.
  */
 
 import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey, KeyObject } from 'jose';
@@ -35,11 +35,11 @@ import {
 import { canAddress, createPrincipal, hasScopes, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
 
-/** Asymmetric alone: with a shared secret every service that can check a token can make one (RFC 8725 §3.2). */
+/** Asymmetric only: with a shared secret, every service that can check a token can make one (RFC 8725 §3.2). */
 export type TokenAlgorithm = (typeof ALGORITHMS)[number];
 const ALGORITHMS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const;
 
-// RFC 9068 §2.1; §4 wants it checked, so that no other kind of JWT of the same issuer passes for an access token.
+// RFC 9068 §2.1; §4 requires the check, so that no other kind of JWT from the same issuer passes for an access token.
 const TYPE = 'at+jwt';
 const DEFAULT_TTL = 900;
 const MAX_TTL = 86_400;
@@ -48,13 +48,13 @@ const MAX_ISSUED = 15_000;
 
 // ── Exchange ──────────────────────────────────────────────────────────────────────────────────────────
 
-/** RFC 8693 §2.2.2 and RFC 6749 §5.2: what a token endpoint answers, with status 400. */
+/** RFC 8693 §2.2.2 and RFC 6749 §5.2: the codes that a token endpoint answers with status 400. */
 export type ExchangeErrorCode = 'invalid_request' | 'invalid_scope' | 'invalid_target';
 
-// Two copies of the package in one process know each other's errors.
+// Lets two copies of the package in one process recognise each other's errors.
 const EXCHANGE_ERROR = Symbol.for('keyscope.ExchangeError');
 
-/** A token was asked for that cannot be had. Holds no credential. */
+/** The requested token cannot be issued. Contains no credential. */
 export class ExchangeError extends Error {
   readonly code: ExchangeErrorCode;
 
@@ -74,7 +74,7 @@ export class ExchangeError extends Error {
  */
 export const isExchangeError = (value: unknown): value is ExchangeError => Object(value)[EXCHANGE_ERROR] === true;
 
-/** What narrows a token. Left out, it is what the principal has. */
+/** Narrows a token. An omitted field means what the principal has. */
 export interface ExchangeInput {
   /** Concrete scopes, all of them the principal's. */
   readonly scopes?: readonly string[] | undefined;
@@ -84,7 +84,7 @@ export interface ExchangeInput {
   readonly ttlSeconds?: number | undefined;
 }
 
-/** What a token endpoint answers, in our names. `expiresIn`: seconds. `scope`: space-delimited (RFC 6749 §3.3). */
+/** What a token endpoint answers, in camel case. `expiresIn`: seconds. `scope`: space-delimited (RFC 6749 §3.3). */
 export interface ExchangedToken {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
@@ -94,23 +94,23 @@ export interface ExchangedToken {
 
 /** How a service signs tokens. */
 export interface TokenIssuerOptions {
-  /** Who signs, as others know it (`iss`): an https URL by RFC 9068 §2.2, compared as text. */
+  /** The issuer as others know it (`iss`): an https URL by RFC 9068 §2.2, compared as text. */
   readonly issuer: string;
-  /** For whom: the identifier of the services that take the token (`aud`). */
+  /** The identifier of the services that accept the token (`aud`). */
   readonly audience: string;
   /**
-   * The private half: a JWK, the text of a PKCS#8 PEM file, a `CryptoKey`, or a Node `KeyObject`. With a `CryptoKey`
-   * that is not extractable `exchange` works, and `jwks` rejects: publish the public key yourself.
+   * A private key: a JWK, the text of a PKCS#8 PEM file, a `CryptoKey`, or a Node `KeyObject`. With a non-extractable
+   * `CryptoKey`, `exchange` works but `jwks` rejects: publish the public key yourself.
    */
   readonly privateKey: JWK | CryptoKey | KeyObject | string;
   readonly alg: TokenAlgorithm;
-  /** Names the key in the key set, 1 to 128 characters. A new key gets a new one. */
+  /** Identifies the key in the key set, 1 to 128 characters. A new key needs a new one. */
   readonly kid: string;
-  /** How long a token lives at the most and unless asked for less, in seconds: 1 to 86,400. Default: 900. */
+  /** The maximum lifetime of a token, and its default, in seconds: 1 to 86,400. Default: 900. */
   readonly ttlSeconds?: number | undefined;
   /**
-   * Public keys that stand in the key set beside this one: the one to come, so that verifiers know it before it signs,
-   * and the one before, until its last token has expired.
+   * Other public keys in the key set: the next one, so that verifiers know it before it signs, and the previous one,
+   * until its last token has expired.
    */
   readonly otherKeys?: readonly JWK[] | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
@@ -120,20 +120,20 @@ export interface TokenIssuerOptions {
 /** Made by {@link createTokenIssuer}; frozen. */
 export interface TokenIssuer {
   /**
-   * Signs a token for a verified principal: never wider than that, and over with it at the latest.
+   * Signs a token for a verified principal. It never grants more than the principal has, and expires no later.
    *
    * Not checked: whether the key behind the principal was revoked since it was verified.
    *
    * @throws ExchangeError `invalid_scope` on a scope that the principal was not granted, `invalid_target` on an entity
-   *   that it cannot address, `invalid_request` on anything else, a principal that came by token among it.
-   * @throws AccessError `invalid_token` where the principal has expired by now.
-   * @throws TypeError on an object that is no principal, or where the private key cannot be imported for `alg`.
+   *   that it cannot address, `invalid_request` on anything else, including a principal that came by token.
+   * @throws AccessError `invalid_token` if the principal has expired by now.
+   * @throws TypeError if `principal` is not a principal, or the private key cannot be imported for `alg`.
    */
   exchange(principal: Principal, input?: ExchangeInput): Promise<ExchangedToken>;
   /**
    * The public keys as a JWK Set (RFC 7517 §5), for `/.well-known/jwks.json`.
    *
-   * @throws TypeError where the private key is not extractable, or cannot be imported for `alg`.
+   * @throws TypeError if the private key is not extractable, or cannot be imported for `alg`.
    */
   jwks(): Promise<JSONWebKeySet>;
 }
@@ -145,9 +145,9 @@ const ISSUER = ['issuer', 'audience', 'privateKey', 'alg', 'kid', 'ttlSeconds', 
 const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
 
 /**
- * Makes an issuer of tokens (RFC 9068).
+ * Makes a token issuer (RFC 9068).
  *
- * Not checked at once: whether a PEM text or a JWK can be imported. `exchange` and `jwks` reject where it cannot.
+ * Not checked at once: whether a PEM text or a JWK can be imported. `exchange` and `jwks` reject if it cannot.
  *
  * @throws TypeError on a malformed option.
  * @example
@@ -170,7 +170,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   async function exchange(principal: Principal, input: ExchangeInput = {}): Promise<ExchangedToken> {
     const iat = Math.floor(readClock(now) / 1000);
     const { scopes, accessibleEntities, ttl } = narrow(principal, input, longest);
-    // Whole seconds, rounded down: over before the key is, and never after.
+    // Whole seconds, rounded down: the token ends no later than the key.
     const end = principal.expiresAt === null ? Number.POSITIVE_INFINITY : Math.floor(principal.expiresAt / 1000);
     const exp = Math.min(iat + ttl, end);
     if (exp <= iat) throw new AccessError('invalid_token', 'expired', { keyId: principal.keyId });
@@ -186,7 +186,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       .setExpirationTime(exp)
       .setJti(globalThis.crypto.randomUUID())
       .sign(await signingKey());
-    // A header of ours takes 16 KiB, and Node's take as much for all of them together.
+    // keyscope accepts a header of 16 KiB, and Node accepts as much for all headers together.
     if (accessToken.length > MAX_ISSUED)
       throw new ExchangeError('invalid_target', 'The token would be too long: ask for fewer entities.');
     return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, scope };
@@ -201,9 +201,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   return Object.freeze({ exchange, jwks });
 }
 
-/** What a token carries: the principal's own, or part of it. */
+/** What a token carries: all that the principal has, or part of it. */
 function narrow(principal: Principal, input: unknown, longest: number) {
-  // Throws on what is no principal, before anything is believed of it.
+  // Throws unless it is a principal, before any of its fields is trusted.
   canAddress(principal, principal?.entityUuid);
   if (principal.via !== 'key')
     throw new ExchangeError('invalid_request', 'A token cannot be exchanged again; send the key.');
@@ -223,7 +223,7 @@ function narrow(principal: Principal, input: unknown, longest: number) {
   return { scopes: granted.filter((scope) => asked.includes(scope)), accessibleEntities: entities, ttl };
 }
 
-/** What comes from a request and is malformed is the caller's to mend, not a bug of the service. */
+/** Malformed request input is for the caller to fix; it is not a bug of the service. */
 function asRequest<T>(read: () => T): T {
   try {
     return read();
@@ -236,45 +236,45 @@ function asRequest<T>(read: () => T): T {
 
 type JwkSet = { readonly keys: readonly JWK[] };
 
-/** How a service takes tokens. */
+/** How a service accepts tokens. */
 export interface TokenVerifierOptions {
-  /** As the issuer writes itself (`iss`). */
+  /** The issuer, as it names itself (`iss`). */
   readonly issuer: string;
-  /** As the issuer writes this service (`aud`). */
+  /** This service, as the issuer names it (`aud`). */
   readonly audience: string;
   /**
-   * The issuer's public keys; or where they are published, an https URL (or http on this machine), asked when an unknown
-   * `kid` turns up and every ten minutes. A key that was taken out of the set is accepted until then; while the set
-   * cannot be fetched again, until it is fifteen minutes old. Each key needs a `kid`; a set of one key that is passed
-   * here, and not fetched, may leave it out.
+   * The issuer's public keys, or the https URL (or http on this machine) where they are published, which is fetched
+   * when an unknown `kid` appears and every ten minutes. A key removed from the set is accepted until then or, while
+   * the set cannot be fetched again, until it is fifteen minutes old. Each key needs a `kid`, except the only key of a
+   * set that is passed here and not fetched.
    *
-   * Or a promise of a key set, such as `issuer.jwks()`, which is checked when it comes and kept. While it is not there 5 s
-   * after the first token, and for good where it rejects or what comes is malformed, `verify` rejects with a `StoreError`,
-   * whose `cause` says why.
+   * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and kept. `verify` rejects
+   * with a `StoreError`, whose `cause` says why, while the set has not arrived 5 s after the first token, and
+   * permanently if the promise rejects or the set is malformed.
    */
   readonly jwks: JwkSet | URL | PromiseLike<JwkSet>;
-  /** Those that are taken, whatever a token says of itself. */
+  /** The accepted algorithms, whatever a token says. */
   readonly algorithms: readonly TokenAlgorithm[];
   readonly catalog: Catalog;
-  /** The longest life that is taken, in seconds: 1 to 86,400. Default: 900. */
+  /** The longest accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
   readonly maxTtlSeconds?: number | undefined;
-  /** Milliseconds since the epoch; for tests. Default: `Date.now`. The age of a fetched set goes by `Date.now` always. */
+  /** Milliseconds since the epoch; for tests. Default: `Date.now`. The age of a fetched set always uses `Date.now`. */
   readonly now?: Clock | undefined;
 }
 
-// RFC 9068 §2.2, and ours.
+// RFC 9068 §2.2, and keyscope's own.
 const REQUIRED = 'iss aud exp iat jti sub client_id scope entity_uuid accessible_entities'.split(' ');
 const VERIFIER = ['issuer', 'audience', 'jwks', 'algorithms', 'catalog', 'maxTtlSeconds', 'now'] as const;
 
 /**
- * Makes a verifier of tokens (RFC 9068 §4, RFC 8725). Give it to a keyring as `tokens`, or use it alone where there is
- * no database: `verify` yields a principal with `via: 'jwt'`, an empty name and no metadata.
+ * Makes a token verifier (RFC 9068 §4, RFC 8725). Pass it to a keyring as `tokens`, or use it alone if there is no
+ * database: `verify` returns a principal with `via: 'jwt'`, an empty name and no metadata.
  *
- * Not checked, used alone: whether the key behind a token still lives; a token is good until it expires. An ES256
- * signature has two forms, so tell tokens apart by `jti` and never by their text.
+ * Not checked when used alone: whether the key behind a token is still live; a token is valid until it expires. An
+ * ES256 signature has two forms, so distinguish tokens by `jti`, never by their text.
  *
- * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is not https. Of what
- *   `jwks` promises nothing is known at this time.
+ * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is not https. A promised
+ *   key set is not checked yet.
  * @example
  * const tokens = createTokenVerifier({ issuer: 'https://acme.example', audience: 'https://api.acme.example',
  *   jwks: new URL('https://acme.example/.well-known/jwks.json'), algorithms: ['ES256'], catalog });
@@ -311,12 +311,12 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       };
       const { payload } = await jwtVerify(token, getKey, options);
       const claims = readClaims(payload, { now: time / 1000, longest });
-      // Again: keys may have been fetched meanwhile.
+      // Checked again: keys may have been fetched in between.
       if (readClock(now) >= Number(claims.expiresAt)) throw refused();
       return createPrincipal(claims, 'jwt', known);
     } catch (error) {
       if (isStoreError(error)) throw error;
-      // One code and one reason for whatever is wrong with a token: the answers are the same bytes.
+      // One code and one reason for every fault of a token: the answers are the same bytes.
       throw refused();
     }
   }
@@ -326,7 +326,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 
 const refused = () => new AccessError('invalid_token', 'token_refused');
 
-/** The claims that a principal is made of, believed once every check holds. */
+/** The claims that a principal is made of, trusted only once every check holds. */
 interface CheckedClaims {
   readonly sub: string;
   readonly scope: string;
@@ -352,7 +352,7 @@ function shortText<Name extends string>(options: { readonly [N in Name]?: unknow
   return value as string;
 }
 
-// What a key must be for each algorithm: as a JWK by RFC 7518 §3.1 and RFC 8037 §3.1, and as a `CryptoKey`.
+// The key that each algorithm needs: as a JWK (RFC 7518 §3.1, RFC 8037 §3.1), and as a `CryptoKey`.
 const KINDS: Readonly<Record<TokenAlgorithm, readonly [name: string, kty: string, crv?: string]>> = {
   ES256: ['ECDSA', 'EC', 'P-256'],
   EdDSA: ['Ed25519', 'OKP', 'Ed25519'],
@@ -360,7 +360,7 @@ const KINDS: Readonly<Record<TokenAlgorithm, readonly [name: string, kty: string
   PS256: ['RSA-PSS', 'RSA'],
 };
 
-/** RSA keys of 2,048 bits have 342 characters. */
+/** The modulus of a 2,048-bit RSA key has 342 characters. */
 function fits({ kty, crv, n, alg, use }: JWK, algorithm: TokenAlgorithm): boolean {
   const [, kind, curve] = KINDS[algorithm];
   const signs = (alg ?? algorithm) === algorithm && (use ?? 'sig') === 'sig';
@@ -380,8 +380,8 @@ function signsWith({ type, algorithm }: CryptoKey, alg: TokenAlgorithm): boolean
 const PEM = /^-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----$/;
 
 /**
- * Checks a private key as far as that is possible at once, and returns a function that imports it when it is first
- * needed and checks the rest. Both throw the same `TypeError`: errors of jose or of the runtime may quote the key.
+ * Checks a private key as far as possible at once, and returns a function that imports it on first use and checks the
+ * rest. Both throw the same `TypeError`: errors from jose or the runtime may quote the key.
  */
 function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey> {
   const instead =
@@ -406,7 +406,7 @@ function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey
   };
 }
 
-/** A `KeyObject` as a JWK; an empty one, which is refused, where there is no JWK for that kind of key. */
+/** A `KeyObject` as a JWK; an empty one, which is refused, if that kind of key has no JWK. */
 type NodeKey = { export(options: { readonly format: 'jwk' }): JWK };
 function exported(key: NodeKey): JWK {
   try {
@@ -423,22 +423,22 @@ function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey
   const usable = keys.some((key) => algorithms.some((alg) => fits(key, alg as TokenAlgorithm)));
   expect(usable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
   const find = createLocalJWKSet({ keys: [...keys] });
-  // jose never matches the `kid` of a token with a key that has none. Where there is one key only, no other can be meant,
-  // and the signature decides.
+  // jose never matches a token's `kid` with a key that has none. If there is only one key, no other can be meant, and
+  // the signature decides.
   return keys[0]?.kid === undefined ? ({ alg }, token) => find({ alg }, token) : find;
 }
 
-/** Keys that are on their way. Once they are seen to be malformed there are requests, and no start that could fail. */
+/** Keys that are still pending. If they prove malformed, requests are being served, and no start-up is left to fail. */
 function promisedKeys(set: PromiseLike<unknown>, algorithms: readonly string[]): JWTVerifyGetKey {
   let [find, waiting]: [JWTVerifyGetKey?, Promise<JWTVerifyGetKey>?] = [];
   const coming = Promise.resolve(set).then((keys) => {
     find = localKeys(keys, algorithms);
     return find;
   });
-  // Each `verify` says it; before the first one nobody listens.
+  // Each `verify` reports the rejection; before the first one, nobody handles it.
   coming.catch(() => {});
   return async (header, token) => {
-    // Waited for once, from the first token on. A set that comes later than that is taken all the same.
+    // Waited for once, from the first token on. A set that arrives later is used all the same.
     waiting ??= inTime(coming).catch((error) => raise(keysBroken(error)));
     return (find ?? (await waiting))(header, token);
   };
@@ -459,7 +459,7 @@ function publicPart(key: JWK): JWK {
   return Object.fromEntries(parts) as JWK;
 }
 
-/** A copy of public keys, each with a `kid` of its own. A private key among them would be published, or already is. */
+/** A copy of public keys, each with a distinct `kid`. A private key among them would be published, or already is. */
 function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
   const shape = { jwks: 'pass { keys: [public JWKs] } or a URL', otherKeys: 'pass a list of public JWKs' };
   expect(Array.isArray(keys), `${what}: ${shape[what]}`);
@@ -478,8 +478,8 @@ function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
 }
 
 /**
- * In milliseconds: how long a set is used that cannot be fetched again, the pause after a fetch that failed, and how long
- * a promised one is waited for, as jose waits for an answer.
+ * In milliseconds: how long a set that cannot be fetched again is used, the pause after a failed fetch, and how long a
+ * promised set is awaited (as long as jose waits for a response).
  */
 const [MAX_STALE, PAUSE, PATIENCE] = [900_000, 5_000, 5_000];
 
@@ -491,7 +491,7 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
   expect(username === '' && password === '', 'jwks: pass a URL without credentials');
   let [find, latest] = [fetchedKeys(url), 0];
   return async (header, token) => {
-    // The clock was set back. A set that was fetched in what is now the future would not grow old until then.
+    // The clock was set back. A set fetched in what is now the future would not age until then.
     if (Date.now() < latest) [find, latest] = [fetchedKeys(url), 0];
     try {
       return await find(header, token);
@@ -502,9 +502,9 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
 }
 
 /**
- * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid` that is not in it, at
- * most every 30 s. A fetch that fails says nothing about a token: a `StoreError`, and no new attempt for 5 s. Keys of the
- * set before are accepted meanwhile, until that set is fifteen minutes old.
+ * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid` that is not in it,
+ * at most every 30 s. A failed fetch says nothing about a token: it is a `StoreError`, with no new attempt for 5 s.
+ * Meanwhile, keys of the previous set are accepted until that set is fifteen minutes old.
  */
 function fetchedKeys(url: URL): JWTVerifyGetKey {
   let had: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly at: number } | undefined;
@@ -513,8 +513,8 @@ function fetchedKeys(url: URL): JWTVerifyGetKey {
     if (Date.now() - failed < PAUSE) throw keysBroken();
     try {
       const set = await fetchBounded(address, options);
-      const find = createLocalJWKSet(set); // Throws on what is no key set.
-      // A valid set without any key for tokens is an answer, too: the keys of the set before were taken out.
+      const find = createLocalJWKSet(set); // Throws unless it is a key set.
+      // A valid set without any key for tokens is an answer too: the previous set's keys were removed.
       had = set.keys.some(({ kid }) => isName(kid)) ? { find, at: Date.now() } : undefined;
       if (had === undefined) throw new Error('no key of the set has a kid, and tokens name theirs');
       return Response.json(set);
@@ -529,15 +529,15 @@ function fetchedKeys(url: URL): JWTVerifyGetKey {
       return await remote(header, token);
     } catch (error) {
       if (!isStoreError(error) || had === undefined || Date.now() - had.at >= MAX_STALE) throw error;
-      // A key that is not in the old set may be in the new one, so this is no fault of the token.
+      // A key that is not in the old set may be in the new one, so the token is not at fault.
       return had.find(header, token).catch(() => raise(error));
     }
   };
 }
 
 /**
- * A key that is not there is the token's fault; one that cannot be had or used is not. The header is checked here, before
- * the key is looked for: jose has decoded it. To decode it once more took 1.3 µs, 3 % of an RS256 token.
+ * A missing key is the token's fault; one that cannot be fetched or used is not. The header is checked here, before the
+ * key look-up, because jose has decoded it: decoding it again took 1.3 µs, 3 % of an RS256 token.
  */
 const usable =
   (find: JWTVerifyGetKey): JWTVerifyGetKey =>
@@ -553,13 +553,13 @@ const usable =
 
 const keysBroken = (cause?: unknown) => new StoreError('the token keys cannot be had or cannot be used', cause);
 
-/** Reads no more than 64 KiB, some hundred keys. */
+/** Reads at most 64 KiB, about a hundred keys. */
 async function fetchBounded(url: string, options: RequestInit): Promise<JSONWebKeySet> {
   const response = await fetch(url, options);
   if (response.status !== 200) throw new Error(`the key set was answered with ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  // An answer to GET with 200 has a body, be it empty.
+  // A 200 response to GET has a body, even if it is empty.
   for await (const chunk of response.body as ReadableStream<Uint8Array<ArrayBuffer>>) {
     length += chunk.length;
     if (length > MAX_JWKS) throw new Error(`the key set is longer than ${MAX_JWKS} bytes`);

@@ -1,7 +1,7 @@
 /**
- * The MCP door. The same keys, policy and denials as for REST, in the shapes that both generations of the MCP SDK take
- * (`@modelcontextprotocol/sdk` 1.x, `@modelcontextprotocol/server` 2.x). The SDK is not imported: its types are met
- * structurally, and its error classes are handed in by whoever has them.
+ * MCP support: the same keys, policy and denials as for REST, in the shapes that both generations of the MCP SDK accept
+ * (`@modelcontextprotocol/sdk` 1.x, `@modelcontextprotocol/server` 2.x). The SDK is not imported: this module matches
+ * its types structurally, and callers pass in its error classes.
  *
  * Two lines of defence: {@link createMcpGate} in front of the transport, {@link guardTool} within each tool.
  */
@@ -14,45 +14,45 @@ import { canAddress, hasScopes, type Principal } from './principal.js';
 import { isScope } from './scope.js';
 import type { Awaitable } from './store.js';
 
-/** What the MCP door asks of a keyring: the one that `createKeyring` made. */
+/** What this module needs of a keyring; pass the one that `createKeyring` returned. */
 export interface McpKeyring {
   authenticate(request: RequestLike): Promise<Principal>;
   admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;
 }
 
-/** A tool, of which only the name matters here. */
+/** A tool. Only its name matters here. */
 export type McpTool = { readonly name: string };
 
-// ── The caller, as the SDK hands it to handlers ───────────────────────────────────────────────────────
+// ── The caller, as the SDK passes it to handlers ──────────────────────────────────────────────────────
 
-/** The SDK's `AuthInfo`. Made anew for each request; nothing in it is secret. */
+/** The SDK's `AuthInfo`. Made anew for each request; contains nothing secret. */
 export type McpAuthInfo = {
-  /** `key:<key id>`, never the credential: a handler that forwards it forwards nothing. */
+  /** `key:<key id>`, never the credential: a handler that forwards it forwards no secret. */
   token: string;
   /** The key id. */
   clientId: string;
-  /** The concrete scopes that are granted, a copy. One that the catalog no longer knows is left out. */
+  /** A copy of the granted concrete scopes, without those that the catalog no longer has. */
   scopes: string[];
   /** Seconds since the epoch. */
   expiresAt: number;
-  /** Set where the credential was a token made for this resource. A key claims no audience. */
+  /** Set if the credential was a token made for this resource. A key claims no audience. */
   resource?: URL;
   extra: { principal: Principal };
 };
 
-// The SDKs refuse a token without `expiresAt`. It bounds an AuthInfo that somebody holds on to, not the key.
+// The SDKs refuse a token without `expiresAt`. This limits an AuthInfo that somebody keeps, not the key.
 const SYNTHETIC_MS = 300_000;
 const AUTH_INFO = ['resource', 'now'] as const;
 
 /**
- * Shows a verified caller to the SDK. The principal itself stands in `extra.principal`: AuthInfo stays in this process
- * (the SDKs hand it on by reference, or copied one level deep), and guards take no other; see {@link principalOf}.
+ * Presents a verified caller to the SDK. `extra.principal` is the principal itself: AuthInfo stays in this process (the
+ * SDKs pass it on by reference or as a shallow copy), and guards accept no other object; see {@link principalOf}.
  *
  * Not checked: that a token's audience is `resource`. {@link createMcpGate} and {@link createMcpVerifier} check it.
  *
- * @param options `resource`: this server's own URL, in full. `now`: milliseconds since the epoch; default `Date.now`.
- * @returns `expiresAt` is the principal's own, rounded down; a credential without an end gets five minutes from now.
- * @throws TypeError on an object that is no principal, or a `resource` that is none.
+ * @param options `resource`: this server's own full URL. `now`: milliseconds since the epoch; default `Date.now`.
+ * @returns `expiresAt` is the principal's own, rounded down; a credential that never ends gets five minutes from now.
+ * @throws TypeError if `principal` is not a principal, or `resource` is not a valid resource URL.
  * @example
  * const authInfo = toAuthInfo(await keyring.authenticate(request), { resource: 'https://api.example.com/mcp' });
  */
@@ -62,17 +62,17 @@ export function toAuthInfo(
 ): McpAuthInfo {
   const { resource, now = Date.now } = fields(options, AUTH_INFO, 'toAuthInfo');
   expect(typeof now === 'function', 'now: pass a function or leave it out');
-  canAddress(principal, principal?.entityUuid); // A copy throws here, also where it has no scopes.
+  canAddress(principal, principal?.entityUuid); // A copy throws here, even one without scopes.
   return authInfoOf(principal, resourceUrl(resource, 'resource'), now());
 }
 
-/** The same for a door that has checked its configuration: to check it again took 5 % of a whole tool call. */
+/** The same for callers that have checked their configuration: checking it again took 5 % of a whole tool call. */
 function authInfoOf(principal: Principal, resource: string | URL, now = Date.now()): McpAuthInfo {
   const { keyId, expiresAt, via } = principal;
   return {
     token: `key:${keyId}`,
     clientId: keyId,
-    // The SDKs compare these literally, so what grants nothing must not be among them.
+    // The SDKs compare these literally, so a scope that grants nothing must not be among them.
     scopes: principal.scopes.filter((scope) => hasScopes(principal, scope)),
     expiresAt: Math.floor((expiresAt ?? now + SYNTHETIC_MS) / 1000),
     ...(via === 'jwt' && { resource: new URL(resource) }),
@@ -84,12 +84,12 @@ function authInfoOf(principal: Principal, resource: string | URL, now = Date.now
 type AuthInfoLike = { readonly extra?: { readonly principal?: unknown } | undefined } | undefined;
 
 /**
- * The principal of the request that a handler serves.
+ * Returns the principal of the request that a handler serves.
  *
  * Not checked: scopes and entity; {@link guardTool} does that.
  *
- * @throws TypeError where there is none, because nothing stands in front of the server, or it is a copy: the SDK's
- *   answer is an error of the tool.
+ * @throws TypeError if there is none, because nothing guards the server, or if it is a copy. The SDK answers with a
+ *   tool error.
  * @example
  * const me = toMe(principalOf(ctx.http?.authInfo));
  */
@@ -109,12 +109,12 @@ function requireMapped(policy: Policy, tools: readonly McpTool[]): void {
 }
 
 /**
- * The tools that a caller may use, in the order given: what to register for this caller, or to answer to `tools/list`.
- * The policy is the one that guards the call.
+ * Returns the tools that a caller may use, in the order given: register these for the caller, or answer `tools/list`
+ * with them. Pass the same policy that guards the calls.
  *
  * Not checked: the entity, which a list does not name.
  *
- * @throws TypeError on a tool that the policy does not have, or an object that is no principal.
+ * @throws TypeError if the policy does not have a tool, or `principal` is not a principal.
  * @example
  * for (const tool of allowedTools(policy, principal, tools)) server.registerTool(tool.name, tool.config, tool.run);
  */
@@ -129,15 +129,15 @@ export function allowedTools<Tool extends McpTool>(
 }
 
 /**
- * Guards a tool from within: the second line of defence, for which it does not matter what the gate saw. For resources
- * and prompts, which the gate leaves alone, it is the only one.
+ * Guards a tool from within: the second line of defence, independent of what the gate saw. For resources and prompts,
+ * which the gate does not check, it is the only one.
  *
- * Not checked: whether the key has ended since the request came in. Emits nothing and counts no usage; the gate did.
+ * Not checked: whether the key has ended since the request arrived. Emits no event and counts no usage; the gate did.
  *
- * @param entityUuid What the arguments say about the entity, unread; nothing of it means the key's own.
- * @returns The principal, and the entity that was checked; handlers use no other.
- * @throws AccessError `insufficient_scope`, `invalid_request`, `entity_forbidden`; its message holds nothing secret.
- * @throws TypeError on a tool that the policy does not have, and as {@link principalOf}.
+ * @param entityUuid The entity as the arguments give it, unchecked; if absent, the key's own.
+ * @returns The principal, and the entity that was checked; handlers must use no other.
+ * @throws AccessError `insufficient_scope`, `invalid_request`, `entity_forbidden`; its message contains nothing secret.
+ * @throws TypeError if the policy does not have the tool, and as {@link principalOf}.
  * @example
  * const { entityUuid } = guardTool(policy, ctx.http?.authInfo, 'listThreats', args.entity_uuid);
  */
@@ -151,12 +151,12 @@ export function guardTool<Operation extends string>(
   return Object.freeze({ principal, entityUuid: policy.authorize(principal, tool, { entityUuid }) });
 }
 
-// ── The resource, and what it says about itself ───────────────────────────────────────────────────────
+// ── The resource and its metadata ─────────────────────────────────────────────────────────────────────
 
 const LOCAL = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * A resource identifier (RFC 9728 §1.2, RFC 8707 §2), in the one spelling in which it is compared. Plain http is for
+ * A resource identifier (RFC 9728 §1.2, RFC 8707 §2), in the exact spelling that is compared. Plain http is only for
  * trying things out on one machine.
  */
 function resourceUrl(value: unknown, what: string): URL {
@@ -166,16 +166,16 @@ function resourceUrl(value: unknown, what: string): URL {
   const { protocol, hostname, username, password, href } = url;
   expect(protocol === 'https:' || (protocol === 'http:' && LOCAL.includes(hostname)), `${what}: pass an https URL`);
   expect(username === '' && password === '' && !/[?#]/.test(text), `${what}: no credentials, query or fragment`);
-  // A host in upper case, a default port, dot segments or white space would never equal what a token says.
+  // An upper-case host, a default port, dot segments or white space would never equal what a token says.
   expect(href === text || href === `${text}/`, `${what}: write it as ${href}`);
   return url;
 }
 
-/** An RFC 9728 document and where it belongs; `document` is JSON as it stands. */
+/** An RFC 9728 document and where to serve it; `document` is ready to be sent as JSON. */
 export interface ProtectedResourceMetadata {
   /** The path to serve it at, without a credential. */
   readonly path: string;
-  /** The same in full: what `resource_metadata` in a challenge says. */
+  /** The full URL of that path: the `resource_metadata` of a challenge. */
   readonly url: string;
   readonly document: Readonly<{
     resource: string;
@@ -188,28 +188,27 @@ export interface ProtectedResourceMetadata {
 }
 
 export interface ProtectedResourceOptions {
-  /** This server's own URL, as clients are told it; a token's `aud` says the same. */
+  /** This server's own URL, as clients know it; a token's `aud` is the same. */
   readonly resource: string | URL;
-  /** Where clients get tokens for it. Leave it out where there are keys alone. */
+  /** Where clients get tokens for it. Omit it if there are only keys. */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** Concrete scopes that clients may ask for, such as `catalog.all`. Anybody can read the list. */
+  /** Concrete scopes that clients may ask for, such as `catalog.all`. Anyone can read the list. */
   readonly scopes?: readonly string[] | undefined;
-  /** A name for people. */
+  /** A human-readable name. */
   readonly name?: string | undefined;
-  /** A page for people: where a key is to be had, say. */
+  /** A human-readable page, for example on how to get a key. */
   readonly documentation?: string | undefined;
 }
 
 const METADATA = ['resource', 'authorizationServers', 'scopes', 'name', 'documentation'] as const;
 
 /**
- * What a protected resource tells about itself (RFC 9728 §2), and the path for it (§3.1). All of it is configuration:
- * no request is looked at, so no `Host` or `X-Forwarded-*` can point clients at somebody else's server.
+ * Returns the metadata of a protected resource (RFC 9728 §2) and its path (§3.1). All of it is configuration: no
+ * request is read, so no `Host` or `X-Forwarded-*` can point clients at somebody else's server.
  *
  * Not checked: whether the authorization servers answer.
  *
- * @throws TypeError on a URL that is not absolute and https (http for this machine alone), or has another spelling
- *   than the one that is compared.
+ * @throws TypeError if a URL is not absolute and https (http only for this machine), or not spelled as it is compared.
  * @example
  * const { path, document } = protectedResourceMetadata({ resource: 'https://api.example.com/mcp' });
  * app.get(path, (c) => c.json(document)); // /.well-known/oauth-protected-resource/mcp
@@ -223,7 +222,7 @@ export function protectedResourceMetadata(options: ProtectedResourceOptions): Pr
   const servers = authorizationServers === undefined ? undefined : strings(authorizationServers, 'servers');
   for (const server of servers ?? []) resourceUrl(server, 'authorizationServers');
   const supported = scopes === undefined ? undefined : strings(scopes, 'scopes', isScope, 'write resource:action');
-  // §3.1: inserted before the path; of a path that is only a slash, nothing is left.
+  // §3.1: inserted before the path; a path that is only a slash is dropped.
   const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
   const document = {
     resource: String(resource),
@@ -237,9 +236,9 @@ export function protectedResourceMetadata(options: ProtectedResourceOptions): Pr
 }
 
 /**
- * Refuses a token for another resource, whatever audiences the keyring's own verifier takes: one keyring can stand
- * behind REST and MCP. Read before the signature is checked, so it lets nobody in; the keyring verifies the same
- * characters next. A key has no dot and claims no audience. What has a dot and is no JWT is refused.
+ * Refuses a token for another resource, whatever audiences the keyring's own verifier accepts: one keyring can serve
+ * both REST and MCP. This runs before the signature is checked, so it lets nobody in; the keyring verifies the same
+ * characters next. A key has no dot and claims no audience. Anything with a dot that is not a JWT is refused.
  */
 function requireAudience(token: string, resource: string): void {
   if (!token.includes('.')) return;
@@ -256,7 +255,7 @@ function audienceOf(token: string): unknown {
   }
 }
 
-// ── The SDK's own door ────────────────────────────────────────────────────────────────────────────────
+// ── The SDK's own verifier ────────────────────────────────────────────────────────────────────────────
 
 export interface McpVerifierOptions {
   readonly keyring: Pick<McpKeyring, 'authenticate'>;
@@ -274,12 +273,13 @@ export interface McpVerifier {
 const VERIFIER = ['keyring', 'resource', 'invalidToken'] as const;
 
 /**
- * A verifier for the SDK's `requireBearerAuth`, where {@link createMcpGate} cannot be used.
+ * Makes a verifier for the SDK's `requireBearerAuth`, for use where {@link createMcpGate} cannot be used.
  *
- * Every denial becomes one `invalidToken` error. A broken store stays a `StoreError`, which the SDK answers with 500 and
- * no challenge: nobody is told that a good key is bad. Not checked, because the SDK reads the header: that there is one
- * credential (of two lines the first one wins). The SDK's `expectedResource` refuses every key, for a key claims no
- * audience: leave it out, tokens are bound to `resource` here. No event is emitted and no usage counted.
+ * Every denial becomes the same `invalidToken` error. A broken store remains a `StoreError`, which the SDK answers with
+ * 500 and no challenge: nobody is told that a good key is bad. Not checked, because the SDK reads the header: that
+ * there is only one credential (of two lines, the first one wins). Omit the SDK's `expectedResource`: it refuses every
+ * key, because a key claims no audience, and tokens are bound to `resource` here. It emits no event and counts no
+ * usage.
  *
  * @throws TypeError that says what to write instead.
  * @example
@@ -300,14 +300,14 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
         requireAudience(token, resource);
         return authInfoOf(await keyring.authenticate(`Bearer ${token}`), resource);
       } catch (error) {
-        // One text for all: the SDK writes it into a header, and a caller is not told why.
+        // One text for all reasons: the SDK writes it into a header, and callers are not told why.
         throw isAccessError(error) ? invalidToken(DENIALS.invalid_token[2]) : error;
       }
     },
   });
 }
 
-/** A class without `new` throws, which shows at start-up and not at the first denial. */
+/** A class called without `new` throws; this shows it at start-up rather than at the first denial. */
 function makesErrors(make: unknown): boolean {
   try {
     return typeof make === 'function' && make('') instanceof Error;
@@ -316,57 +316,58 @@ function makesErrors(make: unknown): boolean {
   }
 }
 
-// ── Our door ──────────────────────────────────────────────────────────────────────────────────────────
+// ── The gate ──────────────────────────────────────────────────────────────────────────────────────────
 
 export interface McpGateOptions<Operation extends string = string> {
   readonly keyring: McpKeyring;
   readonly policy: Policy<Operation>;
-  /** All tools of the server: each is named in the policy by its own name. */
+  /** All tools of the server; the policy has each under its own name. */
   readonly tools: readonly McpTool[];
-  /** As in REST's challenges. */
+  /** The same as in REST challenges. */
   readonly realm: string;
   /** This server's own URL. */
   readonly resource: string | URL;
-  /** Where the metadata is. Default: the well-known place of `resource`, see {@link protectedResourceMetadata}. */
+  /** The URL of the metadata. Default: the well-known URL of `resource`; see {@link protectedResourceMetadata}. */
   readonly resourceMetadata?: string | undefined;
   /**
-   * What every request counts as, whether it calls a tool or not: an operation such as `connect: []`, whose scopes all
-   * of them need. With it, events and usage tell of everybody who comes in or is refused; without, of tool calls alone.
+   * The operation that every request counts as, whether or not it calls a tool, such as `connect: []`; every request
+   * needs its scopes. With it, events and usage cover everyone who is admitted or refused; without it, only tool calls.
    */
   readonly operation?: NoInfer<Operation> | undefined;
-  /** The argument by which tools name the entity. Default: `entity_uuid`. */
+  /** The argument in which tools name the entity. Default: `entity_uuid`. */
   readonly entityArgument?: string | undefined;
   /** A longer body is answered with 413. Default: 4 MiB, as in the SDKs. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * For stateful transports: the `sessionOwner` of the entry that started this session, or nothing where there is no such
-   * session. A session id is no credential: for everybody else the session is 404, like one that never was.
+   * For stateful transports: returns the `sessionOwner` of the entry that started this session, or nothing if there is
+   * no such session. A session id is not a credential: everyone else gets 404, as for a session that never existed.
    */
   readonly sessionOwner?: ((sessionId: string) => Awaitable<string | null | undefined>) | undefined;
-  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  /** Called before a request is answered with 503; the error's `cause` is the driver's, which may quote rows. */
   readonly onOutage?: ((error: StoreError) => unknown) | undefined;
 }
 
-/** Who came in. The SDK's handlers take it as it is: `handler.fetch(request, entry)`. */
+/** An admitted caller. The SDK's handlers accept it as it is: `handler.fetch(request, entry)`. */
 export interface McpEntry {
   readonly principal: Principal;
   readonly authInfo: McpAuthInfo;
   /**
-   * What the gate judged; handed on, the SDK serves exactly that. The body of a POST has been read, and nobody can read it
-   * again in another way. `undefined` with other methods, whose body is left alone: messages come by POST.
+   * The message that the gate checked; passed on, it is exactly what the SDK serves. The body of a POST has been read
+   * and cannot be read again differently. `undefined` for other methods, whose body is left alone: messages come by
+   * POST.
    */
   readonly parsedBody: unknown;
   /**
-   * Whose session it is if this request starts one: keep it with the session id, for the gate's option `sessionOwner`.
+   * Owner of the session if this request starts one: keep it with the session id, for the gate's `sessionOwner` option.
    * For a key it is the key id. For a token it also names the token's scopes and entities: whoever shares a session can
-   * have its earlier results again, so a token shares none with its key, nor with a token that may do something else.
+   * get its earlier results again, so a token shares none with its key or with a token of other rights.
    */
   readonly sessionOwner: string;
 }
 
 /**
- * Lets a request in, or answers it. Rejects with what is neither a denial nor an outage, and with a `TypeError` where it
- * is given anything but a fetch `Request`.
+ * Admits a request or answers it. Rejects with errors that are neither a denial nor an outage, and with a `TypeError`
+ * if it is given anything but a fetch `Request`.
  */
 export type McpGate = (request: Request) => Promise<McpEntry | Response>;
 
@@ -378,21 +379,21 @@ const FETCH =
   'gate: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let getRequestListener of ' +
   '@hono/node-server make one';
 
-/** The SDKs take no longer batches; without a bound, one request could cost a look-up for each of 80,000 calls. */
+/** The SDKs refuse longer batches; without a limit, one request could cost a look-up for each of 80,000 calls. */
 const MAX_MESSAGES = 100;
 
 /**
- * The HTTP door of an MCP endpoint: authenticates every request anew, then looks at the JSON-RPC message and admits
- * each tool call by the policy, before the SDK sees it. Denials are HTTP answers (MCP authorization, "Runtime
- * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. What is no
- * JSON is 400 too. A batch is refused whole where one call is; the events of calls before that one say granted, and none
- * of them is made. No body of a stranger's is read.
+ * Makes the HTTP gate of an MCP endpoint. It authenticates every request anew, then reads the JSON-RPC message and
+ * admits each tool call by the policy, before the SDK sees it. Denials are HTTP responses (MCP authorization, "Runtime
+ * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. Invalid
+ * JSON is 400 too. If one call of a batch is denied, the whole batch is refused; the events of the calls before it say
+ * granted, but none of them is made. The body of an unauthenticated request is never read.
  *
- * Not checked: calls of tools that the policy does not have, which are the SDK's to refuse; resources and prompts, which
- * {@link guardTool} guards within their handlers; `Origin`, which stays the SDK's or your server's; streams that are
+ * Not checked: calls of tools that the policy does not have, which the SDK refuses; resources and prompts, which
+ * {@link guardTool} guards within their handlers; `Origin`, which is left to the SDK or your server; streams that are
  * open when a key ends, which stay open until somebody closes them.
  *
- * @throws TypeError on a tool that the policy does not have, or any other bad configuration.
+ * @throws TypeError if the policy does not have a tool, or on any other invalid configuration.
  * @example
  * const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource: 'https://api.example.com/mcp' });
  * const entry = await gate(request);
@@ -406,7 +407,7 @@ export function createMcpGate<Operation extends string>(options: McpGateOptions<
       return await judge(door, request);
     } catch (error) {
       if (!isAccessError(error) && !isStoreError(error)) throw error;
-      // Whatever becomes of the telling, the answer is the same.
+      // Whatever comes of this call, the answer is the same.
       if (isStoreError(error)) (async () => door.onOutage?.(error))().catch(() => {});
       const { status, headers, body } = toResponse(error, door.challenge);
       return new Response(body, { status, headers });
@@ -440,14 +441,14 @@ function readGate(options: McpGateOptions) {
 
 async function judge(door: Door, request: Request): Promise<McpEntry | Response> {
   const { keyring, policy, known, resource, entityArgument } = door;
-  // 1. Who is it? Authentication is complete before anything else is said or read.
+  // 1. Who is calling? Authentication is complete before anything else is answered or read.
   const principal = await enter(door, request);
-  // 2. A session of its own, where it names one.
+  // 2. If the request names a session, is it the caller's own?
   const session = request.headers.get('mcp-session-id');
   const sessionOwner = ownerOf(principal);
   if (session !== null && door.sessionOwner && (await door.sessionOwner(session)) !== sessionOwner) return refuse(404);
-  // 3. What does it call? Messages come by POST. Read once, of a bounded length, and handed on: nobody parses it in
-  // another way.
+  // 3. What does it call? Messages come by POST. The body is read once, up to a limit, and passed on: nobody parses it
+  // differently.
   let parsedBody: unknown;
   if (request.method === 'POST') {
     const text = await readText(request, door.maxBodyBytes);
@@ -463,7 +464,7 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
   return Object.freeze({ principal, authInfo: authInfoOf(principal, resource), parsedBody, sessionOwner });
 }
 
-/** What a key may do never changes, but its tokens differ. Scopes have a colon and ids have none, so this is unambiguous. */
+/** A key's rights are fixed, but its tokens differ. Scopes have a colon and ids have none, so this is unambiguous. */
 const ownerOf = ({ via, keyId, scopes, accessibleEntities }: Principal): string =>
   via === 'key' ? keyId : [keyId, ...scopes, ...accessibleEntities].join(' ');
 
@@ -480,7 +481,7 @@ const REFUSALS = {
   413: ['Content Too Large', 'The body is too large.'],
 } as const;
 
-/** What is wrong with a request beside its credential. It carried one, so the answer is not stored. */
+/** Refuses a request for reasons other than its credential. It carried one, so the answer is not stored. */
 function refuse(status: keyof typeof REFUSALS): Response {
   const [title, detail] = REFUSALS[status];
   const headers = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
@@ -488,13 +489,13 @@ function refuse(status: keyof typeof REFUSALS): Response {
 }
 
 /**
- * The text of a body, decoded as the SDKs do: what is no UTF-8 is replaced, a byte order mark dropped. `null` where it is
- * longer than `most` bytes.
+ * The text of a body, decoded as the SDKs do: invalid UTF-8 is replaced, and a byte order mark is dropped. `null` if it
+ * is longer than `most` bytes.
  */
 async function readText(request: Request, most: number): Promise<string | null> {
   const { headers } = request;
-  // An HTTP server holds a sender to the length that it announces (RFC 9112 §6.3, RFC 9113 §8.1.1). Of such a body no
-  // stream need be made, with which a whole tool call on Node has 0.7 × the speed.
+  // An HTTP server holds a sender to the length that it announces (RFC 9112 §6.3, RFC 9113 §8.1.1), so such a body
+  // needs no stream. With one, a whole tool call on Node runs at 0.7 × the speed.
   const coded = headers.has('transfer-encoding') || headers.has('content-encoding');
   if (!coded && Number.parseInt(headers.get('content-length') ?? '', 10) <= most) return request.text();
   const reader = request.body?.getReader();
@@ -507,12 +508,12 @@ async function readText(request: Request, most: number): Promise<string | null> 
     if (size > most) break;
     text += decoder.decode(value, { stream: true });
   }
-  // Nobody waits: the sender may never end.
+  // Not awaited: the sender may never finish.
   reader?.cancel().catch(() => {});
   return null;
 }
 
-/** `undefined` for what is no JSON. */
+/** `undefined` if the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -523,7 +524,7 @@ function parse(text: string): unknown {
 
 type ToolCall = { readonly name: string; readonly args: Readonly<Record<string, unknown>> };
 
-/** The tool calls of one message or of a batch. A nested batch is none to the SDKs, nor here. */
+/** The tool calls of one message or of a batch. The SDKs do not accept a nested batch, and neither does this. */
 function callsOf(body: unknown): readonly ToolCall[] {
   return [body].flat().flatMap((message): readonly ToolCall[] => {
     const { method, params } = Object(message);

@@ -1,12 +1,12 @@
 /**
- * The package's JSON shapes as zod schemas, and as JSON Schemas for OpenAPI. The only importer of `zod`.
+ * The package's JSON shapes as zod schemas, and as JSON Schemas for OpenAPI. The only module that imports `zod`.
  *
- * The core reads by hand and never loads this file, nor this file the core's checks: the rules stand here a
- * second time, and one table of vectors holds both to the same answers. What a schema cannot know it leaves to
- * the core: the authority, and (without a catalog and a clock) which scopes exist and whether an expiry is past.
+ * The core validates by hand and never loads this file, nor does this file load the core's checks: the rules are
+ * repeated here, and one table of vectors holds both to the same answers. What a schema cannot know is left to the
+ * core: the authority, and (without a catalog and a clock) which scopes exist and whether an expiry is past.
  *
- * No issue of a failed parse quotes what was sent: people paste keys into the wrong field, and errors are logged.
- * That is why unknown fields are refused here and not by zod, which would name them.
+ * No issue of a failed parse quotes the input: people paste keys into the wrong field, and errors are logged. That is
+ * why unknown fields are refused here and not by zod, which would name them.
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from './catalog.js';
@@ -30,7 +30,7 @@ export interface IssueInputJson extends Omit<IssueInput, 'expiresAt'> {
   readonly expiresAt: string;
 }
 
-/** A JSON Schema as data. Only keywords that draft 2020-12 and draft-07 share, so that either validator reads it. */
+/** A JSON Schema as data. Uses only keywords that draft 2020-12 and draft-07 share, so that both validators read it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const SEGMENT = '[a-z][a-z0-9_-]{0,63}';
@@ -67,13 +67,13 @@ const pattern = z.string(patternRule).regex(PATTERN, patternRule);
 const entities = listOf(uuid, MAX_ENTITIES, 'entities');
 
 /**
- * A text of 1 to `max` characters after NFC. The JSON Schema counts before: it refuses a decomposed text that
- * composing would shorten to `max`, and takes a few that composing lengthens.
+ * A text of 1 to `max` characters after NFC. The JSON Schema counts before NFC: it refuses a decomposed text that
+ * composing would shorten to `max`, and accepts a few that composing lengthens.
  */
 function text(max: number, what: string) {
   const rule = `${what}: 1 to ${max} characters of well-formed text, no control characters`;
   const fits = (value: string) => {
-    // A bound before the work: composing shortens a text to a quarter at the most.
+    // A limit before the work: composing shortens a text to no less than a quarter.
     if (value.length > 8 * max || !value.isWellFormed() || /\p{Cc}/u.test(value)) return false;
     const length = [...value.normalize('NFC')].length;
     return length >= 1 && length <= max;
@@ -86,8 +86,8 @@ function text(max: number, what: string) {
 }
 
 /**
- * A table of texts, handed on as it came. Not `z.record`: that drops a key `__proto__`, and names the offending
- * key in its issues.
+ * A table of texts, passed on unchanged. Not `z.record`, which drops a key `__proto__` and names the offending key in
+ * its issues.
  */
 function table(fits: (pairs: readonly (readonly [string, unknown])[]) => boolean, rule: string, json: object) {
   const check = (value: unknown) =>
@@ -101,7 +101,7 @@ function table(fits: (pairs: readonly (readonly [string, unknown])[]) => boolean
 const METADATA_NAME = '^[^"\\\\\\u0000-\\u001f\\u007f-\\u009f]*$';
 const metadataName = new RegExp(METADATA_NAME);
 
-// The JSON Schema cannot say the size in bytes.
+// The JSON Schema cannot express the size in bytes.
 const metadata = table(
   (pairs) => {
     const texts = pairs.flat();
@@ -115,7 +115,7 @@ const metadata = table(
 
 const expiryRule = "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
-// An offset can lead beyond the year 9999, which no JSON of ours can write.
+// An offset can lead beyond the year 9999, which keyscope's JSON cannot express.
 const expiresAt = z.union(
   [z.literal('never'), instant.refine((date) => date.getUTCFullYear() <= 9999)],
   `expiresAt: ${expiryRule}`,
@@ -133,12 +133,12 @@ function issueInput<Element extends z.ZodType<string, string>>(element: Element)
 }
 
 function toJsonSchema(schema: z.ZodType): JsonSchema {
-  // No `$schema`: inside an OpenAPI document the dialect is the document's, and draft-07 validators stop at it.
+  // No `$schema`: inside an OpenAPI document, the document sets the dialect, and draft-07 validators stop at it.
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: 'input',
     override: ({ jsonSchema }) => {
-      // The format says it to people; zod's pattern beside it is a calendar of 250 characters.
+      // The format says it to people; zod's additional pattern is a calendar of 250 characters.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
     },
   });
@@ -150,7 +150,7 @@ function toJsonSchema(schema: z.ZodType): JsonSchema {
 /**
  * The body of `GET /me`: exactly its four fields.
  *
- * Its JSON Schema cannot say that `accessible_entities` contains `entity_uuid`; this schema checks it.
+ * Its JSON Schema cannot express that `accessible_entities` contains `entity_uuid`; this schema checks it.
  *
  * @example
  * const me = meSchema.parse(await response.json());
@@ -172,7 +172,7 @@ export const meSchema: z.ZodType<Me, Me> = closed(
 /** {@link meSchema} as a JSON Schema. */
 export const meJsonSchema: JsonSchema = toJsonSchema(meSchema);
 
-/** A `Date` as JSON has it, anything else as it is: an invalid one too, which JSON would make null, and so "never". */
+/** A `Date` as JSON writes it, anything else unchanged: an invalid one too, which JSON makes null, meaning "never". */
 function written(value: unknown): unknown {
   try {
     return value instanceof Date ? Date.prototype.toISOString.call(value) : value;
@@ -181,7 +181,7 @@ function written(value: unknown): unknown {
   }
 }
 
-/** The same of each value in a table. One without a `Date`, or what is no table, is handed on as it came. */
+/** The same for each value of a table. A table without a `Date`, and anything that is not a table, is unchanged. */
 function writtenOut(value: unknown): unknown {
   const pairs = Array.isArray(value) ? [] : Object.entries(Object(value));
   if (!pairs.some(([, content]) => content instanceof Date)) return value;
@@ -191,7 +191,7 @@ function writtenOut(value: unknown): unknown {
 const timeRule = 'a valid time, as a Date or as Date.prototype.toJSON writes it';
 const timeText = z.iso.datetime({ precision: 3, error: timeRule });
 const time = z.preprocess(written, timeText);
-// In this order: beside `preprocess(…).nullable()` the JSON Schema would not require the field.
+// In this order: with `preprocess(…).nullable()`, the JSON Schema would not require the field.
 const timeOrNull = z.preprocess(written, timeText.nullable());
 const shownMetadata = table((pairs) => pairs.every(([, value]) => typeof value === 'string'), 'metadata: texts', {
   additionalProperties: { type: 'string' },
@@ -202,11 +202,11 @@ const times = table((pairs) => pairs.every(([, value]) => timeText.safeParse(val
 const scopesUsed = z.preprocess(writtenOut, times);
 
 /**
- * A key as `list`, `get` and `issue` show it, after `JSON.stringify` or before: a `Date` becomes what JSON makes of it,
+ * A key as `list`, `get` and `issue` show it, before or after `JSON.stringify`: a `Date` becomes what JSON makes of it,
  * and an invalid one is refused.
  *
- * Names and metadata may be of any length, as in the core's own reading of a stored record. Refused although the
- * core would show them: years beyond 9999, which RFC 3339 cannot write.
+ * Names and metadata may be of any length, as when the core reads a stored record. Years beyond 9999 are refused,
+ * although the core would show them: RFC 3339 cannot express them.
  *
  * @example
  * const keys = keyInfoSchema.array().parse(body.keys);
@@ -252,17 +252,17 @@ export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closed(
 export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
 
 /**
- * `issue`'s first argument for one catalog: whatever this takes, `issue` refuses by authority alone.
+ * `issue`'s first argument for one catalog: whatever this accepts, `issue` refuses only by authority.
  *
  * Scopes are those of the catalog and the wildcards that catch no reserved scope, as in the type `PatternOf`.
- * That is stricter than `issue` in one point: a wildcard beside all reserved scopes it catches is refused too.
+ * This is stricter than `issue` in one respect: a wildcard listed beside all reserved scopes it catches is refused too.
  *
- * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together. Counted as
- * sent: `issue` drops repetitions first.
+ * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together. Entities are
+ * counted as sent; `issue` removes duplicates first.
  *
  * @param catalog What `defineScopes` returned.
- * @param options `now`: the clock that the keyring has; default `Date.now`.
- * @throws TypeError on anything that is no catalog.
+ * @param options `now`: the keyring's clock; default `Date.now`.
+ * @throws TypeError if `catalog` is not a catalog.
  * @example
  * const schema = issueInputSchemaFor(catalog);
  * const { key } = await keyring.issue(schema.parse(body), { entityUuid: session.entityUuid });

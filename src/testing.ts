@@ -1,6 +1,6 @@
 /**
  * For tests only: the suites that every store and every adapter must pass, and principals without a keyring.
- * Uses no assertion library and no test runner; what fails throws an `Error` that says which promise was broken.
+ * Uses no assertion library and no test runner; a failure throws an `Error` that says which promise was broken.
  */
 import { type Catalog, defineScopes, type ScopeOf } from './catalog.js';
 import { toResponse } from './challenge.js';
@@ -18,25 +18,25 @@ export { type ContractStore, type RegisterTest, storeContract } from './stores/c
 
 // ── The adapter contract ──────────────────────────────────────────────────────────────────────────────
 
-/** What a guard is made of in a test, and what its routes call. */
+/** What a test makes a guard from, and what its routes call. */
 export interface AdapterSetup {
   readonly keyring: Keyring;
   /** `whoami` needs no scope, `readReports` needs one. */
   readonly policy: Policy<'whoami' | 'readReports'>;
   readonly realm: string;
   readonly resourceMetadata: string;
-  /** For the handler of either route, with what the guard put on the request: the text of its answer. May throw. */
+  /** For the handler of either route, with what the guard put on the request: returns the answer's text. May throw. */
   readonly handle: (principal: Principal, entityUuid: string) => string;
 }
 
-/** Of a fetch `Response`, which not every TypeScript configuration knows. */
+/** The part of a fetch `Response` that is used; not every TypeScript configuration knows that type. */
 export interface FetchAnswer {
   readonly status: number;
   readonly headers: { forEach(each: (value: string, name: string) => void): void };
   text(): Promise<string>;
 }
 
-/** A bare app with its two routes: where it listens, or its function of a fetch `Request`; and what ends it. */
+/** A bare app with its two routes: its URL, or its function that answers a fetch `Request`; and how to close it. */
 export type ServedAdapter = { close?(): Awaitable<unknown> } & (
   | { readonly url: string }
   | { readonly fetch: (request: never) => Awaitable<FetchAnswer> }
@@ -46,24 +46,24 @@ export type ServedAdapter = { close?(): Awaitable<unknown> } & (
 export type ServeAdapter = (setup: AdapterSetup) => Awaitable<ServedAdapter>;
 
 /**
- * Registers what an adapter promises as tests, some twenty of them: whom it lets in and with what, that it answers
- * denials byte for byte as `toResponse` has them, and that whatever goes wrong lets nobody in.
+ * Registers some twenty tests of what an adapter promises: whom it lets in and with what, that its denials match
+ * `toResponse` byte for byte, and that no failure lets anybody in.
  *
- * `serve` makes a guard of `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two routes: `GET /whoami`
- * for the operation `whoami`, and `GET /reports` for `readReports` with the entity read from the query parameter
- * `entity`, all of its values. The handler of both answers 200 with `handle(principal, entityUuid)`.
+ * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two routes: `GET
+ * /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the entity read from the query
+ * parameter `entity` (all of its values). Both handlers answer 200 with `handle(principal, entityUuid)`.
  *
- * Not checked: what a framework answers to a bug or to a handler that throws, beyond a status of 500 or more and no
- * challenge (many print the error's text in development); what becomes of a handler's own `Cache-Control`; logging;
- * bodies and methods other than GET and HEAD; routers. Where a server refuses long header lines with 431 or 400, a
- * credential that is too long never reaches the adapter and is left out. Headers that differ from one request to the next,
- * such as a request's id, are not compared. A service that takes over 0.1 s for a request, one at a time, is too slow.
+ * Not checked: how a framework answers a bug or a handler that throws, beyond a status of 500 or more and no challenge
+ * (many print the error's text in development); what happens to a handler's own `Cache-Control`; logging; bodies and
+ * methods other than GET and HEAD; routers. If a server refuses long header lines with 431 or 400, a credential that is
+ * too long never reaches the adapter and is left out. Headers that differ between requests, such as a request id, are
+ * not compared. A service that takes over 0.1 s per request, one at a time, is too slow.
  *
- * @param test Registers one test: a name and an async function that throws where the adapter breaks a promise.
- * @param serve Called once a test: starts the app and answers `{ url }`, such as `http://127.0.0.1:3000`, or `{ fetch }`
- *   where nothing need listen. Only over a `url` are two header lines two; `fetch` gets them joined. `close`, where
+ * @param test Registers one test: a name and an async function that throws if the adapter breaks a promise.
+ * @param serve Called once per test: starts the app and returns `{ url }`, such as `http://127.0.0.1:3000`, or `{ fetch
+ *   }` if nothing needs to listen. Only a `url` keeps two header lines apart; `fetch` gets them joined. `close`, if
  *   there is one, is called afterwards.
- * @throws TypeError where one of the two is no function. A test throws one where `serve` answers neither, or a `url` on a
+ * @throws TypeError if either argument is not a function. A test throws one if `serve` returns neither, or a `url` on a
  *   runtime without `node:http`.
  * @example
  * adapterContract(test, ({ handle, ...options }) => {
@@ -104,7 +104,7 @@ const OTHER = 'bbbbbbbb-0000-4000-8000-00000000000b';
 const FOREIGN = 'cccccccc-0000-4000-8000-00000000000c';
 
 const PEPPER = { id: 'contract', secret: 'pepper-of-the-contract-which-no-answer-may-hold' };
-/** What a driver's error says. */
+/** The text of a driver's error. */
 const DRIVER_TEXT = 'relation_of_keys_does_not_exist';
 
 const catalog = defineScopes({ reports: { read: 'Read reports.', write: 'Write reports.' } });
@@ -116,7 +116,7 @@ interface Call {
   readonly entityUuid: string;
 }
 
-/** What happens before a look-up, an admission and the end of a handler: for tests to break, or to delay. */
+/** Called before a look-up, an admission and the end of a handler, for tests to break or delay. */
 interface Hooks {
   lookUp(digests: readonly string[]): Promise<void>;
   admit(): Promise<void>;
@@ -125,22 +125,22 @@ interface Hooks {
 
 interface Service {
   readonly setup: AdapterSetup;
-  /** The keyring itself: what is asked of it is not counted. */
+  /** The keyring itself; calls to it are not counted. */
   readonly ring: Keyring<typeof catalog>;
   readonly hooks: Hooks;
   readonly calls: Call[];
-  /** What the adapter asked of the keyring. */
+  /** The adapter's calls to the keyring. */
   readonly asked: string[];
-  /** What no answer may hold, and what it is. */
+  /** What no answer may contain, and what it is. */
   readonly secrets: Map<string, string>;
   /** In milliseconds; the keyring has no other clock. */
   readonly clock: { now: number };
   issue(scopes: readonly Scope[], entityUuid?: string): Promise<{ readonly key: string; readonly keyId: string }>;
-  /** Keeps an eye on a key. */
+  /** Adds a key to the secrets. */
   watch(key: string): string;
 }
 
-/** What the handlers answer: in whose name, and on which entity. */
+/** What the handlers answer: for which key, and on which entity. */
 const said = (keyId: unknown, entityUuid: unknown): string => `${keyId} on ${entityUuid}`;
 
 function makeService(): Service {
@@ -159,7 +159,7 @@ function makeService(): Service {
   const ring = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER], now: () => clock.now });
   const policy = definePolicy(catalog, { whoami: [], readReports: ['reports:read'] });
   const watch = (key: string) => {
-    // Without its prefix, which is no secret, and the digest without its scheme.
+    // Without its prefix, which is not secret, and the digest without its scheme.
     secrets.set(key.slice('acme_'.length), 'a key').set(digestKey(key, PEPPER).replace(/^.*\$/, ''), 'a digest');
     return key;
   };
@@ -173,7 +173,7 @@ function makeService(): Service {
     hooks.handler();
     return said(Object(principal).keyId, entityUuid);
   };
-  // Text with a quote and a backslash: who writes a challenge by hand gets those wrong.
+  // Text with a quote and a backslash, which challenges written by hand get wrong.
   const setup = {
     policy,
     realm: 'the "reports" \\ of acme',
@@ -184,7 +184,7 @@ function makeService(): Service {
   return { setup: { ...setup, keyring }, ring, hooks, calls, asked, secrets, clock, issue, watch };
 }
 
-/** The keyring that an adapter gets: it notes what it is asked. */
+/** The keyring that an adapter gets. It records the calls. */
 function watched(ring: Keyring, asked: string[], hooks: Hooks): Keyring {
   return Object.freeze<Keyring>({
     ...ring,
@@ -209,7 +209,7 @@ function watched(ring: Keyring, asked: string[], hooks: Hooks): Keyring {
 /** A header line: its name and its value. */
 type Line = readonly [name: string, value: string];
 
-/** Names of headers in lower case, a line each, sorted. */
+/** Header names are in lower case, one entry per line, sorted. */
 interface Answer {
   readonly status: number;
   readonly headers: readonly Line[];
@@ -220,7 +220,7 @@ type Send = (method: string, path: string, lines: readonly Line[], signal: Abort
 
 /** What a test works with. */
 interface Setting extends Service {
-  /** Whether header lines travel as they are. */
+  /** Whether header lines are sent as they are. */
   readonly overHttp: boolean;
   send(method: 'GET' | 'HEAD', path: string, ...lines: readonly Line[]): Promise<Answer>;
 }
@@ -229,7 +229,7 @@ const TIMEOUT_MS = 4_000;
 
 const bearer = (key: string): Line => ['Authorization', `Bearer ${key}`];
 
-/** Sends requests, and looks for secrets in whatever is answered. */
+/** Sends requests, and looks for secrets in every answer. */
 function client({ secrets }: Service, served: ServedAdapter): Pick<Setting, 'overHttp' | 'send'> {
   const { url, fetch } = Object(served);
   const overHttp = typeof url === 'string';
@@ -276,7 +276,7 @@ const fetchClient =
     return { status: response.status, headers: answered.sort(byName), body: await response.text() };
   };
 
-/** What a runtime answers where a function of its app rejects; the error is shown where another answer was expected. */
+/** What a runtime answers if the app's function rejects; the error shows if another answer was expected. */
 const failed = (error: unknown): FetchAnswer => ({
   status: 500,
   headers: new Map<string, string>(),
@@ -285,7 +285,7 @@ const failed = (error: unknown): FetchAnswer => ({
 
 const byName = ([a]: Line, [b]: Line): number => (a < b ? -1 : a > b ? 1 : 0);
 
-// As much of `node:http` as is used; importing its types would ask every user for them.
+// The part of `node:http` that is used; importing its types would require them of every user.
 interface NodeResponse extends AsyncIterable<string> {
   readonly statusCode?: number;
   readonly rawHeaders: readonly string[];
@@ -300,7 +300,7 @@ interface NodeHttp {
 }
 type Process = { getBuiltinModule?(id: 'node:http'): NodeHttp | undefined };
 
-/** Not by `fetch`, which would join two lines of one name. */
+/** Does not use `fetch`, which would join two lines of the same name. */
 function nodeClient(url: string): Send {
   const http = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:http');
   const instead = 'adapterContract: a url takes node:http (Node from 20.16 on, Bun, Deno); let serve answer { fetch }';
@@ -310,7 +310,7 @@ function nodeClient(url: string): Send {
     new Promise((resolve, reject) => {
       const headers: Record<string, string[]> = {};
       for (const [name, value] of lines) headers[name] = [...(headers[name] ?? []), value];
-      // An agent for this request alone: no connection outlives it.
+      // An agent for this request only: no connection outlives it.
       const request = http.request(base + path, { method, headers, signal, agent: false }, (response) => {
         readNode(response).then(resolve, reject);
       });
@@ -335,7 +335,7 @@ async function readNode(response: NodeResponse): Promise<Answer> {
 const values = ({ headers }: Answer, name: string): string[] =>
   headers.filter((line) => line[0] === name.toLowerCase()).map(([, value]) => value);
 
-/** Fails unless the request was answered as a denial: what `toResponse` says, and no handler. */
+/** Fails unless the request was denied: answered as `toResponse` says, without running the handler. */
 async function denied(
   s: Setting,
   error: unknown,
@@ -348,7 +348,7 @@ async function denied(
   check(s.calls.length === before, `${what}: the handler must not run`);
   const { realm, resourceMetadata } = s.setup;
   const { status, headers, body } = toResponse(error, { realm, resourceMetadata });
-  // Where there is no challenge, none may be added.
+  // If there is no challenge, none may be added.
   const names = new Set([...Object.keys(headers), 'WWW-Authenticate', 'Retry-After']);
   const shown = (read: (name: string) => readonly string[]) =>
     Object.fromEntries([...names].map((name) => [name, read(name)]));
@@ -391,7 +391,7 @@ const OUTAGE = new StoreError('the store is broken');
 
 // ── Credentials ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Catches: a copied or missing principal, a scheme or a header name that is compared by case. */
+/** Catches: a copied or missing principal, a scheme or a header name that is compared case-sensitively. */
 async function letsKeysIn(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read', 'reports:write']);
   const { principal } = await letIn(s, [keyId, OWN], 'a key that holds the scope', '/reports', bearer(key));
@@ -399,7 +399,7 @@ async function letsKeysIn(s: Setting): Promise<void> {
   try {
     genuine = hasScopes(principal, 'reports:read', 'reports:write');
   } catch {
-    // No principal: it was copied.
+    // Not a principal: it was copied.
   }
   check(genuine, 'the handler must get the principal itself, which guards such as hasScopes take, and no copy');
   await letIn(s, [keyId, OWN], 'a scheme in lower case', '/reports', ['authorization', `bearer ${key}`]);
@@ -407,7 +407,7 @@ async function letsKeysIn(s: Setting): Promise<void> {
   await letIn(s, [bare.keyId, OWN], 'a key without scopes where none is needed', '/whoami', bearer(bare.key));
 }
 
-/** Catches: no-store on denials alone. */
+/** Catches: no-store only on denials. */
 async function storesNoAnswer(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   for (const path of ['/whoami', '/reports']) {
@@ -417,13 +417,13 @@ async function storesNoAnswer(s: Setting): Promise<void> {
   }
 }
 
-/** Catches: answers of one's own instead of `toResponse`'s, a charset added to the type, a challenge quoted by hand. */
+/** Catches: custom answers instead of `toResponse`'s, a charset added to the type, a challenge quoted by hand. */
 async function deniesWithoutCredential(s: Setting): Promise<void> {
   await s.issue(['reports:read']);
   for (const path of ['/whoami', '/reports', `/reports?entity=${OWN}`]) await denied(s, MISSING, `GET ${path}`, path);
 }
 
-/** Catches: whatever is behind the first space taken for the key, and headers read or cut by hand. */
+/** Catches: anything behind the first space taken for the key, and headers parsed or cut by hand. */
 async function deniesOtherCredentials(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const other = await s.issue(['reports:read']);
@@ -439,18 +439,18 @@ async function deniesOtherCredentials(s: Setting): Promise<void> {
   await send(`Basic YTpi, Bearer ${key}`, MALFORMED, 'two schemes in one line');
 }
 
-/** Catches: a credential cut to what fits. */
+/** Catches: a credential truncated to fit. */
 async function deniesLongCredentials(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const line = bearer(key + 'x'.repeat(16_384));
-  // Many servers take no line of this length (RFC 6585 §5), Node among them: then there is no request to deny.
+  // Many servers, including Node's, refuse a line of this length (RFC 6585 §5): then there is no request to deny.
   s.asked.length = 0;
   const { status } = await s.send('GET', '/reports', line);
   if (s.overHttp && s.asked.length === 0 && (status === 431 || status === 400)) return;
   await denied(s, MALFORMED, 'a credential of more than 16 KiB', '/reports', line);
 }
 
-/** Catches: `req.headers` passed on, where Node shows the first line alone; the last one taken. */
+/** Catches: `req.headers` passed on, where Node shows only the first line; the last one taken. */
 async function deniesTwoLines(s: Setting): Promise<void> {
   const [one, other] = [bearer((await s.issue(['reports:read'])).key), bearer((await s.issue(['reports:read'])).key)];
   const basic: Line = ['Authorization', 'Basic YTpi'];
@@ -461,7 +461,7 @@ async function deniesTwoLines(s: Setting): Promise<void> {
   }
 }
 
-/** Catches: keys read from where they end up in logs and histories, or where a browser sends them by itself. */
+/** Catches: keys read from where they end up in logs and histories, or where a browser sends them automatically. */
 async function readsOneHeader(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   for (const name of ['access_token', 'api_key', 'apikey', 'key', 'token', 'authorization'])
@@ -482,7 +482,7 @@ async function readsOneHeader(s: Setting): Promise<void> {
     await denied(s, MISSING, `a key in the cookie ${name}`, '/reports', ['Cookie', `${name}=${key}`]);
 }
 
-/** Catches: an answer that says which keys exist or existed; the reason, the key id or the state in a header. */
+/** Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state in a header. */
 async function deniesAllKeysAlike(s: Setting): Promise<void> {
   const { ring, clock, issue, watch } = s;
   const authority = { entityUuid: OWN, entities: [OTHER] };
@@ -505,7 +505,7 @@ async function deniesAllKeysAlike(s: Setting): Promise<void> {
   const ask = (what: string, credential: string) => denied(s, INVALID, what, '/reports', bearer(credential));
   const answers = [await ask('a malformed key', 'x'), await ask('a malformed key', 'x')];
   for (const [what, credential] of Object.entries(refused)) answers.push(await ask(what, credential));
-  // An id or the time of a request: what the same request is answered with another value of.
+  // A request id or the time, for example: headers whose value changes when the same request is repeated.
   const [one = [], two = []] = answers.map(({ headers }) => headers);
   const fickle = new Set([
     'date',
@@ -519,7 +519,7 @@ async function deniesAllKeysAlike(s: Setting): Promise<void> {
     same(compared[i], compared[0], `${what} must be answered as every other key that is refused`);
 }
 
-/** Catches: whoever a proxy, a test or an attacker says is calling, and entities that stand where nobody checks them. */
+/** Catches: callers believed because a proxy, a test or an attacker names them, and entities that nobody checks. */
 async function believesNoOther(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
   const other = await s.issue(['reports:read'], OTHER);
@@ -545,7 +545,7 @@ async function believesNoOther(s: Setting): Promise<void> {
 
 // ── Scopes and entities ───────────────────────────────────────────────────────────────────────────────
 
-/** Catches: a guard that authenticates and does not authorize, or for another operation; 401 instead of 403. */
+/** Catches: a guard that authenticates but does not authorize, or for another operation; 401 instead of 403. */
 async function deniesWithoutScope(s: Setting): Promise<void> {
   const [none, write] = [await s.issue([]), await s.issue(['reports:write'])];
   await denied(s, UNDER_SCOPED, 'a key without scopes', '/reports', bearer(none.key));
@@ -554,7 +554,7 @@ async function deniesWithoutScope(s: Setting): Promise<void> {
   await denied(s, UNDER_SCOPED, 'a key with another scope, on an entity that it can address', path, bearer(write.key));
 }
 
-/** Catches: a reader that is not asked, and the key's own entity handed on instead of the one that was checked. */
+/** Catches: an entity reader that is not called, and the key's own entity passed on instead of the checked one. */
 async function handsOnTheEntity(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
   const on = (entity: string, what: string, query = '') =>
@@ -567,7 +567,7 @@ async function handsOnTheEntity(s: Setting): Promise<void> {
   await letIn(s, [elsewhere.keyId, OTHER], "another entity's key", '/reports', bearer(elsewhere.key));
 }
 
-/** Catches: the first or the last of several taken, values joined, trimmed or folded, and empty taken for none. */
+/** Catches: the first or last of several values taken; values joined, trimmed or folded; empty taken for none. */
 async function deniesOtherEntities(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const ask = (query: string, error: AccessError) =>
@@ -602,7 +602,7 @@ async function deniesOtherEntities(s: Setting): Promise<void> {
 /** Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while nobody can check. */
 async function deniesWhileStoreIsBroken(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
-  // Drivers quote what they were asked.
+  // Drivers quote what they were asked for.
   s.hooks.lookUp = (digests) => Promise.reject(new Error(`${DRIVER_TEXT}: ${digests}`));
   for (const path of ['/whoami', '/reports', `/reports?entity=${OTHER}`])
     await denied(s, OUTAGE, `GET ${path} while the store is broken`, path, bearer(key));
@@ -610,7 +610,7 @@ async function deniesWhileStoreIsBroken(s: Setting): Promise<void> {
   await letIn(s, [keyId, OWN], 'the same key once the store is there again', '/reports', bearer(key));
 }
 
-/** Catches: every error turned into a denial, and requests let in where the guard itself fails. */
+/** Catches: every error turned into a denial, and requests let in when the guard itself fails. */
 async function failsOnBugs(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const text = 'a bug, put here by the contract of adapters';
@@ -627,7 +627,7 @@ async function failsOnBugs(s: Setting): Promise<void> {
   }
 }
 
-/** Catches: a handler within the guard's own `try`, whose errors become denials or start it a second time. */
+/** Catches: a handler inside the guard's own `try`, whose errors become denials or run it a second time. */
 async function failsWithItsHandler(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   s.hooks.handler = () => {
@@ -637,7 +637,7 @@ async function failsWithItsHandler(s: Setting): Promise<void> {
   check(s.calls.length === 1, `a handler that throws must run once, not ${s.calls.length} times`);
 }
 
-/** Catches: an admission a route and one an app, decisions kept, denials of which the keyring is not told. */
+/** Catches: one admission per route and another per app, cached decisions, denials that the keyring is not told of. */
 async function asksOnce(s: Setting): Promise<void> {
   const { key } = await s.issue([]);
   const asks: readonly (readonly [string, string, readonly Line[]])[] = [
@@ -664,8 +664,8 @@ async function keepsRequestsApart(s: Setting): Promise<void> {
     { ...two, query: '', entity: OTHER },
   ];
   let [gate, turns]: [Promise<void> | undefined, number] = [undefined, 0];
-  // Look-ups wait for one another at a timer and go on together, some turns apart: between two steps of a request
-  // others take theirs, and they end in another order than they began.
+  // Look-ups wait for one another at a timer and resume together, some turns apart: other requests take steps between
+  // two steps of a request, and requests end in a different order than they began.
   s.hooks.lookUp = async () => {
     const late = turns++ % 5;
     gate ??= new Promise<void>((resolve) => setTimeout(resolve, 10)).finally(() => {
@@ -693,7 +693,7 @@ async function deniesHead(s: Setting): Promise<void> {
   ];
   for (const [expected, what, query, lines] of asks) {
     const { status, body } = await s.send('HEAD', `/reports${query}`, ...lines);
-    // Where routes of GET are none of HEAD, there is nothing to guard.
+    // If GET routes do not serve HEAD, there is nothing to guard.
     const unserved = status === 404 || status === 405;
     check(unserved || status === expected, `HEAD with ${what}: the status must be ${expected}, not ${status}`);
     check(body === '', `HEAD with ${what}: the answer must have no body`);
@@ -703,7 +703,7 @@ async function deniesHead(s: Setting): Promise<void> {
 
 // ── Set-up ────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Fails unless serving with what cannot work throws a TypeError, before a request could find out. */
+/** Fails unless serving with an unusable option throws a TypeError, before any request could reveal it. */
 async function refusesToServe(serve: ServeAdapter, change: object): Promise<void> {
   let served: ServedAdapter;
   try {
@@ -719,7 +719,7 @@ async function refusesToServe(serve: ServeAdapter, change: object): Promise<void
   throw new Error('serve must throw a TypeError, and it started the app');
 }
 
-/** Catches: operations looked up by the first request, a challenge written by the first denial. */
+/** Catches: operations looked up only by the first request, a challenge written only by the first denial. */
 const REFUSED_AT_SET_UP: readonly (readonly [string, object])[] = [
   ['an operation that the policy lacks is refused at set-up', { policy: definePolicy(catalog, { whoami: [] }) }],
   ['a realm that no header can carry is refused at set-up', { realm: 'a\r\nb' }],
@@ -749,14 +749,14 @@ const CONTRACT: readonly (readonly [string, (setting: Setting) => Promise<void>]
 
 // ── Principals ────────────────────────────────────────────────────────────────────────────────────────
 
-/** What a handler's test says of its caller. */
+/** The caller in the test of a handler. */
 export interface TestPrincipalOptions<C extends Catalog = Catalog> {
   readonly catalog: C;
-  /** Concrete ones of the catalog. */
+  /** Concrete scopes of the catalog. */
   readonly scopes: readonly ScopeOf<C>[];
   /** Default: `00000000-0000-4000-8000-000000000001`. */
   readonly entityUuid?: string;
-  /** Beside `entityUuid`, which is always included. */
+  /** In addition to `entityUuid`, which is always included. */
   readonly accessibleEntities?: readonly string[];
   /** Default: `00000000-0000-4000-8000-000000000002`. */
   readonly keyId?: string;
@@ -782,13 +782,13 @@ const PRINCIPAL_OPTIONS = [
 ] as const;
 
 /**
- * Makes a principal that every guard takes, without a key, a keyring or a store. For tests only: nobody was
+ * Makes a principal that every guard accepts, without a key, a keyring or a store. For tests only: nobody was
  * authenticated. A service that calls it outside its tests has no authentication there.
  *
  * Not checked: `keyId`, `name`, `metadata`, `expiresAt`, `via`.
  *
- * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is no UUID, an unknown option,
- *   or one that a class or a prototype gives.
+ * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is not a UUID, an unknown
+ *   option, or one inherited from a class or a prototype.
  * @example
  * const principal = testPrincipal({ catalog, scopes: ['threats:read'] });
  * expect(listThreats(principal)).toEqual([]);

@@ -1,13 +1,13 @@
 /**
- * Keys in Cloudflare D1, over the binding of a Worker. Imports nothing of Cloudflare's.
+ * Keys in Cloudflare D1, over the binding of a Worker. Imports nothing from Cloudflare.
  *
- * What holds, and what you have to see to:
- * - **Primary.** Each method is asked in a session of its own that begins at the primary, so it sees every write that
- *   was acknowledged. A session of yours is refused as a client: the replica that it reads from may lag behind.
+ * What is guaranteed, and what you have to ensure:
+ * - **Primary.** Each method uses its own session, which begins at the primary, so it sees every acknowledged write. A
+ *   session as the client is refused: the replica that it reads from may lag behind.
  * - **Requests.** On Workers a query belongs to the request that sent it, and ends with it. So look-ups of several
- *   requests are not sent as one, unless you ask for it, and no request waits for another's migration.
- * - **Usage.** It is written by a timer, or by `flush`, in one request: hand the flush to `ctx.waitUntil`.
- * - **Restoring.** A database that Time Travel brings back has the keys of that time: what was revoked since is live.
+ *   requests are not sent as one unless you ask for it, and no request waits for another's migration.
+ * - **Usage.** It is written by a timer, or by `flush`, in one request: pass the flush to `ctx.waitUntil`.
+ * - **Restoring.** A database restored by Time Travel has the keys of that time: what was revoked since is live again.
  *
  * A row that somebody edited by hand never passes for another. D1 reads integers beyond 2^53 as the nearest number, and
  * the core refuses the record.
@@ -32,9 +32,9 @@ export interface D1Session {
   batch(statements: D1Statement[]): PromiseLike<readonly unknown[]>;
 }
 
-/** A D1 binding, `env.DB` say. */
+/** A D1 binding, such as `env.DB`. */
 export interface D1Client extends D1Session {
-  /** Missing before read replication, when there was the primary alone. */
+  /** Missing before read replication, when there was only the primary. */
   withSession?(constraint: 'first-primary'): D1Session;
 }
 
@@ -60,11 +60,11 @@ async function ask(db: D1Client, sql: string, ...values: Value[]): Promise<reado
 
 const VERSIONS = MIGRATIONS.sqlite;
 
-/** The schema's version, 0 where there is none. */
+/** The schema's version, 0 if there is none. */
 async function versionOf(db: D1Client): Promise<number> {
   let rows: readonly unknown[];
   try {
-    // One round trip where there is one, and an isolate that starts nearly always finds one.
+    // One round trip if there is one, and a starting isolate nearly always finds one.
     rows = await ask(db, STATEMENTS.version);
   } catch (error) {
     if ((await ask(db, STATEMENTS.hasVersion)).length > 0) throw error;
@@ -76,14 +76,14 @@ async function versionOf(db: D1Client): Promise<number> {
 }
 
 /**
- * Brings the schema up to this release, all of it or nothing; {@link d1Store} calls it before its first use. Any number
- * of isolates may call it at once. Where the schema is current it only reads.
+ * Migrates the schema to this release, all of it or nothing; {@link d1Store} calls it before its first use. Any number
+ * of isolates may call it at once. If the schema is current, it only reads.
  *
- * Not checked: that nobody changed the tables since.
+ * Not checked: that nobody has changed the tables since.
  *
  * @param db As for {@link d1Store}.
- * @throws TypeError where `db` is no D1 binding.
- * @throws Error where a newer release has migrated the database; whatever D1 throws.
+ * @throws TypeError if `db` is not a D1 binding.
+ * @throws Error if a newer release has migrated the database; whatever D1 throws.
  * @example
  * await migrate(env.DB); // in a Worker that a deploy step calls
  */
@@ -92,7 +92,7 @@ export async function migrate(db: D1Client): Promise<void> {
   const found = await versionOf(db);
   if (found === VERSIONS.length) return;
   const session = atPrimary(db);
-  // There is no transaction to ask for the version again in. Where it is another by now, the first statement fails and
+  // There is no transaction in which to read the version again. If it has changed by now, the first statement fails and
   // with it the batch: on the name of a table, or on the CHECK that no version is 0.
   const guard = found > 0 ? [`UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`] : [];
   const reached = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${VERSIONS.length})`;
@@ -107,9 +107,9 @@ export async function migrate(db: D1Client): Promise<void> {
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** How D1 is asked. */
+/** How D1 is queried. */
 export interface D1StoreOptions {
-  /** Look-ups of one turn of the event loop go out as one query. Default: false; on Workers leave it so. */
+  /** Look-ups made in one turn of the event loop are sent as one query. Default: false; on Workers, leave it so. */
   readonly batch?: boolean | undefined;
 }
 
@@ -122,7 +122,7 @@ function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
   const find = async (digests: readonly string[]): Promise<readonly KeyRecord[]> => {
     const [only, ...more] = digests.filter(isWhole);
     if (only === undefined) return [];
-    // A list is one parameter: D1 takes 100 at most.
+    // A list is one parameter: D1 accepts at most 100.
     const { findOneDigest, findDigests } = STATEMENTS;
     const rows =
       more.length === 0 ? ask(db, findOneDigest, only) : ask(db, findDigests, JSON.stringify([only, ...more]));
@@ -139,7 +139,7 @@ function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
 
     async list({ entityUuid, after, limit }) {
       if (!isWhole(entityUuid)) return [];
-      // Parameters travel as JSON, which has no infinity. Everything comes behind the greatest number.
+      // Parameters are sent as JSON, which has no infinity. Everything comes after the largest number.
       const { createdAt, keyId } = after ?? { createdAt: Number.MAX_VALUE, keyId: '' };
       return (await ask(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit)).map(toRecord);
     },
@@ -161,11 +161,11 @@ function writes(db: D1Client): Omit<KeyStore, Reads> {
       if (!isWhole(keyId)) return false;
       const [sql, time] =
         'revokedAt' in ending ? [STATEMENTS.revoke, ending.revokedAt] : [STATEMENTS.retire, ending.retireAt];
-      // By the row: what D1 counts as changes may include those of the service's own triggers.
+      // Judged by the row: what D1 counts as changes may include those of the service's own triggers.
       return (await ask(db, `${sql} RETURNING key_id`, time, keyId)).length === 1;
     },
 
-    // Few statements, because a request may send 1,000, or 50; and none greater than the 2 MB that a parameter may have.
+    // Few statements, because a request may send 1,000, or 50; and none larger than the 2 MB that a parameter may have.
     async touch(entries) {
       const session = atPrimary(db);
       const statements = usageBatches(entries, isWhole).map((used) => session.prepare(STATEMENTS.touchAll).bind(used));
@@ -175,12 +175,12 @@ function writes(db: D1Client): Omit<KeyStore, Reads> {
 }
 
 /**
- * A store in D1. Asks the database nothing until it is used; then it migrates.
+ * Makes a store in D1. Sends nothing to the database until it is used; then it migrates.
  *
- * Not checked: that the binding is that of the database you mean.
+ * Not checked: that the binding is the one of the database you mean.
  *
- * @param db The binding. One store an isolate is enough, and so is one a request.
- * @throws TypeError where `db` is no D1 binding, or on an unknown option.
+ * @param db The binding. One store per isolate will do, and so will one per request.
+ * @throws TypeError if `db` is not a D1 binding, or on an unknown option.
  * @example
  * import { env } from 'cloudflare:workers';
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: d1Store(env.DB), peppers });
@@ -190,8 +190,8 @@ export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
   const { batch = false } = fields(options, ['batch'], 'd1Store');
   expect(typeof batch === 'boolean', 'd1Store: batch is true or false');
   let migrated = false;
-  // Each request that comes before one has finished asks for itself: a promise that it shared with another would never
-  // be kept if that one is cancelled.
+  // Until one request has finished, each request asks for itself: a promise shared with another request would never
+  // settle if that one is cancelled.
   const ready = async () => {
     if (!migrated) await migrate(db);
     migrated = true;

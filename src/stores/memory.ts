@@ -1,13 +1,13 @@
 /**
- * Keys in this process's memory: the reference, and the shortest example of the contract. For tests and for
- * services whose keys may end with the process. Synchronous throughout, which makes every write atomic.
+ * Keys in this process's memory: the reference, and the shortest example of the contract. For tests, and for services
+ * whose keys may end with the process. Synchronous throughout, which makes every write atomic.
  */
 import { type KeyRecord, readRecord } from '../record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../store.js';
 import { mergeUsage } from './shared.js';
 
 /**
- * A store in memory. Bounded by nothing: about 1 KiB a key.
+ * Makes a store in memory. Unbounded: about 1 KiB per key.
  *
  * @example
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
@@ -16,7 +16,7 @@ export function memoryStore(): KeyStore {
   const byId = new Map<string, KeyRecord>();
   const byDigest = new Map<string, KeyRecord>();
   function put(record: KeyRecord): void {
-    // Checked once, here. A malformed one is kept as it is, for the core to refuse.
+    // Checked once, here. A malformed record is kept as it is, for the core to refuse.
     const copy = readRecord(record) ?? structuredClone(record);
     byId.set(copy.keyId, copy);
     byDigest.set(copy.digest, copy);
@@ -58,7 +58,7 @@ export function memoryStore(): KeyStore {
   };
 }
 
-/** Looks at every record: a listing is rare, and an index would cost every key memory. */
+/** Scans every record: listings are rare, and an index would cost memory for every key. */
 function page(records: readonly KeyRecord[], { entityUuid, after = null, limit }: ListQuery): readonly KeyRecord[] {
   const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
   const found = records.filter((record) => record.entityUuid === entityUuid && behind(record));

@@ -1,31 +1,32 @@
 /**
  * Keys in MySQL 8.0.16 or newer or MariaDB 10.6 or newer, over a pool or a connection that the service opened with
- * `mysql2/promise` or `mariadb`, each from version 3 on. Imports no driver. Tested on MariaDB; of MySQL it uses what its
- * manual documents.
+ * `mysql2/promise` or `mariadb`, each in version 3 or newer. Imports no driver. Tested on MariaDB; of MySQL it uses
+ * what the manual documents.
  *
- * What holds, and what you have to see to:
- * - **A handle of its own.** Give keyscope a connection, or a pool that nobody else takes connections from. Look-ups
- *   run outside any transaction, so they see every write that was acknowledged, at REPEATABLE READ too. In one that
- *   somebody left open they would see the past: on MariaDB a row that is found there throws, and on either server one
- *   that is found with autocommit off. MySQL cannot be asked, so there a transaction left open goes unnoticed.
- * - **Writes** are one statement each, committed before they are acknowledged, and throw where the connection is in the
- *   middle of a transaction. A pool makes new connections when one is lost; a connection by itself stays lost, and it
- *   serves one request after another.
- * - **Primary.** A server that is read-only is refused at the start: a replica lags, and would let a key pass that was
- *   revoked a moment ago. Let no proxy send the look-ups to one either.
- * - **Durability** is the server's: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash takes
- *   back what was acknowledged in the last second, revocations included.
- * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; where not, the first use is refused. The SQL mode does
- *   not matter, but for `EMPTY_STRING_IS_NULL`, which is refused. Nor does `sql_select_limit`, nor the drivers' options:
- *   those that change how rows are read are switched off with each statement or read alike, and what shows all the same
- *   is refused.
+ * What is guaranteed, and what you have to ensure:
+ * - **A dedicated handle.** Give keyscope its own connection, or a pool that nobody else takes connections from.
+ *   Look-ups run outside any transaction, so they see every acknowledged write, even at REPEATABLE READ. In a
+ *   transaction that somebody left open they would see the past: on MariaDB a row that is found there throws, and on
+ *   either server one that is found with autocommit off. MySQL cannot be asked, so a transaction left open there goes
+ *   unnoticed.
+ * - **Writes** are one statement each, committed before they are acknowledged, and throw if the connection is in the
+ *   middle of a transaction. A pool replaces a lost connection; a single connection stays lost, and serves one request
+ *   at a time.
+ * - **Primary.** A read-only server is refused at the start: a replica lags, and would let a key pass that was revoked
+ *   a moment ago. Do not let a proxy send look-ups to one either.
+ * - **Durability** is up to the server: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash
+ *   undoes what was acknowledged in the last second, including revocations.
+ * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; otherwise the first use is refused. The SQL mode does
+ *   not matter, except for `EMPTY_STRING_IS_NULL`, which is refused. Nor do `sql_select_limit` and the drivers'
+ *   options: those that change how rows are read are switched off with each statement or read alike, and any effect
+ *   that remains is refused.
  * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards: SELECT on both
  *   tables, INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that migrated: keep that user and its
- *   rights, on a server that a dump is restored to as well, or no key can be revoked (error 1449). With a binary log
- *   MySQL lets only SUPER make triggers, unless `log_bin_trust_function_creators` is on (error 1419).
+ *   rights, also on a server that a dump is restored to, or no key can be revoked (error 1449). With a binary log,
+ *   MySQL lets only SUPER create triggers, unless `log_bin_trust_function_creators` is on (error 1419).
  *
- * A row that somebody edited by hand never passes for another. Lists leave the database as text: drivers that read JSON
- * themselves end the process over a row that is none.
+ * A row that somebody edited by hand never passes for another. Lists leave the database as text: drivers that parse
+ * JSON themselves end the process over a row with invalid JSON.
  */
 import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
@@ -45,50 +46,50 @@ import {
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** A statement as both drivers take it, with options of theirs beside it. */
+/** A statement as both drivers accept it, with their own options beside it. */
 export interface MysqlStatement {
   readonly sql: string;
 }
 
-/** A connection by promises. */
+/** A connection of the promise API. */
 export interface MysqlConnection {
   execute(statement: MysqlStatement, values?: Value[]): Promise<unknown>;
   query(statement: MysqlStatement): Promise<unknown>;
 }
 
-/** A connection that a pool lends. */
+/** A connection lent by a pool. */
 export interface MysqlLoan extends MysqlConnection {
   release(): unknown;
   destroy(): unknown;
 }
 
-/** A pool by promises. */
+/** A pool of the promise API. */
 export interface MysqlPool extends MysqlConnection {
   getConnection(): Promise<MysqlLoan>;
 }
 
-/** What `createPool` or `createConnection` of `mysql2/promise` or of `mariadb` made. */
+/** What `createPool` or `createConnection` of `mysql2/promise` or of `mariadb` returned. */
 export type MysqlClient = MysqlConnection | MysqlPool;
 
-/** How both are asked. What it throws says what the server said. */
+/** How both are queried. Its errors say what the server said. */
 interface Link {
   /** One statement, on whichever connection is free. */
   ask(sql: string, values?: Value[]): Promise<unknown>;
-  /** Several on one connection, with nothing of keyscope's between them. */
+  /** Several statements on one connection, with none of keyscope's own between them. */
   alone<T>(work: (on: Session) => Promise<T>): Promise<T>;
 }
 
-/** One connection, for as long as it is ours. */
+/** One connection, for as long as keyscope holds it. */
 interface Session {
   ask(sql: string, values?: Value[]): Promise<unknown>;
-  /** What cannot be prepared. */
+  /** Runs a statement that cannot be prepared. */
   run(sql: string): Promise<unknown>;
-  /** A connection in an unknown state goes back to no pool. */
+  /** Marks the connection's state as unknown: it does not return to the pool. */
   spoil(): void;
 }
 
-// Whatever the connection was opened with. Not `typeCast`: mysql2 keeps compiled readers of rows, which would go on
-// without the one that they were made for.
+// Overrides what the connection was opened with. Not `typeCast`: mysql2 caches compiled row readers, which would run
+// without the `typeCast` that they were made for.
 const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false } as const;
 const statement = (sql: string): MysqlStatement => ({ sql, ...OPTIONS });
 
@@ -98,7 +99,8 @@ function checkClient(client: MysqlClient): void {
   const { execute, query, promise } = Object(client);
   const usable = typeof execute === 'function' && typeof query === 'function';
   expect(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
-  // Each has a twin by callbacks with the same names: `execute` takes one argument more, and mysql2's has `promise()`.
+  // Both drivers have callback APIs with the same names, where `execute` has one more parameter; mysql2's has
+  // `promise()`.
   const byPromise = promise === undefined && execute.length < 3;
   expect(
     byPromise,
@@ -106,7 +108,7 @@ function checkClient(client: MysqlClient): void {
   );
 }
 
-/** The end of each connection's queue. One for all stores on it: a lock of the server's is the connection's too. */
+/** The end of each connection's queue, shared by all stores on it: a server lock belongs to the connection, too. */
 const queues = new WeakMap<object, Promise<unknown>>();
 
 function queued<T>(connection: object, work: () => Promise<T>): Promise<T> {
@@ -159,15 +161,15 @@ function linkTo(client: MysqlClient): Link {
 // ── Errors ────────────────────────────────────────────────────────────────────────────────────────────
 
 const NO_TABLE = 1146;
-/** A deadlock's victim; MariaDB 11: a row that changed since the transaction began. All of it is rolled back. */
+/** A deadlock's victim, or on MariaDB 11 a row that changed since the transaction began. All of it is rolled back. */
 const AGAIN: ReadonlySet<unknown> = new Set([1213, 1020]);
 
-/** By number, where the server's own words quote a digest or do not say what to do. */
+/** By error number, where the server's own message quotes a digest or does not say what to do. */
 const INSTEAD: Readonly<Record<number, string>> = {
   1062: 'a key with this id or digest exists already',
   1568: 'the connection is in the middle of a transaction; give keyscope a pool or connection of its own',
 };
-/** By number, what to do beside what the server says. */
+/** By error number: what to do, in addition to what the server says. */
 const ADVICE: Readonly<Record<number, string>> = {
   1419: '; migrate as a user with SUPER, or set log_bin_trust_function_creators',
   1449: '; the triggers run as the user that migrated: DELETE FROM keyscope_schema, and migrate as one that stays',
@@ -181,12 +183,12 @@ interface Fault {
 }
 
 /**
- * What went wrong, without what the driver attached: mariadb can be told to log parameters, and then they stand in the
- * message, digests and seals among them.
+ * The error without what the driver attached: mariadb can be told to log parameters, which are then part of the
+ * message, digests and seals included.
  */
 function plain(error: unknown): Error {
   const { errno = 0, code, sqlMessage, message } = Object(error) as Fault;
-  // A refused connection may come without a message.
+  // The error of a refused connection may have no message.
   const said = INSTEAD[errno] ?? `${sqlMessage || message || code}${ADVICE[errno] ?? ''}`;
   return Object.assign(new Error(`keyscope: ${said}`), { errno, code });
 }
@@ -205,22 +207,22 @@ const errnoOf = (error: unknown): unknown => (error as Fault).errno;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** mysql2 answers `[rows, fields]`, mariadb the rows, or with `metaAsArray` the same. */
+/** mysql2 returns `[rows, fields]`; mariadb returns the rows, or the same as mysql2 with `metaAsArray`. */
 function rowsOf(answer: unknown): readonly Row[] {
   const rows = Array.isArray(answer) && Array.isArray(answer[0]) ? answer[0] : answer;
   return Array.isArray(rows) ? rows : [];
 }
 
-/** The column of the first row. */
+/** A column of the first row. */
 const pick = (answer: unknown, column: string): unknown => rowsOf(answer)[0]?.[column];
 
-/** The same of a header. */
+/** The number of rows that a write affected. */
 const affected = (answer: unknown): number => Number(Object(Array.isArray(answer) ? answer[0] : answer).affectedRows);
 
 /**
- * Whether what a statement reads is what was last acknowledged, asked with each row: neither autocommit off, where the
- * first look-up's view of the data would be that of all that follow, nor in a transaction that somebody began. The
- * comment is SQL to MariaDB alone; MySQL has no such variable.
+ * Whether a statement reads what was last acknowledged, queried with each row: not with autocommit off, where all later
+ * look-ups would see the data as the first one did, and not in a transaction that somebody began. Only MariaDB reads
+ * the comment as SQL; MySQL has no such variable.
  */
 const SETTLED = '@@autocommit = 1 /*M! AND @@in_transaction = 0 */';
 
@@ -235,7 +237,7 @@ function settled(rows: readonly Row[]): readonly Row[] {
   return rows;
 }
 
-/** Four bytes in UTF-8, which the older `utf8` cannot hold. */
+/** Has a character of four bytes in UTF-8, which the older `utf8` cannot hold. */
 const FOX = 'é🦊';
 
 const PROBE = `
@@ -246,7 +248,7 @@ const PROBE = `
 const AS_IT_IS =
   'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast';
 
-/** In this order: what is no row has no columns. */
+/** In this order: what is not a row has no columns. */
 const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
   [({ echo, big }) => typeof echo === 'string' && whole(big) === Number.MAX_SAFE_INTEGER, AS_IT_IS],
   [({ echo, wide }) => echo === FOX && isTrue(wide), "connect with charset 'utf8mb4', or texts are lost"],
@@ -255,10 +257,10 @@ const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
   [({ safe }) => whole(safe) === 0, 'connect with sql_safe_updates off: it refuses joins, and usage is written by one'],
 ];
 
-/** Asks once whether the connection is what the statements below rely on. */
+/** Checks once that the connection has what the statements below rely on. */
 async function inspect({ ask }: Link): Promise<void> {
   const answer = await ask(PROBE, [FOX, '']).catch((error: Fault) => {
-    // What has no code comes from neither the server nor the network: mysql2 is closed, or could not read the row.
+    // An error without a code comes from neither server nor network: mysql2 is closed, or could not read the row.
     throw error.code === undefined ? new Error(`${error.message}; where it is open, ${AS_IT_IS}`) : error;
   });
   const row = rowsOf(answer)[0] ?? {};
@@ -269,19 +271,19 @@ async function inspect({ ask }: Link): Promise<void> {
 
 // ── Writing ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** A deadlock's victim is tried again so often, all told. */
+/** How many times a deadlock's victim is tried in all. */
 const TRIES = 4;
 
 /**
- * One statement, which is a transaction by itself. `SET TRANSACTION`, about the next one, throws inside another, on
- * both servers; so nothing is acknowledged that somebody else's rollback could take back, and nothing of theirs is
- * committed. The commit is for a connection whose autocommit was switched off since.
+ * Runs one statement, which is a transaction by itself. `SET TRANSACTION` applies to the next one and throws inside
+ * another, on both servers: so nothing is acknowledged that somebody else's rollback could undo, and nothing of theirs
+ * is committed. The commit is for a connection whose autocommit was switched off since.
  */
 async function commit(on: Session, sql: string, values: Value[]): Promise<unknown> {
   await on.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE');
   try {
     const answer = await on.ask(sql, values);
-    // Whatever `completion_type` says comes after a commit.
+    // Overrides whatever `completion_type` does after a commit.
     await on.run('COMMIT AND NO CHAIN NO RELEASE');
     return answer;
   } catch (error) {
@@ -290,7 +292,7 @@ async function commit(on: Session, sql: string, values: Value[]): Promise<unknow
   }
 }
 
-/** How many rows a statement wrote. */
+/** Returns how many rows a statement wrote. */
 async function write(link: Link, sql: string, values: Value[]): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -305,7 +307,7 @@ async function write(link: Link, sql: string, values: Value[]): Promise<number> 
 
 const VERSIONS = MIGRATIONS.mysql;
 
-/** The schema's version, 0 where there is none or where a migration was cut short. */
+/** The schema's version, 0 if there is none or a migration was interrupted. */
 async function versionOf(ask: Link['ask']): Promise<number> {
   let version = 0;
   try {
@@ -317,7 +319,7 @@ async function versionOf(ask: Link['ask']): Promise<number> {
   throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
 }
 
-/** One a database, whose name may be longer than that of a lock. */
+/** One lock per database, whose name may be longer than a lock's may be. */
 const LOCK = "CONCAT('keyscope_schema_', CRC32(DATABASE()))";
 const LOCK_SECONDS = 30;
 const VERSION = 'INSERT INTO keyscope_schema (id, version) VALUES (1, ?) ON DUPLICATE KEY UPDATE version = ?';
@@ -326,13 +328,13 @@ async function bringUp(on: Session): Promise<void> {
   const got = pick(await on.ask(`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS got`), 'got');
   if (!isTrue(got)) throw new Error(`keyscope: another process has been migrating for ${LOCK_SECONDS} s; try again`);
   try {
-    // Asked again under the lock: another process may have been faster.
+    // Read again under the lock: another process may have been faster.
     const missing = VERSIONS.slice(await versionOf(on.ask)).flat();
     for (const sql of missing) await on.run(sql);
-    // Last: DDL commits statement by statement, and what was cut short begins again.
+    // Last: DDL commits statement by statement, and an interrupted migration starts over.
     if (missing.length > 0) await commit(on, VERSION, [VERSIONS.length, VERSIONS.length]);
   } finally {
-    // Or the lock would go back to the pool with the connection.
+    // Otherwise the lock would return to the pool with the connection.
     await on.ask(`SELECT RELEASE_LOCK(${LOCK}) AS released`).catch(on.spoil);
   }
 }
@@ -343,16 +345,16 @@ async function bring(link: Link): Promise<void> {
 }
 
 /**
- * Brings the schema up to this release; {@link mysqlStore} calls it before its first use. Any number of processes may
- * call it at once. Where the schema is current it only reads. Not atomic, as DDL never is here: a run that is cut short
- * leaves what the next one completes.
+ * Migrates the schema to this release; {@link mysqlStore} calls it before its first use. Any number of processes may
+ * call it at once. If the schema is current, it only reads. Not atomic, because DDL never is here: the next run
+ * completes one that was interrupted.
  *
- * Not checked: that nobody changed the tables since; that they are the primary's on a cluster where `GET_LOCK` holds on
- * one node alone: there, migrate from one place.
+ * Not checked: that nobody has changed the tables since; that they are the primary's on a cluster where `GET_LOCK`
+ * holds on only one node: there, migrate from one place.
  *
  * @param client As for {@link mysqlStore}.
- * @throws TypeError where `client` is no such client.
- * @throws Error where a newer release has migrated the database, the connection is not fit, or the server refuses.
+ * @throws TypeError if `client` is not such a client.
+ * @throws Error if a newer release has migrated the database, the connection is unsuitable, or the server refuses.
  * @example
  * await migrate(mysql.createPool(url)); // in a deploy step, with a user that may create tables and triggers
  */
@@ -362,7 +364,7 @@ export async function migrate(client: MysqlClient): Promise<void> {
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Text whatever the driver makes of JSON and of bytes. */
+/** Text, whatever the driver makes of JSON and bytes. */
 const AS_TEXT: Readonly<Record<string, string>> = {
   digest: 'CONVERT(digest USING utf8mb4)',
   accessible_entities: 'CONCAT(accessible_entities)',
@@ -375,7 +377,7 @@ const SELECTED = COLUMN_LIST.replace(/\w+/g, (column) =>
 );
 const SELECT = `SELECT ${SELECTED}, (${SETTLED}) AS settled FROM keyscope_keys`;
 const NEWEST_FIRST = 'ORDER BY created_at DESC, key_id DESC LIMIT ?';
-/** Beside every SELECT that may answer several rows: without a LIMIT, `sql_select_limit` would cut it unseen. */
+/** For every SELECT that may return several rows: without a LIMIT, `sql_select_limit` would truncate it unnoticed. */
 const ALL = 'LIMIT 18446744073709551615';
 
 const INSERT = `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${COLUMN_LIST.replace(/\w+/g, '?')})`;
@@ -386,21 +388,21 @@ const LIST_BEHIND = `${SELECT}
 const REVOKE = 'UPDATE keyscope_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL';
 const RETIRE = 'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL';
 
-/** In one of eleven lengths, so that no connection prepares a thousand statements; what is left over says it again. */
+/** In one of eleven lengths, so that no connection prepares a thousand statements; spare places repeat a digest. */
 function findBy(digests: readonly string[]): [sql: string, values: string[]] {
   const length = 2 ** Math.ceil(Math.log2(digests.length));
   const values = Array.from({ length }, (_, i) => digests[i] ?? digests[0] ?? '');
   return [`${SELECT} WHERE digest IN (${values.map(() => '?').join(', ')}) ${ALL}`, values];
 }
 
-/** What the row has as a scope's time, as JSON text; null where there is none. */
+/** The time of a scope in the row, as JSON text; null if there is none. */
 const KNOWN = `CAST(JSON_EXTRACT(k.scopes_used, CONCAT('$.', JSON_QUOTE(used.scope))) AS CHAR)`;
 
 /**
- * A batch, `[[key id, last used, [[scope, time], …]], …]`, as one statement. The subquery makes of each scope in the
- * batch the later of both times, which are then merged over those of the row. The rows of the batch are locked in its
- * order, and no others, by STRAIGHT_JOIN and FORCE INDEX: sorted batches wait for each other and never in a circle. What
- * is no JSON object would fail every batch that its key is in, so such a row is passed over; so is a time that is none.
+ * A batch, `[[key id, last used, [[scope, time], …]], …]`, as one statement. For each scope in the batch, the subquery
+ * picks the later of both times; these are merged over the row's. STRAIGHT_JOIN and FORCE INDEX lock the rows of the
+ * batch in its order, and no others: sorted batches wait for each other but never in a cycle. Scopes that are not a
+ * JSON object would fail every batch that their key is in, so such a row is skipped; so is an invalid time.
  */
 const TOUCH = `
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
@@ -424,9 +426,9 @@ const SUMMARIZE = `
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** How the server is asked. */
+/** How the server is queried. */
 export interface MysqlStoreOptions {
-  /** Look-ups of one turn of the event loop go out as one query. Default: true. */
+  /** Look-ups made in one turn of the event loop are sent as one query. Default: true. */
   readonly batch?: boolean | undefined;
 }
 
@@ -435,7 +437,7 @@ type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 const isDigest = (value: unknown): value is string => typeof value === 'string' && /^[ -~]{1,255}$/.test(value);
 const isUuidOrNull = (value: unknown): boolean => value === null || isUuid(value);
 
-/** What must be nothing else: a longer text would be cut where the SQL mode is not strict, and no text read as one. */
+/** Strict formats: unless the SQL mode is strict, a longer text is truncated, and another type stored as text. */
 const FITS: Readonly<Partial<Record<keyof KeyRecord, (value: unknown) => boolean>>> = {
   keyId: isUuid,
   digest: isDigest,
@@ -450,7 +452,7 @@ function checkFit(record: KeyRecord): void {
   }
 }
 
-// What is no UUID in lower case is nobody's id, and what is no such text nobody's digest: neither is asked for.
+// Anything but a lower-case UUID is nobody's id, and anything but such a text nobody's digest: neither is looked up.
 function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
   const select = async (sql: string, values: Value[]) => settled(rowsOf(await ask(sql, values)));
   const records = async (sql: string, values: Value[]) => (await select(sql, values)).map(toRecord);
@@ -464,7 +466,7 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
 
     findById: async (keyId) => (isUuid(keyId) ? ((await records(FIND_ID, [keyId]))[0] ?? null) : null),
 
-    // The limit as text: for a number some versions of mysql2 send a float, which MySQL takes for no LIMIT.
+    // The limit as text: for a number, some versions of mysql2 send a float, which MySQL does not accept as a LIMIT.
     async list({ entityUuid, after = null, limit }) {
       if (!isUuid(entityUuid)) return [];
       if (after === null) return records(LIST, [entityUuid, String(limit)]);
@@ -490,13 +492,13 @@ const toUsed = ({ keyId, lastUsedAt, scopesUsed }: UsageEntry) => [keyId, lastUs
 
 function writes(link: Link): Omit<KeyStore, Reads> {
   return {
-    // Refused by the primary key and by the digest's UNIQUE.
+    // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {
       checkFit(record);
       await write(link, INSERT, toValues(record));
     },
 
-    // The row changes where the condition holds, so rows that match and rows that change are as many: both flags do.
+    // If the condition holds, the row changes, so matched and changed rows are equally many: both flags will do.
     async markEnded(keyId, ending) {
       if (!isUuid(keyId)) return false;
       const [sql, time] = 'revokedAt' in ending ? [REVOKE, ending.revokedAt] : [RETIRE, ending.retireAt];
@@ -510,14 +512,14 @@ function writes(link: Link): Omit<KeyStore, Reads> {
 }
 
 /**
- * A store in MySQL or MariaDB. Asks the server nothing until it is used; then it inspects the connection and migrates,
- * once.
+ * Makes a store in MySQL or MariaDB. Sends nothing to the server until it is used; then it inspects the connection and
+ * migrates, once.
  *
- * Not checked: that nobody else uses the client in a transaction; the server's durability; the tables' rights.
+ * Not checked: that nobody else uses the client in a transaction; the server's durability; the rights on the tables.
  *
- * @param client What `createPool` or `createConnection` of `mysql2/promise` or `mariadb` made. keyscope never closes
- *   it.
- * @throws TypeError where `client` is no such client, or is one by callbacks, or on an unknown option.
+ * @param client What `createPool` or `createConnection` of `mysql2/promise` or `mariadb` returned. keyscope never
+ *   closes it.
+ * @throws TypeError if `client` is not such a client or has the callback API, or on an unknown option.
  * @example
  * const pool = mysql.createPool({ uri, charset: 'utf8mb4', connectTimeout: 2_000 }); // of 'mysql2/promise'
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: mysqlStore(pool), peppers });

@@ -1,31 +1,30 @@
 /**
- * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8 (a `Pool`, or from 8.21 on a `Client` of
- * its own), `postgres` 3 (postgres.js) or PGlite. Imports no driver.
+ * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8 (a `Pool` or, since 8.21, a dedicated
+ * `Client`), `postgres` 3 (postgres.js) or PGlite. Imports no driver.
  *
- * Every parameter is one text, lists and records as JSON, and every row comes back as one JSON text. Text is what all
- * drivers read alike, however they were told to read integers, arrays, JSON or the names of columns.
+ * Every parameter is a single text, with lists and records as JSON, and every row comes back as a single JSON text. All
+ * drivers read text alike, however they are configured to read integers, arrays, JSON or column names.
  *
- * What holds, and what you have to see to:
- * - **Primary.** Reads and writes go to one client, and that one to the primary. A replica is refused at the start: it
- *   would let a key pass that was revoked a moment ago.
- * - **Durability.** `insert` and `markEnded` switch `synchronous_commit = off` on for themselves: otherwise the server
- *   acknowledges first and writes later, and a crash takes the revocation back. Usage is written as the server is set.
- *   What `fsync = off`, or a replica that lags when it is promoted, loses is lost.
+ * What is guaranteed, and what you have to ensure:
+ * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica is refused at the
+ *   start: it would let a key pass that was revoked a moment ago.
+ * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves: otherwise the server
+ *   acknowledges before it writes, and a crash undoes the revocation. Usage is written as the server is configured.
+ *   Writes lost through `fsync = off`, or a replica that lags when it is promoted, are lost.
  * - **Transactions.** Each method is one statement and commits with it. In a `Client` that is in the middle of a
- *   transaction it would not, so give keyscope the pool; and take care that nobody gives a connection back to it with a
- *   transaction open, which cannot be seen: a revocation that meets that connection is undone with it. At an isolation
- *   stricter than READ COMMITTED the server takes back all but one of the writes to one key that meet: they are sent
- *   again.
+ *   transaction it would not, so give keyscope the pool, and let nobody return a connection to it with an open
+ *   transaction, which cannot be detected: a revocation on it is rolled back with it. At an isolation level stricter
+ *   than READ COMMITTED, the server rolls back all but one of several concurrent writes to a key: they are retried.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
- * - **Schema.** Names are not qualified: the tables are those that the connection's `search_path` leads to, and are
- *   made in its first schema. Set it on the role or on the connection.
- * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT,
- *   UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
- * - **Lost connections.** A `Pool` and postgres.js make new ones, postgres.js after up to 20 s unless its `backoff` says
- *   otherwise; a `Client` does not. Both of `pg` emit `error` when a connection is lost, which ends a process that does
- *   not listen to it. An answer is awaited for as long as the keyring's `storeTimeoutMs` says; what is given up goes on
- *   until the driver's own time-outs or `statement_timeout` end it.
+ * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`, and created in its
+ *   first schema. Set it on the role or on the connection.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT, UPDATE
+ *   (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
+ * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless its `backoff` says
+ *   otherwise; a `Client` does not. Both `pg` classes emit `error` when a connection is lost, which ends a process
+ *   without a listener. The keyring waits for an answer for `storeTimeoutMs`; an abandoned query goes on until the
+ *   driver's own time-outs or `statement_timeout` end it.
  *
  * A row that somebody edited by hand never passes for another: the types refuse most of it, the seal the rest.
  */
@@ -38,7 +37,7 @@ import { behind, COLUMN_LIST, inBatches, isText, startOnce, usageBatches } from 
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** A query as `pg` takes it; with a name it is prepared once a connection. */
+/** A query as `pg` accepts it; if it has a name, it is prepared once per connection. */
 export interface PgQuery {
   name?: string;
   text: string;
@@ -49,17 +48,17 @@ export interface PgQuery {
 export interface PgClient {
   readonly connect: unknown;
   query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
-  /** Of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected. */
+  /** Only of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected. */
   getTransactionStatus?(): string | null;
 }
 
-/** What `postgres(…)` of postgres.js returns; not what its `begin` hands out, whose writes could be rolled back. */
+/** What `postgres(…)` of postgres.js returns; not what its `begin` passes on, whose writes could be rolled back. */
 export interface PostgresJsClient {
   readonly begin: unknown;
   unsafe(text: string, values?: string[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>;
 }
 
-/** `PGlite` of `@electric-sql/pglite`; not what its `transaction` hands out. */
+/** `PGlite` of `@electric-sql/pglite`; not what its `transaction` passes on. */
 export interface PgliteClient {
   readonly transaction: unknown;
   query(text: string, values?: string[]): PromiseLike<{ readonly rows: readonly unknown[] }>;
@@ -68,11 +67,11 @@ export interface PgliteClient {
 
 export type PostgresClient = PgClient | PostgresJsClient | PgliteClient;
 
-/** How the three are asked. */
+/** How the three are queried. */
 interface Session {
   /** One statement. */
   ask(name: string, text: string, values: string[], prepare: boolean): PromiseLike<readonly unknown[]>;
-  /** Several, as one simple query: all of them or none. */
+  /** Several statements, as one simple query: all of them or none. */
   run(script: string): PromiseLike<unknown>;
 }
 
@@ -98,7 +97,7 @@ function sessionOf(client: PostgresClient): Session {
   );
   const pg = client as PgClient;
   const tells = has(client, 'getTransactionStatus');
-  // By which an older Client is known, the second over libpq. A Pool has none of them, and lends a connection to each query.
+  // These identify an older Client, the second one over libpq. A Pool has neither, and lends each query a connection.
   const older = !tells && ('processID' in client || 'native' in client);
   expect(!older, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
   const query = tells ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
@@ -107,14 +106,14 @@ function sessionOf(client: PostgresClient): Session {
   return { ask, run: (text) => query({ text }) };
 }
 
-/** One query at a time: a `Client` that is asked while it answers warns, and from pg 9 on refuses. */
+/** One query at a time: a `Client` that is queried while it is busy warns, and since pg 9 refuses. */
 function inTurn(client: PgClient): PgClient['query'] {
   let last: PromiseLike<unknown> = Promise.resolve();
   const send = (query: PgQuery) => {
     const status = client.getTransactionStatus?.();
-    // It would wait, for somebody who may never come.
+    // The query would wait for a connection that may never come.
     if (status === null) throw new Error('the Client is not connected; await client.connect() first');
-    // Not seen: a BEGIN that somebody else has queued and the server not answered.
+    // Not detected: a BEGIN that somebody else has queued and the server has not answered.
     if (status === 'T' || status === 'E') {
       throw new Error('the Client is in the middle of a transaction; give keyscope the pool, or a Client of its own');
     }
@@ -141,13 +140,13 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the driver said, without what it attached: the server's details quote rows, postgres.js keeps the parameters,
- * and digests and seals are among both. Messages name tables, columns and constraints.
+ * Throws the driver's message without what it attached: the server's details quote rows, postgres.js keeps the
+ * parameters, and both contain digests and seals. Messages name tables, columns and constraints.
  */
 function refuse(error: unknown): never {
   const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
   const advice = Object.hasOwn(ADVICE, String(code)) ? ADVICE[String(code)] : '';
-  // A refused connection may come without a message.
+  // The error of a refused connection may have no message.
   throw Object.assign(new Error(`keyscope: PostgreSQL: ${message || code || 'the connection failed'}${advice}`), {
     code,
   });
@@ -157,7 +156,7 @@ type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Prom
 
 const AS_IT_IS = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
 
-/** What the one column of a row holds. What cannot be read is not quoted, as the parser would. */
+/** The content of a row's only column. If it cannot be read, the error does not quote it, as the parser's would. */
 function readAnswer(row: unknown): unknown {
   try {
     return JSON.parse((row as { readonly answer: string }).answer);
@@ -166,9 +165,9 @@ function readAnswer(row: unknown): unknown {
   }
 }
 
-/** Serialization failure and deadlock: the statement was taken back whole. */
+/** Serialization failure and deadlock: the whole statement was rolled back. */
 const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01']);
-/** Of writes to one key that meet, one is through each time. By then nobody waits any more. */
+/** Of concurrent writes to one key, one succeeds each time. After this long, nobody is waiting any more. */
 const PATIENCE_MS = 5_000;
 
 /** The rows of a statement. */
@@ -179,7 +178,7 @@ const asking =
     const send = (tries: number): PromiseLike<readonly unknown[]> =>
       ask(name, STATEMENTS[name], [...values], prepare).then(undefined, (error: unknown) => {
         if (!AGAIN.has(Object(error).code) || performance.now() > until) return refuse(error);
-        // Apart, so that they do not meet again: some milliseconds, more with each attempt.
+        // Spread out, so that they do not collide again: some milliseconds, more with each attempt.
         return pause(Math.random() * Math.min(2 ** tries, 50)).then(() => send(tries + 1));
       });
     const rows = await send(1);
@@ -189,10 +188,10 @@ const asking =
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A row as one JSON array: a seventh less time than sixteen columns of which four are JSON. */
+/** A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. */
 const SELECT = `SELECT json_build_array(${COLUMN_LIST})::text AS answer FROM keyscope_keys`;
 
-/** Beside a condition of a write, and true: within its transaction, a commit that is acknowledged is on the disk. */
+/** A condition for writes that is always true: within their transaction, an acknowledged commit is on disk. */
 const DURABLY = `set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true) <> ''`;
 
 const STATEMENTS = {
@@ -200,7 +199,7 @@ const STATEMENTS = {
     SELECT json_build_array(to_regclass('keyscope_schema') IS NOT NULL, pg_is_in_recovery())::text AS answer`,
   version: `
     SELECT to_json(coalesce(max(version), 0))::text AS answer FROM keyscope_schema`,
-  // The names are the record's, in the order of the columns.
+  // The names are the record's, in column order.
   insert: `
     INSERT INTO keyscope_keys (${COLUMN_LIST})
     SELECT * FROM json_to_record($1::text::json) AS record (
@@ -208,7 +207,7 @@ const STATEMENTS = {
       justification text, metadata jsonb, "createdAt" bigint, "expiresAt" bigint, "revokedAt" bigint,
       "retireAt" bigint, "rotatedFrom" uuid, "lastUsedAt" bigint, "scopesUsed" jsonb)
     WHERE ${DURABLY}`,
-  // One digest is what a keyring with one pepper asks for: a tenth less time than as a list.
+  // A keyring with one pepper looks up a single digest: a tenth less time than as a list.
   findDigest: `
     ${SELECT} WHERE digest = $1::text`,
   findDigests: `
@@ -226,8 +225,8 @@ const STATEMENTS = {
     UPDATE keyscope_keys SET retire_at = $2::text::bigint
     WHERE key_id = $1::text::uuid AND retire_at IS NULL AND revoked_at IS NULL AND ${DURABLY}
     RETURNING 'true' AS answer`,
-  // Rows are locked in the order of their ids before the first is written: batches wait for each other and never in a
-  // circle. What is no number among the times of scopes fails nobody's batch: JSON compares anything.
+  // Rows are locked in the order of their ids before the first is written: batches wait for each other but never in a
+  // cycle. A scope's time that is not a number fails no batch: JSON compares anything.
   touch: `
     WITH used AS MATERIALIZED (
       SELECT stored.key_id, entry."lastUsedAt" AS last_used_at, entry."scopesUsed" AS scopes_used
@@ -256,10 +255,10 @@ const STATEMENTS = {
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
 
 const VERSIONS = MIGRATIONS.postgres;
-/** Of the advisory lock: the letters of "keyscope", so that it meets no other by chance. */
+/** The advisory lock's number: the letters of "keyscope", so that it collides with no other by chance. */
 const LOCK = '7738725071202512997';
 
-/** The schema's version, 0 where there is none. */
+/** The schema's version, 0 if there is none. */
 async function versionOf(ask: Ask): Promise<number> {
   const [[exists, isReplica] = []] = (await ask('start')) as readonly (readonly boolean[])[];
   if (isReplica) throw new Error('keyscope: this is a replica, which lags behind; pass a client of the primary');
@@ -269,9 +268,9 @@ async function versionOf(ask: Ask): Promise<number> {
 }
 
 /**
- * All missing versions as one simple query, which is one transaction, whichever connection of a pool it meets. Asks for
- * the version again under the lock: another process may have been faster. Then it must see what that one wrote, which
- * at a stricter isolation it would not.
+ * All missing versions as one simple query, which is one transaction, whichever connection of a pool runs it. It reads
+ * the version again under the lock: another process may have been faster. It must then see what that process wrote,
+ * which it would not at a stricter isolation level.
  */
 const SCRIPT = `
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -293,7 +292,7 @@ ${VERSIONS.map(
 END
 $migrate$`;
 
-/** A client that is asked as everybody asks it, once it is migrated. */
+/** Migrates, unless the schema is current. */
 async function bring(session: Session): Promise<void> {
   // Not prepared: asked once.
   const ask = asking(session, false);
@@ -303,14 +302,14 @@ async function bring(session: Session): Promise<void> {
 }
 
 /**
- * Brings the schema up to this release, all of it or nothing; {@link postgresStore} calls it before its first use. Any
- * number of processes may call it at once. Where the schema is current it only reads.
+ * Migrates the schema to this release, all of it or nothing; {@link postgresStore} calls it before its first use. Any
+ * number of processes may call it at once. If the schema is current, it only reads.
  *
- * Not checked: that nobody changed the tables since.
+ * Not checked: that nobody has changed the tables since.
  *
  * @param client As for {@link postgresStore}.
- * @throws TypeError where `client` is no such client.
- * @throws Error where a newer release has migrated the database, on a replica, or where PostgreSQL refuses.
+ * @throws TypeError if `client` is not such a client.
+ * @throws Error if a newer release has migrated the database, on a replica, or if PostgreSQL refuses.
  * @example
  * await migrate(new pg.Pool({ connectionString })); // in a deploy step, with a role that may create tables
  */
@@ -320,17 +319,17 @@ export async function migrate(client: PostgresClient): Promise<void> {
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** How the server is asked. */
+/** How the server is queried. */
 export interface PostgresStoreOptions {
-  /** Look-ups of one turn of the event loop go out as one query. Default: true. */
+  /** Look-ups made in one turn of the event loop are sent as one query. Default: true. */
   readonly batch?: boolean | undefined;
-  /** Statements are prepared once a connection. Default: true. */
+  /** Statements are prepared once per connection. Default: true. */
   readonly prepare?: boolean | undefined;
 }
 
 type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 
-/** A record of a row as it was selected: the columns in the order of their list. The core checks what is in it. */
+/** The record in a selected row, whose columns are in the order of the list. The core checks its content. */
 function readRow(row: unknown): KeyRecord {
   const [keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, ...more] = row as unknown[];
   const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed] = more;
@@ -339,7 +338,7 @@ function readRow(row: unknown): KeyRecord {
   return record as unknown as KeyRecord;
 }
 
-// What is no UUID in lower case is nobody's id. It is asked for nowhere: `uuid` would refuse it, or fold its case.
+// Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold its case.
 function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
   const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
     const [only, ...more] = digests.filter((digest) => isText(digest) && digest.isWellFormed());
@@ -358,7 +357,7 @@ function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
 
     async list({ entityUuid, after, limit }) {
       if (!isUuid(entityUuid)) return [];
-      // Everything comes behind the last 64-bit integer.
+      // Everything comes after the largest 64-bit integer.
       const { createdAt, keyId } = after ?? { createdAt: '9223372036854775807', keyId: entityUuid };
       return (await ask('list', entityUuid, String(createdAt), keyId, String(limit))).map(readRow);
     },
@@ -369,7 +368,7 @@ function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
 
 function writes(ask: Ask): Omit<KeyStore, Reads> {
   return {
-    // Refused by the primary key and by the digest's UNIQUE.
+    // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {
       await ask('insert', JSON.stringify(record));
     },
@@ -390,13 +389,13 @@ function writes(ask: Ask): Omit<KeyStore, Reads> {
 }
 
 /**
- * A store in PostgreSQL. Asks the server nothing until it is used; then it migrates, once.
+ * Makes a store in PostgreSQL. Sends nothing to the server until it is used; then it migrates, once.
  *
- * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the tables' rights.
+ * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the rights on the tables.
  *
  * @param client A `Pool` or a connected `Client` of `pg`, what `postgres()` returned, or a `PGlite`. keyscope never
  *   closes it.
- * @throws TypeError where `client` is no such client, or on an unknown option.
+ * @throws TypeError if `client` is not such a client, or on an unknown option.
  * @example
  * const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 });
  * pool.on('error', (error) => log.warn(error));
@@ -419,17 +418,17 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
 const CHANNEL = 'keyscope_revoked';
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', $1::text)`;
-/** How long after a connection was lost, or did not come up, the next one is made. */
+/** How long after a connection was lost, or failed to open, the next one is made. */
 const RETRY_MS = 1_000;
 
-/** A `Client` of `pg` that nobody has connected yet. A `Pool` is none: it would listen on a connection that it lends. */
+/** A `Client` of `pg` that is not connected yet. A `Pool` will not do: it would listen on a connection it lends. */
 export interface PgListener {
   connect(): PromiseLike<unknown>;
   query(query: PgQuery): PromiseLike<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown;
   end(): PromiseLike<unknown>;
-  /** A process that has nothing else to do may end, but for what it tells. */
+  /** Lets a process that has nothing else to do end, except while it publishes. */
   unref?(): void;
   ref?(): void;
 }
@@ -440,30 +439,30 @@ export interface PostgresJsChannel {
   notify(channel: string, payload: string): PromiseLike<unknown>;
 }
 
-/** `PGlite` of `@electric-sql/pglite`: one process, so for tests alone. */
+/** `PGlite` of `@electric-sql/pglite`: one process, so only for tests. */
 export interface PgliteChannel {
   listen(channel: string, listener: (payload: string) => void): PromiseLike<unknown>;
   query(text: string, values?: string[]): PromiseLike<unknown>;
 }
 
-/** What {@link postgresInvalidation} takes. For `pg` a function that makes a `Client`: it is made again when lost. */
+/** What {@link postgresInvalidation} accepts. For `pg`, a function that makes a `Client`: again when one is lost. */
 export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListener);
 
 type Hear = (payload: unknown) => void;
 
-/** Two halves: who listens is called with whatever comes, until the process ends. */
+/** Two halves: the listener is called with whatever arrives, until the process ends. */
 interface Channel {
   listen(hear: Hear): PromiseLike<unknown>;
   notify(keyId: string): PromiseLike<unknown>;
 }
 
-/** A pause that keeps no process up. */
+/** A pause that does not keep the process alive. */
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     (setTimeout(resolve, ms) as { unref?(): void }).unref?.();
   });
 
-/** A client that listens. Where that fails, or its connection is lost, it is ended; `lost` may be called repeatedly. */
+/** Makes a client listen. If that fails, or its connection is lost, it is ended; `lost` may be called repeatedly. */
 async function listening(client: PgListener, hear: Hear, lost: () => void): Promise<PgListener> {
   const end = () => {
     lost();
@@ -475,7 +474,7 @@ async function listening(client: PgListener, hear: Hear, lost: () => void): Prom
     await client.connect();
     await client.query({ text: `LISTEN ${CHANNEL}` });
   } catch (error) {
-    // A standby takes the connection and refuses to LISTEN: left open, there would be one more each second.
+    // A standby accepts the connection but refuses LISTEN: left open, there would be one more each second.
     end();
     throw error;
   }
@@ -484,8 +483,8 @@ async function listening(client: PgListener, hear: Hear, lost: () => void): Prom
 }
 
 /**
- * A connection of its own, which hears and tells: made at the first use, and again a second after it was lost or did
- * not come up. One at a time: what is left of the last one is ended, and who tells meanwhile waits for the next.
+ * A dedicated connection that listens and notifies: made on first use, and again a second after it was lost or failed
+ * to open. One at a time: what is left of the last one is ended, and a publisher waits for the next one meanwhile.
  */
 function pgChannel(make: () => PgListener): Channel {
   let hearing: Hear | undefined;
@@ -542,20 +541,20 @@ function channelOf(client: PostgresChannel): Channel {
 }
 
 /**
- * Tells the other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries key ids alone, on the
- * channel `keyscope_revoked` of the database.
+ * Tells other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries only key ids, on the
+ * database's channel `keyscope_revoked`.
  *
- * Hears on a connection of its own, which PgBouncer in transaction mode cannot give: pass one that goes to the server.
- * Where that one is lost, postgres.js makes another, and so does this for `pg`, a second later. What was published in
- * between is not heard: a key that was revoked then works for `maxStalenessMs` at the most, as without a channel.
- * How long a connection may take to come up is the `Client`'s own `connectionTimeoutMillis`: without one, what hangs is
- * waited for. A standby refuses LISTEN: `pg` tries again each second, postgres.js not before its connection is lost.
+ * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one that goes to the
+ * server. If that is lost, postgres.js makes another, and for `pg` this does so, a second later. Messages published in
+ * between are missed: a key that was revoked then works for at most `maxStalenessMs`, as without a channel. How long a
+ * connection may take to open is the `Client`'s own `connectionTimeoutMillis`: without one, a connection that hangs is
+ * waited for. A standby refuses LISTEN: `pg` tries again each second, postgres.js only once its connection is lost.
  *
  * Not checked: who publishes. Whoever may use the database can make caches ask it again, and nothing worse.
  *
- * @param client For `pg` a function that makes a `Client`, which is connected here; what `postgres()` returned; or a
+ * @param client For `pg`, a function that makes a `Client`, which is connected here; what `postgres()` returned; or a
  *   `PGlite`.
- * @throws TypeError where `client` is none of them.
+ * @throws TypeError if `client` is none of them.
  * @example
  * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
  * const invalidation = postgresInvalidation(() => new pg.Client(settings));
@@ -573,7 +572,7 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
     async publish(keyId) {
       if (isUuid(keyId)) await channel.notify(keyId);
     },
-    // Once begun it is gone on with, whether the first attempt succeeds or not: `pg` above, postgres.js in itself.
+    // Once begun, it is retried whether or not the first attempt succeeds: for `pg` above, by postgres.js itself.
     async subscribe(listener) {
       listeners.add(listener);
       listening ??= Promise.resolve(channel.listen(hear)).catch(() => {});

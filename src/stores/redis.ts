@@ -1,7 +1,7 @@
 /**
- * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or `ioredis`, each from
- * version 5 on, one server or a cluster. Imports no driver. The layout is the same everywhere, and each command names one
- * key, so none spans slots:
+ * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or `ioredis`, each in
+ * version 5 or newer, for one server or a cluster. Imports no driver. The layout is the same everywhere, and each
+ * command names one key, so none spans slots:
  *
  *     keyscope:rec:<digest>    hash: the record, each field as JSON, and `used:<scope>` with a time
  *     keyscope:id:<key id>     text: the digest
@@ -9,31 +9,31 @@
  *     keyscope:entities        sorted set of the entities that have had a key, for `summarize`
  *     keyscope:schema          text: the version of this layout
  *
- * A record is written last, so whatever a crash leaves behind is no key: a pointer or an index entry without a record
- * of that id is passed over, and key ids are random, so it is in nobody's way.
+ * A record is written last, so whatever a crash leaves behind is not a key: a pointer or an index entry without a
+ * record of that id is skipped, and key ids are random, so it gets in nobody's way.
  *
- * **What Redis loses comes back to life.** A mark lives in the record, so no key is ever half there; but a data set
- * that goes back in time brings revoked keys back with it. Four ways, and what stands against them:
+ * **Data that Redis loses can revive keys.** A mark is part of the record, so a key is never half there; but a data set
+ * that goes back in time brings revoked keys back with it. There are four ways, each with a remedy:
  * - A crash without the append-only file: the last snapshot is loaded. Set `appendonly yes`, and `appendfsync always`
- *   where what was acknowledged must survive a power cut; `everysec` may lose a second of revocations. With no
- *   persistence at all every key is unknown (401) after a restart, and none is revived.
- * - A backup that is restored: revoke again what was revoked since. An audit log of `key.revoked` has the list.
+ *   if acknowledged writes must survive a power cut; `everysec` may lose a second of revocations. With no persistence
+ *   at all, every key is unknown (401) after a restart, and none is revived.
+ * - A restored backup: revoke again what was revoked since. An audit log of `key.revoked` has the list.
  * - A failover: replication is asynchronous, so the new primary may lack the last writes. `min-replicas-to-write 1`
- *   bounds that. To wait for replicas, send `WAIT 1 1000` behind `revoke` on the same connection (one client, no pool),
- *   and take an answer below 1 as not yet durable. In a cluster each shard fails over alone: where only a pointer was
- *   lost, the key works, stands in `list` and cannot be revoked until `SET keyscope:id:<key id> <digest>`.
+ *   bounds that. To wait for replicas, send `WAIT 1 1000` after `revoke` on the same connection (one client, no pool),
+ *   and treat an answer below 1 as not yet durable. In a cluster, each shard fails over separately: if only a pointer
+ *   was lost, the key works, is in `list` and cannot be revoked until `SET keyscope:id:<key id> <digest>`.
  * - Eviction or expiry, which forgets keys (401) and revives none. The store refuses to start under `allkeys-*`;
- *   `volatile-*` takes only what has a time to live, and nothing here has one. Do not give it one.
+ *   `volatile-*` evicts only what has a time to live, and nothing here has one. Do not set one.
  *
- * With `maxmemory` reached, `issue` and `rotate` fail and revocations still go through.
+ * Once `maxmemory` is reached, `issue` and `rotate` fail, but revocations still succeed.
  *
- * Reads go to primaries, for a replica lags. While the server is away both clients queue what they are asked, by
- * default, and send it later: a revocation that was answered 503 may still be carried out, and so may an `issue`,
- * whose key nobody has. `disableOfflineQueue` (node-redis) and `enableOfflineQueue: false` (ioredis) fail at once
+ * Reads go to primaries, because replicas lag. While the server is away, both clients by default queue commands and
+ * send them later: a revocation that was answered with 503 may still be carried out, and so may an `issue`, whose key
+ * nobody has. With `disableOfflineQueue` (node-redis) and `enableOfflineQueue: false` (ioredis) they fail at once
  * instead. Set ioredis' `autoResendUnfulfilledCommands: false`: a write that is sent twice reports a conflict.
  *
- * A record that somebody edited by hand never passes for another. A field that is missing or no JSON refuses that
- * record, and a key of another type is a `StoreError`.
+ * A record that somebody edited by hand never passes for another. If a field is missing or invalid JSON, that record is
+ * refused; a Redis key of another type is a `StoreError`.
  */
 import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../errors.js';
@@ -43,7 +43,7 @@ import { behind, isText, startOnce } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** Of node-redis: that replies are to be plain strings, whatever the client maps them to. */
+/** For node-redis: replies are to be plain strings, whatever the client maps them to. */
 type Plain = { readonly typeMapping: Readonly<Record<never, never>> };
 
 /** `createClient()` or `createClientPool()` of `redis`. */
@@ -63,13 +63,13 @@ export interface IoRedis {
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
-/** `new Redis.Cluster()` of `ioredis`, with reads that go to masters, as they do by default. */
+/** `new Redis.Cluster()` of `ioredis`, reading from masters, as it does by default. */
 export interface IoRedisCluster extends IoRedis {
   nodes(role: 'master'): readonly IoRedis[];
   readonly options: { readonly scaleReads?: unknown };
 }
 
-/** A connected client, told apart by its methods. */
+/** A connected client, recognised by its methods. */
 export type RedisClient = NodeRedis | NodeRedisCluster | IoRedis | IoRedisCluster;
 
 type Command = [name: string, ...args: string[]];
@@ -83,8 +83,8 @@ interface Link {
 
 const PLAIN: Plain = { typeMapping: {} };
 
-// ioredis finds the key of a command by itself. To node-redis nothing is a read: with `useReplicas` that would go to a
-// replica.
+// ioredis finds the key of a command itself. For node-redis, no command counts as a read: with `useReplicas`, those go
+// to a replica.
 function sendBy(client: RedisClient): Link['send'] {
   if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
   if ('nodeClient' in client) return (key, command) => client.sendCommand(key, false, command, PLAIN);
@@ -110,15 +110,15 @@ function linkTo(client: RedisClient): Link {
   return link;
 }
 
-/** By how a message begins, what to do. */
+/** What to do, by how a message begins. */
 const ADVICE: readonly (readonly [string, string])[] = [
-  // Of node-redis, which connects when it is told to.
+  // From node-redis, which connects only when told to.
   ['The client is closed', '; await client.connect() first'],
   ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
 ];
 
-// ioredis hangs the whole command on an error, digest and seal among its arguments, and Redis quotes what it does not
-// know: so the text alone, without the arguments and without anything like a digest.
+// ioredis attaches the whole command to an error, with digest and seal among its arguments, and Redis quotes what it
+// does not know: so only the text is kept, without the arguments and without anything like a digest.
 function withoutArguments(error: unknown): Error {
   const { message, code, name } = Object(error);
   const text = String(message || code || name);
@@ -138,7 +138,7 @@ function checkClient(client: RedisClient, what: string): void {
   expect(scaleReads === 'master', `${what}: scaleReads must be 'master'; a replica would let revoked keys pass`);
 }
 
-/** What both functions take. `prefix`: what every key of this store begins with. */
+/** Options of both functions. `prefix`: what every Redis key of this store begins with. */
 export interface RedisStoreOptions {
   /** 1 to 100 printable ASCII characters. Default: `keyscope:`. One with `{…}` keeps all keys on one cluster node. */
   readonly prefix?: string | undefined;
@@ -148,7 +148,7 @@ function open(client: RedisClient, options: RedisStoreOptions, what: string): { 
   checkClient(client, what);
   const given = fields(options, ['prefix'], what);
   const { prefix = 'keyscope:' } = given;
-  // Two services that each have one would find each other's keys.
+  // Two services with a keyPrefix each would find each other's keys.
   const ignored = given.prefix === undefined && 'sendCommand' in client && Boolean(Object(client)._keyPrefix);
   expect(!ignored, `${what}: prefix: pass one; a keyPrefix of node-redis does not come before raw commands`);
   const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
@@ -196,16 +196,16 @@ const readLine = (line: string): readonly [string, string] => {
 };
 
 /**
- * Checks that the servers can hold keys, and writes the version of the layout where there is none; {@link redisStore}
- * does so before its first operation. Any number of processes may call it at once. Where the version is there it only
- * reads. In a cluster every primary is asked.
+ * Checks that the servers can hold keys, and writes the version of the layout if there is none; {@link redisStore} does
+ * so before its first operation. Any number of processes may call it at once. If there is a version, it only reads. In
+ * a cluster, it checks every primary.
  *
  * Not checked: servers that join later, settings that change later, persistence.
  *
  * @param client A connected client. keyscope never closes it.
- * @throws TypeError on what is no such client, and on unknown options.
- * @throws Error where the server is older than Redis 7, a replica, or may evict keys; where a newer release has
- *   written; whatever the client rejects with.
+ * @throws TypeError if `client` is not such a client, and on unknown options.
+ * @throws Error if a server is older than Redis 7, a replica, or may evict keys; if a newer release has written;
+ *   whatever the client rejects with.
  * @example
  * await migrate(await createClient({ url }).connect()); // in a deploy step
  */
@@ -222,19 +222,19 @@ const FIELDS: ReadonlySet<string> = new Set<Exclude<keyof KeyRecord, 'scopesUsed
   'createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'rotatedFrom', 'lastUsedAt',
 ]);
 
-// A field of its own for each scope, so that a script can move each time forward without reading JSON, whose numbers
-// Lua would round.
+// A separate field for each scope, so that a script can move each time forward without parsing JSON, whose numbers Lua
+// would round.
 const USED = 'used:';
 
-/** Fields and values in turn, as HSET takes them. As JSON, null and a field that somebody deleted differ. */
+/** Alternating fields and values, as HSET accepts them. As JSON, null and a field that somebody deleted differ. */
 function toHash({ scopesUsed, ...rest }: KeyRecord): string[] {
   const used = Object.entries(scopesUsed).map(([scope, time]) => [USED + scope, time]);
   return [...Object.entries(rest), ...used].flatMap(([name, value]) => [String(name), JSON.stringify(value)]);
 }
 
-/** A fresh record of what HGETALL answered, unchecked: the core checks what comes back. Of no hash, `null`. */
+/** A fresh record from an HGETALL reply, unchecked: the core checks what comes back. `null` if there is no hash. */
 function toRecord(reply: unknown): KeyRecord | null {
-  // RESP2 answers names and values in turn, RESP3 a map, which clients turn into an object.
+  // RESP2 returns alternating names and values, RESP3 a map, which clients turn into an object.
   const list = Array.isArray(reply) ? reply : Object.entries(Object(reply)).flat();
   if (list.length === 0) return null;
   const row: [string, unknown][] = [];
@@ -252,15 +252,15 @@ function parse(json: unknown): unknown {
   try {
     return JSON.parse(json as string);
   } catch {
-    // No field of a record may be undefined, so the core refuses this record, and this one alone.
+    // No field of a record may be undefined, so the core refuses this record, and only this one.
     return undefined;
   }
 }
 
-/** False for somebody else's record, to which the pointer or index entry of an insert that failed may lead. */
+/** False for somebody else's record, to which the pointer or index entry of a failed insert may lead. */
 const hasId = (row: KeyRecord, keyId: string): boolean => row.keyId === keyId || typeof row.keyId !== 'string';
 
-/** A position as text that sorts as listings do: 17 digits, negative times too, then the key id. */
+/** A position as text that sorts as listings do: 17 digits, also for negative times, then the key id. */
 const sortable = ({ createdAt, keyId }: ListPosition): string =>
   `${String(BigInt(createdAt) + 2n ** 53n).padStart(17, '0')}:${keyId}:`;
 
@@ -268,24 +268,24 @@ const memberOf = (record: KeyRecord): string => sortable(record) + record.digest
 
 // ── Scripts ───────────────────────────────────────────────────────────────────────────────────────────
 
-// Sent as text each time, with EVAL: a script that the server forgot in a restart needs no second attempt, and of a
-// thousand calls the text costs nothing that could be measured. Times stay text and are compared as numbers, which Lua
-// holds exactly up to 2^53; it would print 1e+15.
+// Sent as text each time, with EVAL: a script that the server lost in a restart needs no second attempt, and over a
+// thousand calls the text had no measurable cost. Times stay text (Lua would print 1e+15) and are compared as numbers,
+// which Lua holds exactly up to 2^53.
 
-/** Answers the key id that has this digest already, or nothing where it wrote. */
+/** Returns the key id that has this digest already, or nothing if it wrote. */
 const INSERT = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('HGET', KEYS[1], 'keyId') or '' end
 redis.call('HSET', KEYS[1], unpack(ARGV))
 return false`;
 
-/** Key id, mark, time. Allowed when memory is full: a key that leaked then must end all the same. */
+/** Key id, mark, time. Allowed when memory is full: a key that leaks then must end all the same. */
 const END = `#!lua flags=allow-oom
 local keyId, revokedAt, retireAt = unpack(redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt'))
 if keyId ~= ARGV[1] or revokedAt ~= 'null' or (ARGV[2] == 'retireAt' and retireAt ~= 'null') then return 0 end
 redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
 return 1`;
 
-/** Key id, then fields and times in turn. `pcall`, so that a key of another type is passed over. */
+/** Key id, then alternating fields and times. `pcall`, so that a Redis key of another type is skipped. */
 const TOUCH = `
 if redis.pcall('HGET', KEYS[1], 'keyId') ~= ARGV[1] then return 0 end
 for i = 2, #ARGV, 2 do
@@ -296,7 +296,7 @@ return 1`;
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** At most this many commands go out at once, so that a request behind them waits for some milliseconds at most. */
+/** At most this many commands are sent at once, so that a request behind them waits at most some milliseconds. */
 const MOST = 500;
 
 type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
@@ -315,7 +315,7 @@ const keysUnder = (prefix: string): Keys => ({
   index: (entityUuid) => `${prefix}entity:${entityUuid}`,
 });
 
-/** The three ways to read: a record, a sorted set, and the records that one names. */
+/** The three ways to read: a record, a sorted set, and the records that a set names. */
 function readers({ send }: Link, keys: Keys) {
   const read = async (digest: string) => toRecord(await send(keys.record(digest), ['HGETALL', keys.record(digest)]));
 
@@ -363,7 +363,7 @@ function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
     async list({ entityUuid, after = null, limit }) {
       const found: KeyRecord[] = [];
       if (!isText(entityUuid)) return found;
-      // No digest is empty, so a record comes behind its own position.
+      // No digest is empty, so a record sorts after its own position.
       const from = after === null ? '+' : `(${sortable(after)}`;
       for await (const rows of records(entityUuid, from, Math.min(limit, MOST))) {
         if (found.push(...rows) >= limit) break;
@@ -385,7 +385,7 @@ function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
   };
 }
 
-/** Adds a record to the line of its scheme where it is live. What is malformed is no live key. */
+/** Adds a record to its scheme's line if it is live. A malformed one is not live. */
 function count(lines: Map<string, SchemeSummary>, row: KeyRecord, now: number): void {
   const ahead = (deadline: number | null) => deadline === null || now < deadline;
   if (row.revokedAt !== null || !ahead(row.retireAt) || !ahead(row.expiresAt) || !isText(row.digest)) return;
@@ -398,7 +398,7 @@ function count(lines: Map<string, SchemeSummary>, row: KeyRecord, now: number): 
 function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
   const run = (script: string, key: string, args: readonly string[]) => send(key, ['EVAL', script, '1', key, ...args]);
 
-  /** Runs a script on the record of a key id; 0 where there is none. The script looks at the id again. */
+  /** Runs a script on the record of a key id; 0 if there is none. The script checks the id again. */
   async function onRecord(script: string, keyId: unknown, args: readonly string[]): Promise<number> {
     if (!isText(keyId)) return 0;
     const digest = await send(keys.pointer(keyId), ['GET', keys.pointer(keyId)]);
@@ -415,14 +415,14 @@ function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
     async insert(record) {
       const { keyId, digest, entityUuid } = record;
       const [pointer, index, member] = [keys.pointer(keyId), keys.index(entityUuid), memberOf(record)];
-      // The claim on the key id. Whoever has it is alone in writing the entry and the record of that id.
+      // Claims the key id. Only the holder of the claim writes the entry and the record of that id.
       const claimed = await send(pointer, ['SET', pointer, digest, 'NX']);
       if (claimed === null) throw new Error('keyscope: a key with this id exists already');
       await send(keys.entities, ['ZADD', keys.entities, '0', entityUuid]);
       await send(index, ['ZADD', index, '0', member]);
       const owner = await run(INSERT, keys.record(digest), toHash(record));
       if (owner === null) return;
-      // Under our own id it is this very insert, sent twice by the client: the key is there and stays to be found.
+      // If the id is our own, it is this very insert, sent twice by the client: the key exists and must stay findable.
       if (owner !== JSON.stringify(keyId)) {
         await send(index, ['ZREM', index, member]);
         await send(pointer, ['DEL', pointer]);
@@ -439,7 +439,7 @@ function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
   };
 }
 
-/** Does something to each. One damaged pointer keeps no other key from its usage; a server that is away ends the batch. */
+/** Applies `act` to each. A damaged pointer keeps no other key from its usage; an unreachable server ends the batch. */
 async function inParts<T>(all: readonly T[], act: (each: T) => Promise<unknown>): Promise<void> {
   let failed: PromiseRejectedResult[] = [];
   for (let i = 0; i < all.length; i += MOST) {
@@ -452,22 +452,22 @@ async function inParts<T>(all: readonly T[], act: (each: T) => Promise<unknown>)
 }
 
 /**
- * A store in Redis. Asks nothing of the server until the first operation, which checks and migrates, see
- * {@link migrate}; where that fails, the next operation tries again. Each operation is atomic for each record.
+ * Makes a store in Redis. Sends nothing to the server until the first operation, which checks and migrates, see
+ * {@link migrate}; if that fails, the next operation tries again. Each operation is atomic per record.
  *
- * Costs: a look-up is one round trip, also with several digests; by id it is two, a revocation two, an insert four.
- * `summarize` reads every record, some seconds for 100,000: a keyring that reports wants a longer `storeTimeoutMs`.
+ * Costs: a look-up is one round trip, even with several digests; by id it is two, a revocation two, an insert four.
+ * `summarize` reads every record, some seconds for 100,000: a keyring that reports needs a longer `storeTimeoutMs`.
  *
  * The commands that an ACL must allow, on keys that begin with the prefix:
  * `+get +set +del +zadd +zrem +zrange +hgetall +hget +hmget +hset +exists +eval +info`
  *
  * Not checked: persistence, replication and what may go back in time; see the top of this file before production.
  *
- * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`. In no transaction and in
- *   no subscriber mode; it may be shared with the service. keyscope never connects or closes it.
- * @param options `prefix`: what every key begins with, for several stores on one server. A `keyPrefix` of ioredis, from
- *   version 5 on, comes in front of it; one of node-redis does not, so then say which.
- * @throws TypeError where `client` is none of those or reads from replicas, and on unknown options.
+ * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`, not in a transaction or
+ *   subscriber mode; the service may use it, too. keyscope never connects or closes it.
+ * @param options `prefix`: what every Redis key begins with, for several stores on one server. A `keyPrefix` of
+ *   ioredis, from version 5, comes in front of it; one of node-redis does not, so then a `prefix` is required.
+ * @throws TypeError if `client` is none of those or reads from replicas, and on unknown options.
  * @example
  * const client = await createClient({ url: process.env.REDIS_URL }).on('error', report).connect();
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: redisStore(client), peppers });
@@ -483,7 +483,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 
 // ── Invalidation ──────────────────────────────────────────────────────────────────────────────────────
 
-/** A client or cluster of `redis`, or a Redis or Cluster of `ioredis`, that does nothing but subscribe. */
+/** A client or cluster of `redis`, or a Redis or Cluster of `ioredis`, that is only used to subscribe. */
 export type RedisSubscriber =
   | { subscribe(channel: string, listener: (message: string) => void): Promise<unknown> }
   | {
@@ -493,17 +493,17 @@ export type RedisSubscriber =
     };
 
 /**
- * Tells other processes over Redis pub/sub that a key has ended, for `cacheStore`. Carries key ids alone; what is no
- * UUID is ignored. Whoever may publish on the channel can make caches look a key up again, and nothing more.
+ * Tells other processes over Redis pub/sub that a key has ended, for `cacheStore`. Carries only key ids; anything that
+ * is not a UUID is ignored. Whoever may publish on the channel can make caches look a key up again, and nothing more.
  *
  * Not checked: that a message arrives. One that is sent while a subscriber is away is lost, and that process finds out
- * within its `maxStalenessMs`. Both clients subscribe again by themselves once they are back.
+ * within its `maxStalenessMs`. Both clients resubscribe by themselves once they are back.
  *
- * @param clients Connected: `publisher` may be the store's client. `subscriber` is a connection of its own, for one
- *   that subscribes takes no other commands: a `duplicate()`, with a listener for `error`, without which a lost
- *   connection ends the process of node-redis.
+ * @param clients Connected. `publisher` may be the store's client. `subscriber` is a separate connection, because one
+ *   that subscribes accepts no other commands: a `duplicate()`, with a listener for `error`, without which a lost
+ *   connection ends the process with node-redis.
  * @param options `channel`: the same in every process. Default: `keyscope:ended`.
- * @throws TypeError where one of the two is no such client, both are the same, or the subscriber is a pool.
+ * @throws TypeError if either is not such a client, both are the same, or the subscriber is a pool.
  * @example
  * const subscriber = await client.duplicate().on('error', report).connect();
  * const invalidation = redisInvalidation({ publisher: client, subscriber });
@@ -521,7 +521,7 @@ export function redisInvalidation(
   expect(isText(channel) && channel !== '', `${what}: channel: pass a text`);
   const { send } = linkTo(publisher);
 
-  // One function for all listeners and attempts: a subscription that failed and is tried again is heard once.
+  // One function for all listeners and attempts: a subscription that is retried after a failure is heard once.
   const listeners = new Set<(keyId: string) => void>();
   const hear = (message: unknown) => {
     if (isUuid(message)) for (const listener of listeners) listener(message);

@@ -1,9 +1,9 @@
 /**
- * The tables of the SQL stores, version by version. Never edited once released: a change is one more element, and a
- * schema's version is their number. It is kept in a table of its own, `keyscope_schema`.
+ * The tables of the SQL stores, version by version. Never edited once released: a change adds an element, and a
+ * schema's version is their number. It is kept in its own table, `keyscope_schema`.
  *
- * Column by column: what is under the seal, then the marks and the usage, which alone may change. The triggers are for
- * the migration or console session that goes wrong; against a writer who drops them there is the seal.
+ * Column by column: what is under the seal, then the marks and the usage, which are all that may change. The triggers
+ * guard against a migration or console session that goes wrong; the seal guards against a writer who drops them.
  */
 
 /** The kinds of database that a schema is written for. D1 is SQLite. */
@@ -12,14 +12,14 @@ export type Dialect = 'postgres' | 'mysql' | 'sqlite';
 type Versions = readonly (readonly string[])[];
 
 // PostgreSQL 12 or newer.
-// - `uuid` and `uuid[]`: half the size of text, no second spelling of an id, and the service's own tables join and refer
-//   to them without a cast. They sort as their text does.
+// - `uuid` and `uuid[]`: half the size of text, no second spelling of an id, and the service's own tables join and
+//   reference them without a cast. They sort as their text does.
 // - `COLLATE "C"`: digests are compared and sorted byte for byte, whatever the database's own collation is.
-// - `fillfactor`: room for usage to be written in place. Of random updates 92 % then touch no index, instead of 55 %.
+// - `fillfactor`: room for usage to be written in place. 92 % of random updates then touch no index, instead of 55 %.
 // - `update`, `marks`: AFTER and with a condition instead of a list of columns, so that they see what other triggers
-//   made of the row, and call no function where nothing is wrong.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. Where the law
-//   wants a row gone, disable this trigger in the transaction that deletes.
+//   made of the row, and call no function unless something is wrong.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. If the law
+//   requires that a row be deleted, disable this trigger in the transaction that deletes it.
 const POSTGRES: Versions = [
   [
     `
@@ -81,16 +81,17 @@ EXECUTE FUNCTION keyscope_refuse('keys are revoked and never deleted')`,
 ];
 
 // MySQL 8.0.16 or newer, MariaDB 10.6 or newer.
-// - Every statement can be run again: DDL commits by itself, so a migration that was cut short is taken up from its
-//   beginning. MySQL knows `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
-// - `digest`: VARBINARY, because text compares without trailing spaces in every collation that MySQL and MariaDB share.
-//   A UUID fills its column, so there the spaces do not matter.
-// - LONGTEXT: where the SQL mode is not strict, a text that is too long for its column is cut without a word.
-// - The triggers are single statements without a semicolon inside, which the command-line clients and migration tools
-//   need no DELIMITER for. An UPDATE is refused by a sum that overflows: of the expressions that always fail, in every
-//   SQL mode and with IGNORE too, it is the one whose error shows a text. CAST: otherwise trailing spaces could change.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. Where the law
-//   wants a row gone, drop this trigger while you delete. TRUNCATE asks no trigger: grant nobody DROP.
+// - Every statement can be repeated: DDL commits by itself, so an interrupted migration starts over from its beginning.
+//   MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
+// - `digest`: VARBINARY, because text is compared without trailing spaces in every collation that MySQL and MariaDB
+//   share. A UUID fills its column, so there the spaces do not matter.
+// - LONGTEXT: unless the SQL mode is strict, a text that is too long for its column is silently truncated.
+// - The triggers are single statements without an inner semicolon, for which command-line clients and migration tools
+//   need no DELIMITER. An UPDATE is refused by a sum that overflows: of the expressions that always fail, in every SQL
+//   mode and even with IGNORE, it is the one whose error shows a text. CAST: otherwise trailing spaces could change.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. If the law
+//   requires that a row be deleted, drop this trigger while you delete it. TRUNCATE fires no trigger: grant nobody
+//   DROP.
 const MYSQL: Versions = [
   [
     `
@@ -155,9 +156,9 @@ SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'keyscope: keys are revoked and never
   ],
 ];
 
-// - `insert`: `INSERT OR REPLACE` deletes rows without asking any other trigger.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. Where
-//   the law wants a row gone, drop this trigger in the transaction that deletes.
+// - `insert`: `INSERT OR REPLACE` deletes rows without firing any other trigger.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. If the law
+//   requires that a row be deleted, drop this trigger in the transaction that deletes it.
 const SQLITE: Versions = [
   [
     `
@@ -215,14 +216,14 @@ END`,
   ],
 ];
 
-/** Of each dialect: the statements that bring version `n` to version `n + 1`. */
+/** For each dialect, the statements that migrate version `n` to version `n + 1`. */
 export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = { postgres: POSTGRES, mysql: MYSQL, sqlite: SQLITE };
 
 /**
- * The whole schema as plain SQL, for teams with a migration tool of their own: what `migrate` would run on an empty
- * database. Where it was run, `migrate` and the stores find the current version and change nothing.
+ * Returns the whole schema as plain SQL, for teams with their own migration tool: what `migrate` would run on an empty
+ * database. Once it has been run, `migrate` and the stores find the current version and change nothing.
  *
- * Not checked: which version a database has; on a later release take the difference from the changelog.
+ * Not checked: which version a database has; for a later release, take the difference from the changelog.
  *
  * @throws TypeError on an unknown dialect.
  * @example

@@ -1,10 +1,10 @@
-/** What the SQL stores share: rows to records and back, look-ups and usage in batches, a start that is tried again. */
+/** What the SQL stores share: rows to records and back, look-ups and usage in batches, and a start that is retried. */
 import type { KeyRecord, Usage } from '../record.js';
 import type { Awaitable, KeyStore, UsageEntry } from '../store.js';
 
 // ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** In the order of the INSERT. By name: columns that the service adds are left alone. */
+/** In the order of the INSERT. By name, so that columns that the service adds are left alone. */
 export const COLUMN_LIST: string =
   'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at, ' +
   'expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used';
@@ -33,12 +33,12 @@ export const toValues = (record: KeyRecord): Value[] => [
 ];
 
 /**
- * A fresh plain object of a row with the columns' names, unchecked: the core checks what comes back. Drivers differ in
- * what they read for themselves: JSON as text or read, 64-bit integers as number, bigint or text.
+ * A fresh plain record from a row with the columns' names, unchecked: the core checks what comes back. Drivers differ
+ * in what they parse: JSON comes as text or parsed, 64-bit integers as number, bigint or text.
  */
 export function toRecord(row: unknown): KeyRecord {
   const columns = row as Readonly<Record<string, never>>;
-  // Written out: through a table of names, a look-up in SQLite takes half as long again.
+  // Written out: with a table of names, a look-up in SQLite takes half as long again.
   const { key_id, entity_uuid, accessible_entities, created_at, expires_at, revoked_at, retire_at } = columns;
   const { name, digest, seal, scopes, justification, metadata, rotated_from, last_used_at, scopes_used } = columns;
   const record: Unread = {
@@ -68,12 +68,12 @@ function parse(json: unknown): unknown {
   try {
     return typeof json === 'string' ? JSON.parse(json) : json;
   } catch {
-    // No list and no table, so the core refuses this record, and this one alone.
+    // Neither a list nor a table, so the core refuses this record, and only this one.
     return json;
   }
 }
 
-/** A 64-bit integer as a number; what is none, or beyond 2^53, stays what it is, and the core refuses the record. */
+/** A 64-bit integer as a number. Anything else, or beyond 2^53, stays what it is, and the core refuses the record. */
 export function whole(value: unknown): unknown {
   if (value === null || typeof value === 'number') return value;
   const number =
@@ -82,8 +82,8 @@ export function whole(value: unknown): unknown {
 }
 
 /**
- * Whether `value` may be bound where an id or a digest is looked for. Drivers give objects a meaning of their own, and
- * databases cut text at a NUL or refuse it; no id and no digest has one.
+ * Whether `value` may be bound in a look-up of an id or a digest. Drivers give objects a special meaning, and databases
+ * cut text at a NUL or refuse it; no id and no digest has one.
  */
 export const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
 
@@ -92,12 +92,12 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 type Find = (digests: readonly string[]) => Promise<readonly KeyRecord[]>;
 type Waiting = { digests: readonly string[]; resolve(rows: readonly KeyRecord[]): void; reject(error: unknown): void };
 
-/** At most this many digests go out as one query. */
+/** At most this many digests are sent as one query. */
 const MOST = 1000;
 
 /**
- * Turns look-ups that are asked for in one turn of the event loop into one query, without changing an answer: each
- * caller gets the rows of its own digests, compared byte for byte, and the query is sent after every one of them asked.
+ * Combines the look-ups of one turn of the event loop into one query, without changing any answer: each caller gets the
+ * rows of its own digests, compared byte for byte, and the query is sent after all of them have asked.
  */
 export function inBatches(find: Find): Find {
   let waiting: Waiting[] = [];
@@ -122,19 +122,19 @@ export function inBatches(find: Find): Find {
     });
 }
 
-// Requests arrive as separate events of one turn, so a microtask would come too early. Where there is no
-// `setImmediate`, a microtask gathers what one event asks for.
+// Requests arrive as separate events of one turn, so a microtask would come too early. Without `setImmediate`, a
+// microtask gathers the look-ups of one event.
 type Turn = (run: () => void) => unknown;
 const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;
 
 // ── Start ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** How long an attempt to start is waited for by those who come later: then it is made again. */
+/** How long later callers wait for an attempt to start, before they make another. */
 const PATIENCE_MS = 5_000;
 
 /**
- * Runs `start` before the first use; once it has succeeded, never again. Where it fails, or is never answered, as on a
- * connection that is half open, a later use tries again: a server that was down is used once it is up. Two attempts may
+ * Runs `start` before the first use, and never again once it has succeeded. If it fails or is never answered, as on a
+ * half-open connection, a later use tries again: a server that was down is used once it is up. Two attempts may
  * overlap.
  */
 export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
@@ -155,7 +155,7 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Every method of a store behind `ready`. */
+/** Makes every method of a store wait for `ready`. */
 export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
   const late = Object.entries(store).map(([name, method]: [string, (...args: never[]) => Awaitable<unknown>]) => {
     let open = false;
@@ -164,7 +164,7 @@ export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore
       open = true;
       return method(...args);
     };
-    // As many parameters as it has behind: by them `storeContract` knows that `summarize` takes a time.
+    // The same number of parameters as the method: from it, `storeContract` knows that `summarize` accepts a time.
     return [name, Object.defineProperty(waiting, 'length', { value: method.length })];
   });
   return Object.fromEntries(late);
@@ -172,19 +172,19 @@ export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore
 
 // ── Usage ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What is known of a key's use, brought forward by what is new and never back. */
+/** What is known of a key's usage, moved forward by what is new and never back. */
 export function mergeUsage(old: Pick<KeyRecord, keyof Usage> | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
   const merged = { ...old?.scopesUsed };
   for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
   return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }
 
-/** At most so many keys, and so many characters, go out in one statement: it fits where a packet may have 1 MiB. */
+/** At most this many keys, and this many characters, are sent in one statement: it fits if a packet may have 1 MiB. */
 const [MOST_KEYS, MOST_TEXT] = [1000, 1_000_000];
 
 /**
- * What `touch` is given, as JSON lists that are each fit for one statement: one entry a key, because an UPDATE writes
- * each row once, and sorted by id. What is no id is left out. `shape`: what the statement reads of an entry.
+ * What `touch` is given, as JSON lists that each fit one statement: one entry per key, because an UPDATE writes each
+ * row once, and sorted by id. Invalid ids are left out. `shape`: what the statement reads of an entry.
  */
 export function usageBatches(
   entries: readonly UsageEntry[],
@@ -196,7 +196,7 @@ export function usageBatches(
     if (isId(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
   }
   const batches: string[][] = [];
-  // Full, so that the first entry opens one.
+  // Full, so that the first entry opens a new one.
   let [batch, size]: [string[], number] = [[], MOST_TEXT];
   for (const [keyId, usage] of [...merged].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const text = JSON.stringify(shape({ keyId, ...usage }));

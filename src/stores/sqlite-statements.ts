@@ -1,4 +1,4 @@
-/** What SQLite is asked, through whichever client: shared by `sqlite.ts` and `d1.ts`. Parameters are positional. */
+/** The SQL for SQLite, whichever the client: shared by `sqlite.ts` and `d1.ts`. Parameters are positional. */
 import { COLUMN_LIST } from './shared.js';
 
 const SELECT = `SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE`;
@@ -10,7 +10,7 @@ const mergedScopes = (more: string): string => `(
     FROM (SELECT key, value FROM json_each(scopes_used) UNION ALL SELECT key, value FROM json_each(${more}))
     GROUP BY key))`;
 
-// What is no JSON object would fail every batch that its key is in, so such a row is passed over.
+// Anything but a JSON object would fail every batch that its key is in, so such a row is skipped.
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
 type Name = 'hasVersion' | 'version' | 'insert' | 'findOneDigest' | 'findDigests' | 'findById' | 'list';
@@ -19,9 +19,9 @@ type Write = 'revoke' | 'retire' | 'touch' | 'touchAll';
 export const STATEMENTS: Readonly<Record<Name | Write | 'summarize', string>> = {
   hasVersion: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'",
   version: 'SELECT version FROM keyscope_schema',
-  // The table's trigger refuses a key id or a digest that exists, its UNIQUE again.
+  // The table's trigger refuses a key id or a digest that exists, and so does UNIQUE.
   insert: `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${COLUMN_LIST.replace(/\w+/g, '?')})`,
-  // One digest is what a keyring with one pepper asks for: a third less time than by way of JSON.
+  // A keyring with one pepper looks up a single digest: a third less time than through JSON.
   findOneDigest: `${SELECT} digest = ?`,
   findDigests: `${SELECT} digest IN (SELECT value FROM json_each(?))`,
   findById: `${SELECT} key_id = ?`,
@@ -32,7 +32,7 @@ export const STATEMENTS: Readonly<Record<Name | Write | 'summarize', string>> = 
   touch: `
     UPDATE keyscope_keys SET last_used_at = max(ifnull(last_used_at, ?), ?), scopes_used = ${mergedScopes('?')}
     WHERE key_id = ? AND ${TOUCHABLE}`,
-  // A JSON list of entries, one a key.
+  // A JSON list of entries, one per key.
   touchAll: `
     UPDATE keyscope_keys SET
       last_used_at = max(ifnull(last_used_at, used.time), used.time), scopes_used = ${mergedScopes('used.scopes')}

@@ -1,15 +1,15 @@
 /**
  * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3` or `bun:sqlite`.
- * Imports no driver. SQLite 3.37 or newer. Answers synchronously, and so does a write that waits until another process
- * lets go of its lock: meanwhile nothing else is served. Only usage, which nobody asked for, waits between attempts.
+ * Imports no driver. SQLite 3.37 or newer. Answers synchronously, even if a write has to wait until another process
+ * releases its lock: meanwhile nothing else is served. Only usage, which nobody waits for, pauses between attempts.
  *
- * Give keyscope a handle of its own, also where the file is shared with the service's own tables. What finds the handle in
- * the middle of a transaction throws: a write could still be rolled back, and a read would not see what other processes
+ * Give keyscope its own handle, even if the file also has the service's own tables. A call that finds the handle in the
+ * middle of a transaction throws: a write could still be rolled back, and a read would not see what other processes
  * have revoked since. (A read with `node:sqlite` before 22.16, which cannot tell, does not throw.)
  *
- * A row that somebody edited by hand never passes for another. Lists that are no JSON come back as the text
- * they are, and the core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`.
- * Times beyond 2^53 come back wrong or make the driver throw, which is a `StoreError`.
+ * A row that somebody edited by hand never passes for another. Lists that are invalid JSON come back as text, and the
+ * core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`. Times beyond 2^53 come
+ * back wrong or make the driver throw, which is a `StoreError`.
  */
 import type { Awaitable, KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
@@ -26,9 +26,9 @@ export interface SqliteStatement {
 export interface SqliteHandle {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
-  /** Of `node:sqlite`: whether it is in the middle of a transaction. */
+  /** On `node:sqlite`: whether it is in the middle of a transaction. */
   readonly isTransaction?: boolean;
-  /** The same of the two others. */
+  /** The same on the other two. */
   readonly inTransaction?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface SqliteHandle {
 
 const VERSIONS = MIGRATIONS.sqlite;
 
-/** The schema's version in this file, 0 where there is none. */
+/** The schema's version in this file, 0 if there is none. */
 function versionOf(db: SqliteHandle): number {
   if (db.prepare(STATEMENTS.hasVersion).all().length === 0) return 0;
   const version = Number(pick(db.prepare(STATEMENTS.version).all(), 'version') ?? 0);
@@ -45,14 +45,14 @@ function versionOf(db: SqliteHandle): number {
 }
 
 /**
- * Brings the schema up to this release, all of it or nothing; {@link sqliteStore} calls it. Any number of
- * processes may call it at once. Where the schema is current it only reads.
+ * Migrates the schema to this release, all of it or nothing; {@link sqliteStore} calls it. Any number of processes may
+ * call it at once. If the schema is current, it only reads.
  *
- * Not checked: that nobody changed the tables since.
+ * Not checked: that nobody has changed the tables since.
  *
  * @param db As for {@link sqliteStore}.
  * @throws TypeError as {@link sqliteStore} does.
- * @throws Error where a newer release has migrated the file; whatever the driver throws.
+ * @throws Error if a newer release has migrated the file; whatever the driver throws.
  * @example
  * migrate(new DatabaseSync('keys.db')); // in a deploy step
  */
@@ -60,7 +60,7 @@ export function migrate(db: SqliteHandle): void {
   checkHandle(db, 'migrate');
   if (versionOf(db) === VERSIONS.length) return;
   transaction(db, () => {
-    // Asked again under the lock: another process may have been faster.
+    // Read again under the lock: another process may have been faster.
     for (const sql of VERSIONS.slice(versionOf(db)).flat()) db.exec(sql);
     db.prepare('INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)').run(VERSIONS.length);
   });
@@ -68,34 +68,34 @@ export function migrate(db: SqliteHandle): void {
 
 // ── The handle ────────────────────────────────────────────────────────────────────────────────────────
 
-// bun's `get` answers null for no row and the others undefined; `all` is the same in all three.
+// bun's `get` returns null for no row and the others undefined; `all` is the same in all three.
 const pick = (rows: readonly unknown[], column: string): unknown =>
   (rows[0] as Record<string, unknown> | undefined)?.[column];
 const setting = (db: SqliteHandle, name: 'busy_timeout' | 'synchronous', column: string): number =>
   Number(pick(db.prepare(`PRAGMA ${name}`).all(), column));
 
 function waitForLocks(db: SqliteHandle): void {
-  // better-sqlite3 sets 5 s itself, the others 0: beside a second process, reads and writes would fail at once.
+  // better-sqlite3 sets 5 s itself, the others 0: with a second process, reads and writes would fail at once.
   if (setting(db, 'busy_timeout', 'timeout') === 0) db.exec('PRAGMA busy_timeout = 5000');
 }
 
 function configure(db: SqliteHandle): void {
   enterWal(db);
-  // In WAL mode NORMAL syncs at checkpoints alone: commits since the last one survive the end of the process,
-  // but a power cut takes them back, and with them a revocation that was acknowledged. FULL syncs every commit.
-  // Set also where it reads FULL already: builds such as better-sqlite3's say so and then fall to NORMAL with the
-  // first transaction in WAL, unless somebody has set it. EXTRA (3) is stricter still and stays.
+  // In WAL mode, NORMAL syncs only at checkpoints: commits since the last one survive the end of the process, but a
+  // power cut undoes them, and with them an acknowledged revocation. FULL syncs every commit. It is set even if it
+  // reads FULL already: builds such as better-sqlite3's say so and then fall back to NORMAL with the first transaction
+  // in WAL, unless somebody has set it. EXTRA (3) is stricter still and stays.
   if (setting(db, 'synchronous', 'synchronous') !== 3) db.exec('PRAGMA synchronous = FULL');
 }
 
-/** The mode is kept in the file, so this writes once in a file's life. */
+/** The mode is stored in the file, so this writes once in a file's life. */
 function enterWal(db: SqliteHandle): void {
   for (let attempt = 1; ; attempt++) {
     try {
       db.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      // This pragma does not wait for locks. Taking the write lock does, so take it, let go and try again.
+      // This pragma does not wait for locks. Taking the write lock does, so take it, release it and try again.
       if (attempt === 20) throw error;
       db.exec('BEGIN IMMEDIATE; COMMIT');
     }
@@ -109,9 +109,9 @@ function settled(db: SqliteHandle): void {
 }
 
 /**
- * Runs `work` in a transaction of its own. `BEGIN` throws where the handle is in one already, so nothing is
- * acknowledged that somebody else's rollback could take back. IMMEDIATE takes the write lock at once: a
- * transaction that read first could not wait for it.
+ * Runs `work` in its own transaction. `BEGIN` throws if the handle is in one already, so nothing is acknowledged that
+ * somebody else's rollback could undo. IMMEDIATE takes the write lock at once: a transaction that read first could not
+ * wait for it.
  */
 function transaction<T>(db: SqliteHandle, work: () => T): T {
   settled(db);
@@ -124,7 +124,7 @@ function transaction<T>(db: SqliteHandle, work: () => T): T {
     try {
       db.exec('ROLLBACK');
     } catch {
-      // On a full disk SQLite has rolled back itself; the first error says what happened.
+      // On a full disk, SQLite has already rolled back; the first error says what happened.
     }
     throw error;
   }
@@ -135,23 +135,23 @@ function checkHandle(db: SqliteHandle, what: string): void {
   const usable = typeof db === 'object' && db !== null && ['exec', 'prepare'].every((name) => name in db);
   if (!usable) throw new TypeError(instead);
   try {
-    // Takes no lock, and succeeds where the handle is open and in no transaction.
+    // Takes no lock, and succeeds if the handle is open and not in a transaction.
     db.exec('BEGIN');
     db.exec('COMMIT');
   } catch (cause) {
     const said = 'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
     throw new TypeError(`${what}: ${said}`, { cause });
   }
-  // Of `sqlite3` and of `sql.js`, which answer callbacks or cursors.
+  // Refuses handles of `sqlite3` and `sql.js`, which answer with callbacks or cursors.
   if (!Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.())) throw new TypeError(instead);
-  // Before anything that looks into the file: even preparing a SELECT reads its schema under a lock.
+  // Before anything that reads the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);
   const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
-  // Every record would look tampered with.
+  // Otherwise every record would look tampered with.
   if (!plain) throw new TypeError(`${what}: the handle must return rows as objects and integers as numbers`);
 }
 
-/** Runs `work`, which fails at once where another process has the lock. */
+/** Runs `work`, which fails at once if another process has the lock. */
 function unwaiting<T>(db: SqliteHandle, work: () => T): T {
   const patience = setting(db, 'busy_timeout', 'timeout');
   db.exec('PRAGMA busy_timeout = 0');
@@ -162,15 +162,15 @@ function unwaiting<T>(db: SqliteHandle, work: () => T): T {
   }
 }
 
-/** Less than a keyring waits for a store, which is 2 s by default. */
+/** Less than the time a keyring waits for a store, which is 2 s by default. */
 const [TRIES, PAUSE_MS] = [10, 100];
 
-/** `write` at once or, while another process has the lock, again every 100 ms for a second. */
+/** Runs `write` at once and, while another process has the lock, again every 100 ms for a second. */
 function patiently(write: () => void, tries = TRIES): Awaitable<void> {
   try {
     write();
   } catch (error) {
-    // As SQLite says it through every driver.
+    // SQLite's own words, through every driver.
     const locked = String((error as Error | undefined)?.message).includes('database is locked');
     if (!locked || tries === 1) throw error;
     return new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS)).then(() => patiently(write, tries - 1));
@@ -216,7 +216,7 @@ function reads(db: SqliteHandle, statements: Statements): Pick<KeyStore, Reads> 
     list({ entityUuid, after, limit }) {
       settled(db);
       if (!isText(entityUuid)) return [];
-      // Everything comes behind infinity.
+      // Everything comes after infinity.
       const { createdAt, keyId } = after ?? { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
       return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
     },
@@ -248,22 +248,22 @@ function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads>
           if (isText(keyId)) statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
         }
       };
-      // One transaction for the batch: one sync of the disk, and no batch half counted.
+      // One transaction for the batch: one disk sync, and no batch half counted.
       return patiently(() => unwaiting(db, () => transaction(db, write)));
     },
   };
 }
 
 /**
- * A store in a SQLite file. Sets WAL, `synchronous = FULL` and, where the handle has none, a busy timeout of
- * 5 s; then migrates. What it acknowledged survives the end of the process and of the machine's power.
+ * Makes a store in a SQLite file. Sets WAL, `synchronous = FULL` and, if the handle has none, a busy timeout of 5 s;
+ * then migrates. What it has acknowledged survives the end of the process and a power cut.
  *
- * Not checked: the file's permissions; that the disk syncs when it is told to.
+ * Not checked: the file's permissions; that the disk syncs when told to.
  *
- * @param db An open handle, used by nobody else and in no transaction. keyscope never closes it.
- * @throws TypeError where `db` is no such handle, is closed or in a transaction, or returns rows as arrays or integers
+ * @param db An open handle, used by nobody else and not in a transaction. keyscope never closes it.
+ * @throws TypeError if `db` is not such a handle, is closed or in a transaction, or returns rows as arrays or integers
  *   as `bigint`.
- * @throws Error where a newer release has migrated the file; whatever the driver throws.
+ * @throws Error if a newer release has migrated the file; whatever the driver throws.
  * @example
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });
  */
