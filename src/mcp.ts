@@ -236,14 +236,14 @@ export function protectedResourceMetadata(options: ProtectedResourceOptions): Pr
 }
 
 /**
- * Refuses a token for another resource, whatever audiences the keyring's own verifier accepts: one keyring can serve
+ * Whether a credential is a token for another resource, whatever audiences the keyring's own verifier accepts: one keyring can serve
  * both REST and MCP. This runs before the signature is checked, so it lets nobody in; the keyring verifies the same
- * characters next. A key has no dot and claims no audience. Anything with a dot that is not a JWT is refused.
+ * characters next. A key has no dot and claims no audience; anything with a dot that is not a JWT is for no resource.
  */
-function requireAudience(token: string, resource: string): void {
-  if (!token.includes('.')) return;
-  if (audienceOf(token) !== resource) throw new AccessError('invalid_token', 'token_refused');
-}
+const isForAnother = (token: string, resource: string): boolean =>
+  token.includes('.') && audienceOf(token) !== resource;
+
+const refused = () => new AccessError('invalid_token', 'token_refused');
 
 function audienceOf(token: string): unknown {
   try {
@@ -297,7 +297,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
   return Object.freeze({
     async verifyAccessToken(token: string) {
       try {
-        requireAudience(token, resource);
+        if (isForAnother(token, resource)) throw refused();
         return authInfoOf(await keyring.authenticate(`Bearer ${token}`), resource);
       } catch (error) {
         // One text for all reasons: the SDK writes it into a header, and callers are not told why.
@@ -331,7 +331,8 @@ export interface McpGateOptions<Operation extends string = string> {
   readonly resourceMetadata?: string | undefined;
   /**
    * The operation that every request counts as, whether or not it calls a tool, such as `connect: []`; every request
-   * needs its scopes. With it, events and usage cover everyone who is admitted or refused; without it, only tool calls.
+   * needs its scopes. With it, events and usage cover everyone who is admitted or refused; without it, only tool calls by
+   * callers who have authenticated.
    */
   readonly operation?: NoInfer<Operation> | undefined;
   /** The argument in which tools name the entity. Default: `entity_uuid`. */
@@ -466,11 +467,15 @@ async function judge(door: Door, request: Request): Promise<McpEntry | Response>
 
 /** A key's rights are fixed, but its tokens differ. Scopes have a colon and ids have none, so this is unambiguous. */
 const ownerOf = ({ via, keyId, scopes, accessibleEntities }: Principal): string =>
-  via === 'key' ? keyId : [keyId, ...scopes, ...accessibleEntities].join(' ');
+  via === 'key' ? keyId : [keyId, ...[...scopes, ...accessibleEntities].sort()].join(' ');
 
 async function enter({ keyring, policy, operation, resource }: Door, request: Request): Promise<Principal> {
   const credential = parseAuthorization(authorizationOf(request));
-  if (credential.kind === 'bearer') requireAudience(credential.token, resource);
+  if (credential.kind === 'bearer' && isForAnother(credential.token, resource)) {
+    // The keyring refuses it too, as a token that nobody has issued, so that this denial has its event.
+    if (operation !== undefined) await keyring.admit('Bearer .', { policy, operation });
+    throw refused();
+  }
   if (operation === undefined) return keyring.authenticate(request);
   return (await keyring.admit(request, { policy, operation })).principal;
 }

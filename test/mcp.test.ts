@@ -628,6 +628,26 @@ describe('the gate', () => {
     ]);
   });
 
+  // A token for another resource was refused before the keyring was asked, and no event told of it.
+  it('emits an event for each refusal where coming in is an operation, whatever the credential', async () => {
+    const { gate, keyring, events } = door({ operation: 'connect' });
+    const { key } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    const foreign = await tokenFor(principal, 'https://other.example/mcp');
+    events.length = 0;
+    for (const credential of [foreign, 'a.b.c', `${key}x`])
+      expect((await refused(await gate(post(credential, LIST)))).status).toBe(401);
+    expect(events).toMatchObject([
+      { type: 'access.denied', operation: 'connect', code: 'invalid_token', reason: 'token_refused' },
+      { type: 'access.denied', operation: 'connect', code: 'invalid_token', reason: 'token_refused' },
+      { type: 'access.denied', operation: 'connect', code: 'invalid_token', reason: 'malformed_key' },
+    ]);
+    // What the keyring says of the stand-in decides nothing.
+    const admitted = { principal, entityUuid: OWN };
+    const lax = door({ operation: 'connect', keyring: { ...keyring, admit: async () => admitted } });
+    expect((await refused(await lax.gate(post(foreign, LIST)))).status).toBe(401);
+  });
+
   it('asks of everybody the scopes of the operation that coming in is', async () => {
     const { gate, keyring } = door({ operation: 'listUsers' });
     const { key } = await issue(keyring);
@@ -946,6 +966,23 @@ describe('the gate', () => {
         else expect([name, id, (await refused(answer)).status]).toEqual([name, id, 404]);
       }
     }
+  });
+
+  it('opens a session to a token with the same entities in another order', async () => {
+    const { gate, keyring } = door({}, { checkParent: false });
+    const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] } as const;
+    const { key } = await keyring.issue(input, { ...AUTHORITY, entities: [OWN, OTHER] });
+    const all = await keyring.verify(key);
+    const [one, two] = await Promise.all(
+      [
+        [OWN, OTHER],
+        [OTHER, OWN],
+      ].map(async (accessibleEntities) => {
+        const token = await tokenFor({ ...all, accessibleEntities });
+        return entered(await gate(post(token, LIST))).sessionOwner;
+      }),
+    );
+    expect(one).toBe(two);
   });
 
   it('does not look at session ids where transports are stateless', async () => {

@@ -43,6 +43,7 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
     keyring: service.mcpKeyring ?? service.keyring,
     policy,
     tools,
+    operation: 'whoami', // Needs no scope: so whoever comes in, or is refused, has an event.
     realm: REALM,
     resource,
     maxBodyBytes: BODY_LIMIT,

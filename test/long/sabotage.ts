@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
-const MCP_AUDIENCE = "if (credential.kind === 'bearer') requireAudience(credential.token, resource);";
+const MCP_AUDIENCE = "credential.kind === 'bearer' && isForAnother(credential.token, resource)";
 const [CACHE, MCP, JWT] = ['test/cache.test.ts', 'test/mcp.test.ts', 'test/jwt'];
 const CONSOLE = 'test/examples/console.test.ts';
 const [POSTGRES, MYSQL, REDIS] = ['postgres', 'mysql', 'redis'].map((name) => `test/servers/${name}.test.ts`);
@@ -149,7 +149,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['writes that meet: PostgreSQL', 'src/stores/postgres.ts', "new Set(['40001', '40P01'])", 'new Set()', POSTGRES],
   ['two services on one server: Redis', 'src/stores/redis.ts', 'expect(!ignored, ', 'expect(true, ', REDIS],
   ['conditional update: Redis', 'src/stores/redis.ts', "revokedAt ~= 'null' or ", '', REDIS],
-  ['MCP: a token for another resource', 'src/mcp.ts', MCP_AUDIENCE, '', MCP],
+  ['MCP: a token for another resource', 'src/mcp.ts', MCP_AUDIENCE, 'false', MCP],
   ['MCP: a session of another key', 'src/mcp.ts', '(await door.sessionOwner(session)) !== sessionOwner', 'false', MCP],
   [
     'MCP: the tool guards itself',
