@@ -11,6 +11,7 @@
 import * as z from 'zod';
 import type { Catalog, PatternOf } from './catalog.js';
 import type { IssueInput } from './issue.js';
+import type { ListInput } from './list.js';
 import type { Me } from './me.js';
 import type { KeyInfo } from './record.js';
 
@@ -28,6 +29,12 @@ export type KeyInfoJson = {
 /** `issue`'s first argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an offset, or `never`. */
 export interface IssueInputJson extends Omit<IssueInput, 'expiresAt'> {
   readonly expiresAt: string;
+}
+
+/** `list`'s first argument in a query string: `limit` may be its digits. */
+export interface ListInputQuery {
+  readonly after?: string | null | undefined;
+  readonly limit?: number | string | undefined;
 }
 
 /** A JSON Schema as data. Uses only keywords that draft 2020-12 and draft-07 share, so that both validators read it. */
@@ -299,6 +306,44 @@ export function issueInputSchemaFor<C extends Catalog>(
 export function issueInputJsonSchemaFor(catalog: Catalog): JsonSchema {
   return toJsonSchema(issueInputSchemaFor(catalog));
 }
+
+const afterRule = 'after: `next` of the page before';
+const limitRule = 'limit: a whole number from 1 to 1000';
+const limitDigits = z
+  .string(limitRule)
+  .regex(/^(?:[1-9]\d{0,2}|1000)$/, limitRule)
+  .transform(Number);
+
+/** Whether `cursor` is one that `list` can have returned: what is written again reads the same. */
+function isCursor(cursor: string): boolean {
+  const [time = '', keyId = ''] = cursor.split('.');
+  const createdAt = Number.parseInt(time, 36);
+  return Number.isSafeInteger(createdAt) && UUID.test(keyId) && `${createdAt.toString(36)}.${keyId}` === cursor;
+}
+
+/**
+ * `list`'s first argument as a query string carries it: the digits of `limit` become a number.
+ *
+ * Not checked: whether there is a page after `after`; if not, it is empty.
+ *
+ * @example
+ * const { after, limit } = request.query;
+ * const page = await keyring.list(listInputSchema.parse({ after, limit }), authority);
+ */
+export const listInputSchema: z.ZodType<ListInput, ListInputQuery> = closed(
+  z.strictObject({
+    after: z
+      .string(afterRule)
+      .max(64, { error: afterRule, abort: true })
+      .refine(isCursor, afterRule)
+      .meta({ pattern: `^-?[0-9a-z]{1,11}\\.${UUID.source.slice(1)}` })
+      .nullish(),
+    limit: z.union([z.int(limitRule).min(1, limitRule).max(1000, limitRule), limitDigits], limitRule).optional(),
+  }),
+) as unknown as z.ZodType<ListInput, ListInputQuery>;
+
+/** {@link listInputSchema} as a JSON Schema: what may be sent, not what parsing yields. */
+export const listInputJsonSchema: JsonSchema = toJsonSchema(listInputSchema);
 
 function legalPatterns(catalog: Catalog): readonly string[] {
   const wildcards = new Set<string>(['*:*']);

@@ -212,6 +212,8 @@ const MCP = ['allowedTools', 'createMcpGate', 'createMcpVerifier', 'guardTool', 
 const SCHEMAS = ['issueInputJsonSchema', 'issueInputJsonSchemaFor', 'issueInputSchema', 'issueInputSchemaFor'].concat([
   'keyInfoJsonSchema',
   'keyInfoSchema',
+  'listInputJsonSchema',
+  'listInputSchema',
   'meJsonSchema',
   'meSchema',
 ]);

@@ -10,6 +10,8 @@ import {
   issueInputSchemaFor,
   keyInfoJsonSchema,
   keyInfoSchema,
+  listInputJsonSchema,
+  listInputSchema,
   meJsonSchema,
   meSchema,
 } from 'keyscope/schemas';
@@ -197,6 +199,90 @@ describe("issue's input", () => {
     expect(issueInputSchema.safeParse(Object.create({ name: 'ci', scopes: [], expiresAt: 'never' })).success).toBe(
       false,
     );
+  });
+});
+
+describe("list's first argument", () => {
+  const ID = uuid(1);
+  const cursor = (time: number) => `${time.toString(36)}.${ID}`;
+  const DIGITS = ['1', '9', '50', '100', '999', '1000'].map((limit) => ({ limit }));
+  const TAKEN = [
+    {},
+    { after: undefined, limit: undefined },
+    { after: null },
+    ...[1, 50, 1000].map((limit) => ({ limit })),
+    ...[0, 1, -1, 1.8e12, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER].map((time) => ({ after: cursor(time) })),
+    { after: cursor(0), limit: 1000 },
+  ];
+  const REFUSED = [
+    ...[undefined, null, 'x', 5, [], [{ limit: 5 }]],
+    ...[0, -1, 1001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, null, true, [5]].map((limit) => ({ limit })),
+    ...['', '0', '01', '1001', '5 ', ' 5', '+5', '5.0', '1e2', '0x5', '٥'].map((limit) => ({ limit })),
+    ...['', 'x', '.', ID, `.${ID}`, `${cursor(0)}.`, ` ${cursor(0)}`, `00.${ID}`, `A.${ID}`, 5, {}].map((after) => ({
+      after,
+    })),
+    ...[`0.${ID.slice(1)}`, `0.${'A'.repeat(36)}`, cursor(Number.MAX_SAFE_INTEGER + 1), 'z'.repeat(1e6)].map(
+      (after) => ({ after }),
+    ),
+    { limit: 5, offset: 5 },
+    { ['__proto__']: 5, limit: 5 },
+  ];
+  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+  const coreLists = (input: unknown) =>
+    keyring.list(input as Record<never, never>, authority).then(
+      () => true,
+      (error) => {
+        if (error instanceof TypeError) return false;
+        throw error;
+      },
+    );
+
+  test('the schema takes what the core takes, and the digits of a limit', async () => {
+    for (const input of TAKEN) {
+      expect([input, await coreLists(input)]).toEqual([input, true]);
+      expect(listInputSchema.parse(input)).toEqual(input);
+    }
+    for (const input of DIGITS) {
+      expect([input, await coreLists(input)]).toEqual([input, false]);
+      expect(listInputSchema.parse(input)).toEqual({ limit: Number(input.limit) });
+    }
+    for (const input of REFUSED) {
+      // Nothing at all is the first page to the core.
+      if (input !== undefined) expect([input, await coreLists(input)]).toEqual([input, false]);
+      expect([input, listInputSchema.safeParse(input).success]).toEqual([input, false]);
+    }
+  });
+
+  test('the schema takes the next page of every page, as a query string carries it', async () => {
+    for (let i = 0; i < 3; i++) await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
+    const { next } = await keyring.list({ limit: 2 }, authority);
+    const query = new URLSearchParams({ after: String(next), limit: '2' });
+    const page = await keyring.list(listInputSchema.parse(Object.fromEntries(query)), authority);
+    expect(page).toMatchObject({ keys: [{ name: 'n' }], next: null });
+  });
+
+  test('each message names its field, and none quotes what was sent', () => {
+    for (const input of REFUSED) {
+      const messages = listInputSchema.safeParse(input).error?.issues.map(({ message }) => message) ?? [];
+      expect(messages.join()).not.toContain('zzz');
+      for (const field of ['after', 'limit'] as const)
+        if (Object.keys(Object(input)).join() === field)
+          expect(messages).toEqual([expect.stringMatching(`^${field}: `)]);
+    }
+  });
+
+  test('the JSON Schema never refuses what the schema takes, and takes more only in cursors', async () => {
+    const takes = await jsonValidator(listInputJsonSchema);
+    const asJson = (input: unknown) => JSON.parse(JSON.stringify(input)) as Json;
+    for (const input of [...TAKEN, ...DIGITS]) expect([input, await takes(asJson(input))]).toEqual([input, true]);
+    const beyond = [`00.${ID}`, cursor(Number.MAX_SAFE_INTEGER + 1)];
+    for (const input of REFUSED) {
+      const { after, limit } = Object(input);
+      // JSON has no undefined and no NaN, and Fastify drops a `__proto__` before its validator sees it.
+      if (input === undefined || Number.isNaN(limit) || limit === Number.POSITIVE_INFINITY) continue;
+      if (Object.hasOwn(Object(input), '__proto__')) continue;
+      expect([input, await takes(asJson(input))]).toEqual([input, beyond.includes(after)]);
+    }
   });
 });
 
