@@ -1,5 +1,5 @@
 /** The names of a recipe for Express, whose adapter the README's guarded routes without a framework's name mean too. */
-import type { Express } from 'express';
+import type { Express, RequestHandler } from 'express';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { keyring, policy } from './names.ts';
 
@@ -7,3 +7,4 @@ export * from './names.ts';
 export { createGuard };
 export declare const app: Express;
 export const guard = createGuard({ keyring, policy, realm: 'acme' });
+export declare function oldGuard(operation: string): RequestHandler;
