@@ -916,6 +916,10 @@ describe('the gate', () => {
     const [foreign, unknown] = [await refused(await ask(two.key, 's1')), await refused(await ask(two.key, 's2'))];
     expect(foreign).toEqual(unknown);
     expect(foreign.status).toBe(404);
+    for (const method of ['GET', 'DELETE']) {
+      const headers = { authorization: `Bearer ${two.key}`, 'mcp-session-id': 's1' };
+      expect((await refused(await gate(new Request(RESOURCE, { method, headers })))).status).toBe(404);
+    }
     entered(await gate(post(two.key, call('listThreats'))));
     await keyring.revoke(one.info.keyId, AUTHORITY);
     expect((await refused(await ask(one.key, 's1'))).status).toBe(401);
