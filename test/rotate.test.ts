@@ -240,6 +240,7 @@ describe('what is asked for', () => {
     [{ overlapMs: Number.NaN }, /overlapMs/],
     [{ overlapMs: Number.POSITIVE_INFINITY }, /overlapMs/],
     [{ overlapMs: 2 ** 53 }, /overlapMs/],
+    [{ overlapMs: 365 * 24 * HOUR + 1 }, /overlapMs/],
     [{ overlapMs: 0, expiresAt: null }, /expiresAt: pass/],
     [{ overlapMs: 0, expiresAt: START + HOUR }, /expiresAt: pass/],
     [{ overlapMs: 0, expiresAt: new Date(START) }, /expiresAt: pass/],
