@@ -726,9 +726,9 @@ describePostgres('the server', () => {
     });
   });
 
-  test.each([true, false])('of pg keeps the statements that it is asked: %s', async (prepare) => {
+  test.each([true, false])('of pg keeps the statements that it is asked, by default too: %s', async (prepare) => {
     await alone('pg Client', async ({ client }) => {
-      const store = postgresStore(client, { prepare });
+      const store = postgresStore(client, prepare ? {} : { prepare });
       for (let i = 0; i < 2; i++) {
         await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
         for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
@@ -1326,8 +1326,11 @@ describePostgres('postgresInvalidation', () => {
     });
     await subscribe(() => {});
     made[0]?.emit('error', new Error('lost'));
+    const lost = performance.now();
     await publish(OWN);
     expect(made).toHaveLength(2);
+    // A second later, so that a server that is down is not asked without a pause.
+    expect(performance.now() - lost).toBeGreaterThan(900);
     made[0]?.emit('error', new Error('lost, as it said'));
     await publish(OWN);
     expect(made).toHaveLength(2);
