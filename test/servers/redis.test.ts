@@ -426,6 +426,14 @@ describeWithRedis('a server', () => {
     await expect(migrate(silent as unknown as RedisClient)).rejects.toThrow('the client knows no primary; connect it');
   });
 
+  test('that quotes a key says so without the digest', async () => {
+    const { digest } = unsealed().record;
+    const quoting = { call: () => Promise.reject(new Error(`ERR nobody may read 'keyscope:rec:${digest}'`)) };
+    const error = await thrown(async () => redisStore(quoting).findByDigest([digest]));
+    expect(String(error)).toMatch(/^Error: redis: ERR nobody may read 'keyscope:rec:/);
+    expect(String(error)).not.toContain(digest.slice(-16));
+  });
+
   test('that does not know a command says so without the arguments', async () => {
     const bare = await startRedis('--rename-command', 'EVAL', '');
     onTestFinished(bare.remove);
