@@ -273,6 +273,11 @@ describe('a resource server', () => {
     await Promise.all([resource, strict].map(stop));
   });
 
+  it('finds keys that caches hold for some minutes and no longer', async () => {
+    const { headers } = await fetch(new URL('/.well-known/jwks.json', bases.fastify));
+    expect(headers.get('Cache-Control')).toBe('public, max-age=300');
+  });
+
   it('takes tokens without any database, by the published keys', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
