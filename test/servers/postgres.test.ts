@@ -1095,6 +1095,19 @@ describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('a row edited
   });
 });
 
+describe('what is stored', () => {
+  test('holds no key', async () => {
+    await alone('PGlite', async ({ client, sql }) => {
+      const { keyring } = setUp({ store: postgresStore(client) });
+      const { key, info } = await issue(keyring);
+      const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+      const all = JSON.stringify(await sql('SELECT * FROM keyscope_keys'));
+      expect(all).toContain(info.keyId);
+      for (const secret of [key, next.key]) expect(all).not.toContain(secret.slice('acme_'.length, -6));
+    });
+  });
+});
+
 // ── Errors and outages ────────────────────────────────────────────────────────────────────────────────
 
 describe.each(KINDS)('what %s says of a write that is refused', (kind) => {
