@@ -506,6 +506,7 @@ describe('a key set at an address', () => {
 
   it.each<[string, (response: ServerResponse) => void]>([
     ['an error', (response) => response.writeHead(500).end()],
+    ['with a part', (response) => response.writeHead(206).end(set(es.publicKey))],
     ['a redirect, which is not followed', (response) => response.writeHead(302, { Location: '/good' }).end()],
     ['no JSON', (response) => response.end('<html>')],
     ['another shape', (response) => response.end('[]')],
