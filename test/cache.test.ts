@@ -340,6 +340,19 @@ describe('a key that was looked up', () => {
     expect(lookUps()).toBe(1);
   });
 
+  it('shows no use that the store refused', async () => {
+    const down = wrap(memoryStore(), (method, _args, call) =>
+      method === 'touch' ? Promise.reject(new Error('down')) : call(),
+    );
+    const { store } = cachedRing(down);
+    const made = record();
+    await store.insert(made);
+    await store.findByDigest([made.digest]);
+    const touched = store.touch([{ keyId: made.keyId, lastUsedAt: START, scopesUsed: {} }]);
+    await expect(touched).rejects.toThrow('down');
+    expect(await store.findByDigest([made.digest])).toEqual([made]);
+  });
+
   it('shows no use that was recorded before it was made', async () => {
     const { store, inner } = cachedRing();
     const made = record();
@@ -411,6 +424,20 @@ describe('maxStalenessMs', () => {
     const later = outcome(keyring.verify(key));
     await letGo();
     expect(await later).toBe('revoked');
+  });
+
+  it('counts from before a look-up that is answered at once, however long that took', async () => {
+    const clock = stoppedClock();
+    const inner = wrap(memoryStore(), (method, _args, call) => {
+      if (method === 'findByDigest') clock.advance(MAX_MS); // As SQLite does, which waits for a lock.
+      return call();
+    });
+    const { store: noted, calls } = recording(inner);
+    const store = cacheStore(noted, { cache: lru(), maxStalenessMs: MAX_MS, now: clock.now });
+    const made = record();
+    await store.insert(made);
+    for (let i = 0; i < 2; i++) expect(await store.findByDigest([made.digest])).toEqual([made]);
+    expect(calls).toEqual(['insert', 'findByDigest', 'findByDigest']);
   });
 
   it('is not stretched by a clock that goes back: an entry from the future is stale', async () => {

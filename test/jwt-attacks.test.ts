@@ -326,6 +326,21 @@ describe('the spelling of a token', () => {
   });
 });
 
+describe('the length of a token', () => {
+  it('is at most 16,384 characters', () => {
+    const ofLength = (length: number) => `AAAA.AA.${'AAAA'.repeat((length - 8) / 4)}`;
+    for (const [length, taken] of [
+      [16_384, true],
+      [16_388, false],
+    ] as const)
+      expect([length, ofLength(length).length, holdsAll(TEXT_CHECKS, ofLength(length))]).toEqual([
+        length,
+        length,
+        taken,
+      ]);
+  });
+});
+
 describe('each check of ours is needed', () => {
   const tables = Object.entries({ TEXT_CHECKS, HEADER_CHECKS, CLAIM_CHECKS });
   const all = tables.flatMap(([, table]) => Object.keys(table).map((name) => [name, table] as const));

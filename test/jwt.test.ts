@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Principal } from 'keyscope';
-import { canAddress, defineScopes, hasScopes } from 'keyscope';
+import { canAddress, defineScopes, hasScopes, parseAuthorization } from 'keyscope';
 import type { ExchangeInput, TokenIssuerOptions, TokenVerifierOptions } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier, ExchangeError, isExchangeError } from 'keyscope/jwt';
 import { testPrincipal } from 'keyscope/testing';
@@ -174,9 +174,10 @@ describe('exchange', () => {
   });
 
   it('keeps the key that it was given, and hands out copies', async () => {
-    const privateKey = structuredClone(es.privateKey);
-    const issuer = createTokenIssuer({ ...signing, privateKey, otherKeys: [second.publicKey] });
+    const [privateKey, other] = [structuredClone(es.privateKey), structuredClone(second.publicKey)];
+    const issuer = createTokenIssuer({ ...signing, privateKey, otherKeys: [other] });
     Object.assign(privateKey, { d: 'x' });
+    Object.assign(other, { d: 'x' });
     Object.assign((await issuer.jwks()).keys[1] ?? {}, { x: 'x' });
     expect((await issuer.jwks()).keys[1]).toEqual(second.publicKey);
     const { accessToken } = await issuer.exchange(principal);
@@ -189,6 +190,16 @@ describe('exchange', () => {
     const issuer = createTokenIssuer(signing);
     await expect(issuer.exchange(wide)).rejects.toMatchObject({ code: 'invalid_target' });
     expect((await issuer.exchange(wide, { accessibleEntities: many.slice(0, 200) })).tokenType).toBe('Bearer');
+  });
+
+  it('makes none that a header cannot carry, however many entities are asked for', async () => {
+    const many = Array.from({ length: 400 }, (_, i) => `${String(i).padStart(8, '0')}-0000-4000-8000-000000000000`);
+    const wide = testPrincipal({ catalog, scopes: [], accessibleEntities: many });
+    const issuer = createTokenIssuer(signing);
+    for (let n = 250; n <= 400; n += 10) {
+      const made = await issuer.exchange(wide, { accessibleEntities: many.slice(0, n) }).catch(() => null);
+      if (made) expect([n, parseAuthorization(`Bearer ${made.accessToken}`).kind]).toEqual([n, 'bearer']);
+    }
   });
 
   it('is broken infrastructure where the clock is', async () => {
@@ -420,6 +431,11 @@ describe('createTokenVerifier', () => {
       await denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
   });
 
+  it('yields a principal that nobody can change', async () => {
+    const { scopes, accessibleEntities, metadata } = await createTokenVerifier(taking).verify(forge(es, {}, CLAIMS));
+    for (const part of [scopes, accessibleEntities, metadata]) expect(Object.isFrozen(part)).toBe(true);
+  });
+
   it('keeps the keys that it was given, whatever becomes of the object', async () => {
     const jwks = structuredClone(taking.jwks);
     const verifier = createTokenVerifier({ ...taking, jwks });
@@ -490,6 +506,7 @@ describe('a key set at an address', () => {
 
   it.each<[string, (response: ServerResponse) => void]>([
     ['an error', (response) => response.writeHead(500).end()],
+    ['with a part', (response) => response.writeHead(206).end(set(es.publicKey))],
     ['a redirect, which is not followed', (response) => response.writeHead(302, { Location: '/good' }).end()],
     ['no JSON', (response) => response.end('<html>')],
     ['another shape', (response) => response.end('[]')],

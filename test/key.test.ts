@@ -158,6 +158,11 @@ describe('generateKey', () => {
     expect(generateKey({ prefix: 'acme', random: all }).slice(5, 31)).toBe(wanted);
   });
 
+  test('is made of a source of which one byte in 32 counts', () => {
+    const few = (length: number) => new Uint8Array(length).fill(63).fill(10, 0, 1);
+    expect(generateKey({ prefix: 'acme', random: few }).slice(5, 31)).toBe('A'.repeat(26));
+  });
+
   test('20,000 keys are 20,000 keys', () => {
     const keys = Array.from({ length: 20_000 }, () => generateKey({ prefix: 'acme' }));
     expect(new Set(keys).size).toBe(20_000);

@@ -505,6 +505,21 @@ describe('createMcpVerifier', () => {
     const good = { keyring: setUp().keyring, resource: RESOURCE, invalidToken };
     expect(() => createMcpVerifier(untyped({ ...good, ...odd }))).toThrow(message);
   });
+
+  it('reads the audience of a token whatever characters it is encoded in', async () => {
+    const { keyring } = setUp();
+    const principal = await keyring.verify((await issue(keyring)).key);
+    const made: string[] = [];
+    for (const resource of ['~', 'a~', 'aa~'].map((path) => `https://api.example.com/${path}`)) {
+      const parts = [{}, { aud: resource, jti: '?' }, {}].map((part) => Buffer.from(JSON.stringify(part)));
+      const token = parts.map((part) => part.toString('base64url')).join('.');
+      const verifier = createMcpVerifier({ keyring: { authenticate: async () => principal }, resource, invalidToken });
+      expect((await verifier.verifyAccessToken(token)).clientId).toBe(principal.keyId);
+      made.push(token);
+    }
+    // Of the two that base64url writes otherwise, both are there.
+    expect(made.join()).toMatch(/-.*_|_.*-/);
+  });
 });
 
 // ── Our gate ──────────────────────────────────────────────────────────────────────────────────────────
@@ -936,6 +951,10 @@ describe('the gate', () => {
     const [foreign, unknown] = [await refused(await ask(two.key, 's1')), await refused(await ask(two.key, 's2'))];
     expect(foreign).toEqual(unknown);
     expect(foreign.status).toBe(404);
+    for (const method of ['GET', 'DELETE']) {
+      const headers = { authorization: `Bearer ${two.key}`, 'mcp-session-id': 's1' };
+      expect((await refused(await gate(new Request(RESOURCE, { method, headers })))).status).toBe(404);
+    }
     entered(await gate(post(two.key, call('listThreats'))));
     await keyring.revoke(one.info.keyId, AUTHORITY);
     expect((await refused(await ask(one.key, 's1'))).status).toBe(401);

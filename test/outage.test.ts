@@ -15,6 +15,8 @@ import {
   type Method,
   OWN,
   type Ring,
+  rowOf,
+  START,
   setUp,
   storeError,
   thrown,
@@ -214,7 +216,20 @@ describe('a clock that throws', () => {
       expect([name, error.message, error.cause]).toEqual([name, 'the clock failed: see cause', broken]);
     }
     expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', operation: 'list' }]);
+    // A time all the same, for a log: no other clock is at hand.
+    expect(Math.abs(Number(events[0]?.time) - Date.now())).toBeLessThan(HOUR);
     await keyring.list({}, AUTHORITY);
+  });
+});
+
+describe('a clock that counts fractions of a millisecond', () => {
+  it('is rounded down: a key that it times is kept, and works', async () => {
+    const { keyring, store } = setUp({ now: () => START + 0.75 });
+    const { key, info } = await issue(keyring);
+    expect((await keyring.verify(key)).keyId).toBe(info.keyId);
+    expect((await rowOf(store, info.keyId)).createdAt).toBe(START);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    expect((await rowOf(store, info.keyId)).revokedAt).toBe(START);
   });
 });
 

@@ -1,5 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Principal } from 'keyscope';
 import {
   canAddress,
@@ -266,6 +268,32 @@ describe('what a key was granted', () => {
       const principal = await keyring.verify(key);
       expect(wide.all.filter((scope) => hasScopes(principal, scope))).toEqual(scopes);
     }
+  });
+});
+
+describe('what is remembered of scopes', () => {
+  setFlagsFromString('--expose-gc');
+  const gc: () => void = runInNewContext('gc');
+  const heap = () => {
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+
+  it('is bounded, whatever combinations of them whoever may issue keys chooses', async () => {
+    const actions = Array.from({ length: 16 }, (_, i) => [`a${i}`, 'Do it.'] as const);
+    const wide = defineScopes({ things: Object.fromEntries(actions) });
+    let subset = 0;
+    const verify = async () => {
+      const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
+      return { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes } as unknown as Principal;
+    };
+    const options = { prefix: 'acme', store: memoryStore(), peppers: 'none', checkParent: false } as const;
+    const keyring = createKeyring({ ...options, catalog: wide, tokens: { verify } });
+    await keyring.authenticate('Bearer a.b.c');
+    const before = heap();
+    for (subset = 1; subset <= 20_000; subset++) await keyring.authenticate('Bearer a.b.c');
+    expect(heap() - before).toBeLessThan(5e6);
+    await keyring.authenticate('Bearer a.b.c'); // All of it is still in use.
   });
 });
 

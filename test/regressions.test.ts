@@ -162,7 +162,12 @@ describe('once broken', () => {
     const { key, info } = await issue(keyring);
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
     keyring.flush();
-    const shutdown = keyring.flush();
+    let done = false;
+    const shutdown = keyring.flush().then(() => {
+      done = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toBe(false);
     finish();
     await shutdown;
     expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);

@@ -1,9 +1,11 @@
+import fc from 'fast-check';
 import type { AccessError, IssuedKey, KeyRecord, RotateInput } from 'keyscope';
-import { digestKey, isAccessError } from 'keyscope';
+import { coversScopes, digestKey, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
   AUTHORITY,
+  catalog,
   delayed,
   denied,
   dump,
@@ -22,6 +24,7 @@ import {
   setUp,
   stoppedClock,
   storeError,
+  THIRD,
   tampering,
   thrown,
   typeError,
@@ -197,6 +200,25 @@ describe('a predecessor that would not authenticate', () => {
 });
 
 describe('the authority', () => {
+  it('is never exceeded, whatever the key carries', async () => {
+    const { keyring } = setUp();
+    const pattern = fc.constantFrom(...catalog.all, 'threats:*', '*:delete', '*:*');
+    const lists = { scopes: fc.uniqueArray(pattern), entities: fc.subarray([OWN, OTHER, THIRD]) };
+    const key = fc.record({ scopes: fc.subarray([...catalog.all]), accessibleEntities: fc.subarray([OTHER, THIRD]) });
+    await fc.assert(
+      fc.asyncProperty(key, fc.record(lists, { requiredKeys: [] }), async (carried, held) => {
+        const input = { ...PLAIN, ...carried, justification: 'to test' };
+        const { info } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER, THIRD] });
+        const authority = { entityUuid: OWN, ...held };
+        const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, authority).catch((error: unknown) => error);
+        const reached = carried.accessibleEntities.every((entity) => held.entities?.includes(entity));
+        const within = reached && coversScopes(held.scopes ?? ['*:*'], carried.scopes);
+        const { scopes, accessibleEntities } = info;
+        expect(next).toMatchObject(within ? { info: { scopes, accessibleEntities } } : { code: 'ceiling_exceeded' });
+      }),
+    );
+  });
+
   it('bounds a rotation as it bounds an issue: the successor is as strong as the old key', async () => {
     const { keyring, store, events } = setUp();
     const { key, info } = await issueWide(keyring);
@@ -240,6 +262,7 @@ describe('what is asked for', () => {
     [{ overlapMs: Number.NaN }, /overlapMs/],
     [{ overlapMs: Number.POSITIVE_INFINITY }, /overlapMs/],
     [{ overlapMs: 2 ** 53 }, /overlapMs/],
+    [{ overlapMs: 365 * 24 * HOUR + 1 }, /overlapMs/],
     [{ overlapMs: 0, expiresAt: null }, /expiresAt: pass/],
     [{ overlapMs: 0, expiresAt: START + HOUR }, /expiresAt: pass/],
     [{ overlapMs: 0, expiresAt: new Date(START) }, /expiresAt: pass/],

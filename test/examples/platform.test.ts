@@ -322,18 +322,20 @@ describe('on a file', () => {
     platform.keyring.issue({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid: ENTITY });
 
   test('keys and rows outlast the process, the pepper is its own secret, and no key is in any file', async () => {
-    const first = await openPlatform(folder);
+    const inner = join(folder, 'of-its-own');
+    const first = await openPlatform(inner);
     const { key, info } = await issue(first);
     const [threat] = first.domain.listThreats(ENTITY, { limit: 1, after: null }).items;
     first.domain.updateThreat(ENTITY, threat?.id ?? '', { notes: 'kept' });
     await first.close();
 
-    expect(statSync(join(folder, 'pepper')).mode & 0o777).toBe(0o600);
-    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+    expect(statSync(join(inner, 'pepper')).mode & 0o777).toBe(0o600);
+    expect(statSync(inner).mode & 0o777).toBe(0o700);
+    const files = readdirSync(inner).map((name) => readFileSync(join(inner, name), 'latin1'));
     expect(files.join('').match(new RegExp(keyPattern(PREFIX)))).toBeNull();
     expect(files.join('')).not.toContain(key.slice(-32));
 
-    const second = await openPlatform(folder);
+    const second = await openPlatform(inner);
     expect(await second.keyring.verify(key)).toMatchObject({ keyId: info.keyId });
     expect(second.domain.readThreat(ENTITY, threat?.id ?? '')).toMatchObject({ notes: 'kept' });
     expect(second.domain.listThreats(OTHER_ENTITY, { limit: 9, after: null }).items).toHaveLength(5);

@@ -86,7 +86,7 @@ describe('POST /v1/token', () => {
     async (at) => {
       const { key, info } = await issue();
       const { status, headers, body } = await post(asked(key), at);
-      expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+      expect([status, headers.get('Cache-Control'), headers.get('Pragma')]).toEqual([200, 'no-store', 'no-cache']);
       const { access_token: token, ...rest } = body;
       const scope = 'threats:read reports:read';
       expect(rest).toEqual({ issued_token_type: ACCESS_TOKEN, token_type: 'Bearer', expires_in: 900, scope });
@@ -157,6 +157,7 @@ describe('POST /v1/token', () => {
     for (const at of ['express', 'fastify', 'hono'] as const) {
       const { status, headers, body } = await post({ ...asked(key), ...fields }, at);
       expect([status, headers.get('Cache-Control'), body.error]).toEqual([400, 'no-store', error]);
+      expect(headers.get('Pragma')).toBe('no-cache');
       // RFC 6749 §5.2: what may stand in a description; and nothing of what was sent.
       expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
       expect(JSON.stringify(body)).not.toContain(key);
@@ -270,6 +271,11 @@ describe('a resource server', () => {
   });
   afterAll(async () => {
     await Promise.all([resource, strict].map(stop));
+  });
+
+  it('finds keys that caches hold for some minutes and no longer', async () => {
+    const { headers } = await fetch(new URL('/.well-known/jwks.json', bases.fastify));
+    expect(headers.get('Cache-Control')).toBe('public, max-age=300');
   });
 
   it('takes tokens without any database, by the published keys', async () => {

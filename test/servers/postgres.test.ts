@@ -726,9 +726,9 @@ describePostgres('the server', () => {
     });
   });
 
-  test.each([true, false])('of pg keeps the statements that it is asked: %s', async (prepare) => {
+  test.each([true, false])('of pg keeps the statements that it is asked, by default too: %s', async (prepare) => {
     await alone('pg Client', async ({ client }) => {
-      const store = postgresStore(client, { prepare });
+      const store = postgresStore(client, prepare ? {} : { prepare });
       for (let i = 0; i < 2; i++) {
         await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
         for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
@@ -1095,6 +1095,19 @@ describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('a row edited
   });
 });
 
+describe('what is stored', () => {
+  test('holds no key', async () => {
+    await alone('PGlite', async ({ client, sql }) => {
+      const { keyring } = setUp({ store: postgresStore(client) });
+      const { key, info } = await issue(keyring);
+      const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+      const all = JSON.stringify(await sql('SELECT * FROM keyscope_keys'));
+      expect(all).toContain(info.keyId);
+      for (const secret of [key, next.key]) expect(all).not.toContain(secret.slice('acme_'.length, -6));
+    });
+  });
+});
+
 // ── Errors and outages ────────────────────────────────────────────────────────────────────────────────
 
 describe.each(KINDS)('what %s says of a write that is refused', (kind) => {
@@ -1326,8 +1339,11 @@ describePostgres('postgresInvalidation', () => {
     });
     await subscribe(() => {});
     made[0]?.emit('error', new Error('lost'));
+    const lost = performance.now();
     await publish(OWN);
     expect(made).toHaveLength(2);
+    // A second later, so that a server that is down is not asked without a pause.
+    expect(performance.now() - lost).toBeGreaterThan(900);
     made[0]?.emit('error', new Error('lost, as it said'));
     await publish(OWN);
     expect(made).toHaveLength(2);

@@ -426,6 +426,36 @@ describeWithRedis('a server', () => {
     await expect(migrate(silent as unknown as RedisClient)).rejects.toThrow('the client knows no primary; connect it');
   });
 
+  test('gets a batch of usage 500 at a time, and nothing more of it once it is away', async () => {
+    let [underWay, most, asked, away] = [0, 0, 0, false];
+    const call = async (command: string, key?: string) => {
+      if (command === 'INFO') return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
+      if (key === 'keyscope:schema') return '1';
+      [asked, underWay] = [asked + 1, underWay + 1];
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+      if (away) throw new Error('away');
+      return command === 'GET' ? 'a digest' : 1;
+    };
+    const store = redisStore({ call });
+    const entries = Array.from({ length: 1201 }, () => ({ keyId: crypto.randomUUID(), lastUsedAt: 7, scopesUsed: {} }));
+    const touch = async () => store.touch(entries);
+    await touch();
+    expect([most, asked]).toEqual([500, 2 * 1201]);
+    [away, asked] = [true, 0];
+    await expect(touch()).rejects.toThrow('away');
+    expect(asked).toBe(500);
+  });
+
+  test('that quotes a key says so without the digest', async () => {
+    const { digest } = unsealed().record;
+    const quoting = { call: () => Promise.reject(new Error(`ERR nobody may read 'keyscope:rec:${digest}'`)) };
+    const error = await thrown(async () => redisStore(quoting).findByDigest([digest]));
+    expect(String(error)).toMatch(/^Error: redis: ERR nobody may read 'keyscope:rec:/);
+    expect(String(error)).not.toContain(digest.slice(-16));
+  });
+
   test('that does not know a command says so without the arguments', async () => {
     const bare = await startRedis('--rename-command', 'EVAL', '');
     onTestFinished(bare.remove);

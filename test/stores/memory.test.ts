@@ -15,3 +15,11 @@ test('a summary without a time is one of now, and a listing without a position b
   expect(summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
   await expectLooseCalls(store, RECORD.entityUuid);
 });
+
+test('a malformed record is kept as it was, whatever becomes of the object', async () => {
+  const store = memoryStore();
+  const malformed = { ...RECORD, scopes: ['*'], metadata: { a: '1' } };
+  await store.insert(malformed);
+  Object.assign(malformed, { scopes: ['threats:read'] });
+  expect(await store.findById(RECORD.keyId)).toMatchObject({ scopes: ['*'] });
+});

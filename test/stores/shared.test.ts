@@ -1,8 +1,9 @@
 /** What the stores share, by itself: starts that fail or hang, and look-ups in batches. */
 import type { KeyRecord } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { schemaSql } from '../../src/stores/schema.js';
-import { inBatches, startOnce, toRecord, usageBatches } from '../../src/stores/shared.js';
+import { behind, inBatches, startOnce, toRecord, usageBatches } from '../../src/stores/shared.js';
 
 describe('startOnce', () => {
   beforeEach(() => {
@@ -68,6 +69,17 @@ describe('startOnce', () => {
     vi.advanceTimersByTime(86_400_000);
     expect(await ready()).toBe('up');
     expect(made).toHaveLength(2);
+  });
+});
+
+describe('behind', () => {
+  // By the parameters of `summarize` the contract knows whether to ask for other times than now.
+  it('has the parameters of the store that is behind', () => {
+    const store = memoryStore();
+    const late = behind(async () => {}, store);
+    const lengths = (of: object) => Object.entries(of).map(([name, method]) => [name, method.length]);
+    expect(lengths(late)).toEqual(lengths(store));
+    expect(late.summarize).toHaveLength(1);
   });
 });
 

@@ -224,6 +224,20 @@ describe('the handle', () => {
     db.close();
   });
 
+  test('is in WAL, and syncs every commit, before anything is written', () => {
+    const [db, said]: [DatabaseSync, string[]] = [new DatabaseSync(fresh()), []];
+    const exec = (sql: string) => {
+      said.push(sql);
+      db.exec(sql);
+    };
+    sqliteStore({ exec, prepare: (sql) => db.prepare(sql) as unknown as ReturnType<SqliteHandle['prepare']> });
+    const first = (words: string) => said.findIndex((sql) => sql.includes(words));
+    const order = ['journal_mode = WAL', 'synchronous = FULL', 'CREATE TABLE'].map(first);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(order).not.toContain(-1);
+    db.close();
+  });
+
   test('keeps what it was set to where that is safer, or its own to decide', () => {
     const db = new DatabaseSync(fresh());
     db.exec('PRAGMA synchronous = EXTRA; PRAGMA busy_timeout = 123; PRAGMA user_version = 9');
