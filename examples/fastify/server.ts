@@ -1,6 +1,6 @@
 /**
- * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own file, once `npm run
- * demo` or `npm run build` has built the package.
+ * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own file, once
+ * `npm run demo` or `npm run build` has built the package.
  */
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
