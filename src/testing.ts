@@ -49,8 +49,8 @@ export type ServeAdapter = (setup: AdapterSetup) => Awaitable<ServedAdapter>;
  * Registers some twenty tests of what an adapter promises: whom it lets in and with what, that its denials match
  * `toResponse` byte for byte, and that no failure lets anybody in.
  *
- * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two routes: `GET
- * /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the entity read from the query
+ * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two routes:
+ * `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the entity read from the query
  * parameter `entity` (all of its values). Both handlers answer 200 with `handle(principal, entityUuid)`.
  *
  * Not checked: how a framework answers a bug or a handler that throws, beyond a status of 500 or more and no challenge
@@ -60,9 +60,9 @@ export type ServeAdapter = (setup: AdapterSetup) => Awaitable<ServedAdapter>;
  * not compared. A service that takes over 0.1 s per request, one at a time, is too slow.
  *
  * @param test Registers one test: a name and an async function that throws if the adapter breaks a promise.
- * @param serve Called once per test: starts the app and returns `{ url }`, such as `http://127.0.0.1:3000`, or `{ fetch
- *   }` if nothing needs to listen. Only a `url` keeps two header lines apart; `fetch` gets them joined. `close`, if
- *   there is one, is called afterwards.
+ * @param serve Called once per test: starts the app and returns `{ url }`, such as `http://127.0.0.1:3000`, or
+ *   `{ fetch }` if nothing needs to listen. Only a `url` keeps two header lines apart; `fetch` gets them joined.
+ *   `close`, if there is one, is called afterwards.
  * @throws TypeError if either argument is not a function. A test throws one if `serve` returns neither, or a `url` on a
  *   runtime without `node:http`.
  * @example

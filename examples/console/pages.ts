@@ -1,4 +1,4 @@
-/** What the console shows: HTML from data, and no decisions. Whatever is put into a template is escaped by it. */
+/** What the console shows: HTML from data, without any decisions. The template escapes whatever is put into it. */
 import { html } from 'hono/html';
 import type { KeyInfo } from 'keyscope';
 import type { Member } from '../platform/accounts.ts';
@@ -9,14 +9,14 @@ export type Html = ReturnType<typeof html>;
 export const BASE = '/console';
 export const KEYS = `${BASE}/settings/configuration/api-keys`;
 
-/** How long a key may be made for, in days. */
+/** How long a new key may live, in days. */
 export const LIFETIMES = { 30: '30 days', 90: '90 days', 365: 'One year', never: 'No end' } as const;
 /** How long the old key lives on after a rotation, in hours. */
 export const OVERLAPS = { 0: 'Ends at once', 1: 'One hour', 24: 'One day', 168: 'One week' } as const;
 
 // ── Frame ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** From the first page to a page: address and name of each. */
+/** The path from the first page to a page: address and name of each. */
 type Trail = readonly (readonly [path: string, name: string])[];
 
 const HOME: Trail = [[BASE, 'Console']];
@@ -52,7 +52,7 @@ function page(title: string, member: Member | null, trail: Trail, content: Html)
 
 const alert = (message: string | null) => message && html`<p role="alert">${message}</p>`;
 
-/** Nothing but words: for what could not be served. */
+/** Only words: for what could not be served. */
 export const messagePage = (title: string, words: string, member: Member | null): Html =>
   page(title, member, member ? API_KEYS : HOME, html`<h1>${title}</h1><p>${words}</p>`);
 
@@ -84,7 +84,7 @@ const menu =
       html`<h1>${title}</h1><ul class="menu"><li><a href="${path}">${name}</a> ${words}</li></ul>`,
     );
 
-/** Pages that only lead on, by their path. */
+/** Pages that only lead to others, by path. */
 export const MENUS: Readonly<Record<string, (member: Member) => Html>> = {
   [BASE]: menu('Console', HOME, [`${BASE}/settings`, 'Settings'], 'How the platform is set up.'),
   [`${BASE}/settings`]: menu(
@@ -153,7 +153,7 @@ const options = (choices: Readonly<Record<string, string>>, chosen: string) =>
     ([value, words]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${words}</option>`,
   );
 
-/** @param offered Scopes that the member may hand out. @param once What lets this form make one key. */
+/** @param offered Scopes that the member may grant. @param once What allows this form to make one key. */
 export function newKeyPage(
   member: Member,
   offered: readonly string[],
@@ -199,7 +199,7 @@ export function newKeyPage(
   );
 }
 
-/** The one page that holds a key. The script takes it out again when the page is left. */
+/** The only page with a key. The script removes it when the page is left. */
 export const shownOncePage = (member: Member, key: string, info: KeyInfo, api: string): Html =>
   page(
     'Copy the key',

@@ -1,6 +1,6 @@
 /**
- * The platform's console: where keys are made, shown once, replaced and revoked. Its page is for people with a session; for
- * programs there are REST and MCP, which this serves beside it. `npm run demo` starts it; so does
+ * The platform's console, where keys are made, shown once, replaced and revoked. Its pages are for people with a
+ * session; for programs, it serves REST and MCP as well. `npm run demo` starts it, and so does
  * `npx node examples/console/server.ts`.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -40,17 +40,17 @@ import {
   signInPage,
 } from './pages.ts';
 
-/** What the console is made of: a {@link Platform}, and who is told of errors that are no visitor's. */
+/** What the console is made of: a {@link Platform}, and who is told of errors that no visitor has caused. */
 export type ConsoleService = Pick<Platform, 'keyring' | 'accounts' | 'publicUrl' | 'now'> & {
   readonly report?: (error: unknown) => void;
-  /** Where a visitor comes from. Default: the other end of the connection, which behind a proxy is the proxy. */
+  /** A visitor's address. Default: the other end of the connection, which behind a proxy is the proxy. */
   readonly clientAddress?: (c: Context) => string;
 };
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const SESSION_MS = 8 * HOUR_MS;
-/** What `advise` calls unused. */
+/** How long a scope must be unused for `advise` to name it. */
 const UNUSED_MS = 90 * DAY_MS;
 
 /** Who is signed in. `forms`: those that were shown and not yet sent, so that none makes two keys. */
@@ -65,7 +65,7 @@ type Visit = Context<Env>;
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const ASSETS = { style: ['text/css', asset('style.css')], script: ['text/javascript', asset('script.js')] } as const;
 
-/** Thrown by whatever finds that a page cannot be served. */
+/** Thrown when a page cannot be served. */
 class Refused extends Error {
   readonly status: 400 | 403 | 404 | 409 | 415;
 
@@ -75,7 +75,7 @@ class Refused extends Error {
   }
 }
 
-/** The fields of a form, as a page of ours sends them. */
+/** The fields of a form, as the console's own pages send them. */
 async function formOf(c: Visit): Promise<URLSearchParams> {
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '');
   if (!isForm) throw new Refused(415, 'This is no form of the console.');
@@ -83,7 +83,7 @@ async function formOf(c: Visit): Promise<URLSearchParams> {
 }
 const field = (form: URLSearchParams, name: string): string => form.get(name) ?? '';
 
-// What the middlewares below refuse by themselves.
+// What the middlewares below refuse themselves.
 const WORDS: Readonly<Record<number, string>> = {
   403: 'This form was sent from elsewhere.',
   413: 'This is more than a form can be.',
@@ -107,7 +107,7 @@ export function createConsole(service: ConsoleService): Hono<Env> {
     c.header('Cache-Control', 'no-store');
   });
   const own = new URL(publicUrl).origin;
-  // Without TLS, as on the machine that one tries it on, whatever name the browser has for it.
+  // Without TLS, as on a developer's machine, any name that the browser uses for it.
   const isOwn = (origin: string, url: string) =>
     origin === own || (!isSecure(service) && origin === new URL(url).origin);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }));
@@ -138,8 +138,8 @@ export function createConsole(service: ConsoleService): Hono<Env> {
 const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
 
 /**
- * Wrong tries in a quarter of an hour: for one email from one address, and for any from one address. For one email from
- * anywhere there is no bound, with which strangers could keep a member out. What is counted is bounded too.
+ * Limits wrong tries in a quarter of an hour: for one email from one address, and for any email from one address. There
+ * is no limit for one email from anywhere, with which strangers could lock a member out. The counters are bounded too.
  */
 function createThrottle(now: () => number) {
   const [ttl, ofOne, ofAll] = [HOUR_MS / 4, 10, 100];
@@ -151,9 +151,9 @@ function createThrottle(now: () => number) {
   };
   const pair = (address: string, email: string) => `${address} ${email.slice(0, 254)}`;
   return {
-    /** For how many seconds there is no further try; 0 where this one may be made. */
+    /** The number of seconds until the next try; 0 if this one is allowed. */
     wait: (address: string, email: string) => Math.max(count(pair(address, email), ofOne), count(address, ofAll)),
-    /** A right one takes back the wrong ones for this email, and none for others'. */
+    /** A correct try clears the wrong ones for this email, but none for others. */
     forgive: (address: string, email: string) => tries.delete(pair(address, email)),
   };
 }
@@ -191,7 +191,7 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
   });
   app.use(async (c, next) => {
     const session = sessions.get(getCookie(c, 'session') ?? '');
-    // Asked each time: who was deleted, or has another role or password now, is so at once.
+    // Asked each time: deletion, or another role or password, takes effect at once.
     const member = session && accounts.find(session.account);
     if (!session || !member) return c.redirect(`${BASE}/sign-in`, 303);
     c.set('session', session);
@@ -204,7 +204,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   const path = KEYS.slice(BASE.length);
   const schema = issueInputSchemaFor(catalog, { now });
 
-  /** On whose behalf: of the session, and of nothing that a form says. */
+  /** On whose behalf: the session decides, and nothing that a form says. */
   function authorityOf(c: Visit): Authority {
     const { authority } = c.var.member;
     if (authority === null) throw new Refused(403, 'Your role looks at keys, and makes and ends none.');
@@ -263,7 +263,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
 
   app.get(`${path}/:id`, async (c) => {
     const [{ entityUuid }, id] = [c.var.member, c.req.param('id')];
-    // First, for it writes the usage that this process has noted.
+    // First, because it writes the usage that this process has noted.
     const { unusedScopes } = await keyring.advise(id, { unusedForMs: UNUSED_MS }, { entityUuid });
     const key = await keyring.get(id, { entityUuid });
     if (key === null) throw new Refused(404, 'There is no such key.');
@@ -282,7 +282,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     if (!known) throw new Refused(400, 'The form asks for what nobody offered.');
     closeForm(c, form);
     const next = keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority).catch((error) => {
-      // To programs a denial of their credential; here it is the key on the page that is not what it was.
+      // For programs, a denial of their credential; here, the key on the page has changed.
       const ended = isAccessError(error) && error.code === 'invalid_token';
       throw ended ? new Refused(409, 'This key has ended, or its record is damaged: make a new one.') : error;
     });
@@ -290,7 +290,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   });
 }
 
-/** The platform at every door: the console, REST and MCP. */
+/** The whole platform: the console, REST and MCP. */
 export function createServer(platform: Platform): Server {
   const [console, programs] = [createConsole(platform), createHandler(platform)];
   const isConsole = (pathname: string) => pathname === BASE || pathname.startsWith(`${BASE}/`);
@@ -302,7 +302,7 @@ export function createServer(platform: Platform): Server {
   );
 }
 
-/** A new password for an admin of the demo's organization; `null` where it has none. */
+/** A new password for an admin of the demo's organization; `null` if it has no admin. */
 export async function openAccount({ accounts, domain }: Platform): Promise<{ email: string; password: string } | null> {
   const admin = domain.listUsers(ENTITY, { limit: 10, after: null }).items.find(({ role }) => role === 'admin');
   if (!admin) return null;
@@ -311,7 +311,7 @@ export async function openAccount({ accounts, domain }: Platform): Promise<{ ema
   return { email: admin.email, password };
 }
 
-/** Makes somebody able to sign in where nobody is, and says how. */
+/** If nobody can sign in yet, creates a sign-in; says how to sign in. */
 async function trySignIn(origin: string, platform: Platform): Promise<string> {
   const address = `Console: ${origin}${BASE}, then Settings, Configuration, API Keys`;
   if (platform.accounts.any()) return `${address}. The password was shown on the first run.`;

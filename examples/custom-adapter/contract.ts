@@ -1,6 +1,6 @@
 /**
- * The published contract, run on the adapter: the test that an adapter of your own has from the first day. As it stands:
- * `node --test contract.ts`, on Node from 22.18 on, or `npx tsx --test contract.ts`. Compiled by TypeScript with
+ * Runs the published contract on the adapter: the test that your own adapter should have from the first day. As it is:
+ * `node --test contract.ts` on Node 22.18 or newer, or `npx tsx --test contract.ts`. Compiled by TypeScript with
  * `rewriteRelativeImportExtensions`: `node --test contract.js`.
  */
 import { once } from 'node:events';

@@ -1,25 +1,25 @@
 /**
- * A store of your own: keys in one JSON file. Like any store outside the package it imports types alone from `keyscope`,
- * and it passes the published contract: copy both files and run `npx tsx --test contract.ts`.
+ * A store of your own: keys in one JSON file. Like any store outside the package, it imports only types from `keyscope`
+ * and passes the published contract: copy both files and run `npx tsx --test contract.ts`.
  *
  *     const keyring = createKeyring({ prefix: 'acme', catalog, store: jsonFileStore('keys.json'), peppers });
  *
- * What to take from it: answers are copies; a write is on the disk before it is acknowledged, and where it failed it has
- * changed nothing; a condition is checked where its write is made; ids and digests are compared with `===`; nobody asks
- * the clock. To be synchronous makes each write atomic: otherwise it takes a transaction or a conditional statement.
+ * What to learn from it: answers are copies; a write is on disk before it is acknowledged, and a failed one has changed
+ * nothing; a condition is checked where its write is made; ids and digests are compared with `===`; nothing asks the
+ * clock. Being synchronous makes each write atomic: otherwise that takes a transaction or a conditional statement.
  *
- * What it does not do: serve two processes, which would overwrite each other's keys; many keys, for each write writes
- * all of them; Windows, where a folder cannot be synced. It blocks the process while the disk syncs.
+ * What it does not do: serve two processes, which would overwrite each other's keys; many keys, because each write
+ * writes all of them; Windows, where a folder cannot be synced. It blocks the process while the disk syncs.
  */
 import fs from 'node:fs';
 import { dirname } from 'node:path';
 import type { KeyRecord, KeyStore, ListPosition, SchemeSummary } from 'keyscope';
 
-/** Replaces the file: whoever reads it, whenever the power fails, finds the old content or the new one. */
+/** Replaces the file: readers find the old content or the new one, whenever the power fails. */
 function replace(path: string, content: string): void {
   fs.writeFileSync(`${path}.new`, content, { mode: 0o600, flush: true });
   fs.renameSync(`${path}.new`, path);
-  // The new name is in the folder, which is synced by itself.
+  // The new name is in the folder, which is synced separately.
   const folder = fs.openSync(dirname(path), 'r');
   try {
     fs.fsyncSync(folder);
@@ -55,7 +55,7 @@ export function jsonFileStore(path: string): KeyStore {
       write([record]);
     },
 
-    // With more keys than a few: a second Map, by digest.
+    // For more than a few keys, add a second Map, by digest.
     findByDigest: (digests) => structuredClone(all().filter(({ digest }) => digests.includes(digest))),
 
     findById: (keyId) => structuredClone(byId.get(keyId) ?? null),

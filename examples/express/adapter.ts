@@ -1,6 +1,6 @@
 /**
- * keyscope for Express 5. Copy this file into your project and make it yours: it decides nothing, it only hands
- * the request to `keyring.admit` and puts what comes back on `req`, or answers the denial.
+ * keyscope for Express 5. Copy this file into your project and adapt it. It decides nothing; it only passes the request
+ * to `keyring.admit` and puts the result on `req`, or answers the denial.
  */
 import type { NextFunction, Request, Response } from 'express';
 import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
@@ -18,7 +18,7 @@ declare module 'express-serve-static-core' {
 export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
   readonly policy: Policy<Op>;
-  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  /** Called before a request is answered with 503; the error's `cause` is the driver's, which may quote rows. */
   readonly onOutage?: (error: StoreError) => void;
 }
 
@@ -26,12 +26,12 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
   if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
+  // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
   return (operation: Op, options: { entity?: (req: Request) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
     if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async <P extends Request['params']>(req: Request<P>, res: Response, next: NextFunction): Promise<void> => {
-      res.setHeader('Cache-Control', 'no-store'); // A handler that sets another answers for it.
+      res.setHeader('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
       try {
         // `req` and not `req.headers`, which hides a second Authorization line.
         const input = { policy, operation, entityUuid: options.entity?.(req) };
@@ -39,7 +39,7 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
         req.principal = principal;
         req.entityUuid = entityUuid;
       } catch (error) {
-        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: your error handler's, and logger's.
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: for your error handler and logger.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
         return void res.status(status).setHeaders(new Headers(headers)).end(body);

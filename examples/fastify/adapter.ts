@@ -1,6 +1,6 @@
 /**
- * keyscope for Fastify 5. Copy this file into your project and make it yours: it decides nothing, it only hands
- * the request to `keyring.admit` and puts what comes back on `request`, or answers the denial.
+ * keyscope for Fastify 5. Copy this file into your project and adapt it. It decides nothing; it only passes the request
+ * to `keyring.admit` and puts the result on `request`, or answers the denial.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
@@ -18,7 +18,7 @@ declare module 'fastify' {
 export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
   readonly policy: Policy<Op>;
-  /** Told of what is about to be answered with 503; its `cause` is the driver's error, which may quote rows. */
+  /** Called before a request is answered with 503; the error's `cause` is the driver's, which may quote rows. */
   readonly onOutage?: (error: StoreError) => void;
 }
 
@@ -26,12 +26,12 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
   if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  // `entity` hands over what the request says: nothing, a text, or the list of values that a parameter had.
+  // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
   return (operation: Op, options: { entity?: (request: FastifyRequest) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
     if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
     return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-      reply.header('Cache-Control', 'no-store'); // A handler that sets another answers for it.
+      reply.header('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
       try {
         // `raw` has every header line; `request.headers` hides a second Authorization.
         const input = { policy, operation, entityUuid: options.entity?.(request) };
@@ -40,10 +40,10 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
         request.entityUuid = entityUuid;
         return;
       } catch (error) {
-        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: your error handler's, and logger's.
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: for your error handler and logger.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
-        return reply.code(status).headers(headers).send(Buffer.from(body)); // As bytes: to JSON texts it adds a charset.
+        return reply.code(status).headers(headers).send(Buffer.from(body)); // As bytes: JSON texts get a charset.
       }
     };
   };

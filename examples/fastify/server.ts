@@ -1,6 +1,6 @@
 /**
- * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own file, once `npm run demo` or
- * `npm run build` has built the package.
+ * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own file, once
+ * `npm run demo` or `npm run build` has built the package.
  */
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -18,12 +18,12 @@ export async function createServer(service: Service): Promise<Server> {
   const { keyring, report = reportError } = service;
   const app = fastify({
     serverFactory: (listener) => createNodeServer(listener, service),
-    clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own would cut that short.
+    clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own handler would cut that short.
     bodyLimit: BODY_LIMIT,
   });
   const send = (reply: FastifyReply, answer: Answer) => {
     const { status, headers, body } = answer;
-    // Fastify closes the connection on what was not read, which can take the answer with it.
+    // Fastify closes the connection while the body is unread, which can lose the answer.
     if (status === 413) return sendNode(reply.hijack().raw, answer);
     // As bytes: Fastify adds a charset to JSON texts.
     return reply
@@ -32,11 +32,11 @@ export async function createServer(service: Service): Promise<Server> {
       .send(body === '' ? undefined : Buffer.from(body));
   };
 
-  // Bytes, whatever the type: the table says what they must be.
+  // Bytes, whatever the type: the table says what the type must be.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
 
-  // On request, so that strangers upload nothing.
+  // On request, so that strangers cannot upload anything.
   const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
   for (const route of routes) {
     app.route<{ Params: { id?: string } }>({

@@ -1,4 +1,4 @@
-/** The platform on Hono 4. `npm run demo` starts it; so does `npx node examples/hono/server.ts`. */
+/** The platform on Hono 4. `npm run demo` starts it, and so does `npx node examples/hono/server.ts`. */
 import type { Server } from 'node:http';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -20,13 +20,13 @@ export function createApp(service: Service): Hono<Guarded> {
   const { keyring, report = reportError } = service;
   const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
   const limit = bodyLimit({ maxSize: BODY_LIMIT, onError: () => respond(refused(413).answer) });
-  // A body that ends before its time is the client's doing, whose answer nobody waits for.
+  // A body that ends prematurely is the client's doing, and nobody waits for the answer.
   const cutShort = (): never => {
     throw refused(400);
   };
 
   for (const route of routes) {
-    // The limit stands behind the guard, so that strangers upload nothing.
+    // The limit comes after the guard, so that strangers cannot upload anything.
     app.on(
       route.method,
       route.path,

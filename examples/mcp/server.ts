@@ -1,6 +1,6 @@
 /**
- * The platform with MCP at `/mcp` beside REST: one process, one keyring, one policy. `npm run demo` starts it; so does
- * `npx node examples/mcp/server.ts`.
+ * The platform with MCP at `/mcp` beside REST: one process, one keyring, one policy. `npm run demo` starts it, and so
+ * does `npx node examples/mcp/server.ts`.
  */
 import type { Server } from 'node:http';
 import type { McpRequestContext } from '@modelcontextprotocol/server';
@@ -21,9 +21,9 @@ export const MCP_PATH = '/mcp';
 // Compiled once, not for each request.
 const TOOLS = tools.map((tool) => ({ ...tool, schema: fromJsonSchema<Record<string, unknown>>(tool.inputSchema) }));
 
-/** A server for one request: it has the caller's tools and no others, so lists and calls cannot differ. */
+/** A server for one request: it has only the caller's tools, so lists and calls cannot differ. */
 function createMcpServer(service: Service, { authInfo }: McpRequestContext): McpServer {
-  // Declared, so that a caller without tools gets an empty list; and no news of them, for no stream is held open.
+  // Declared, so that a caller without tools gets an empty list; without change notices, as no stream is held open.
   const server = new McpServer({ name: 'deception-platform', version: '1.0.0' }, { capabilities: { tools: {} } });
   for (const tool of allowedTools(policy, principalOf(authInfo), TOOLS)) {
     const { name, description, annotations, schema } = tool;
@@ -34,7 +34,7 @@ function createMcpServer(service: Service, { authInfo }: McpRequestContext): Mcp
   return server;
 }
 
-/** Answers requests for MCP and its metadata; `null` to all others. */
+/** Answers requests for MCP and its metadata; `null` for all others. */
 export function createMcp(service: Service): (request: Request) => Promise<Response | null> {
   // What the service is called is configuration. A `Host` header is whatever a client writes.
   const resource = `${service.publicUrl}${MCP_PATH}`;
@@ -49,7 +49,7 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
     maxBodyBytes: BODY_LIMIT,
     onOutage: service.report ?? reportError,
   });
-  // Stateless: no session to steal, and with no subscriptions no stream that outlives its key.
+  // Stateless: no session to steal and, without subscriptions, no stream that outlives its key.
   const handler = createMcpHandler((context) => createMcpServer(service, context), { maxSubscriptions: 0 });
   const origins = [new URL(resource).hostname];
 
@@ -63,7 +63,7 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
     if (pathname !== MCP_PATH) return null;
     const entry = originValidationResponse(request, origins) ?? (await gate(request));
     const response = entry instanceof Response ? entry : await handler.fetch(request, entry);
-    // An answer to a credential; a stream stays untransformed besides.
+    // This answers a request with a credential; and a stream must stay untransformed.
     const streamed = response.headers.get('Content-Type') === 'text/event-stream';
     response.headers.set('Cache-Control', streamed ? 'no-store, no-transform' : 'no-store');
     return response;

@@ -1,9 +1,9 @@
 /**
- * The platform's operations as MCP tools. The same table as the REST routes says what each does, what may be sent and what
- * is done, and the same policy says who may: a tool's name is its operation. What a tool answers is what its route
+ * The platform's operations as MCP tools. The same table as for the REST routes says what each does, what may be sent
+ * and what is done, and the same policy says who may: a tool's name is its operation. A tool answers what its route
  * answers.
  *
- * Nothing here is of an SDK: a server of either generation lists `tools` and calls `callTool`.
+ * Nothing here depends on an SDK: a server of either generation lists `tools` and calls `callTool`.
  */
 import { isAccessError, toResponse } from 'keyscope';
 import { guardTool } from 'keyscope/mcp';
@@ -16,7 +16,7 @@ import { failure, problem } from '../platform/problem.ts';
 import type { Route } from '../platform/routes.ts';
 import { entity, routes } from '../platform/routes.ts';
 
-/** Everything that a route takes, side by side: no name stands in two of path, query and body. */
+/** Everything that a route accepts, side by side: no name occurs in two of path, query and body. */
 function argumentsOf({ id, query, body }: Route): { readonly type: 'object' } & Readonly<Record<string, unknown>> {
   const shape = { ...(id !== null && { id }), ...query.shape, ...body?.shape, entity_uuid: entity.optional() };
   return { ...z.toJSONSchema(z.strictObject(shape), { io: 'input' }), type: 'object' };
@@ -35,14 +35,14 @@ export const tools = routes.map((route) => ({
 }));
 export type Tool = (typeof tools)[number];
 
-/** Divides arguments among path, query and body again. The route refuses what is left over, as it does in REST. */
+/** Splits arguments into path, query and body again. The route refuses what is left over, as it does in REST. */
 function callOf({ id, body }: Route, { entity_uuid: _, ...args }: Readonly<Record<string, unknown>>) {
   const { id: named, ...others } = args;
   const rest = id === null ? args : others;
   return body === null ? { id: named, query: rest, body: undefined } : { id: named, query: {}, body: rest };
 }
 
-/** What both SDKs take as the result of a tool. */
+/** What both SDKs accept as a tool's result. */
 export type ToolResult = {
   content: { type: 'text'; text: string }[];
   structuredContent?: Record<string, unknown>;
@@ -50,9 +50,9 @@ export type ToolResult = {
 };
 
 /**
- * Guards and serves one call. A refusal is an error within the result, for whoever asked to read and mend: the problem
- * document that the route would have sent. The gate has admitted the call already; that this guards again means that
- * no tool depends on what the gate made of the body.
+ * Guards and serves one call. A refusal is an error within the result, for the caller to read and fix: the problem
+ * document that the route would have sent. The gate has already admitted the call; guarding it again means that no tool
+ * depends on how the gate read the body.
  */
 export function callTool(
   { domain, report }: Service,

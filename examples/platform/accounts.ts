@@ -1,6 +1,6 @@
 /**
- * Who may sign in to the console: users of the platform who have a password. The least that the page can stand on: a
- * service has its own accounts, or takes a library for them.
+ * Who may sign in to the console: users of the platform who have a password. The minimum that the page needs: a service
+ * has its own accounts, or uses a library for them.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,7 +14,7 @@ export interface Account {
   readonly userId: string;
 }
 
-/** One who has given their password. `version`: which one, for a session ends with the password that began it. */
+/** One who has given their password. `version`: which one, because a session ends with the password that began it. */
 export interface SignedIn extends Account {
   readonly version: string;
 }
@@ -22,24 +22,24 @@ export interface SignedIn extends Account {
 export interface Member {
   readonly user: User;
   readonly entityUuid: string;
-  /** On whose behalf this member manages keys; `null` where the role only looks on. */
+  /** On whose behalf this member manages keys; `null` if the role may only look. */
   readonly authority: Authority | null;
 }
 
 export interface Accounts {
-  /** Lets a user sign in with the email they have now, and ends their sessions. Throws where somebody else signs in with it. */
+  /** Lets a user sign in with their current email, and ends their sessions. Throws if another user has it. */
   setPassword(account: Account, password: string): Promise<void>;
-  /** Whose these are; `null`, after the same work, where they are nobody's, or of somebody who is deleted. */
+  /** Whose credentials these are; `null`, after the same work, if they are nobody's or belong to a deleted user. */
   signIn(email: string, password: string): Promise<SignedIn | null>;
-  /** The user as they are now; `null` once they are deleted, or have another password. */
+  /** The user's current state; `null` once they are deleted, or have another password. */
   find(account: SignedIn): Member | null;
   /** Whether anybody can sign in. */
   any(): boolean;
 }
 
 /**
- * What a role may hand out, and so what its form offers. The keyring holds to it whatever the form says. Ending is no
- * handing out: who manages keys may end any of their organization.
+ * What a role may grant, and so what its form offers. The keyring enforces it whatever the form says. Ending a key is
+ * not granting: whoever manages keys may end any of their organization.
  */
 const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
   admin: ['*:*'],
@@ -47,7 +47,7 @@ const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
   viewer: null,
 };
 
-// Of a password that people choose, so it is slow on purpose (OWASP: 32 MiB, three times). Keys need none of this.
+// For passwords that people choose, so it is slow on purpose (OWASP: 32 MiB, three times). Keys need none of this.
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
 
 const hashPassword = (password: string, salt: Uint8Array): Promise<Buffer> =>
@@ -88,7 +88,7 @@ export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
     const salt = randomBytes(16);
     const hash = await hashPassword(password, salt);
     const other = rowFor(email);
-    // Of somebody who is deleted, the password is what is left.
+    // If that user is deleted, the password is all that is left.
     if (other && other.user_id !== userId && domain.readUser(other.entity_uuid, other.user_id))
       throw new Conflict('Another user signs in with this email.');
     db.prepare('DELETE FROM passwords WHERE email = ? OR (entity_uuid = ? AND user_id = ?)').run(
@@ -101,7 +101,7 @@ export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
 
   async function signIn(email: string, password: string): Promise<SignedIn | null> {
     const row = rowFor(email);
-    // A stranger's address takes as long as a member's: the time says nothing about who is one.
+    // An unknown address takes as long as a member's, so the time does not reveal who is one.
     const { salt, hash } = row ?? nobody;
     const right = timingSafeEqual(await hashPassword(password, salt), hash);
     if (!row || !right) return null;

@@ -1,4 +1,4 @@
-/** Puts the platform together, on one SQLite file unless told otherwise: for the demo, and for servers by themselves. */
+/** Assembles the platform, on one SQLite file unless told otherwise: for the demo and for single servers. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -32,27 +32,27 @@ export const OTHER_ENTITY = '22222222-2222-4222-8222-222222222222';
 
 export interface Platform {
   readonly keyring: Keyring<typeof catalog>;
-  /** For the MCP door. */
+  /** For MCP. */
   readonly mcpKeyring: Keyring<typeof catalog>;
   readonly tokens: Tokens;
   readonly publicUrl: string;
   readonly domain: Domain;
   readonly accounts: Accounts;
-  /** Milliseconds since the epoch, for all of it. */
+  /** Milliseconds since the epoch, for the whole platform. */
   readonly now: () => number;
   /** Where the service's own rows are. */
   readonly file: string;
   /** Where the keys' digests are. */
   readonly keys: Place;
-  /** Where the pepper came from, to tell whoever starts it. */
+  /** Where the pepper came from, to tell whoever starts the platform. */
   readonly pepper: string;
   /** Writes what is still in memory and closes the file. */
   close(): Promise<void>;
 }
 
 /**
- * A secret beside the database and not in it. From the environment, as in production; or, so that a newcomer
- * need set nothing up, from a file made on the first run. With both, keys made under either keep working.
+ * A secret kept beside the database, not in it. From the environment, as in production; or, so that newcomers need no
+ * setup, from a file made on the first run. With both, keys made under either keep working.
  */
 async function readPeppers(folder: string): Promise<{ peppers: Pepper[]; source: string }> {
   const file = join(folder, 'pepper');
@@ -70,16 +70,16 @@ export const shown = (path: string): string => relative(process.cwd(), path) || 
 export interface PlatformOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Where the keys are, as `openStore` takes it. Default: in the folder's SQLite file, beside the service's own rows. */
+  /** Where the keys are, as accepted by `openStore`. Default: the folder's SQLite file, with the service's rows. */
   readonly store?: string | undefined;
   /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
   readonly publicUrl?: string;
 }
 
-/** How long a key that another process revoked may still work here, where no channel says so sooner. */
+/** How long a key that another process revoked may still work here, unless a channel tells of it sooner. */
 export const MAX_STALENESS_MS = 5_000;
 
-/** A server's look-ups are cached: most requests then ask no database. */
+/** A server's look-ups are cached, so that most requests need no database. */
 async function openKeys(address: string): Promise<OpenedStore> {
   const opened = await openStore(address);
   if (address.startsWith('sqlite:')) return opened;
@@ -101,7 +101,7 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
     const { rest, mcp } = audiences(publicUrl);
     const keyringFor = (audience: string) =>
       createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now, tokens: tokens.verifiers[audience] });
-    // One store, and a door each: a token made for one opens no other. Keys open both.
+    // One store with two doors: a token made for one does not open the other. Keys open both.
     const [keyring, mcpKeyring] = [keyringFor(rest), keyringFor(mcp)];
     const rows = new DatabaseSync(file, { timeout: 5_000 });
     const domain = createDomain(rows, { now });
@@ -125,7 +125,7 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
 
 const SCOPES = ['threats:read', 'interactions:read', 'decoys:read', 'canaries:read', 'reports:read'] as const;
 
-/** Whether what is in the folder is all there is of the service. */
+/** Whether the folder contains all of the service's data. */
 function isWhole({ keys }: Pick<Platform, 'keys'>, folder: string): boolean {
   if (keys.kind !== 'file') return false;
   const path = relative(folder, keys.path);
@@ -133,8 +133,8 @@ function isWhole({ keys }: Pick<Platform, 'keys'>, folder: string): boolean {
 }
 
 /**
- * What is kept where, for whoever has just started the service. Beginning afresh is offered only where keys and pepper go
- * together: keys that stay in a database without the pepper that made them are keys that no longer work.
+ * What is stored where, for whoever has just started the service. Starting afresh is offered only if keys and pepper
+ * are deleted together: keys that stay in a database without their pepper no longer work.
  */
 export function whereabouts(platform: Pick<Platform, 'file' | 'keys' | 'pepper'>, folder: string): string {
   const { file, keys, pepper } = platform;
@@ -148,7 +148,7 @@ export function whereabouts(platform: Pick<Platform, 'file' | 'keys' | 'pepper'>
   return `${lines}Keep the pepper: without it none of these keys works any more, wherever they are.\n${stop}`;
 }
 
-/** Makes a key where the entity has none, and says what to do with it; on later runs, that it was shown. */
+/** Makes a key if the entity has none, and says what to do with it; on later runs, says that it was shown. */
 async function firstKey(platform: Platform, url: string, folder: string): Promise<string> {
   const { keyring } = platform;
   const authority = { entityUuid: ENTITY };
@@ -190,10 +190,10 @@ interface Arguments {
 }
 
 /**
- * Reads the command line. Where it asks for help, or has what nobody knows, the usage is printed and `null` returned:
- * nothing is to be started. What was written is not repeated, for an address may hold a password.
+ * Reads the command line. If it asks for help, or has unknown arguments, prints the usage and returns `null`: nothing
+ * is to be started. It does not repeat what was written, because an address may contain a password.
  *
- * @param own Flags that are known beside `--store` and `--help`.
+ * @param own Flags accepted in addition to `--store` and `--help`.
  */
 export function readArguments(
   usage: string,
@@ -212,7 +212,7 @@ export function readArguments(
   return null;
 }
 
-/** Starts a server and stays up. `also`: what there is to try beside REST. `folder`: where its files are. */
+/** Starts a server and stays up. `also`: what else there is to try besides REST. `folder`: where its files are. */
 export async function run(
   createServer: (platform: Platform) => Server | Promise<Server>,
   also: (origin: string, platform: Platform) => string | Promise<string> = () => '',
@@ -231,7 +231,7 @@ export async function run(
   };
   try {
     const port = readPort(8787);
-    // What the service says of itself names the port, so a free one is found before there is a service.
+    // The service's own address names the port, so a free one is found before the service is made.
     const held = port === 0 ? await hold() : { holder: port, origin: `http://127.0.0.1:${port}` };
     const { holder, origin } = held;
     if (typeof holder !== 'number') opened.push(() => holder.close());

@@ -1,6 +1,6 @@
 /**
- * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through console, HTTP and MCP,
- * on a port and a folder of its own, and exits non-zero on the first surprise. `--store <address>` keeps the keys in
+ * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through console, HTTP and
+ * MCP, on its own port and folder, and exits non-zero on the first surprise. `--store <address>` keeps the keys in
  * another database (`postgres://…`, `mysql://…`, `redis://…`), where a second instance joins the walk, unless it is in
  * memory.
  */
@@ -37,7 +37,7 @@ const say = (text: string) => console.log(redactKeys(text, { prefix: PREFIX }));
 interface Expected {
   readonly status: number;
   readonly challenge?: string;
-  /** Fields of the body and what they must be. */
+  /** Fields of the body and their expected values. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -81,7 +81,7 @@ async function obtainKey(origin: string, platform: Platform, scopes: readonly st
     const form = fields && new URLSearchParams(fields);
     if (fields) for (const scope of path === KEYS ? scopes : []) form?.append('scopes', scope);
     const request = form ? { method: 'POST', body: form } : {};
-    // As a browser has it that came by the service's own name.
+    // As sent by a browser that came by the service's own name.
     const headers = { Cookie: cookie, Origin: PUBLIC_URL };
     const response = await fetch(`${origin}${path}`, { redirect: 'manual', headers, ...request });
     cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
@@ -97,7 +97,7 @@ async function obtainKey(origin: string, platform: Platform, scopes: readonly st
 
 // ── Over MCP ──────────────────────────────────────────────────────────────────────────────────────────
 
-/** Not where the server listens: what it calls itself is configuration. */
+/** Not where the server listens: its own name is configuration. */
 const PUBLIC_URL = 'https://deception.example';
 
 /** What a client sees that knows the endpoint and the key. */
@@ -138,7 +138,7 @@ async function refusedCall(url: string, name: string, key: string | null, status
 
 // ── A second process ──────────────────────────────────────────────────────────────────────────────────
 
-/** What `--instance` runs: the same service in another process, on the same database. Up until its input ends. */
+/** What `--instance` runs: the same service in another process, on the same database. Runs until its input ends. */
 async function instance(folder: string, store: string): Promise<void> {
   const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL });
   const server = createServer(platform);

@@ -1,8 +1,8 @@
 /**
  * What the platform manages, in SQLite. Every table is keyed by entity, and every statement below filters by it:
- * a row of another entity is as absent as one that never was.
+ * another entity's row looks as absent as one that never existed.
  *
- * The fields are examples: enough for every operation to have something to do.
+ * The fields are examples: just enough for every operation to have something to do.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
@@ -69,7 +69,7 @@ interface Tables {
 }
 type Table = keyof Tables;
 
-// The columns beside `entity_uuid`, `id` and `created_at`: the whole schema, and what each projection shows.
+// The columns besides `entity_uuid`, `id` and `created_at`: the whole schema, and what each projection shows.
 const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   threats: ['title', 'severity', 'status', 'notes'],
   interactions: ['decoy_id', 'threat_id', 'source_ip', 'summary'],
@@ -79,10 +79,10 @@ const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   users: ['email', 'name', 'role'],
 };
 
-/** New values for some of the columns; `undefined` leaves one as it is. */
+/** New values for some of the columns; `undefined` leaves a column unchanged. */
 type Change<T> = { readonly [Column in keyof T]?: T[Column] | undefined };
 
-/** The position behind the last row of a page. */
+/** The position after the last row of a page. */
 export interface Position {
   readonly created_at: string;
   readonly id: string;
@@ -98,7 +98,7 @@ export interface Page<T> {
   readonly next: Position | null;
 }
 
-/** The state of a row does not allow what was asked; the message is for the caller. */
+/** The state of a row does not allow the request; the message is for the caller. */
 export class Conflict extends Error {}
 
 export interface Report {
@@ -119,17 +119,17 @@ export interface DomainOptions {
   readonly newId?: () => string;
 }
 
-/** Opens the domain on a database and makes its tables where they are missing. Synchronous, as node:sqlite is. */
+/** Opens the domain on a database and creates missing tables. Synchronous, as node:sqlite is. */
 export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
   const { now = Date.now, newId = randomUUID } = options;
   const time = () => new Date(now()).toISOString();
   createTables(db);
 
-  // The names of tables and columns stand in this file; every value is a parameter.
+  // The names of tables and columns come from this file; every value is a parameter.
   const select = (table: Table) => `SELECT id, created_at, ${COLUMNS[table].join(', ')} FROM ${table}`;
 
   function page<T extends Table>(table: T, entityUuid: string, { limit, after }: PageInput): Page<Tables[T]> {
-    // One row more than asked tells whether there is a next page; '~' sorts behind every time and id.
+    // One row more than asked for shows whether there is a next page; '~' sorts after every time and id.
     const { created_at, id } = after ?? { created_at: '~', id: '~' };
     const rows = db
       .prepare(
@@ -212,7 +212,7 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
     /** Asks for a software update; the decoy reports its new version once it has it. */
     updateDecoy: (entityUuid: string, id: string) =>
       active('decoys', entityUuid, id) && update('decoys', entityUuid, id, { update_requested_at: time() }),
-    /** Idempotent; the row stays, because interactions name it. False where there is none. */
+    /** Idempotent; the row stays, because interactions name it. False if there is none. */
     decommissionDecoy: (entityUuid: string, id: string) => decommission('decoys', entityUuid, id),
 
     listCanaries: (entityUuid: string, input: PageInput) => page('canaries', entityUuid, input),
@@ -248,9 +248,9 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
     deleteUser: (entityUuid: string, id: string) =>
       db.prepare('DELETE FROM users WHERE entity_uuid = ? AND id = ?').run(entityUuid, id).changes === 1,
 
-    /** Gives an entity something to look at, the same on each machine; does nothing where it has decoys. */
+    /** Gives an entity some data, the same on each machine; does nothing if it has decoys. */
     seed(entityUuid: string): void {
-      // The look is part of the transaction: of processes that start at once, one finds nothing.
+      // The check is part of the transaction: of processes that start at once, only one finds nothing.
       db.exec('BEGIN IMMEDIATE');
       const isNew = page('decoys', entityUuid, { limit: 1, after: null }).items.length === 0;
       for (const [table, rows] of Object.entries(isNew ? seedRows(entityUuid) : {})) {
@@ -275,16 +275,16 @@ function createTables(db: DatabaseSync): void {
 const START = Date.UTC(2026, 0, 5, 8);
 const HOUR = 3_600_000;
 
-/** The n-th element, over and over. */
+/** The n-th element, cyclically. */
 const cycle = <T>(list: readonly [T, ...T[]], n: number): T => list[n % list.length] ?? list[0];
 
-/** A UUID (version 8, RFC 9562 §5.8) that depends on the entity, the kind and the number alone. */
+/** A UUID (version 8, RFC 9562 §5.8) that depends only on the entity, the kind and the number. */
 function seedId(entityUuid: string, kind: string, n: number): string {
   const hex = createHash('sha256').update(`${entityUuid}/${kind}/${n}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Addresses and names are those set aside for documentation (RFC 5737, RFC 2606). */
+/** Uses addresses and names that are reserved for documentation (RFC 5737, RFC 2606). */
 function seedRows(entityUuid: string): { readonly [T in Table]: readonly Tables[T][] } {
   const many = <T>(kind: Table, n: number, make: (n: number) => Omit<T, keyof Row>) =>
     Array.from({ length: n }, (_, i) => {

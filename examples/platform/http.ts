@@ -1,6 +1,6 @@
 /**
- * What the three servers share at the HTTP edge, so that one request gets one answer whichever framework serves
- * it. The frameworks route, guard and read the body; this reads the rest.
+ * What the three servers share at the HTTP edge, so that a request gets the same answer whichever framework serves it.
+ * The frameworks route, guard and read the body; this reads the rest.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -22,11 +22,11 @@ export interface Service {
   readonly domain: Domain;
   /** How clients reach the service, as in `https://api.example.com`. */
   readonly publicUrl?: string;
-  /** Takes tokens made for the MCP door, where `keyring` takes those made for REST. Default: `keyring`. */
+  /** Accepts tokens made for MCP, whereas `keyring` accepts those made for REST. Default: `keyring`. */
   readonly mcpKeyring?: Keyring<typeof catalog>;
-  /** Makes tokens, where the service does. */
+  /** Makes tokens, if the service does. */
   readonly tokens?: Tokens;
-  /** Told of every error that is ours and not the client's, an outage of the key store included. Default: the console. */
+  /** Told of every error that is not the client's, including outages of the key store. Default: the console. */
   readonly report?: Report;
 }
 
@@ -35,7 +35,7 @@ const ENTITY = 'entity_uuid';
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────────────
 
-/** Reads a URL, or a path with a query: no framework's own idea of a query string is asked. */
+/** Reads the query of a URL or path, without relying on any framework's own parsing. */
 const parameters = (url: string): URLSearchParams => {
   const start = url.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
@@ -51,14 +51,14 @@ function queryOf(url: string): Record<string, string> {
   return query;
 }
 
-/** A request as it is after its guard. */
+/** A request after its guard. */
 export interface Admitted {
   readonly principal: Principal;
   readonly entityUuid: string;
   readonly params: { readonly id?: string | string[] };
   readonly url: string;
   readonly header: (name: string) => string | null | undefined;
-  /** What was read of the body; none at all counts as empty. */
+  /** What was read of the body; no body counts as empty. */
   readonly body?: unknown;
 }
 
@@ -78,7 +78,7 @@ function bodyOf({ header, body }: Admitted): unknown {
   }
 }
 
-/** Serves one route to an admitted request. Rejects with what is no fault of the client's. */
+/** Serves one route to an admitted request. Rejects with errors that are not the client's fault. */
 export async function answer(route: Route, { domain }: Service, request: Admitted): Promise<Answer> {
   try {
     const { principal, entityUuid, params, url } = request;
@@ -104,8 +104,8 @@ const SHAPES = routes.map(({ method, path }) => ({
 }));
 
 /**
- * A request that no route took: 404, or for a known path 405, or 204 to OPTIONS, both with `Allow`. None of it
- * needs a credential: it says what the documentation says, and nothing about what there is.
+ * A request that no route accepted: 404, or for a known path 405, or 204 to OPTIONS, both with `Allow`. None of these
+ * needs a credential: they reveal what the documentation says, and nothing about what exists.
  */
 export function unrouted(method: string, url: string): Answer {
   const path = url.replace(/\?.*$/, '');
@@ -120,18 +120,18 @@ export function unrouted(method: string, url: string): Answer {
 
 export function send(res: ServerResponse, { status, headers, body }: Answer): void {
   res.statusCode = status;
-  // Not with writeHead: behind it Node no longer works out the length.
+  // Not with writeHead: after it, Node no longer computes the length.
   res.setHeaders(new Headers(headers));
   if (status === 413) hangUp(res, body);
   else res.end(body);
 }
 
-// How much more is read, at the most, of what was refused for its length.
+// How much more is read, at most, of what was refused for its length.
 const [LINGER_MS, LINGER_BYTES] = [500, 16 * BODY_LIMIT];
 
 /**
- * Answers a client that may never stop sending, and closes. What it sends is thrown away for a moment more, because a
- * connection that is closed on unread bytes can take the answer with it (RFC 9112 §9.6).
+ * Answers a client that may never stop sending, and closes. What it sends is discarded for a moment more, because
+ * closing a connection with unread bytes can lose the answer (RFC 9112 §9.6).
  */
 function hangUp(res: ServerResponse, body: string): void {
   res.setHeader('Connection', 'close').setHeader('Content-Length', Buffer.byteLength(body)).write(body);
@@ -144,26 +144,26 @@ function hangUp(res: ServerResponse, body: string): void {
   res.req.once('close', end).on('data', (chunk: Buffer) => {
     read += chunk.length;
     if (read > LINGER_BYTES) end();
-    // Once more, for whoever read it before and stopped: a web stream pauses it at each piece.
+    // Once more, in case a previous reader stopped: a web stream pauses it at each piece.
     else res.req.resume();
   });
   res.req.resume();
 }
 
-// Routers differ over percent-encoding, dot segments, empty segments and a slash at the end. They agree on this.
+// Routers differ over percent-encoding, dot segments, empty segments and trailing slashes. They agree on this.
 const TARGET = /^(?:\/\.well-known)?(?:\/[0-9A-Za-z_-]{1,64})+(?:\.json)?(?:\?[!-"$-~]*)?$/;
 const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
   if (!TARGET.test(url)) return problem(404, 'There is nothing at this path.');
-  // Frameworks differ over repeated lines, and over a host that is missing or none: `999.1.1.1` has the letters of one.
+  // Frameworks differ over repeated lines, and over a missing or invalid host: `999.1.1.1` has the letters of one.
   const { host = '' } = headers;
   const types = headersDistinct['content-type']?.length ?? 0;
   if (types > 1 || !HOST.test(host) || !URL.canParse(`http://${host}`)) return refused(400).answer;
   return null;
 }
 
-/** What Node's parser refuses never becomes a request: there is only the socket to write the answer to. */
+/** What Node's parser refuses never becomes a request: the answer has to be written to the socket itself. */
 function unparsed(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
@@ -174,8 +174,8 @@ function unparsed(error: Error & { code?: string }, socket: Duplex): void {
 }
 
 /**
- * A Node server in front of a framework's listener, which sees no request that frameworks read differently, nor those
- * for what is served beside the routes. This takes nothing away from the guards: they stand on the routes, whatever
+ * A Node server in front of a framework's listener, which never sees requests that frameworks read differently, or
+ * those for what is served beside the routes. This takes nothing away from the guards: they are on the routes, whatever
  * path led there.
  */
 export function createNodeServer(listener: RequestListener, service?: Service): Server {

@@ -1,13 +1,13 @@
-/** How the servers of the examples take a port and let it go, and what they tell whoever started them. */
+/** How the example servers open and close a port, and what they tell whoever started them. */
 import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { createServer } from 'node:net';
 import { explain } from './problem.ts';
 
 /**
- * Listens on this machine alone. Rejects where the port is taken.
+ * Listens only on this machine. Rejects if the port is taken.
  *
- * @param at A port, or who holds one: see {@link hold}.
+ * @param at A port, or the server that holds one: see {@link hold}.
  * @returns The base URL.
  */
 export async function listen(server: NetServer, at: number | NetServer): Promise<string> {
@@ -19,20 +19,20 @@ export async function listen(server: NetServer, at: number | NetServer): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** Takes a free port for a server that is still to be made, and is made with its own address. */
+/** Reserves a free port for a server that is yet to be made, with its own address. */
 export async function hold(): Promise<{ readonly holder: NetServer; readonly origin: string }> {
   const holder = createServer();
   return { holder, origin: new URL(await listen(holder, 0)).origin };
 }
 
-/** Lets requests in flight finish, and no idle connection hold the process up. */
+/** Lets requests in flight finish, without idle connections keeping the process alive. */
 export const stop = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
   });
 
-/** The port that the environment names. @throws RangeError where it names none. */
+/** The port that the environment names. @throws RangeError if it names none. */
 export function readPort(standard: number): number {
   const { PORT } = process.env;
   const port = Number(PORT || standard);
@@ -40,7 +40,7 @@ export function readPort(standard: number): number {
   throw new RangeError('PORT is a whole number from 0 to 65535; 0 is any that is free');
 }
 
-/** In a sentence: why a server could not start. */
+/** Says in a sentence why a server could not start. */
 export function whyNot(error: unknown): string {
   const { code, port } = Object(error);
   if (code !== 'EADDRINUSE') return explain(error);

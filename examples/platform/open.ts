@@ -9,7 +9,7 @@ import { answerToken } from './token.ts';
 
 type Endpoint = readonly [method: 'GET' | 'POST', answer: (req: IncomingMessage) => Answer | Promise<Answer>];
 
-/** Answers a request that is for one of these paths; `null` to all others. */
+/** Answers a request for one of these paths; `null` for all others. */
 export type Open = (req: IncomingMessage) => Promise<Answer> | null;
 
 const document = (body: unknown): Answer => ({

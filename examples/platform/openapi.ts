@@ -1,6 +1,6 @@
 /**
  * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table, the policy, and the
- * schemas of what is sent and answered. Written here is only what those do not say: how a request is refused.
+ * schemas of requests and answers. Only what those do not say is written here: how a request is refused.
  */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
@@ -19,13 +19,13 @@ const ANSWERS = { ...shapes, Token: tokenAnswer, TokenError: tokenError, KeySet:
 const NAMES = new Map<z.ZodType, string>(Object.entries(ANSWERS).map(([name, schema]) => [schema, name]));
 const uri = (name: string) => `#/components/schemas/${name}`;
 
-/** OpenAPI 3.1 takes JSON Schema 2020-12 as it is; dialect and base URI are the document's. */
+/** OpenAPI 3.1 accepts JSON Schema 2020-12 as it is; the document sets dialect and base URI. */
 const embedded = ({ $schema: _, $id: __, ...schema }: Json): Json => schema;
 
-/** What is sent, in the form before it is read. */
+/** What is sent, as it is before parsing. */
 const sent = (schema: z.ZodType): Json => embedded(z.toJSONSchema(schema, { io: 'input' }));
 
-/** What is answered, each once and by its name. */
+/** What is answered, each schema once and by name. */
 function answered(): Json {
   const registry = z.registry<{ id: string }>();
   for (const [schema, id] of NAMES) registry.add(schema, { id });
@@ -35,7 +35,7 @@ function answered(): Json {
 
 const content = (schema: Json, type = 'application/json') => ({ content: { [type]: { schema } } });
 
-/** An answer, by a schema of those above. */
+/** An answer with one of the schemas above. */
 function answer(description: string | undefined, schema: z.ZodType | null): Json {
   if (schema === null) return { description };
   const name = NAMES.get(schema);
@@ -51,7 +51,7 @@ interface Refused {
   readonly description: string;
   /** A header that says more. */
   readonly header?: string;
-  /** Which routes refuse so. Default: all. */
+  /** Which routes refuse this way. Default: all. */
   readonly by?: (route: Route) => boolean;
 }
 
@@ -122,7 +122,7 @@ function operationOf(route: Route): Json {
   return {
     operationId: operation,
     summary,
-    // Of a bearer scheme these are names that the key must hold (OpenAPI 3.1 §4.8.30).
+    // For a bearer scheme, these are names that the key must hold (OpenAPI 3.1 §4.8.30).
     security: [{ bearerAuth: policy.requires(operation) }],
     parameters: [
       ...(id === null ? [] : parameters('path', { id })),
@@ -136,7 +136,7 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** Beside the routes, where tokens are made, to anybody: what admits here stands in the request's body. */
+/** Beside the routes, where tokens are made, for anyone: the credential is in the request's body. */
 const EXCHANGE: Readonly<Record<string, Json>> = {
   '/v1/token': {
     post: {
@@ -161,7 +161,7 @@ const EXCHANGE: Readonly<Record<string, Json>> = {
   },
 };
 
-/** Beside the routes, to anybody. */
+/** Beside the routes, for anyone. */
 const OPEN: Readonly<Record<string, Json>> = {
   '/.well-known/oauth-protected-resource/mcp': {
     get: {
@@ -176,7 +176,7 @@ const OPEN: Readonly<Record<string, Json>> = {
   },
 };
 
-/** The document. `server`: the origin that clients reach, from configuration. `tokens`: whether the server makes them. */
+/** The document. `server`: the origin that clients use, from configuration. `tokens`: whether the server makes any. */
 export function openApi(server: string, { tokens = true }: { readonly tokens?: boolean } = {}): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {

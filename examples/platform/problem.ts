@@ -1,4 +1,4 @@
-/** Answers as data, and the problem documents (RFC 9457) among them: any framework can send them. */
+/** Answers as data, including problem documents (RFC 9457): any framework can send them. */
 import { STATUS_CODES } from 'node:http';
 import { isStoreError } from 'keyscope';
 
@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Never stored: it may be the answer to a request that carried a credential, on a path without a guard too. */
+/** Never stored: it may answer a request that carried a credential, even on a path without a guard. */
 export function problem(status: number, detail: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return {
     status,
@@ -17,7 +17,7 @@ export function problem(status: number, detail: string, headers: Readonly<Record
   };
 }
 
-/** Thrown by whatever finds that a request cannot be served as it is; `answer` is what the client gets. */
+/** Thrown when a request cannot be served as it is; `answer` is what the client gets. */
 export class Refusal extends Error {
   readonly answer: Answer;
 
@@ -27,7 +27,7 @@ export class Refusal extends Error {
   }
 }
 
-/** In bytes. No operation takes more, and no exchange of a key. */
+/** In bytes. No operation accepts more, nor does the exchange of a key. */
 export const BODY_LIMIT = 65_536;
 
 const FRAMEWORK: Readonly<Record<number, string>> = {
@@ -39,7 +39,7 @@ const FRAMEWORK: Readonly<Record<number, string>> = {
 export type Report = (error: unknown) => void;
 
 /**
- * What went wrong, for a log or a terminal. Of a broken store that is the driver's message, which says what to mend;
+ * What went wrong, for a log or a terminal. For a broken store it is the driver's message, which says what to fix;
  * other fields of its error may quote rows.
  */
 export function explain(error: unknown): string {
@@ -48,12 +48,12 @@ export function explain(error: unknown): string {
   return why ? `${message}: ${why}` : String(message);
 }
 
-/** Where errors of ours go, unless the service says otherwise. A `StoreError` by itself does not show its cause. */
+/** Where the service's own errors go, unless it says otherwise. A `StoreError` by itself does not show its cause. */
 export const reportError: Report = (error) => console.error(isStoreError(error) ? explain(error) : error);
 
 /**
- * What to answer to an error that came out of a framework: those that it gave one of the statuses above are the
- * client's, all others are ours. `report` sees ours, the client nothing of them.
+ * The answer to an error that came out of a framework: those with one of the statuses above are the client's, all
+ * others the service's own. `report` sees the latter, and the client nothing of them.
  */
 export function failure(error: unknown, report: Report = reportError): Answer {
   if (error instanceof Refusal) return error.answer;

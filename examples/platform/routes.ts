@@ -1,7 +1,7 @@
 /**
  * The interface as one table: method, path, operation, what it does in a sentence, what may be sent, what is answered,
- * what is done. The REST servers, the MCP tools and the OpenAPI document are made from it, and decide nothing of their
- * own. A route's operation is its name in the policy.
+ * and what is done. The REST servers, the MCP tools and the OpenAPI document are made from it, and decide nothing
+ * themselves. A route's operation is its name in the policy.
  */
 import type { Principal } from 'keyscope';
 import { toMe } from 'keyscope';
@@ -17,7 +17,7 @@ interface Call<Query, Body, Id = string> {
   readonly principal: Principal;
   /** The entity that the guard checked: the only one that a handler may use. */
   readonly entityUuid: string;
-  /** `:id` of the path; empty where the path has none. */
+  /** `:id` of the path; empty if the path has none. */
   readonly id: Id;
   readonly query: Query;
   readonly body: Body;
@@ -29,21 +29,21 @@ export interface Route {
   readonly operation: Operation;
   /** For whoever chooses among the operations, a person or a model. */
   readonly summary: string;
-  /** `:id` of the path; `null` where the path has none. */
+  /** `:id` of the path; `null` if the path has none. */
   readonly id: z.ZodString | null;
-  /** Query parameters, beside `entity_uuid`, which the guard reads. */
+  /** Query parameters besides `entity_uuid`, which the guard reads. */
   readonly query: z.ZodObject;
-  /** `null`: the route takes no body. */
+  /** `null`: the route accepts no body. */
   readonly body: z.ZodObject | null;
   /** The status of success. */
   readonly status: number;
-  /** What is answered, as JSON; `null`: nothing is. */
+  /** What is answered, as JSON; `null` if nothing is. */
   readonly answer: z.ZodType | null;
   /** Validates, then does it. Throws `Refusal`, or the domain's `Conflict`. */
   readonly handle: (call: Call<unknown, unknown, unknown>) => unknown;
 }
 
-/** What fits a shape; of lists that may not be changed too, as the domain's are. */
+/** What fits a shape, including readonly lists such as the domain's. */
 type Shown<T> = T extends readonly (infer E)[]
   ? readonly Shown<E>[]
   : T extends object
@@ -54,7 +54,7 @@ interface Row<A extends z.ZodType | null, Q extends z.ZodObject, B extends z.Zod
   readonly summary: string;
   readonly query?: Q;
   readonly body?: B;
-  /** Default: 200, or 204 where nothing is answered. */
+  /** Default: 200, or 204 if nothing is answered. */
   readonly status?: number;
   readonly answer: A;
   readonly handle: (call: Call<z.output<Q>, z.output<B>>) => A extends z.ZodType ? Shown<z.output<A>> : void;
@@ -84,13 +84,13 @@ function route<A extends z.ZodType | null, Q extends z.ZodObject = typeof NOTHIN
         ...call,
         id: id === null ? '' : check(id, call.id, 'id'),
         query: check(query, call.query, 'query'),
-        // Of a route without a body the type is `never`: no handler can ask for it.
+        // For a route without a body the type is `never`: no handler can ask for it.
         body: body === undefined ? (undefined as never) : check(body, call.body, 'body'),
       }),
   };
 }
 
-/** The first thing that is wrong, and where; what was sent is not repeated. */
+/** Reports the first problem, and where it is; what was sent is not repeated. */
 function check<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
@@ -103,13 +103,13 @@ function check<S extends z.ZodType>(schema: S, value: unknown, where: string): z
 
 const ID = z.string('a text').describe('Of what it is done to.');
 
-/** `entity_uuid`, which every operation takes and the guard reads: here it is described, and not checked. */
+/** `entity_uuid`, which every operation accepts and the guard reads: here it is described, not checked. */
 export const entity = z
   .string()
   .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   .meta({ format: 'uuid', description: "The entity to act on. Left out, it is the key's own." });
 
-// Half a surrogate pair and NUL are texts in JSON and none in SQLite.
+// Half a surrogate pair and NUL are valid text in JSON but not in SQLite.
 const text = (max: number) =>
   z
     .string()
@@ -129,7 +129,7 @@ const encode = ({ created_at, id }: Position): string => Buffer.from(`${created_
 const cursor = z.string().transform((text, context): Position => {
   const [created_at, id, ...rest] = Buffer.from(text, 'base64url').toString().split(' ');
   const position = { created_at: created_at ?? '', id: id ?? '' };
-  // Encoding it again refuses every text that Buffer reads generously.
+  // Encoding it again refuses every text that Buffer reads leniently.
   if (rest.length > 0 || text !== encode(position)) {
     context.addIssue({ code: 'custom', message: 'pass "next" of the page before' });
   }
@@ -138,7 +138,7 @@ const cursor = z.string().transform((text, context): Position => {
 
 const whole = 'a whole number from 1 to 100';
 const paging = z.strictObject({
-  // In a query it is a text; the argument of a tool is what it is.
+  // In a query it is text; a tool's argument keeps its type.
   limit: z
     .preprocess(
       (sent) => (typeof sent === 'string' && /^[1-9][0-9]{0,2}$/.test(sent) ? Number(sent) : sent),
@@ -156,7 +156,7 @@ const paging = z.strictObject({
 
 const listed = <T>({ items, next }: Page<T>) => ({ items, next: next && encode(next) });
 
-/** The same for an id that never was, one that is gone, and one of another entity. */
+/** The same for an id that never existed, one that is gone, and one of another entity. */
 function found<T>(row: T | null): T {
   if (row === null) throw new Refusal(404, 'There is nothing with this id.');
   return row;

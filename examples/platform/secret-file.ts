@@ -1,10 +1,10 @@
-/** Secrets that a newcomer need not set up: made on the first run, and kept beside the database. */
+/** Secrets that newcomers need not set up: made on the first run, and kept beside the database. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * What is in the file, which is made where it is missing. Processes that start at once all get the same: the file is
- * there whole or not at all, and who comes second takes what it finds.
+ * The content of the file, which is made if it is missing. Processes that start at once all get the same: the file is
+ * there in full or not at all, and later ones use what they find.
  */
 export async function readSecret(file: string, make: () => string | Promise<string>): Promise<string> {
   if (!existsSync(file)) {

@@ -1,6 +1,6 @@
 /**
- * Opens the store that an address names. The one place where the platform knows a database's driver; each is loaded
- * only where its address is given, so a service installs the one that it uses.
+ * Opens the store at an address. Only here does the platform know database drivers; each is loaded only for its own
+ * addresses, so a service installs just the one that it uses.
  */
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
@@ -9,19 +9,19 @@ import type { Invalidation } from 'keyscope/cache';
 
 export interface OpenedStore {
   readonly store: KeyStore;
-  /** For `cacheStore`: tells the other processes that a key has ended. None where the database has no such channel. */
+  /** For `cacheStore`: tells other processes that a key has ended. Absent if the database has no such channel. */
   readonly invalidation?: Invalidation;
-  /** Ends the connections, those to a server that no longer answers too. Flush the keyring first. */
+  /** Ends the connections, including those to a server that no longer answers. Flush the keyring first. */
   close(): Promise<void>;
 }
 
-/** At most this many connections, where there is a pool. */
+/** At most this many connections in a pool. */
 const MOST = 10;
-/** In milliseconds, how long a server is waited for: to take a connection, and to let it go. */
+/** In milliseconds, how long to wait for a server to accept a connection, and to close it. */
 const PATIENCE = 2_000;
 
 /**
- * A server that takes connections and never answers would be waited for without end: then `sever` ends the waiting.
+ * Without this, a server that accepts connections but never answers would be waited for forever: `sever` ends the wait.
  * Resolves with whether the server answered.
  */
 async function patiently(waiting: Promise<unknown>, sever: () => void): Promise<boolean> {
@@ -40,7 +40,7 @@ async function patiently(waiting: Promise<unknown>, sever: () => void): Promise<
   return answered;
 }
 
-/** Sockets that can be severed: a driver may end, and leave behind one on which it waits for the server's last word. */
+/** Sockets that can be severed: a driver may end but leave one open, waiting for the server's last word. */
 function openSockets() {
   const open = new Set<Socket>();
   return {
@@ -55,13 +55,13 @@ function openSockets() {
   };
 }
 
-// An idle connection that is lost says so to nobody who waits, and unheard it ends the process. The next request is
+// A lost idle connection tells nobody who is waiting; unhandled, its error ends the process. The next request is
 // answered by another connection, or with 503. Drivers keep passwords out of these messages.
 const report = (error: Error) => console.error(`The key store lost a connection: ${error.message}`);
 
 async function openSqlite(url: string): Promise<OpenedStore> {
   const path = url.slice('sqlite:'.length);
-  // SQLite would put the file into the root of the file system, and for no path at all keep the keys until it is closed.
+  // SQLite would put the file into the file system's root, and with no path at all keep the keys until it is closed.
   if (path === '' || path.startsWith('//')) {
     throw new TypeError(
       'openStore: write the path right behind the colon, as in sqlite:keys.db or sqlite:/srv/keys.db',
@@ -83,7 +83,7 @@ async function openPostgres(url: string): Promise<OpenedStore> {
   const sockets = openSockets();
   const config = { connectionString: url, stream: sockets.make, connectionTimeoutMillis: PATIENCE };
   const pool = new pg.Pool({ ...config, max: MOST }).on('error', report);
-  // Listening takes a connection of its own, and another where that one is lost: an outage sees many come and go.
+  // Listening takes a separate connection, and another one if that is lost: an outage sees many come and go.
   const listeners = new Set<InstanceType<typeof pg.Client>>();
   const listen = () => {
     const client = new pg.Client({ ...config, keepAlive: true });
@@ -94,7 +94,7 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     store: postgresStore(pool),
     invalidation: postgresInvalidation(listen),
     async close() {
-      // A listening connection holds no process up; while its end is waited for, it has to. The types lack `ref`.
+      // A listening connection keeps no process alive; while its end is awaited, it has to. The types lack `ref`.
       for (const client of listeners) if ('ref' in client && typeof client.ref === 'function') client.ref();
       await patiently(Promise.all([pool.end(), ...[...listeners].map((client) => client.end())]), sockets.sever);
     },
@@ -113,14 +113,14 @@ async function openMysql(url: string): Promise<OpenedStore> {
   return {
     store: mysqlStore(pool),
     async close() {
-      // It does not wait for the server, unless for an answer; and rejects where a connection was never made.
+      // It waits for the server only if an answer is pending, and rejects if a connection was never made.
       await patiently(pool.end(), sockets.sever).catch(() => {});
       sockets.sever();
     },
   };
 }
 
-/** `?prefix=` is what every key of the store begins with; left out, it is `keyscope:`. */
+/** `?prefix=` is what every Redis key of the store begins with; default `keyscope:`. */
 async function openRedis(url: string): Promise<OpenedStore> {
   const [{ createClient }, { redisInvalidation, redisStore }] = await Promise.all([
     import('redis'),
@@ -129,7 +129,7 @@ async function openRedis(url: string): Promise<OpenedStore> {
   const address = new URL(url);
   const prefix = address.searchParams.get('prefix') ?? 'keyscope:';
   address.search = '';
-  // While the server is away requests are refused at once: what is queued would be carried out after the answer.
+  // While the server is away, requests are refused at once: a queued command would be carried out after the answer.
   const publisher = createClient({ url: address.href, disableOfflineQueue: true }).on('error', report);
   const subscriber = publisher.duplicate().on('error', report);
   const sever = () => {
@@ -157,18 +157,18 @@ const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> =
   rediss: openRedis,
 };
 
-/** What `openStore` takes, for usage and errors. */
+/** What `openStore` accepts, for usage and errors. */
 export const ADDRESSES = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
 
 const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
 
-/** Where a store's keys are, in words that may be shown: no user, no password, none of the parameters. */
+/** Where a store's keys are, in words that may be shown: no user, password or parameters. */
 export type Place =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'server'; readonly name: string };
 
-/** Where the keys are of an address that `openStore` takes. */
+/** Where the keys are for an address that `openStore` accepts. */
 export function placeOf(url: string): Place {
   const scheme = schemeOf(url);
   if (scheme !== 'sqlite') {
@@ -176,7 +176,7 @@ export function placeOf(url: string): Place {
     return { kind: 'server', name: `${scheme}://${host}${pathname}` };
   }
   const path = url.slice('sqlite:'.length);
-  // What begins with `file:` SQLite reads as a URI.
+  // SQLite reads a path that begins with `file:` as a URI.
   const uri = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/.exec(path);
   const [, name = path, query = ''] = uri ?? [];
   if (name === ':memory:' || new URLSearchParams(query).get('mode') === 'memory') return { kind: 'memory' };
@@ -185,13 +185,13 @@ export function placeOf(url: string): Place {
 
 /**
  * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own tools write it:
- * `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL stores make their tables at the first
+ * `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL stores create their tables on first
  * use, Redis its version.
  *
- * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for, two
- * seconds at the most.
+ * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for, at most
+ * two seconds.
  *
- * @throws TypeError on any other scheme, and on `sqlite://`. It names the scheme alone, for the rest may hold a password.
+ * @throws TypeError on any other scheme, and on `sqlite://`. It names only the scheme: the rest may contain a password.
  * @example
  * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
  */

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/token`: a key for a short-lived token, in the manner of RFC 8693. Parameters and errors are those of its
- * §§2.1 and 2.2; a key counts as an access token there. `entity_uuid`, which may be repeated, narrows the entities.
+ * `POST /v1/token`: exchanges a key for a short-lived token, in the manner of RFC 8693. Parameters and errors are those
+ * of its §§2.1 and 2.2; a key counts as an access token. `entity_uuid`, which may be repeated, narrows the entities.
  */
 import type { Keyring } from 'keyscope';
 import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
@@ -19,7 +19,7 @@ const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 
 const SUBJECT = `Send the key as subject_token, and ${ACCESS_TOKEN} as subject_token_type.`;
 
-/** RFC 8693 §2.1. What else is sent is ignored (RFC 6749 §3.2). */
+/** RFC 8693 §2.1. Other parameters are ignored (RFC 6749 §3.2). */
 export const tokenRequest = z.object({
   grant_type: z.literal(GRANT, `Send ${GRANT} as grant_type.`),
   subject_token: z.string(SUBJECT).describe('The key.'),
@@ -36,7 +36,7 @@ export const tokenRequest = z.object({
     .describe('Which door the token is to open: the URL of this service with /v1, or with /mcp. Left out, it is /v1.'),
   audience: z.array(z.string()).optional().describe("The same as 'resource'."),
 });
-// RFC 6749 §3.2: none may be repeated; RFC 8693 §2.1 lets these.
+// RFC 6749 §3.2: no parameter may be repeated; RFC 8693 §2.1 allows these.
 const REPEATABLE = ['entity_uuid', 'resource', 'audience'];
 const ACTOR = ['actor_token', 'actor_token_type'];
 
@@ -58,12 +58,12 @@ export const tokenError = z.object({
 
 const json = (status: number, body: z.output<typeof tokenAnswer> | z.output<typeof tokenError>): Answer => ({
   status,
-  // RFC 6749 §5.1 wants both.
+  // RFC 6749 §5.1 requires both.
   headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' },
   body: JSON.stringify(body),
 });
 
-/** `error_description` takes printable ASCII without quotes and backslashes. */
+/** `error_description` accepts printable ASCII without quotes and backslashes. */
 const refusal = (error: z.output<typeof tokenError>['error'], description: string): Answer =>
   json(400, { error, error_description: description.replace(/[^ !#-[\]-~]/g, "'") });
 
@@ -71,20 +71,20 @@ const refusal = (error: z.output<typeof tokenError>['error'], description: strin
 
 export interface TokenService {
   readonly keyring: Pick<Keyring, 'admit'>;
-  /** By audience, which is what `resource` and `audience` may say. The first is the default. */
+  /** By audience, which is what `resource` and `audience` may name. The first is the default. */
   readonly issuers: Readonly<Record<string, Pick<TokenIssuer, 'exchange'>>>;
   readonly realm: string;
-  /** Told of what is about to be answered with 503. */
+  /** Called before a request is answered with 503. */
   readonly onOutage: (error: StoreError) => void;
 }
 
-// Any key may be exchanged; admitted like any operation, so that events and usage tell of it.
+// Any key may be exchanged; admitted like any operation, so that events and usage cover it.
 const policy = definePolicy(catalog, { exchangeToken: [] });
 
 const MALFORMED = 'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
 const malformed = (problem: string) => new ExchangeError('invalid_request', problem);
 
-/** The parameters; one without a value counts as left out (RFC 6749 §3.2). */
+/** The parameters; one without a value counts as omitted (RFC 6749 §3.2). */
 function read(type: string | null | undefined, body: string): Readonly<Record<string, unknown>> {
   if (!FORM.test(type ?? '')) throw malformed('Send the parameters as application/x-www-form-urlencoded.');
   const given = new URLSearchParams([...new URLSearchParams(body)].filter(([, value]) => value !== ''));
@@ -97,7 +97,7 @@ function read(type: string | null | undefined, body: string): Readonly<Record<st
 
 type Given = z.output<typeof tokenRequest>;
 
-/** One service, and one that tokens are made for. */
+/** The issuer for the service that was named; only one may be named, and only one that tokens are made for. */
 function issuerOf({ issuers }: TokenService, { resource = [], audience = [] }: Given): Pick<TokenIssuer, 'exchange'> {
   const [target = Object.keys(issuers)[0] ?? '', another] = new Set([...resource, ...audience]);
   const issuer = another === undefined && Object.hasOwn(issuers, target) ? issuers[target] : undefined;
@@ -115,12 +115,12 @@ async function exchange(service: TokenService, given: Given): Promise<Answer> {
   return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, ...(scope !== '' && { scope }) });
 }
 
-/** What the issuer says, unless a parameter is malformed: then its words quote what was sent. */
+/** The issuer's own words, unless a parameter is malformed: then they quote what was sent. */
 function described(error: unknown): ExchangedToken {
   throw isExchangeError(error) && error.code === 'invalid_request' ? malformed(MALFORMED) : error;
 }
 
-/** Answers a request to the token endpoint. Rejects with what is no fault of the client's. */
+/** Answers a request to the token endpoint. Rejects with errors that are not the client's fault. */
 export async function answerToken(
   service: TokenService,
   type: string | null | undefined,

@@ -1,6 +1,6 @@
 /**
- * Short-lived tokens for the platform's keys: one signing key, and for each door an audience of its own, so that a token
- * made for one opens no other.
+ * Short-lived tokens for the platform's keys: one signing key, and a separate audience for each door, so that a token
+ * made for one does not open another.
  */
 import { join } from 'node:path';
 import type { JSONWebKeySet, JWK } from 'jose';
@@ -14,7 +14,7 @@ import { readSecret } from './secret-file.ts';
 
 const ALG = 'ES256';
 
-/** What is published (RFC 7517 §5): public parts, and which tokens they are for. */
+/** What is published (RFC 7517 §5): the public parts, and which tokens they are for. */
 export const keySet = z.object({
   keys: z.array(
     z.object({
@@ -30,13 +30,13 @@ export const keySet = z.object({
 });
 
 export interface Tokens {
-  /** By audience: the REST interface first. */
+  /** By audience; the REST interface comes first. */
   readonly issuers: Readonly<Record<string, TokenIssuer>>;
   readonly verifiers: Readonly<Record<string, TokenVerifier>>;
   readonly jwks: JSONWebKeySet;
 }
 
-/** Where each door is, as tokens name it (`aud`); all that clients and servers say of themselves is configuration. */
+/** Where each door is, as tokens name it (`aud`); all that clients and servers are told here is configuration. */
 export const audiences = (publicUrl: string) => ({ rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` });
 
 async function generate(): Promise<string> {
@@ -44,7 +44,7 @@ async function generate(): Promise<string> {
   return JSON.stringify(await exportJWK(privateKey));
 }
 
-/** From the environment, as in production; or, so that a newcomer need set nothing up, from a file of the first run. */
+/** From the environment, as in production; or, so that newcomers need no setup, from a file made on the first run. */
 async function signingKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
   return JSON.parse(given || (await readSecret(join(folder, 'signing-key.json'), generate)));
@@ -52,7 +52,7 @@ async function signingKey(folder: string): Promise<JWK> {
 
 export async function openTokens(folder: string, publicUrl: string, now: () => number): Promise<Tokens> {
   const privateKey = await signingKey(folder);
-  // A name that follows from the key: another key has another.
+  // An id derived from the key: another key has another.
   const kid = await calculateJwkThumbprint(privateKey);
   const all = Object.values(audiences(publicUrl));
   const issuerFor = (audience: string) =>

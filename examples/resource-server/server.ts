@@ -1,13 +1,13 @@
 /**
- * A service behind the gate: takes the platform's tokens, and needs nothing but the address of its public keys. What it
- * does not see is that a key was revoked; a token lives for 15 minutes at the most. Where that is too long and the key
- * store can be reached, hand over a keyring made with the verifier as `tokens`: it looks the key up on each use.
+ * A service behind the gate: accepts the platform's tokens, and needs only the address of its public keys. It does not
+ * notice that a key was revoked; a token lives for at most 15 minutes. If that is too long and the key store can be
+ * reached, pass a keyring made with the verifier as `tokens`: it looks the key up on each use.
  *
  *   const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
  *   createServer(tokens, 'reports').listen(8080); // without any database
  *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // revocation on use
  *
- * `npx node examples/resource-server/server.ts` starts it behind a platform that `npm run demo` has started.
+ * `npx node examples/resource-server/server.ts` starts it behind a platform started with `npm run demo`.
  */
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -22,14 +22,14 @@ import { listen, readPort, stop, whyNot } from '../platform/listen.ts';
 import { policy } from '../platform/policy.ts';
 import { audiences } from '../platform/tokens.ts';
 
-/** What tells who calls: a keyring, or a verifier alone. */
+/** What identifies the caller: a keyring, or just a verifier. */
 type Door = { authenticate(request: Request): Promise<Principal> };
 
 /** A verifier of the platform's tokens. */
 export const createTokens = (options: Omit<TokenVerifierOptions, 'algorithms' | 'catalog'>): TokenVerifier =>
   createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
 
-/** Headers are read as a keyring reads them; only tokens are taken. */
+/** Headers are read as a keyring reads them; only tokens are accepted. */
 const doorOf = (tokens: TokenVerifier): Door => ({
   async authenticate({ headers }) {
     const credential = parseAuthorization(headers.get('authorization'));
@@ -67,7 +67,7 @@ const HELP = `Usage: npx node examples/resource-server/server.ts [--help]
 Takes the tokens of a platform that is running: start that with npm run demo. The environment variables PORT (8788) and
 PLATFORM_URL (http://127.0.0.1:8787), what the platform calls itself, are read.`;
 
-/** How a key becomes a token there, and what the token opens here. */
+/** How to exchange a key for a token there, and what the token opens here. */
 const words = (platform: string, url: string) => `The resource server is up at ${url}
 
 It takes tokens of ${platform} that are for its REST interface, of which it serves a part. Exchange the key
@@ -103,7 +103,7 @@ async function main(): Promise<void> {
   try {
     const { PLATFORM_URL } = process.env;
     const issuer = PLATFORM_URL || 'http://127.0.0.1:8787';
-    // The platform makes tokens for its own doors and for nobody else. This is a part of one of them, served apart.
+    // The platform makes tokens only for its own doors. This is a part of one of them, served separately.
     const audience = audiences(issuer).rest;
     const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
     const server = createServer(tokens, REALM);

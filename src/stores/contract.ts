@@ -10,19 +10,19 @@ export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 export type ContractStore = KeyStore & { close?(): Awaitable<void> };
 
 /**
- * Registers the contract of `KeyStore` as tests, some forty of them: every sentence of `store.ts`, concurrency
- * and the other rows included. Ids, digests, entities and peppers are random, so the store need not be empty
- * and runs may follow each other on one database; let them not overlap.
+ * Registers some forty tests for the contract of `KeyStore`: every sentence of `store.ts`, including concurrency and
+ * the other rows. Ids, digests, entities and peppers are random, so the store need not be empty, and runs may follow
+ * each other on one database, but must not overlap.
  *
  * A store whose `summarize` declares no parameter (`summarize.length` is 0, as with a default value or `...args`) may
- * count by a clock of its own: what asks for another time than now is then left out.
+ * use its own clock: whatever asks for a time other than now is then left out.
  *
  * Not checked: that a write survives a crash; that two processes agree; that two databases are kept apart; an entity
- * with more than 150 keys; what a database that is gone does; speed.
+ * with more than 150 keys; what happens when the database is gone; speed.
  *
- * @param test Registers one test: a name and an async function that throws where the store breaks a promise.
- * @param factory Makes a store for one test; `close`, where it has one, is called afterwards.
- * @throws TypeError where one of the two is no function.
+ * @param test Registers one test: a name and an async function that throws if the store breaks a promise.
+ * @param factory Makes a store for one test; its `close`, if it has one, is called afterwards.
+ * @throws TypeError if either argument is not a function.
  * @example
  * storeContract(test, async () => {
  *   const pool = await openPool();
@@ -54,9 +54,9 @@ export function storeContract(test: RegisterTest, factory: () => Awaitable<Contr
 interface Setting {
   readonly store: KeyStore;
   readonly entityUuid: string;
-  /** What digests begin with up to the `$`, unique to this test. */
+  /** The beginning of digests, up to the `$`; unique to this test. */
   readonly scheme: string;
-  /** A record with a key id and a digest of its own. Mutable, as nothing that a caller passes in need be frozen. */
+  /** A record with its own key id and digest. Mutable, because nothing that a caller passes in need be frozen. */
   record(given?: Partial<KeyRecord>): KeyRecord;
   /** The same, stored. */
   add(given?: Partial<KeyRecord>): Promise<KeyRecord>;
@@ -64,12 +64,12 @@ interface Setting {
   holds(expected: KeyRecord, when: string): Promise<void>;
 }
 
-// A time that is far from any clock the test may run under: a store that asks its own clock is found out.
+// A time far from any clock that the test may run under: it exposes a store that uses its own clock.
 const T = 1_000_000_000_000;
 const DAY = 86_400_000;
 
 const uuid = (): string => globalThis.crypto.randomUUID();
-/** Letters in front, for comparisons that fold case. */
+/** Begins with letters, to catch comparisons that fold case. */
 const lettered = (): string => `abcd${uuid().slice(4)}`;
 const hex = (): string => `${uuid()}${uuid()}`.replaceAll('-', '');
 
@@ -79,7 +79,7 @@ function setting(store: KeyStore): Setting {
   const record = (given: Partial<KeyRecord> = {}): KeyRecord => ({
     keyId: uuid(),
     name: 'integration',
-    // Letters of both kinds at both ends, for comparisons that fold case or cut text short.
+    // Letters of both kinds at both ends, to catch comparisons that fold case or truncate text.
     digest: `${scheme}$ab${hex().slice(4)}cd`,
     seal: hex(),
     entityUuid,
@@ -116,8 +116,8 @@ export function check(holds: boolean, otherwise: string): asserts holds {
 }
 
 /**
- * One text per content. Names are sorted, for databases may reorder a table; `undefined`, `NaN`, `bigint` and
- * anything else that is no JSON differ from whatever JSON would make of them.
+ * One text per content. Names are sorted, because databases may reorder a table; `undefined`, `NaN`, `bigint` and
+ * anything else that is not JSON differ from whatever JSON would make of them.
  */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(show).join(',')}]`;
@@ -129,18 +129,18 @@ export function show(value: unknown): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${show((value as Record<string, unknown>)[name])}`).join(',')}}`;
 }
 
-/** Throws unless both have the same content, and shows where they part. */
+/** Throws unless both have the same content, and shows where they differ. */
 export function same(actual: unknown, expected: unknown, what: string): void {
   const [got, wanted] = [show(actual), show(expected)];
   if (got === wanted) return;
-  // Where they part, with what stands around: a record of 1,000 entities is no message.
+  // Where they differ, with some context: a record of 1,000 entities makes no message.
   let at = 0;
   while (got.charAt(at) === wanted.charAt(at)) at++;
   const part = (text: string) => `${at > 80 ? '…' : ''}${text.slice(Math.max(0, at - 80), at + 120)}`;
   throw new Error(`${what}\n  expected ${part(wanted)}\n  but got  ${part(got)}`);
 }
 
-/** Whether `act` answers; `false` where it throws or rejects. */
+/** Whether `act` succeeds; `false` if it throws or rejects. */
 async function succeeds(act: () => Awaitable<unknown>): Promise<boolean> {
   try {
     await act();
@@ -155,8 +155,8 @@ const parallel = <A>(count: number, act: (i: number) => Awaitable<A>): Promise<A
   Promise.all(Array.from({ length: count }, async (_, i) => act(i)));
 
 /**
- * Starts calls one by one, each while those before it may be under way: the first two at once, then one after an answer
- * of the store, one after a second answer, and one after a timer.
+ * Starts calls one by one, while earlier ones may be in progress: the first two at once, then one after an answer of
+ * the store, one after a second answer, and one after a timer.
  */
 async function overlap(store: KeyStore, calls: readonly (() => Awaitable<unknown>)[]): Promise<void> {
   const running: Promise<unknown>[] = [];
@@ -171,7 +171,7 @@ async function overlap(store: KeyStore, calls: readonly (() => Awaitable<unknown
   await Promise.all(running);
 }
 
-/** Of a look-up with a value that no caller may send: nothing found, or a throw. */
+/** Fails unless a look-up with a value that no caller may send finds nothing or throws. */
 async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<void> {
   let answer: unknown;
   try {
@@ -183,7 +183,7 @@ async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<vo
   check(empty, `a look-up with ${typeof value} ${show(String(value).slice(0, 200))} must find nothing`);
 }
 
-/** What means something to a database, a script or a driver, and is text like any other here. */
+/** Texts that mean something to a database, a script or a driver, and are ordinary text here. */
 const FRAGMENTS = [
   `' OR '1'='1`,
   `' OR 1=1 -- `,
@@ -198,7 +198,7 @@ const FRAGMENTS = [
   `$1 :x @x %s {0} ? \${x}`,
 ] as const;
 
-/** Texts that are not `text`, though a lax comparison, a pattern or a C string would say so. */
+/** Texts that are not `text`, although a lax comparison, a pattern or a C string would match. */
 const nearTexts = (text: string): readonly string[] =>
   [
     '',
@@ -218,19 +218,19 @@ const nearTexts = (text: string): readonly string[] =>
     `${text.slice(0, -1)}?`,
     '%',
     '*',
-    // Quoted, or with a fragment of SQL, Lua, a glob, JSON or Redis' protocol behind it.
+    // Quoted, or followed by a fragment of SQL, Lua, a glob, JSON or the Redis protocol.
     ...FRAGMENTS.map((fragment) => text + fragment),
     `'${text}'`,
     `[a]${text.slice(1)}`,
     text.replace('c', 'ç'),
     text.replace('d', '\uff44'),
-    // Half a surrogate pair is no text in UTF-8: drivers drop it, replace it or throw.
+    // Half a surrogate pair is invalid UTF-8: drivers drop it, replace it or throw.
     `${text}\ud800`,
     `\udc00${text}`,
     text.padEnd(2 ** 20, text),
   ].filter((near) => near !== text);
 
-/** What is no text at all, though a driver may read `text` out of it, or a comparison with a number hold. */
+/** Values that are not text, although a driver may read `text` from them, or a comparison with a number may hold. */
 const oddValues = (text: string): readonly unknown[] => [
   0,
   1,
@@ -252,15 +252,15 @@ const oddValues = (text: string): readonly unknown[] => [
 // ── insert ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * What may stand in the name of a pair. The core takes no other, for V8 13.6 (Node 24) reads names with quotes,
- * backslashes and control characters back as one another: a right store that keeps JSON would lose them.
+ * What a pair's name may contain. The core accepts nothing else, because V8 13.6 (Node 24) reads names with quotes,
+ * backslashes and control characters back as one another: a correct store that keeps JSON would lose them.
  */
 const nameable = (text: string): string => text.replace(/["\\\p{Cc}]/gu, '');
 
 /**
  * Catches: null for empty and empty for null, trimmed, folded or normalized text, characters that are dropped or
- * replaced, numbers read out of text, names that reach a prototype or are cut, times in seconds or 32 bits, lists in
- * another order, a column for digests that is too short.
+ * replaced, numbers read from text, names that reach a prototype or are truncated, times in seconds or 32 bits,
+ * reordered lists, a digest column that is too short.
  */
 async function keepsEveryField({ store, entityUuid, record, holds }: Setting): Promise<void> {
   const odd = JSON.parse('{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}');
@@ -269,12 +269,12 @@ async function keepsEveryField({ store, entityUuid, record, holds }: Setting): P
     {},
     { name: 'Zoë 漢字 🦊 \u202eabc', justification: '🔑'.repeat(500), metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' } },
     { name: quoted, justification: quoted, metadata: { [nameable(quoted)]: quoted } },
-    // Composed of two characters each; a byte order mark; what is no character; and what only a value may hold.
+    // Letters of two characters each; a byte order mark; noncharacters; and what only a value may contain.
     { name: 'Zu\u0308rich', justification: 'cafe\u0301', metadata: { 'e\u0301': 'Zu\u0308rich', '\u00e9': 'o' } },
     { name: '\ufeffa', justification: '\ufeff', metadata: { '\ufeffb': '\ufeffc', b: '\ufeff' } },
     { name: 'a\uffff', justification: '\ufffe', metadata: { '\uffff': '\uffff', '\ufffe': '\ufdd0' } },
     { metadata: { a: '\u0001\u0008\u000b\u001b[1m\u007f\u0085\u009f', b: '\r\n' } },
-    // With their values, nearly the 2 KiB that the core lets through.
+    // With their values, nearly the 2 KiB that the core allows.
     { metadata: { [`${'n'.repeat(1015)}a`]: 'a', [`${'n'.repeat(1015)}b`]: 'b' } },
     { name: ' padded ', justification: ' ', metadata: { ' a ': ' b ' } },
     { name: 'null', justification: '', metadata: { a: '' }, scopes: [] },
@@ -286,7 +286,7 @@ async function keepsEveryField({ store, entityUuid, record, holds }: Setting): P
     { retireAt: Number.MAX_SAFE_INTEGER, lastUsedAt: Number.MAX_SAFE_INTEGER, scopesUsed: { 'a:b': 2 ** 53 - 1 } },
     { createdAt: -1, scopes: ['z:z', 'a:a', 'm:m'], accessibleEntities: [uuid(), entityUuid, uuid()] },
     { digest: `s1$${hex()}` },
-    // The longest: an id of a pepper has up to 32 characters.
+    // The longest digest: a pepper's id has up to 32 characters.
     { digest: `h1.${hex().slice(0, 32)}$${hex()}` },
   ];
   for (const [i, given] of variants.entries()) {
@@ -303,7 +303,7 @@ async function keepsEveryField({ store, entityUuid, record, holds }: Setting): P
   }
 }
 
-/** Catches: columns that are too short, lists that are cut off. */
+/** Catches: columns that are too short, truncated lists. */
 async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Promise<void> {
   const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(64)}:${'a'.repeat(60)}${255 - i}`);
   const accessibleEntities = [entityUuid, ...Array.from({ length: 999 }, uuid)];
@@ -314,14 +314,14 @@ async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Pr
   await holds(made, '256 scopes and 1,000 entities');
 }
 
-/** Catches: texts put together into a statement, a script, a pattern or a path, and names that reach a prototype. */
+/** Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach a prototype. */
 async function keepsHostileTexts({ store, add, holds }: Setting): Promise<void> {
   const names = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
   const rest = await add();
   for (let i = 0; i < names.length; i += 2) {
     const [text = '', otherText = ''] = names.slice(i, i + 2);
     const [name, other] = [nameable(text), nameable(otherText)];
-    // More than the core lets through: of scopes it takes letters, digits, `-`, `_` and one colon.
+    // More than the core allows: in scopes it accepts letters, digits, `-`, `_` and one colon.
     const used = { [`${name}:read`]: T, [`a-b_c:${other}`]: T };
     const made = await add({
       name: `${text}${otherText}`,
@@ -346,7 +346,7 @@ async function keepsHostileTexts({ store, add, holds }: Setting): Promise<void> 
   await holds(rest, 'beside hostile texts');
 }
 
-/** Catches: text that is cut where it is too long, or at a NUL, and a record that is half written. */
+/** Catches: text truncated because it is too long, or at a NUL, and a half-written record. */
 async function keepsTextsWholeOrNot({ store, record, holds }: Setting): Promise<void> {
   const long = 'ab 🦊'.repeat(2 ** 15);
   for (const given of [{ name: long }, { justification: long }, { name: 'a\0b' }, { justification: '\0' }]) {
@@ -360,7 +360,7 @@ async function keepsTextsWholeOrNot({ store, record, holds }: Setting): Promise<
   }
 }
 
-/** A millisecond beside each: what clocks and calendars stumble over. */
+/** What clocks and calendars stumble over; each is tested with an adjacent millisecond. */
 const INSTANTS = [
   -8_640_000_000_000_000, // the first that a `Date` can hold
   -62_135_596_800_001, // before the year 1
@@ -383,7 +383,7 @@ const INSTANTS = [
   8_640_000_000_000_000, // the last that a `Date` can hold
 ] as const;
 
-/** Catches: times through a calendar, a time zone, seconds or a float, and an order that goes by them. */
+/** Catches: times converted through a calendar, a time zone, seconds or a float, and an order based on them. */
 async function keepsEveryMillisecond({ store, entityUuid, record, holds }: Setting): Promise<void> {
   const shuffled = [...INSTANTS].sort((a, b) => (a % 1000) - (b % 1000) || a - b);
   const all = shuffled.map((time, i) => {
@@ -433,7 +433,7 @@ async function handsOutCopies({ store, add, holds }: Setting): Promise<void> {
   await holds(made, 'after the objects that were returned are changed');
 }
 
-/** Changes whatever can be changed; frozen parts refuse, which is as good. */
+/** Changes whatever can be changed; frozen parts refuse, which is just as good. */
 function vandalize(record: KeyRecord): void {
   const changes: readonly (() => unknown)[] = [
     () => (record.scopes as string[]).push('users:delete'),
@@ -451,7 +451,7 @@ function vandalize(record: KeyRecord): void {
   }
 }
 
-/** Catches: an upsert, a second key id that is passed over in silence, a half-written record, a digest that is spent. */
+/** Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest that is used up. */
 async function refusesSecondKeyId({ store, record, add, holds }: Setting): Promise<void> {
   const first = await add();
   const second = record({ keyId: first.keyId, name: 'second', entityUuid: uuid(), scopes: ['users:delete'] });
@@ -465,7 +465,7 @@ async function refusesSecondKeyId({ store, record, add, holds }: Setting): Promi
   await holds(again, 'the digest that was refused, under a key id that is free');
 }
 
-/** Catches: a digest without a unique index, an insert that throws but has written, a key id that is spent. */
+/** Catches: a digest without a unique index, an insert that throws but has written, a key id that is used up. */
 async function refusesSecondDigest({ store, entityUuid, record, add, holds }: Setting): Promise<void> {
   const first = await add({ revokedAt: T });
   const second = record({ digest: first.digest, name: 'second', createdAt: T + 1 });
@@ -479,7 +479,7 @@ async function refusesSecondDigest({ store, entityUuid, record, add, holds }: Se
   await holds(again, 'the key id that was refused, with a digest that is free');
 }
 
-/** Catches: a look before the write instead of a constraint. */
+/** Catches: a check before the write instead of a constraint. */
 async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void> {
   for (const field of ['digest', 'keyId'] as const) {
     const shared = record();
@@ -501,7 +501,7 @@ async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void
   }
 }
 
-/** Catches: writes that overwrite each other, as of one document that holds all keys. */
+/** Catches: writes that overwrite each other, as with one document for all keys. */
 async function insertsInParallel({ store, record, holds }: Setting): Promise<void> {
   const records = Array.from({ length: 20 }, (_, i) => record({ createdAt: T + i, name: `key ${i}` }));
   await Promise.all(records.map(async (made) => store.insert(made)));
@@ -510,7 +510,7 @@ async function insertsInParallel({ store, record, holds }: Setting): Promise<voi
 
 // ── findByDigest, findById ────────────────────────────────────────────────────────────────────────────
 
-/** Catches: collations without case, padding, patterns, C strings, comparisons of text with numbers. */
+/** Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with numbers. */
 async function comparesDigestsExactly({ store, record, add, holds }: Setting): Promise<void> {
   const made = await add();
   const { digest, keyId } = made;
@@ -520,7 +520,7 @@ async function comparesDigestsExactly({ store, record, add, holds }: Setting): P
   await holds(made, 'after look-ups with what is like its digest');
 }
 
-/** Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a cut column. */
+/** Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a truncated column. */
 async function keepsDigestsApart({ store, add, holds }: Setting): Promise<void> {
   const made = await add();
   const { digest } = made;
@@ -541,11 +541,11 @@ async function keepsDigestsApart({ store, add, holds }: Setting): Promise<void> 
   same(ids(found), ids(twins), 'all of them in one look-up');
 }
 
-/** Catches: one answer for look-ups that are asked together, be it of a batch, a pipeline or one prepared statement. */
+/** Catches: one answer for look-ups made together, whether in a batch, a pipeline or one prepared statement. */
 async function answersEachLookUp({ store, record, add }: Setting): Promise<void> {
   const known = await parallel(5, (i) => add({ name: `key ${i}` }));
   const unknown = record().digest;
-  // Twenty at once: one's own digest, beside one that nothing has, and now and then one that others ask for too.
+  // Twenty at once: each asks for its own digest and one that nothing has, and some also for one that others ask for.
   const asked = Array.from({ length: 20 }, (_, i) => known.filter((_row, k) => k === i % 5 || (i > 14 && k === 0)));
   const answers = await parallel(20, (i) => store.findByDigest([unknown, ...(asked[i] ?? []).map((k) => k.digest)]));
   const byName = (rows: readonly KeyRecord[]) => [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -554,7 +554,7 @@ async function answersEachLookUp({ store, record, add }: Setting): Promise<void>
   for (const [i, row] of ids.entries()) same(row, known[i % 5], `findById ${i} of 20 at once`);
 }
 
-/** Catches: a look-up that is answered with what another, sent before a write, has found. */
+/** Catches: a look-up that is answered with the result of another one, which was sent before a write. */
 async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promise<void> {
   const made = record();
   const { keyId, digest } = made;
@@ -565,7 +565,7 @@ async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promi
   ];
   let expected = made;
   for (const [write, change] of writes) {
-    // Under way while the write is: they may answer either state.
+    // In progress during the write: they may return either state.
     const early = Promise.allSettled(
       [async () => store.findById(keyId), async () => store.findByDigest([digest])].map((ask) => ask()),
     );
@@ -578,7 +578,7 @@ async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promi
 
 const byDigest = (rows: readonly KeyRecord[]) => [...rows].sort((a, b) => (a.digest < b.digest ? -1 : 1));
 
-/** Catches: a look-up of the first digest alone, an empty list that means everything, ended keys left out. */
+/** Catches: a look-up of only the first digest, an empty list that means everything, ended keys left out. */
 async function findsSeveralDigests({ store, record, add }: Setting): Promise<void> {
   const known = [await add(), await add({ revokedAt: T }), await add({ expiresAt: 0, entityUuid: uuid() })];
   await add();
@@ -593,7 +593,7 @@ async function findsSeveralDigests({ store, record, add }: Setting): Promise<voi
   await ask([...Array.from({ length: 40 }, () => record().digest), ...digests], known);
 }
 
-/** Catches: a throw where null is the answer, and the collations of {@link comparesDigestsExactly}. */
+/** Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}. */
 async function findsByIdExactly({ store, add, holds }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   const { keyId, digest, entityUuid } = made;
@@ -608,20 +608,20 @@ async function findsByIdExactly({ store, add, holds }: Setting): Promise<void> {
 const newestFirst = (a: ListPosition, b: ListPosition): number =>
   b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : a.keyId > b.keyId ? -1 : 0);
 
-/** Twelve keys at six times, so that key ids decide between two of each, added in no order. */
+/** Twelve keys at six times, so that key ids decide between the two of each, added in no particular order. */
 async function addTwelve({ add }: Setting, given: Partial<KeyRecord> = {}): Promise<readonly KeyRecord[]> {
   const made: KeyRecord[] = [];
   for (let i = 0; i < 12; i++) made.push(await add({ createdAt: T + ((i * 5) % 6) * 1000, ...given }));
   return made.sort(newestFirst);
 }
 
-/** Catches: ties in no order, times ordered as text, a limit that is ignored or has a ceiling. */
+/** Catches: unordered ties, times ordered as text, a limit that is ignored or has a ceiling. */
 async function listsNewestFirst(s: Setting): Promise<void> {
   const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
-  // Times whose order as text is another: 9 after 10, and a negative one.
+  // Times that sort differently as text: 9 after 10, and a negative one.
   const old = [await add({ createdAt: 10 }), await add({ createdAt: 9 }), await add({ createdAt: -5 })];
-  // What addresses this entity and belongs to another is the other's.
+  // A key that addresses this entity but belongs to another is the other's.
   await add({ entityUuid: uuid(), accessibleEntities: [entityUuid] });
   const expected = [...all, ...old];
   for (const limit of [1, 2, 7, 15, 16, 1001]) {
@@ -651,7 +651,7 @@ async function listsOneEntity(s: Setting): Promise<void> {
 
 const behind = (row: KeyRecord, after: ListPosition | null): boolean => after === null || newestFirst(after, row) < 0;
 
-/** Catches: a listing of live keys alone. */
+/** Catches: a listing of only live keys. */
 async function listsEndedOnes({ store, entityUuid, add }: Setting): Promise<void> {
   const live = await add({ createdAt: T + 4 });
   const revoked = await add({ createdAt: T + 3, revokedAt: T + 5 });
@@ -661,7 +661,7 @@ async function listsEndedOnes({ store, entityUuid, add }: Setting): Promise<void
   same(rows, [live, revoked, retired, expired], 'ended keys in a listing');
 }
 
-/** Catches: pages by offset, and by time alone. */
+/** Catches: paging by offset, and by time only. */
 async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
   const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
@@ -687,13 +687,13 @@ async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
   }
 }
 
-/** Catches: a listing that is rebuilt, locked out or without its rows while keys are added. */
+/** Catches: a listing that is rebuilt, locked or without its rows while keys are added. */
 async function pagesWhileInsertsRun(s: Setting): Promise<void> {
   const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
   const known = new Set(all.map(({ keyId }) => keyId));
   let running = true;
-  // Before, among and behind the twelve; with their times, so that ids decide.
+  // Before, among and after the twelve; and at their times, so that ids decide.
   const offsets = [DAY, 0, 5000, 2500, -DAY];
   const adder = async (from: number) => {
     for (let i = from; i < 40 && running; i += 2) await add({ createdAt: T + (offsets[i % 5] ?? 0) });
@@ -707,7 +707,7 @@ async function pagesWhileInsertsRun(s: Setting): Promise<void> {
       for (let after: ListPosition | null = null; ; ) {
         const rows: readonly KeyRecord[] = await store.list({ entityUuid, after, limit });
         seen.push(...rows);
-        // Twelve and forty at the most: a listing without an end would be a test without one.
+        // At most twelve and forty: a listing without an end would be a test without one.
         check(rows.length <= limit && seen.length <= 52, `pages of ${limit} hold more than there is, or come again`);
         after = rows.at(-1) ?? null;
         if (after === null) break;
@@ -723,7 +723,7 @@ async function pagesWhileInsertsRun(s: Setting): Promise<void> {
   }
 }
 
-/** Catches: a page that looks for its beginning among the first few records of a millisecond. */
+/** Catches: a page that looks for its start among the first few records of a millisecond. */
 async function pagesThroughTies({ store, entityUuid, add }: Setting): Promise<void> {
   const tied = await parallel(24, () => add());
   const all = [...tied, await add({ createdAt: T + 1 }), await add({ createdAt: T - 1 })].sort(newestFirst);
@@ -743,11 +743,11 @@ async function pagesThroughTies({ store, entityUuid, add }: Setting): Promise<vo
 async function listsBehindAnyPosition(s: Setting): Promise<void> {
   const { store, entityUuid } = s;
   const all = await addTwelve(s);
-  // Every third: now the first of a millisecond, now the second.
+  // Every third: alternately the first and the second of a millisecond.
   const some = all.filter((_, i) => i % 3 === 0);
   const positions = some.flatMap(({ createdAt, keyId }) => [
     { createdAt, keyId },
-    // Positions that no record has: a cursor outlives nothing but may be made up.
+    // Positions that no record has: a cursor never outlives its record, but may be made up.
     { createdAt: createdAt - 1, keyId },
     { createdAt: createdAt + 1, keyId },
     { createdAt, keyId: '00000000-0000-4000-8000-000000000000' },
@@ -765,13 +765,13 @@ async function listsBehindAnyPosition(s: Setting): Promise<void> {
 
 // ── markEnded ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** Catches: any other condition than the two marks, and any other field that is written. */
+/** Catches: any condition other than the two marks, and any other field that is written. */
 async function endsByItsConditions({ store, add, holds }: Setting): Promise<void> {
   const marks = [null, T + 1];
   for (const revokedAt of marks) {
     for (const retireAt of marks) {
       for (const ending of [{ revokedAt: T + 9 }, { retireAt: T + 9 }] as const) {
-        // Used, with an expiry past or to come: neither is a condition, and nothing else is written.
+        // Used, with a past or future expiry: neither is a condition, and nothing else is written.
         for (const expiresAt of [0, Number.MAX_SAFE_INTEGER]) {
           const made = await add({ revokedAt, retireAt, expiresAt, lastUsedAt: T, scopesUsed: { 'a:b': T } });
           const may = revokedAt === null && ('revokedAt' in ending || retireAt === null);
@@ -801,7 +801,7 @@ async function endsOnce({ store, add, holds }: Setting): Promise<void> {
   }
 }
 
-/** Catches: a look before the write: two rotations would both hand out a successor. */
+/** Catches: a check before the write: two rotations would both hand out a successor. */
 async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void> {
   for (const mark of ['revokedAt', 'retireAt'] as const) {
     const made = await add();
@@ -816,7 +816,7 @@ async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void>
   }
 }
 
-/** Catches: a retirement that undoes a revocation, or keeps it out. */
+/** Catches: a retirement that undoes a revocation, or prevents it. */
 async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const made = await add();
@@ -832,7 +832,7 @@ async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Prom
   }
 }
 
-/** Catches: a write that counts as done where the row says what it was to say, as for two rotations in one millisecond. */
+/** Catches: a write that counts as done because the row has its value already, as in two simultaneous rotations. */
 async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
   const ROUNDS = 50;
   const keys = await parallel(2 * ROUNDS, () => add());
@@ -844,7 +844,7 @@ async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
   ];
   const ended = await parallel(2 * ROUNDS, async (i) => {
     const key = keys[i] as KeyRecord;
-    // Half of them retire against retire; in the other half it is now the one and now the other that is asked first.
+    // Half of them retire against retire; in the other half, the two alternate in being called first.
     const [one, two] = rivals[i < ROUNDS ? 0 : 1 + (i % 2)] as (typeof rivals)[number];
     const wrote = await parallel(2, (side) => store.markEnded(key.keyId, side === 0 ? one : two));
     const written = [one, two].filter((_, side) => wrote[side] === true);
@@ -857,11 +857,11 @@ async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
       );
     return Object.assign({ ...key }, ...written) as KeyRecord;
   });
-  // One look-up in place of two hundred.
+  // One look-up instead of two hundred.
   same(byDigest(await store.findByDigest(keys.map(({ digest }) => digest))), byDigest(ended), 'after 100 races');
 }
 
-/** Catches: a deadline that is moved to the store's own time, or held against it. */
+/** Catches: a deadline that is moved to the store's own time, or compared with it. */
 async function takesTimesAsGiven({ store, scheme, add, holds }: Setting): Promise<void> {
   const ends = INSTANTS.filter((_, i) => i % 2 === 0);
   const made = await parallel(ends.length, (i) => add({ createdAt: -(ends[i] ?? 0), expiresAt: ends[i] ?? null }));
@@ -873,7 +873,7 @@ async function takesTimesAsGiven({ store, scheme, add, holds }: Setting): Promis
     await holds({ ...other, retireAt: time, lastUsedAt: time, scopesUsed: { 'a:b': time } }, `ended at ${time}`);
     await holds(one, `with an expiry at ${time}`);
   }
-  // The newest use is that of what is live, however far the clock that asks is from the one that wrote.
+  // The newest use is that of live keys, however far the clock that asks is from the one that wrote.
   const clocks = [...ends.map((time, i) => time - (i % 2)), -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
   for (const now of takesTime(store) ? clocks : []) {
     const live = ends.filter((time) => time > now);
@@ -935,7 +935,7 @@ async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<
   await holds({ ...made, lastUsedAt: T + 21, scopesUsed: last }, 'times are numbers, not texts');
 }
 
-/** Catches: a batch that fails for one unknown key, and one that takes the last of two entries. */
+/** Catches: a batch that fails because of one unknown key, and one that takes the last of two entries. */
 async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   const other = await add();
@@ -973,12 +973,12 @@ async function touchesInParallel({ store, add, holds }: Setting): Promise<void> 
 }
 
 /**
- * How a touch `t` and an ending `e` of one key meet; `-` is neither, and a pause. Mostly with nothing after them: a later
- * touch that reads the mark would write it back in.
+ * How a touch `t` and an ending `e` of one key meet; `-` is neither, but a pause. Mostly with nothing after them: a
+ * later touch that reads the mark would write it back.
  */
 const MEETINGS = ['te', 'tte', 'tttte', 'et', 'e-t', 'e---t', 'ttett'] as const;
 
-/** Catches: a whole record, or a mark, that is read and written back over a revocation. */
+/** Catches: a whole record, or a mark, that is read and then written back over a revocation. */
 async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void> {
   const meet = async (meeting: string, ending: Ending) => {
     const made = await add();
@@ -994,17 +994,17 @@ async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void
     await touch(T + 7);
     await holds({ ...ended, lastUsedAt: T + 7 }, 'use recorded after the key is ended');
   };
-  // Not all at once: where calls wait for a free connection, they no longer meet.
+  // Not all at once: if calls wait for a free connection, they no longer meet.
   for (const meeting of MEETINGS)
     await Promise.all([meet(meeting, { revokedAt: T + 5 }), meet(meeting, { retireAt: T + 5 })]);
 }
 
 // ── summarize ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** Whether the store counts at the time it is given. One without that parameter asks a clock of its own. */
+/** Whether the store counts at the time it is given. One without that parameter uses its own clock. */
 const takesTime = (store: KeyStore): boolean => store.summarize.length > 0;
 
-/** Catches: rows of other schemes counted in, counts as text, 0 for never. */
+/** Catches: rows of other schemes included, counts as text, 0 for never. */
 async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void> {
   const other = `${scheme}2`;
   const row = async (of: string) => (await store.summarize(T)).filter((line) => line.scheme === of);
@@ -1047,7 +1047,7 @@ async function summarizesLiveKeys(s: Setting): Promise<void> {
   same(await lives(T * 5), row(1), 'in 2128');
 }
 
-/** The same of a store that asks a clock of its own, which is not a day off. */
+/** The same for a store that uses its own clock, which is less than a day off. */
 async function summarizesLiveKeysNow({ store, scheme, add }: Setting): Promise<void> {
   const now = Date.now();
   const [past, ahead] = [now - DAY, now + DAY];
@@ -1062,7 +1062,7 @@ async function summarizesLiveKeysNow({ store, scheme, add }: Setting): Promise<v
   same(await lives(), [{ scheme, live: 3, lastUsedAt: null }], 'beside them, keys that end in a day or never');
 }
 
-// ── Everybody else ────────────────────────────────────────────────────────────────────────────────────
+// ── Other records ─────────────────────────────────────────────────────────────────────────────────────
 
 /** Catches: a WHERE that reaches further than one key. */
 async function leavesOthersAlone({ store, record, add, holds }: Setting): Promise<void> {
@@ -1096,18 +1096,18 @@ async function leavesOthersAlone({ store, record, add, holds }: Setting): Promis
   await holds({ ...target, ...used, retireAt: T + 90, revokedAt: T + 90 }, 'the record itself');
 }
 
-/** Catches: what is kept of an entity in one document, read and written back over what others have written since. */
+/** Catches: one document per entity, read and written back over what others have written since. */
 async function writesSpareOthers({ store, record }: Setting): Promise<void> {
   const used = { lastUsedAt: T + 6, scopesUsed: { 'a:b': T + 6 } };
   const end = (ending: Ending) => [({ keyId }: KeyRecord) => store.markEnded(keyId, ending), ending] as const;
-  /** A write, and what it changes of a record that was there; `null` where it makes the record. */
+  /** A write, and what it changes in an existing record; `null` if it makes the record. */
   const writes: readonly (readonly [(row: KeyRecord) => Awaitable<unknown>, Partial<KeyRecord> | null])[] = [
     [(row) => store.insert(row), null],
     [({ keyId }) => store.touch([{ keyId, ...used }]), used],
     end({ revokedAt: T + 5 }),
     end({ retireAt: T + 5 }),
   ];
-  // Each write at once with each other one, in an entity of its own: nothing comes after that could make it good.
+  // Each write at once with each other one, each time in a new entity: nothing follows that could make it good.
   await parallel(writes.length ** 2, async (i) => {
     const entityUuid = uuid();
     const four = Array.from({ length: 4 }, (_, k) => {
@@ -1126,9 +1126,9 @@ async function writesSpareOthers({ store, record }: Setting): Promise<void> {
   });
 }
 
-/** Catches: a bound of the database or of its client, on rows, values or entries; pages that go wrong; deadlocks. */
+/** Catches: a limit of the database or its client on rows, values or entries; pages that go wrong; deadlocks. */
 async function holdsForManyKeys({ store, entityUuid, scheme, record }: Setting): Promise<void> {
-  // Two a millisecond, each under a scheme of its own.
+  // Two per millisecond, each under its own scheme.
   const digest = (i: number) => `${scheme}${i}$${hex()}`;
   const made = Array.from({ length: 150 }, (_, i) => record({ createdAt: T + (i >> 1), digest: digest(i) }));
   await Promise.all(made.map(async (row) => store.insert(row)));
@@ -1139,7 +1139,7 @@ async function holdsForManyKeys({ store, entityUuid, scheme, record }: Setting):
     same(await list(all[at - 1] ?? null, 61), all.slice(at, at + 61), `a page of 61, behind ${at} keys`);
   }
 
-  // At both ends of what is asked or written; what is between them, nobody has.
+  // Known ones are at both ends of what is asked or written; nobody has what is between them.
   const around = <A>(own: readonly A[], unknown: readonly A[]) => [...own.slice(0, 75), ...unknown, ...own.slice(75)];
   const asked = around(
     all.map((row) => row.digest),
@@ -1157,7 +1157,7 @@ async function holdsForManyKeys({ store, entityUuid, scheme, record }: Setting):
   await store.touch(around(entries, unknown));
   const touched = all.map((row, i) => ({ ...row, ...used(i) }));
   same(await list(null, 1001), touched, 'after a batch of 1,000 entries, the last with 256 scopes');
-  // At once and in opposite orders, as two processes have them: whoever locks key by key waits in a circle.
+  // At once and in opposite orders, as two processes may send them: a store that locks key by key deadlocks.
   const some = entries.slice(0, 100);
   await Promise.all([some, [...some].reverse()].map(async (batch) => store.touch(batch)));
 

@@ -19,8 +19,8 @@
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
  * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`, and created in its
  *   first schema. Set it on the role or on the connection.
- * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT, UPDATE
- *   (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT,
+ *   UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
  * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless its `backoff` says
  *   otherwise; a `Client` does not. Both `pg` classes emit `error` when a connection is lost, which ends a process
  *   without a listener. The keyring waits for an answer for `storeTimeoutMs`; an abandoned query goes on until the
