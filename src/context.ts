@@ -83,22 +83,13 @@ export function createContext(options: KeyringOptions): Context {
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   const [schemes, clock] = [prepareSchemes(peppers), () => readClock(now)];
   const withUnpeppered = [...schemes, UNPEPPERED] as const;
+  const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
-  return Object.freeze<Context>({
-    format: keyFormat(given.prefix),
-    catalog,
-    known: new Set(catalog.all),
-    accepted: () => (end > 0 && clock() < end ? withUnpeppered : schemes),
-    store,
-    clock,
-    random,
-    tokens,
-    checkParent,
-    usage: createUsage(store),
-    // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
-    // function is a rejection too.
-    emit: onEvent && ((event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {})),
-  });
+  const [format, known, usage] = [keyFormat(given.prefix), new Set(catalog.all), createUsage(store)];
+  // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
+  // function is a rejection too.
+  const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
+  return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
 }
 
 // ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
