@@ -3,7 +3,6 @@
  * they tell of; authority; and the steps they share.
  */
 import type { Catalog } from './catalog.js';
-import type { AccessErrorCode, DenialReason } from './errors.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
 import { type KeyFormat, keyFormat } from './key.js';
 import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
@@ -99,15 +98,14 @@ export function createContext(options: KeyringOptions): Context {
 
 /** The time; throws rather than answer with what no deadline can be compared to. */
 export function readClock(now: Clock): number {
-  let time: number;
   try {
-    time = now();
+    const time = now();
+    // What a `Date` can hold (ECMA-262 §21.4.1.1).
+    if (Number.isFinite(time) && Math.abs(time) <= 8.64e15) return Math.floor(time);
   } catch (cause) {
     throw new StoreError('the clock failed: see cause', cause);
   }
-  // What a `Date` can hold (ECMA-262 §21.4.1.1).
-  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new StoreError('the clock did not answer milliseconds');
-  return Math.floor(time);
+  throw new StoreError('the clock did not answer milliseconds');
 }
 
 const isSummary = (row: SchemeSummary | null) =>
@@ -160,7 +158,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
 // ── Events ────────────────────────────────────────────────────────────────────────────────────────────
 
 type Told<Type, Id, More = unknown> = Readonly<{ type: Type; time: number; keyId: Id; entityUuid: Id } & More>;
-type Denied = { operation: string; code: AccessErrorCode | 'store_error'; reason: DenialReason | 'store_error' };
+type Denied = { operation: string } & { [F in 'code' | 'reason']: AccessError[F] | 'store_error' };
 
 /**
  * What happened, for logs and audit trails; `type` tells which fields there are. Nothing in it derives from a key, a
