@@ -234,10 +234,6 @@ export const readRow = (row: unknown): KeyRecord =>
 export const showRow = (row: unknown): KeyInfo =>
   toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
-/** The earlier of two times, where `null` is never. */
-export const earliest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.min(a, b);
-
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
 export async function findOwn({ store }: Context, by: { entityUuid: string }, id: unknown): Promise<KeyRecord | null> {
   expect(typeof id === 'string', 'keyId: pass a string', id);

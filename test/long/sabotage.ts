@@ -215,7 +215,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ],
   [
     'tokens: the key behind one',
-    'src/keyring.ts',
+    'src/verify.ts',
     'const parent = requireLive(context, readRow(row ?? raise(',
     'const parent = ((_: any, record: any) => createPrincipal(record, "key", context.known))(context, readRow(row ?? raise(',
   ],
