@@ -40,8 +40,7 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
   const scheme = context.accepted().find(({ tag }) => digest.startsWith(tag)) ?? raise(refuse('unknown_key', keyId));
   // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
   const principal = once(record, context, () => {
-    const seal = scheme.seal(sealedText(record));
-    const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
+    const genuine = equalText(scheme.seal(sealedText(record)) ?? '', record.seal ?? '');
     if (!genuine) throw refuse('record_tampered', record.keyId);
     return createPrincipal({ ...record, expiresAt: earliest(record.expiresAt, record.retireAt) }, 'key', context.known);
   });
