@@ -41,27 +41,25 @@ export function keyFormat(prefix: unknown): KeyFormat {
   const head = `${prefix}_`;
   const [end, length] = [head.length + ENTROPY_LENGTH, head.length + SECRET_LENGTH];
   const seed = crcOf(-1, head);
-  return Object.freeze({
-    prefix,
-    refuse(text: unknown) {
-      if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) return 'malformed_key';
-      let [crc, checksum] = [seed, 0];
-      for (let i = head.length; i < length; i++) {
-        // Beyond the table is undefined, which is no digit, as 0 is.
-        const digit = DIGITS[text.charCodeAt(i)];
-        if (!digit) return 'malformed_key';
-        if (i < end) crc = crc32(crc, text.charCodeAt(i));
-        else checksum = checksum * 62 + digit - 1;
-      }
-      // Compared as the number it spells: what is beyond 32 bits equals no CRC.
-      return checksum === ~crc >>> 0 ? null : 'wrong_checksum';
-    },
-    complete(entropy: string) {
-      const crc = ~crcOf(seed, entropy) >>> 0;
-      const digits = [5, 4, 3, 2, 1, 0].map((place) => ALPHABET.charAt(Math.floor(crc / 62 ** place) % 62));
-      return head + entropy + digits.join('');
-    },
-  });
+  function refuse(text: unknown): DenialReason | null {
+    if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) return 'malformed_key';
+    let [crc, checksum] = [seed, 0];
+    for (let i = head.length; i < length; i++) {
+      // Beyond the table is undefined, which is no digit, as 0 is.
+      const digit = DIGITS[text.charCodeAt(i)];
+      if (!digit) return 'malformed_key';
+      if (i < end) crc = crc32(crc, text.charCodeAt(i));
+      else checksum = checksum * 62 + digit - 1;
+    }
+    // Compared as the number it spells: what is beyond 32 bits equals no CRC.
+    return checksum === ~crc >>> 0 ? null : 'wrong_checksum';
+  }
+  function complete(entropy: string): string {
+    const crc = ~crcOf(seed, entropy) >>> 0;
+    const digits = [5, 4, 3, 2, 1, 0].map((place) => ALPHABET.charAt(Math.floor(crc / 62 ** place) % 62));
+    return head + entropy + digits.join('');
+  }
+  return Object.freeze({ prefix, refuse, complete });
 }
 
 /**
