@@ -4,15 +4,15 @@
  */
 import type { Catalog } from './catalog.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
-import { type KeyFormat, keyFormat } from './key.js';
+import { keyFormat } from './key.js';
 import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
 import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import type { RandomBytes, Scheme } from './secret.js';
-import { drawEntropy, type Peppers, platformRandom, prepareSchemes, randomUuid, UNPEPPERED } from './secret.js';
+import type { Peppers, RandomBytes } from './secret.js';
+import { drawEntropy, platformRandom, prepareSchemes, randomUuid, UNPEPPERED } from './secret.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 import type { TokenVerifier } from './tokens.js';
-import { createUsage, type UsageRecorder } from './usage.js';
+import { createUsage } from './usage.js';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
@@ -53,23 +53,9 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
 const OVER = { until: new Date(0) };
 
 /** {@link KeyringOptions}, checked and completed: every operation is a function of this and of what it was given. */
-export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
-  readonly format: KeyFormat;
-  /** The scopes that exist. */
-  readonly known: ReadonlySet<string>;
-  /** Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys. */
-  accepted(): readonly [Scheme, ...Scheme[]];
-  /** Guarded: answers in time and in shape, or throws a `StoreError`. */
-  readonly store: KeyStore;
-  /** Guarded likewise. */
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly usage: UsageRecorder;
-  /** Undefined where nobody listens: then no event is made. */
-  readonly emit: ((event: KeyringEvent) => void) | undefined;
-}
+export type Context = ReturnType<typeof createContext>;
 
-export function createContext(options: KeyringOptions): Context {
+export function createContext(options: KeyringOptions) {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
@@ -80,13 +66,16 @@ export function createContext(options: KeyringOptions): Context {
   const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
   const end = until instanceof Date && (accept === OVER || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
-  const [schemes, clock] = [prepareSchemes(peppers), () => readClock(now)];
-  const withUnpeppered = [...schemes, UNPEPPERED] as const;
-  const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
+  const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
+  // Guarded: both answer in time and in shape, or throw a `StoreError`.
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
-  const [format, known, usage] = [keyFormat(given.prefix), new Set(catalog.all), createUsage(store)];
-  // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
-  // function is a rejection too.
+  const clock = () => readClock(now);
+  const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
+  const withUnpeppered = [...schemes, UNPEPPERED] as const;
+  // Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys.
+  const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
+  // Undefined where nobody listens: then no event is made. A broken audit sink is its owner's to watch; it neither opens
+  // nor closes a door. What is thrown within an async function is a rejection too.
   const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
   return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
 }
