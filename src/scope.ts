@@ -37,8 +37,7 @@ export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {
 }
 
 /** Every operation's result: minimal, sorted, frozen. */
-const minimal = (set: ReadonlySet<string>): Scopes =>
-  Object.freeze([...set].filter((pattern) => !holdsWider(set, pattern)).sort());
+const minimal = (set: ReadonlySet<string>) => Object.freeze([...set].filter((it) => !holdsWider(set, it)).sort());
 
 /**
  * Reads a list of scope patterns, or the space-delimited text of RFC 6749 §3.3.

@@ -55,8 +55,7 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
 }
 
 /** The earlier of two times, where `null` is never. */
-const earliest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.min(a, b);
+const earliest = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
 
 /**
  * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
