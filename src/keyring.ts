@@ -163,8 +163,7 @@ function authenticate(context: Context, request: unknown): Principal | Promise<P
 
 async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {
   const { clock, emit, usage } = context;
-  checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
-  const { policy, operation, entityUuid: asked } = input;
+  const { policy, operation, entityUuid: asked } = checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
   expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
   // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
   const scopes = policy.requires(operation);
