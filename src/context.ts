@@ -5,11 +5,9 @@
 import type { Catalog } from './catalog.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
 import { keyFormat } from './key.js';
-import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
-import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
+import { type Draft, type IssuedKey, issuedKey, type KeyRecord, readRecord, sealedText, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import type { Peppers, RandomBytes } from './secret.js';
-import { drawEntropy, platformRandom, prepareSchemes, randomUuid, UNPEPPERED } from './secret.js';
+import { drawEntropy, type Peppers, platformRandom, prepareSchemes, type RandomBytes, randomUuid } from './secret.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 import type { TokenVerifier } from './tokens.js';
 import { createUsage } from './usage.js';
@@ -71,7 +69,7 @@ export function createContext(options: KeyringOptions) {
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
   const clock = () => readClock(now);
   const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
-  const withUnpeppered = [...schemes, UNPEPPERED] as const;
+  const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
   // Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys.
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
   // Undefined where nobody listens: then no event is made. A broken audit sink is its owner's to watch; it neither opens
@@ -220,7 +218,7 @@ export const readRow = (row: unknown): KeyRecord =>
   readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
 
 /** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
-export const showRow = (row: unknown): KeyInfo =>
+export const showRow = (row: unknown) =>
   toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
