@@ -63,21 +63,19 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
       sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];
-  const expand = (input: unknown, but: readonly string[] = []): readonly ScopesIn<D>[] => {
+  const expand = (input: unknown): readonly ScopesIn<D>[] => {
     const set = new Set(patterns(input));
     const odd = [...set].find((pattern) => !all.some(coveredBy(new Set([pattern]))));
     expect(odd === undefined, 'scopes: pass what matches something in the catalog', odd);
-    return Object.freeze(all.filter(coveredBy(set)).filter((scope) => !but.includes(scope)));
+    return Object.freeze(all.filter(coveredBy(set)));
   };
+  const without = (set: typeof all, other: typeof all) => Object.freeze(set.filter((scope) => !other.includes(scope)));
+  const difference = (a: readonly string[], b: readonly string[]) => without(expand(a), expand(b));
+  const describe = (scope: string) =>
+    sentences.get(scope) ?? raise(new TypeError(`scopes: ${quote(scope)} is not in the catalog`));
   const guarded: ReadonlySet<string> = new Set(expand(reserved));
-  return Object.freeze({
-    all,
-    expand: (input: readonly string[]) => expand(input),
-    describe: (scope: string) =>
-      sentences.get(scope) ?? raise(new TypeError(`scopes: ${quote(scope)} is not in the catalog`)),
-    difference: (a: readonly string[], b: readonly string[]) => expand(a, expand(b)),
-    isReserved: (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope),
-  });
+  const isReserved = (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope);
+  return Object.freeze({ all, expand, describe, difference, isReserved });
 }
 
 /** Own properties only, which go into a Map: a resource called `constructor` is a name like any other. */

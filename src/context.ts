@@ -3,17 +3,14 @@
  * they tell of; authority; and the steps they share.
  */
 import type { Catalog } from './catalog.js';
-import type { AccessErrorCode, DenialReason } from './errors.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
-import { type KeyFormat, keyFormat } from './key.js';
-import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
-import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
+import { keyFormat } from './key.js';
+import { type Draft, type IssuedKey, issuedKey, type KeyRecord, readRecord, sealedText, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import type { RandomBytes, Scheme } from './secret.js';
-import { drawEntropy, type Peppers, platformRandom, prepareSchemes, randomUuid, UNPEPPERED } from './secret.js';
+import { drawEntropy, type Peppers, platformRandom, prepareSchemes, type RandomBytes, randomUuid } from './secret.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 import type { TokenVerifier } from './tokens.js';
-import { createUsage, type UsageRecorder } from './usage.js';
+import { createUsage } from './usage.js';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
@@ -54,23 +51,9 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
 const OVER = { until: new Date(0) };
 
 /** {@link KeyringOptions}, checked and completed: every operation is a function of this and of what it was given. */
-export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
-  readonly format: KeyFormat;
-  /** The scopes that exist. */
-  readonly known: ReadonlySet<string>;
-  /** Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys. */
-  accepted(): readonly [Scheme, ...Scheme[]];
-  /** Guarded: answers in time and in shape, or throws a `StoreError`. */
-  readonly store: KeyStore;
-  /** Guarded likewise. */
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly usage: UsageRecorder;
-  /** Undefined where nobody listens: then no event is made. */
-  readonly emit: ((event: KeyringEvent) => void) | undefined;
-}
+export type Context = ReturnType<typeof createContext>;
 
-export function createContext(options: KeyringOptions): Context {
+export function createContext(options: KeyringOptions) {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
@@ -81,24 +64,18 @@ export function createContext(options: KeyringOptions): Context {
   const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
   const end = until instanceof Date && (accept === OVER || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
-  const [schemes, clock] = [prepareSchemes(peppers), () => readClock(now)];
-  const withUnpeppered = [...schemes, UNPEPPERED] as const;
+  const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
+  // Guarded: both answer in time and in shape, or throw a `StoreError`.
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
-  return Object.freeze<Context>({
-    format: keyFormat(given.prefix),
-    catalog,
-    known: new Set(catalog.all),
-    accepted: () => (end > 0 && clock() < end ? withUnpeppered : schemes),
-    store,
-    clock,
-    random,
-    tokens,
-    checkParent,
-    usage: createUsage(store),
-    // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
-    // function is a rejection too.
-    emit: onEvent && ((event) => void (async () => onEvent(Object.freeze(event)))().catch(() => {})),
-  });
+  const clock = () => readClock(now);
+  const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
+  const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
+  // Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys.
+  const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
+  // Undefined where nobody listens: then no event is made. A broken audit sink is its owner's to watch; it neither opens
+  // nor closes a door. What is thrown within an async function is a rejection too.
+  const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
+  return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
 }
 
 // ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
@@ -108,15 +85,14 @@ export function createContext(options: KeyringOptions): Context {
 
 /** The time; throws rather than answer with what no deadline can be compared to. */
 export function readClock(now: Clock): number {
-  let time: number;
   try {
-    time = now();
+    const time = now();
+    // What a `Date` can hold (ECMA-262 §21.4.1.1).
+    if (Number.isFinite(time) && Math.abs(time) <= 8.64e15) return Math.floor(time);
   } catch (cause) {
     throw new StoreError('the clock failed: see cause', cause);
   }
-  // What a `Date` can hold (ECMA-262 §21.4.1.1).
-  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new StoreError('the clock did not answer milliseconds');
-  return Math.floor(time);
+  throw new StoreError('the clock did not answer milliseconds');
 }
 
 const isSummary = (row: SchemeSummary | null) =>
@@ -169,7 +145,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
 // ── Events ────────────────────────────────────────────────────────────────────────────────────────────
 
 type Told<Type, Id, More = unknown> = Readonly<{ type: Type; time: number; keyId: Id; entityUuid: Id } & More>;
-type Denied = { operation: string; code: AccessErrorCode | 'store_error'; reason: DenialReason | 'store_error' };
+type Denied = { operation: string } & { [F in 'code' | 'reason']: AccessError[F] | 'store_error' };
 
 /**
  * What happened, for logs and audit trails; `type` tells which fields there are. Nothing in it derives from a key, a
@@ -242,12 +218,8 @@ export const readRow = (row: unknown): KeyRecord =>
   readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
 
 /** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
-export const showRow = (row: unknown): KeyInfo =>
+export const showRow = (row: unknown) =>
   toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
-
-/** The earlier of two times, where `null` is never. */
-export const earliest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
 export async function findOwn({ store }: Context, by: { entityUuid: string }, id: unknown): Promise<KeyRecord | null> {

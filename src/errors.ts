@@ -140,24 +140,22 @@ export function raise(error: Error): never {
 /** By its tag: no list, and no Map or Set, whose contents would be lost without a word. */
 export const isObject = (it: unknown): it is object => Object.prototype.toString.call(it) === '[object Object]';
 
-type Names = (value: object) => readonly PropertyKey[];
-
 /**
  * Refuses what is no object, or has another own field than the `known` ones, and names it. By default it looks at
  * enumerable names, which V8 keeps ready: on every request, `Reflect.ownKeys` would cost 0.2 µs.
  */
-export function checkFields(value: unknown, known: readonly string[], what: string, names: Names = Object.keys): void {
+export function checkFields<T>(value: T, known: readonly string[], what: string, names?: readonly unknown[]): T {
   expect(isObject(value), `${what}: pass an object`);
-  for (const name of names(value))
+  for (const name of names ?? Object.keys(value))
     if (!known.includes(name as string))
       throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
+  return value;
 }
 
 /** The own fields of an object, checked and copied. */
 export function fields<F extends string>(value: unknown, known: readonly F[], what: string): { [K in F]?: unknown } {
-  checkFields(value, known, what, Reflect.ownKeys);
+  const own = Object.assign(Object.create(null), checkFields(value, known, what, Reflect.ownKeys(Object(value))));
   // What a class or a prototype gives is refused and not left out: an authority without its `scopes` would be wider.
-  const own = Object.assign(Object.create(null), value);
   const lost = known.find((name) => !(name in own) && name in Object(value));
   expect(lost === undefined, `${what}: write ${lost} as a field of its own; here it is inherited or not enumerable`);
   return own;

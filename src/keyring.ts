@@ -4,19 +4,17 @@
  */
 import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import type { Authority, Context, KeyringOptions } from './context.js';
-import { checkAuthority, createContext, earliest, findOwn, readRow } from './context.js';
-import { AccessError, checkFields, expect, isAccessError, isStoreError, isUuid, raise } from './errors.js';
+import { type Authority, type Context, checkAuthority, createContext, type KeyringOptions } from './context.js';
+import { AccessError, checkFields, expect, isAccessError, isStoreError, isUuid } from './errors.js';
 import { type IssueInput, issue } from './issue.js';
 import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
 import { advise, get, list, pepperReport } from './list.js';
 import type { Admission, AdmitInput } from './policy.js';
-import { createPrincipal, type Principal } from './principal.js';
+import type { Principal } from './principal.js';
 import type { IssuedKey, KeyInfo } from './record.js';
 import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
-import { isScope } from './scope.js';
-import { requireLive, verify } from './verify.js';
+import { verify, verifyToken } from './verify.js';
 
 /** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
 export interface Keyring<C extends Catalog = Catalog> {
@@ -163,37 +161,9 @@ function authenticate(context: Context, request: unknown): Principal | Promise<P
   throw new AccessError('missing_credentials', credential.kind === 'missing' ? 'no_header' : 'other_scheme');
 }
 
-/**
- * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
- * token's scopes and entities are an upper bound on a principal made from the parent's record. Without
- * `checkParent` the key is not looked up. The claims are copied and frozen; a `*`, as any other malformed claim, is
- * refused.
- */
-async function verifyToken(context: Context, token: string): Promise<Principal> {
-  if (context.tokens === undefined) return verify(context, token); // Which refuses it: a key holds no dot.
-  const claims = await context.tokens.verify(token);
-  const scopes = Object.freeze(Array.from(claims?.scopes ?? []));
-  const accessibleEntities = Object.freeze(Array.from(claims?.accessibleEntities ?? []));
-  const claimed = { ...claims, scopes, accessibleEntities };
-  const uuids = [claimed.keyId, claimed.entityUuid, ...accessibleEntities];
-  if (!uuids.every(isUuid) || !scopes.every(isScope)) throw new AccessError('invalid_token', 'token_refused');
-  if (!context.checkParent) return createPrincipal(claimed, 'jwt', context.known);
-  const row = await findOwn(context, claimed, claimed.keyId);
-  const parent = requireLive(context, readRow(row ?? raise(new AccessError('invalid_token', 'unknown_key'))));
-  // One set for both: no scope is a UUID.
-  const bound = new Set([...scopes, ...accessibleEntities]);
-  const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
-  const narrowed = { scopes: narrow(parent.scopes), accessibleEntities: narrow(parent.accessibleEntities) };
-  const expiresAt = earliest(parent.expiresAt, claimed.expiresAt);
-  // Again: the look-up took its time.
-  if (expiresAt !== null && context.clock() >= expiresAt) throw new AccessError('invalid_token', 'expired');
-  return createPrincipal({ ...parent, ...narrowed, expiresAt }, 'jwt', context.known);
-}
-
 async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {
   const { clock, emit, usage } = context;
-  checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
-  const { policy, operation, entityUuid: asked } = input;
+  const { policy, operation, entityUuid: asked } = checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
   expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
   // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
   const scopes = policy.requires(operation);

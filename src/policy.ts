@@ -64,8 +64,7 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   const requires = (name: string): readonly string[] =>
     needs.get(name) ?? raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
   function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
-    checkFields(options, ['entityUuid'], 'authorize');
-    const { entityUuid: asked } = options;
+    const { entityUuid: asked } = checkFields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.

@@ -36,11 +36,11 @@ export interface KeyRecord {
   readonly scopesUsed: Readonly<Record<string, number>>;
 }
 
-type Dated<T> = T extends number ? Date : T extends null ? null : Readonly<Record<string, Date>>;
-type Time = 'createdAt' | 'expiresAt' | 'revokedAt' | 'retireAt' | 'lastUsedAt' | 'scopesUsed';
+// Every number in a record is a time.
+type Dated<T> = T extends number ? Date : { [K in keyof T]: Dated<T[K]> };
 
 /** A key as callers see it: {@link KeyRecord} without `digest` and `seal`, times as fresh `Date`s. */
-export type KeyInfo = Omit<KeyRecord, 'digest' | 'seal' | Time> & { readonly [F in Time]: Dated<KeyRecord[F]> };
+export type KeyInfo = { readonly [F in keyof Omit<KeyRecord, 'digest' | 'seal'>]: Dated<KeyRecord[F]> };
 
 /** When a key was last used, and which scopes were exercised when. Milliseconds. */
 export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly<Record<string, number>> };
@@ -125,8 +125,7 @@ function encode(value: unknown): string {
 }
 
 /** The encoding of every field that never changes. */
-export const sealedText = (record: KeyRecord): string =>
-  encode(['keyscope record v1', ...SEALED.map((field) => record[field])]);
+export const sealedText = (record: KeyRecord) => encode(['keyscope record v1', ...SEALED.map((name) => record[name])]);
 
 // ── Making and showing ────────────────────────────────────────────────────────────────────────────────
 

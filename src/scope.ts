@@ -37,8 +37,7 @@ export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {
 }
 
 /** Every operation's result: minimal, sorted, frozen. */
-const minimal = (set: ReadonlySet<string>): Scopes =>
-  Object.freeze([...set].filter((pattern) => !holdsWider(set, pattern)).sort());
+const minimal = (set: ReadonlySet<string>) => Object.freeze([...set].filter((it) => !holdsWider(set, it)).sort());
 
 /**
  * Reads a list of scope patterns, or the space-delimited text of RFC 6749 §3.3.
@@ -90,8 +89,7 @@ export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(patterns
  * coversScopes(['users:*'], ['users:read']); // true
  * coversScopes(['users:read', 'users:write'], ['users:*']); // false: the world is open
  */
-export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
-  equalScopes(unionScopes(granted, required), granted);
+export const coversScopes = (granted: Scopes, required: Scopes) => equalScopes(unionScopes(granted, required), granted);
 
 /**
  * Everything that either set denotes.

@@ -58,9 +58,8 @@ export function hmacSha256(hash: Sha256, secret: Uint8Array): Sha256 {
 }
 
 // Not an import: Node 20.16+, Bun and Deno answer; other runtimes have no `process` and use noble, 7 times slower.
-type NodeCrypto = { hash?(algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex'): string };
-type Process = { getBuiltinModule?(id: 'node:crypto'): NodeCrypto | undefined };
-const native = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:crypto')?.hash;
+type NativeHash = (algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex') => string;
+const native: NativeHash | undefined = Object(globalThis).process?.getBuiltinModule?.('node:crypto')?.hash;
 const hash: Sha256 = native ? (data) => native('sha256', data, 'hex') : nobleSha256;
 
 /** Which hash implementation this process chose at load. Both answer the same vectors. */
@@ -73,7 +72,7 @@ export type Scheme = { readonly tag: string; digest(key: string): string; seal(e
 
 /** The scheme of keys that were made without a pepper: there is nothing to seal with. */
 // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more slowly.
-export const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => ['s1$', hash(key)].join(''), seal: () => null };
+const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => ['s1$', hash(key)].join(''), seal: () => null };
 
 function peppered(value: unknown): Scheme {
   const { id, secret } = fields(value, ['id', 'secret'], 'pepper');

@@ -4,15 +4,13 @@
  */
 import type { KeyStore } from './store.js';
 
-/**
- * `record` notes that the key `id` exercised `scopes`; it never waits and never throws. `flush` writes what was noted;
- * it rejects with `StoreError`, and the batch is kept for the next attempt.
- */
-export type UsageRecorder = { record(id: string, scopes: readonly string[], at: number): void; flush(): Promise<void> };
-
 const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
 
-export function createUsage(store: KeyStore): UsageRecorder {
+/**
+ * `record` notes that a key exercised scopes; it never waits and never throws. `flush` writes what was noted; it rejects
+ * with `StoreError`, and the batch is kept for the next attempt.
+ */
+export function createUsage(store: KeyStore) {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();

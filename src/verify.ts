@@ -1,12 +1,14 @@
 /**
  * Verification: a pure read. The order of the steps is a promise, and tested: garbage costs no hash and no
- * look-up, and nothing about a key's state or rights is said before it is authenticated.
+ * look-up, and nothing about a key's state or rights is said before it is authenticated. Tokens, which stand for a key,
+ * come last.
  */
 import { equalText } from './bytes.js';
-import { type Context, earliest, readRow } from './context.js';
-import { AccessError, type DenialReason, raise, StoreError } from './errors.js';
+import { type Context, findOwn, readRow } from './context.js';
+import { AccessError, type DenialReason, isUuid, raise, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { type KeyRecord, once, sealedText } from './record.js';
+import { isScope } from './scope.js';
 
 // One code for every reason: status, headers and body of the answer are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
@@ -38,8 +40,7 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
   const scheme = context.accepted().find(({ tag }) => digest.startsWith(tag)) ?? raise(refuse('unknown_key', keyId));
   // A frozen record cannot change, so its seal holds and its principal is the same for as long as the object lives.
   const principal = once(record, context, () => {
-    const seal = scheme.seal(sealedText(record));
-    const genuine = seal === null || record.seal === null ? seal === record.seal : equalText(seal, record.seal);
+    const genuine = equalText(scheme.seal(sealedText(record)) ?? '', record.seal ?? '');
     if (!genuine) throw refuse('record_tampered', record.keyId);
     return createPrincipal({ ...record, expiresAt: earliest(record.expiresAt, record.retireAt) }, 'key', context.known);
   });
@@ -51,4 +52,34 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
   if (expiresAt !== null && now >= expiresAt) throw refuse('expired', keyId);
   // 10. Principal.
   return principal;
+}
+
+/** The earlier of two times, where `null` is never. */
+const earliest = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+
+/**
+ * Takes a token only while the key behind it would authenticate, and for no more than that key holds: the
+ * token's scopes and entities are an upper bound on a principal made from the parent's record. Without
+ * `checkParent` the key is not looked up. The claims are copied and frozen; a `*`, as any other malformed claim, is
+ * refused.
+ */
+export async function verifyToken(context: Context, token: string): Promise<Principal> {
+  if (context.tokens === undefined) return verify(context, token); // Which refuses it: a key holds no dot.
+  const claims = await context.tokens.verify(token);
+  const scopes = Object.freeze(Array.from(claims?.scopes ?? []));
+  const accessibleEntities = Object.freeze(Array.from(claims?.accessibleEntities ?? []));
+  const claimed = { ...claims, scopes, accessibleEntities };
+  const uuids = [claimed.keyId, claimed.entityUuid, ...accessibleEntities];
+  if (!uuids.every(isUuid) || !scopes.every(isScope)) throw refuse('token_refused');
+  if (!context.checkParent) return createPrincipal(claimed, 'jwt', context.known);
+  const row = await findOwn(context, claimed, claimed.keyId);
+  const parent = requireLive(context, readRow(row ?? raise(refuse('unknown_key'))));
+  // One set for both: no scope is a UUID.
+  const bound = new Set([...scopes, ...accessibleEntities]);
+  const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
+  const narrowed = { scopes: narrow(parent.scopes), accessibleEntities: narrow(parent.accessibleEntities) };
+  const expiresAt = earliest(parent.expiresAt, claimed.expiresAt);
+  // Again: the look-up took its time.
+  if (expiresAt !== null && context.clock() >= expiresAt) throw refuse('expired');
+  return createPrincipal({ ...parent, ...narrowed, expiresAt }, 'jwt', context.known);
 }

@@ -81,7 +81,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'scopes',
   ],
   ['a store in time', 'src/context.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
-  ['a clock that answers', 'src/context.ts', '!Number.isFinite(time) || Math.abs(time) > 8.64e15', 'false'],
+  ['a clock that answers', 'src/context.ts', 'Number.isFinite(time) && Math.abs(time) <= 8.64e15', 'true'],
   ['single flight', 'src/cache.ts', 'const flight = flights.get(name);', 'const flight = false as never;', CACHE],
   ['generation check', 'src/cache.ts', '(changed.get(name) ?? 0) > entry.generation', 'false', CACHE],
   ['negative bound', 'src/cache.ts', 'put(absent, name, entry, MAX_ABSENT)', 'put(absent, name, entry, 1e9)', CACHE],
@@ -215,7 +215,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ],
   [
     'tokens: the key behind one',
-    'src/keyring.ts',
+    'src/verify.ts',
     'const parent = requireLive(context, readRow(row ?? raise(',
     'const parent = ((_: any, record: any) => createPrincipal(record, "key", context.known))(context, readRow(row ?? raise(',
   ],
