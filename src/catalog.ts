@@ -1,5 +1,5 @@
 /** The closed list of scopes that a service has, with a sentence each; and the types that come of it. */
-import { expect, fields, quote, raise, text } from './errors.js';
+import { expect, fields, isObject, quote, raise, text } from './errors.js';
 import { coveredBy, isScope, patterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */
@@ -80,7 +80,7 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
 
 /** Own properties only, which go into a Map: a resource called `constructor` is a name like any other. */
 function entries(table: unknown): [string, unknown][] {
-  const list = Object.entries(Object(table));
+  const list = isObject(table) ? Object.entries(table) : [];
   expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');
   return list;
 }

@@ -4,13 +4,15 @@
  */
 import type { Catalog } from './catalog.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
-import { keyFormat } from './key.js';
-import { type Draft, type IssuedKey, issuedKey, type KeyRecord, readRecord, sealedText, toKeyInfo } from './record.js';
+import { type KeyFormat, keyFormat } from './key.js';
+import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
+import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import { drawEntropy, type Peppers, platformRandom, prepareSchemes, type RandomBytes, randomUuid } from './secret.js';
+import type { Peppers, RandomBytes, Scheme } from './secret.js';
+import { drawEntropy, platformRandom, prepareSchemes, randomUuid } from './secret.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 import type { TokenVerifier } from './tokens.js';
-import { createUsage } from './usage.js';
+import { createUsage, type UsageRecorder } from './usage.js';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
@@ -51,9 +53,23 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
 const OVER = { until: new Date(0) };
 
 /** {@link KeyringOptions}, checked and completed: every operation is a function of this and of what it was given. */
-export type Context = ReturnType<typeof createContext>;
+export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
+  readonly format: KeyFormat;
+  /** The scopes that exist. */
+  readonly known: ReadonlySet<string>;
+  /** Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys. */
+  accepted(): readonly [Scheme, ...Scheme[]];
+  /** Guarded: answers in time and in shape, or throws a `StoreError`. */
+  readonly store: KeyStore;
+  /** Guarded likewise. */
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly usage: UsageRecorder;
+  /** Undefined where nobody listens: then no event is made. */
+  readonly emit: ((event: KeyringEvent) => void) | undefined;
+}
 
-export function createContext(options: KeyringOptions) {
+export function createContext(options: KeyringOptions): Context {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
@@ -65,15 +81,13 @@ export function createContext(options: KeyringOptions) {
   const end = until instanceof Date && (accept === OVER || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
-  // Guarded: both answer in time and in shape, or throw a `StoreError`.
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
   const clock = () => readClock(now);
   const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
   const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
-  // Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys.
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
-  // Undefined where nobody listens: then no event is made. A broken audit sink is its owner's to watch; it neither opens
-  // nor closes a door. What is thrown within an async function is a rejection too.
+  // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
+  // function is a rejection too.
   const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
   return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
 }
@@ -92,7 +106,7 @@ export function readClock(now: Clock): number {
   } catch (cause) {
     throw new StoreError('the clock failed: see cause', cause);
   }
-  throw new StoreError('the clock did not answer milliseconds');
+  throw new StoreError('the clock did not return a time');
 }
 
 const isSummary = (row: SchemeSummary | null) =>
@@ -218,7 +232,7 @@ export const readRow = (row: unknown): KeyRecord =>
   readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
 
 /** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
-export const showRow = (row: unknown) =>
+export const showRow = (row: unknown): KeyInfo =>
   toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
 /** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */

@@ -12,7 +12,7 @@ export const DENIALS = {
   /** No `Authorization` header, or one with another auth-scheme. */
   missing_credentials: [401, 'Unauthorized', 'Send the key as "Authorization: Bearer <API_KEY>".', 'bare'],
   /** A malformed or repeated credential, or an entity that is repeated or no UUID. */
-  invalid_request: [400, 'Bad Request', 'Send one bearer credential and at most one entity, a UUID.', 'error'],
+  invalid_request: [400, 'Bad Request', 'Send one bearer credential and at most one lower-case entity UUID.', 'error'],
   /** A credential that does not authenticate; outside the server's log nobody learns why. */
   invalid_token: [401, 'Unauthorized', 'The credential is not valid: it may be mistyped, revoked or expired.', 'error'],
   /** Authenticated, but a required scope was not granted. */
@@ -24,7 +24,7 @@ export const DENIALS = {
   /** Management: no such key under this entity. */
   not_found: [404, 'Not Found', 'There is no such key.', 'none'],
   /** Management: somebody else ended the key first. */
-  conflict: [409, 'Conflict', 'The key was ended by somebody else in the meantime.', 'none'],
+  conflict: [409, 'Conflict', 'The key was rotated or revoked already.', 'none'],
 } as const;
 
 /** The closed union of codes; what each means stands in {@link DENIALS}. */
@@ -145,7 +145,7 @@ export const isObject = (it: unknown): it is object => Object.prototype.toString
  * enumerable names, which V8 keeps ready: on every request, `Reflect.ownKeys` would cost 0.2 µs.
  */
 export function checkFields<T>(value: T, known: readonly string[], what: string, names?: readonly unknown[]): T {
-  expect(isObject(value), `${what}: pass an object`);
+  if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
   for (const name of names ?? Object.keys(value))
     if (!known.includes(name as string))
       throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
@@ -157,7 +157,7 @@ export function fields<F extends string>(value: unknown, known: readonly F[], wh
   const own = Object.assign(Object.create(null), checkFields(value, known, what, Reflect.ownKeys(Object(value))));
   // What a class or a prototype gives is refused and not left out: an authority without its `scopes` would be wider.
   const lost = known.find((name) => !(name in own) && name in Object(value));
-  expect(lost === undefined, `${what}: write ${lost} as a field of its own; here it is inherited or not enumerable`);
+  expect(lost === undefined, `${what}: write ${lost} as an own field; here it is inherited or not enumerable`);
   return own;
 }
 
@@ -198,7 +198,7 @@ export function entityList(own: string, others: unknown, what: string, max: numb
 /** When something ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
 export function expiry(value: unknown, now: number): number | null {
   const time = value === 'never' ? null : value instanceof Date ? new Date(value).getTime() : Number.NaN;
-  expect(time === null || time > now, "expiresAt: pass a valid Date in the future, or 'never' to go without");
+  expect(time === null || time > now, "expiresAt: pass a valid Date in the future, or 'never'");
   return time;
 }
 

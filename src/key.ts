@@ -29,14 +29,18 @@ const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => [1, 2, 3, 4, 5, 
 const crc32 = (crc: number, code: number): number => (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
 const crcOf = (crc: number, text: string): number => [...text].reduce((c, x) => crc32(c, x.charCodeAt(0)), crc);
 
-/** How keys with one prefix are read and written; what depends on the prefix alone is worked out once. */
-export function keyFormat(prefix: unknown) {
+/**
+ * How keys with one prefix are read and written; what depends only on the prefix is computed once. `refuse`: `null`, or
+ * why it is no key: its shape (length, prefix, alphabet) or its checksum. `complete`: the whole key around its entropy.
+ */
+export type KeyFormat = { prefix: string; refuse(it: unknown): DenialReason | null; complete(entropy: string): string };
+
+export function keyFormat(prefix: unknown): KeyFormat {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
   expect(valid, 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter', prefix);
   const head = `${prefix}_`;
   const [end, length] = [head.length + ENTROPY_LENGTH, head.length + SECRET_LENGTH];
   const seed = crcOf(-1, head);
-  // `null`, or why it is no key: its shape (length, prefix, alphabet) or its checksum.
   function refuse(text: unknown): DenialReason | null {
     if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) return 'malformed_key';
     let [crc, checksum] = [seed, 0];
@@ -50,7 +54,6 @@ export function keyFormat(prefix: unknown) {
     // Compared as the number it spells: what is beyond 32 bits equals no CRC.
     return checksum === ~crc >>> 0 ? null : 'wrong_checksum';
   }
-  // The whole key around its entropy.
   function complete(entropy: string): string {
     const crc = ~crcOf(seed, entropy) >>> 0;
     const digits = [5, 4, 3, 2, 1, 0].map((place) => ALPHABET.charAt(Math.floor(crc / 62 ** place) % 62));

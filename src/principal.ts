@@ -14,7 +14,7 @@ type Lists = 'accessibleEntities' | 'scopes';
 /** How a caller authenticated. */
 export type Via = 'key' | 'jwt';
 
-type Granted = ReadonlySet<string>;
+type Granted = { readonly held: ReadonlySet<string>; readonly catalog: ReadonlySet<string> };
 
 // By catalog and scopes. Keys with the same scopes share a set: it makes a verification 7 % faster, and a key 200 bytes
 // smaller. Bounded, for whoever may issue keys chooses their scopes.
@@ -23,7 +23,7 @@ const GRANTED = new WeakMap<ReadonlySet<string>, Map<string, Granted>>();
 function grantedOf(scopes: readonly string[], catalog: ReadonlySet<string>): Granted {
   const known = GRANTED.get(catalog) ?? new Map<string, Granted>();
   const name = JSON.stringify(scopes);
-  const granted = known.get(name) ?? new Set(scopes.filter((scope) => catalog.has(scope)));
+  const granted = known.get(name) ?? { held: new Set(scopes.filter((scope) => catalog.has(scope))), catalog };
   if (known.size < 1000) GRANTED.set(catalog, known.set(name, granted));
   return granted;
 }
@@ -42,7 +42,7 @@ class VerifiedPrincipal {
 
   static granted(principal: unknown): Granted {
     if (typeof principal === 'object' && principal !== null && #granted in principal) return principal.#granted;
-    throw new TypeError('principal: pass the one that verify, authenticate or admit returned, not a copy');
+    throw new TypeError('principal: pass the one that verify, authenticate or admit made; is there a guard?');
   }
 }
 
@@ -64,10 +64,11 @@ export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalo
  * const showButton = hasScopes(principal, 'threats:write');
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
-  const held = VerifiedPrincipal.granted(principal);
+  const { held, catalog } = VerifiedPrincipal.granted(principal);
   expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
   const missing = scopes.filter((scope) => !held.has(scope));
-  for (const scope of missing) expect(isScope(scope), 'scopes: name concrete scopes, resource:action', scope);
+  for (const scope of missing)
+    expect(catalog.has(scope) || isScope(scope), 'scopes: name concrete scopes, resource:action', scope);
   return missing.length === 0;
 }
 

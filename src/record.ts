@@ -125,7 +125,8 @@ function encode(value: unknown): string {
 }
 
 /** The encoding of every field that never changes. */
-export const sealedText = (record: KeyRecord) => encode(['keyscope record v1', ...SEALED.map((name) => record[name])]);
+export const sealedText = (record: KeyRecord): string =>
+  encode(['keyscope record v1', ...SEALED.map((name) => record[name])]);
 
 // ── Making and showing ────────────────────────────────────────────────────────────────────────────────
 

@@ -89,7 +89,8 @@ export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(patterns
  * coversScopes(['users:*'], ['users:read']); // true
  * coversScopes(['users:read', 'users:write'], ['users:*']); // false: the world is open
  */
-export const coversScopes = (granted: Scopes, required: Scopes) => equalScopes(unionScopes(granted, required), granted);
+export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
+  equalScopes(unionScopes(granted, required), granted);
 
 /**
  * Everything that either set denotes.

@@ -79,7 +79,7 @@ function peppered(value: unknown): Scheme {
   expect(typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id), 'pepper: id is 1 to 32 letters a-z, digits or -');
   const bytes = typeof secret === 'string' && secret.isWellFormed() ? encoder.encode(secret) : secret;
   expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array; is it set?`);
-  expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass 32 random ones at least`);
+  expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass at least 32`);
   const mac = hmacSha256(hash, bytes);
   // A key of its own: what authenticates records must never be an answer that digests can be asked for. HKDF (RFC 5869
   // §2) without a salt, to 32 bytes; noble's would make a Worker load 0.7 kB more, and what it is made of is here.
@@ -96,7 +96,7 @@ function peppered(value: unknown): Scheme {
  */
 export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]] {
   const schemes = peppers === 'none' ? [UNPEPPERED] : Array.isArray(peppers) ? Array.from(peppers, peppered) : [];
-  expect(schemes.length > 0, "peppers: pass [{ id, secret }], or the word 'none' to go without");
+  expect(schemes.length > 0, "peppers: pass [{ id, secret }], or 'none' to go without");
   expect(new Set(schemes.map(({ tag }) => tag)).size === schemes.length, 'peppers: two of them have one id');
   return schemes as [Scheme, ...Scheme[]];
 }

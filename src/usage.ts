@@ -10,7 +10,9 @@ const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
  * `record` notes that a key exercised scopes; it never waits and never throws. `flush` writes what was noted; it rejects
  * with `StoreError`, and the batch is kept for the next attempt.
  */
-export function createUsage(store: KeyStore) {
+export type UsageRecorder = { record(id: string, scopes: readonly string[], at: number): void; flush(): Promise<void> };
+
+export function createUsage(store: KeyStore): UsageRecorder {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -45,12 +47,12 @@ export function createUsage(store: KeyStore) {
     }
   }
 
-  // Waits for the batch that was under way too: on shutdown, nothing is left when this resolves. But none waits to be
-  // sent: on Workers a write, and every promise of it, can die with the request that began it.
+  // Waits for the batch before, and takes up what that one could not write: when this resolves, nothing is left. But no
+  // batch waits to be sent: on Workers a write, and every promise of it, can die with the request that began it.
   function flush(): Promise<void> {
     const [before, own] = [writing, write()];
-    writing = own.catch(() => {});
-    return before.then(() => own);
+    writing = own;
+    return Promise.allSettled([before, own]).then(([{ status }]) => (status === 'rejected' ? own.then(flush) : own));
   }
 
   return { record, flush };

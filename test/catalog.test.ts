@@ -76,6 +76,13 @@ describe('what it answers', () => {
     expect(Object.isFrozen(catalog.difference(a, b))).toBe(true);
   });
 
+  test('defineScopes says what to pass where it is given a list', () => {
+    for (const odd of [['threats:read'], { threats: ['read'] }, 'threats:read', { threats: 'read' }, null, new Map()])
+      expect(complaint(() => defineScopes(odd as never))).toBe(
+        'defineScopes: pass { resource: { action: sentence } }, none of them empty',
+      );
+  });
+
   test('expand and difference refuse what the catalog does not have, anywhere in the list', () => {
     for (const odd of ['threats:raed', 'threats:delete', 'canaries:*', '*:update', 'threats', 'Threats:read', '']) {
       for (const list of [[odd], ['threats:read', odd], [odd, '*:*']]) {

@@ -241,7 +241,7 @@ describe('the authority', () => {
     ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
     ['a Date', new Date(), /authority: pass an object/],
     ['empty', {}, /authority\.entityUuid: pass a UUID/],
-    ['inherited', Object.create({ entityUuid: OWN }), /authority: write entityUuid as a field of its own/],
+    ['inherited', Object.create({ entityUuid: OWN }), /authority: write entityUuid as an own field/],
     ['an upper-case entity', { entityUuid: OWN.toUpperCase() }, /authority\.entityUuid: pass a UUID in lower case/],
     ['a braced entity', { entityUuid: `{${OWN}}` }, /authority\.entityUuid/],
     ['an entity and a newline', { entityUuid: `${OWN}\n` }, /authority\.entityUuid/],
@@ -280,7 +280,7 @@ describe('the authority', () => {
     ['inherited', (scopes: string[]) => Object.assign(Object.create({ scopes }), { entityUuid: OWN })],
     ['not enumerable', (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes })],
   ])('hands out nothing where its scopes are %s', async (_what, authority) => {
-    await refused({}, /authority: write scopes as a field of its own/, { authority: authority(['threats:read']) });
+    await refused({}, /authority: write scopes as an own field/, { authority: authority(['threats:read']) });
   });
 
   it('cannot be reached by a request body spread into the first argument', async () => {
@@ -362,10 +362,7 @@ describe('the first argument', () => {
 
   it('is not taken from a prototype', async () => {
     const { keyring } = setUp();
-    await typeError(
-      () => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY),
-      /issue: write name as a field of its own/,
-    );
+    await typeError(() => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY), /issue: write name as an own field/);
   });
 
   it('goes up to its limits', async () => {

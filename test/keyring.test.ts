@@ -51,7 +51,7 @@ describe('createKeyring', () => {
     ['a factory for a store', { store: memoryStore }, /store: pass an object with the method/],
     ['a promise of a store', { store: Promise.resolve(memoryStore()) }, /store: pass an object with the method/],
 
-    ['no peppers', { peppers: undefined }, /peppers: pass \[\{ id, secret \}\], or the word 'none'/],
+    ['no peppers', { peppers: undefined }, /peppers: pass \[\{ id, secret \}\], or 'none' to go without/],
     ['null for peppers', { peppers: null }, /peppers: pass/],
     ['an empty list of peppers', { peppers: [] }, /peppers: pass/],
     ['one pepper', { peppers: PEPPER }, /peppers: pass/],

@@ -172,6 +172,45 @@ describe('once broken', () => {
     await shutdown;
     expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
   });
+  // The flush of a shutdown resolved while the batch before it had failed and was back in memory.
+  it('flush takes up what the batch under way could not write', async () => {
+    const inner = memoryStore();
+    let fail = () => {};
+    let touches = 0;
+    const store = wrap(inner, (method, _args, call) => {
+      if (method !== 'touch' || touches++ > 0) return call();
+      return new Promise((_, reject) => {
+        fail = () => reject(new Error('down for a moment'));
+      });
+    });
+    const { keyring } = setUp({ store });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const timers = keyring.flush().catch(() => 'failed');
+    const shutdown = keyring.flush();
+    fail();
+    await shutdown;
+    expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+    expect(await timers).toBe('failed');
+    // What failed long ago is no reason to fail or to write again.
+    await keyring.flush();
+    expect(touches).toBe(2);
+  });
+  // Node 20 drops the lines behind the first thousand or so, and a second credential with them.
+  it('a request with more lines than Node keeps has no one credential', async () => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    const lines = (count: number) => [
+      'authorization',
+      `Bearer ${key}`,
+      ...Array(count - 1)
+        .fill(['a', 'b'])
+        .flat(),
+    ];
+    await keyring.authenticate({ rawHeaders: lines(1000) });
+    for (const count of [1001, 1024, 5000])
+      await denied(() => keyring.authenticate({ rawHeaders: lines(count) }), 'invalid_request', 'malformed_header');
+  });
   it('two lines are two credentials also where a framework wraps the request of Node', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);

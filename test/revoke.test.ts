@@ -16,6 +16,7 @@ import {
   rowOf,
   START,
   setUp,
+  storeError,
   tampering,
   typeError,
   untyped,
@@ -49,6 +50,19 @@ describe('revoke', () => {
     expect((await rowOf(store, info.keyId)).revokedAt).toBe(START);
     expect(events.filter(({ type }) => type === 'key.revoked')).toHaveLength(1);
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+  });
+
+  // A row of which the store's condition and the core read different things stayed live, and revoke resolved.
+  it('throws where the store wrote nothing and the key is not revoked', async () => {
+    const inner = memoryStore();
+    const { keyring, events } = setUp({ store: { ...inner, markEnded: () => false } });
+    const { key, info } = await issue(keyring);
+    await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+    expect(events.map(({ type }) => type)).toEqual(['key.issued']);
+    await keyring.verify(key);
+    // Once somebody has revoked it, false is the truth.
+    await setUp({ store: inner }).keyring.revoke(info.keyId, AUTHORITY);
+    await keyring.revoke(info.keyId, AUTHORITY);
   });
 
   it('ends a key that is retiring, expired or tampered with as well', async () => {

@@ -1186,11 +1186,11 @@ describe('testPrincipal', () => {
         return ['threats:read'];
       }
     }
-    expect(() => testPrincipal(new Options())).toThrow(/^testPrincipal: write scopes as a field of its own/);
+    expect(() => testPrincipal(new Options())).toThrow(/^testPrincipal: write scopes as an own field/);
     Object.assign(Object.prototype, { expiresAt: 5 });
     try {
       const given = { catalog, scopes: [] };
-      expect(() => testPrincipal(given)).toThrow(/^testPrincipal: write expiresAt as a field of its own/);
+      expect(() => testPrincipal(given)).toThrow(/^testPrincipal: write expiresAt as an own field/);
     } finally {
       Reflect.deleteProperty(Object.prototype, 'expiresAt');
     }
