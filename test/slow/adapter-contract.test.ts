@@ -1,6 +1,7 @@
 /** That the contract of adapters has teeth: one with one fault fails it, and no test of it is there for show. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import { parse } from 'node:querystring';
 import type { Admission, DenialResponse } from 'keyscope';
 import { AccessError, isAccessError, isStoreError, toResponse } from 'keyscope';
 import type { AdapterSetup, ServeAdapter } from 'keyscope/testing';
@@ -190,6 +191,10 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'forgets no-store': [() => ({ headers: {} }), [NO_STORE]],
   'lets denials be stored': [() => ({ headers: {}, ...without('Cache-Control') }), [NO_STORE, ...DENIALS]],
   'takes the first of a repeated entity': [() => ({ entity: (req) => queryOf(req).get('entity') }), [BAD_ENTITY]],
+  'reads 1,000 parameters': [
+    () => ({ entity: (req) => [Object(parse(req.url?.split('?')[1] ?? '')).entity ?? []].flat() }),
+    [BAD_ENTITY],
+  ],
   'takes the last of a repeated entity': [
     () => ({ entity: (req) => queryOf(req).getAll('entity').at(-1) }),
     [BAD_ENTITY],
@@ -378,6 +383,21 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
         return RIGHT.admit(...args);
       },
     }),
+    [ONCE],
+  ],
+  'keeps what was admitted with the connection': [
+    () => {
+      const known = new WeakMap<object, Promise<Admission>>();
+      return {
+        admit(setup, request, input, req) {
+          const found = known.get(req.socket);
+          if (found !== undefined && input.operation === 'whoami') return found;
+          const admission = admit(setup, request, input);
+          if (input.operation === 'whoami') known.set(req.socket, admission);
+          return admission;
+        },
+      };
+    },
     [ONCE],
   ],
   'keeps what was admitted': [
