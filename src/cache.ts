@@ -1,10 +1,10 @@
 /**
  * Caches look-ups in memory for a bounded time, so that most requests need no database. It keeps records, never
- * decisions: the keyring checks the seal, marks, expiry, scopes and entities of a cached record on each request, so an
- * entry may outlive its key's expiry, but the key does not.
+ * decisions: the keyring checks the marks, expiry, scopes and entities of a cached record on each request (its seal
+ * once, because it is frozen), so an entry may outlive its key's expiry, but the key does not.
  *
- * Only `findByDigest` is cached. `findById` serves `revoke`, `rotate`, `get` and the parents of tokens, which are rare
- * or need the current state: it asks the store each time, as do `list` and `summarize`.
+ * Only `findByDigest` is cached. `findById` serves `revoke`, `rotate`, `get`, `advise` and the parents of tokens, which
+ * are rare or need the current state: it asks the store each time, as do `list` and `summarize`.
  *
  * An old answer cannot outlive a change: each change increments `generation`. An entry knows the generation in which
  * its look-up was sent, and is dead once a change of its key, or of one of its digests, is newer. This covers look-ups
@@ -24,7 +24,10 @@ const MAX_ABSENT = 1_024;
 /** How many look-ups in progress can be joined, and for how long: one that hangs does not hold up later requests. */
 const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
-/** How many changes are remembered individually, in at most about 10 MB; the next one drops every entry. */
+/**
+ * How many changes are remembered individually, in about 10 MB (more if keys use many scopes); the next one drops every
+ * entry.
+ */
 const MAX_CHANGES = 10_000;
 /** How long to wait before a failed subscription is tried again. */
 const RETRY_MS = 1_000;

@@ -2,8 +2,8 @@
  * Short-lived tokens for services behind the gate: a verified principal is exchanged, in the manner of RFC 8693, for a
  * signed JWT (RFC 9068) that other services check without a database.
  *
- * A token never grants more than the key it was exchanged for, and never outlives it. jose signs and verifies, with
- * every option it has; what jose does not check is checked here, one check per line.
+ * A token never grants more than the key it was exchanged for, and never outlives it. jose signs and verifies; what it
+ * does not check is in `claims.ts`, one check per line.
  */
 
 import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey, KeyObject } from 'jose';
@@ -74,7 +74,7 @@ export class ExchangeError extends Error {
  */
 export const isExchangeError = (value: unknown): value is ExchangeError => Object(value)[EXCHANGE_ERROR] === true;
 
-/** Narrows a token. An omitted field means what the principal has. */
+/** Narrows a token. If omitted, scopes and entities are the principal's, and the life is the issuer's. */
 export interface ExchangeInput {
   /** Concrete scopes, all of them the principal's. */
   readonly scopes?: readonly string[] | undefined;
@@ -125,7 +125,8 @@ export interface TokenIssuer {
    * Not checked: whether the key behind the principal was revoked since it was verified.
    *
    * @throws ExchangeError `invalid_scope` on a scope that the principal was not granted, `invalid_target` on an entity
-   *   that it cannot address, `invalid_request` on anything else, including a principal that came by token.
+   *   that it cannot address, or more entities than a header can carry, `invalid_request` on anything else, including a
+   *   principal that came by token.
    * @throws AccessError `invalid_token` if the principal has expired by now.
    * @throws TypeError if `principal` is not a principal, or the private key cannot be imported for `alg`.
    */

@@ -132,7 +132,8 @@ export function allowedTools<Tool extends McpTool>(
  * Guards a tool from within: the second line of defence, independent of what the gate saw. For resources and prompts,
  * which the gate does not check, it is the only one.
  *
- * Not checked: whether the key has ended since the request arrived. Emits no event and counts no usage; the gate did.
+ * Not checked: whether the key has ended since the request arrived. Emits no event and counts no usage: for tools, the
+ * gate did.
  *
  * @param entityUuid The entity as the arguments give it, unchecked; if absent, the key's own.
  * @returns The principal, and the entity that was checked; handlers must use no other.
@@ -236,9 +237,10 @@ export function protectedResourceMetadata(options: ProtectedResourceOptions): Pr
 }
 
 /**
- * Whether a credential is a token for another resource, whatever audiences the keyring's own verifier accepts: one keyring can serve
- * both REST and MCP. This runs before the signature is checked, so it lets nobody in; the keyring verifies the same
- * characters next. A key has no dot and claims no audience; anything with a dot that is not a JWT is for no resource.
+ * Whether a credential is a token for another resource, whatever audiences the keyring's own verifier accepts: one
+ * keyring can serve both REST and MCP. This runs before the signature is checked, so it lets nobody in; the keyring
+ * verifies the same characters next. A key has no dot and claims no audience; anything with a dot that is not a JWT is
+ * for no resource.
  */
 const isForAnother = (token: string, resource: string): boolean =>
   token.includes('.') && audienceOf(token) !== resource;
@@ -331,8 +333,8 @@ export interface McpGateOptions<Operation extends string = string> {
   readonly resourceMetadata?: string | undefined;
   /**
    * The operation that every request counts as, whether or not it calls a tool, such as `connect: []`; every request
-   * needs its scopes. With it, events and usage cover everyone who is admitted or refused; without it, only tool calls by
-   * callers who have authenticated.
+   * needs its scopes. With it, events and usage cover everyone who is admitted or refused; without it, only tool calls
+   * by callers who have authenticated.
    */
   readonly operation?: NoInfer<Operation> | undefined;
   /** The argument in which tools name the entity. Default: `entity_uuid`. */
@@ -386,9 +388,10 @@ const MAX_MESSAGES = 100;
 /**
  * Makes the HTTP gate of an MCP endpoint. It authenticates every request anew, then reads the JSON-RPC message and
  * admits each tool call by the policy, before the SDK sees it. Denials are HTTP responses (MCP authorization, "Runtime
- * insufficient scope errors"): 401, 400, 403 with the scope, 503, with `resource_metadata` in every challenge. Invalid
- * JSON is 400 too. If one call of a batch is denied, the whole batch is refused; the events of the calls before it say
- * granted, but none of them is made. The body of an unauthenticated request is never read.
+ * insufficient scope errors"): 401, 400, 403, 503, with `resource_metadata` in every challenge. Invalid JSON is 400,
+ * the session of another caller 404, and a body that is too long 413. If one call of a batch is denied, the whole batch
+ * is refused; the events of the calls before it say granted, but none of them is made. The body of an unauthenticated
+ * request is never read.
  *
  * Not checked: calls of tools that the policy does not have, which the SDK refuses; resources and prompts, which
  * {@link guardTool} guards within their handlers; `Origin`, which is left to the SDK or your server; streams that are

@@ -658,7 +658,10 @@ async function failsWithItsHandler(s: Setting): Promise<void> {
   check(s.calls.length === 1, `a handler that throws must run once, not ${s.calls.length} times`);
 }
 
-/** Catches: one admission per route and another per app, decisions kept, by connection too, denials that the keyring is not told of. */
+/**
+ * Catches: one admission per route and another per app, decisions kept, by connection too, denials that the keyring is
+ * not told of.
+ */
 async function asksOnce(s: Setting): Promise<void> {
   const { key } = await s.issue([]);
   const asks: readonly (readonly [string, string, readonly Line[]])[] = [

@@ -79,7 +79,7 @@ function setting(store: KeyStore): Setting {
   const record = (given: Partial<KeyRecord> = {}): KeyRecord => ({
     keyId: uuid(),
     name: 'integration',
-    // Letters of both kinds at both ends, to catch comparisons that fold case or truncate text.
+    // Letters at both ends, to catch comparisons that fold case or truncate text.
     digest: `${scheme}$ab${hex().slice(4)}cd`,
     seal: hex(),
     entityUuid,
@@ -747,7 +747,7 @@ async function listsBehindAnyPosition(s: Setting): Promise<void> {
   const some = all.filter((_, i) => i % 3 === 0);
   const positions = some.flatMap(({ createdAt, keyId }) => [
     { createdAt, keyId },
-    // Positions that no record has: a cursor never outlives its record, but may be made up.
+    // Positions that no record has: records are never deleted, but a cursor may be made up.
     { createdAt: createdAt - 1, keyId },
     { createdAt: createdAt + 1, keyId },
     { createdAt, keyId: '00000000-0000-4000-8000-000000000000' },

@@ -9,8 +9,8 @@
  * - **Usage.** It is written by a timer, or by `flush`, in one request: pass the flush to `ctx.waitUntil`.
  * - **Restoring.** A database restored by Time Travel has the keys of that time: what was revoked since is live again.
  *
- * A row that somebody edited by hand never passes for another. D1 reads integers beyond 2^53 as the nearest number, and
- * the core refuses the record.
+ * With a pepper, a row that somebody edited by hand never passes for another. D1 reads integers beyond 2^53 as the
+ * nearest number, and the core refuses the record.
  */
 import { expect, fields } from '../errors.js';
 import type { KeyRecord } from '../record.js';

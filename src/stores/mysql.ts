@@ -25,8 +25,8 @@
  *   rights, also on a server that a dump is restored to, or no key can be revoked (error 1449). With a binary log,
  *   MySQL lets only SUPER create triggers, unless `log_bin_trust_function_creators` is on (error 1419).
  *
- * A row that somebody edited by hand never passes for another. Lists leave the database as text: drivers that parse
- * JSON themselves end the process over a row with invalid JSON.
+ * With a pepper, a row that somebody edited by hand never passes for another. Lists leave the database as text: drivers
+ * that parse JSON themselves end the process over a row with invalid JSON.
  */
 import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';

@@ -11,10 +11,11 @@
  * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves: otherwise the server
  *   acknowledges before it writes, and a crash undoes the revocation. Usage is written as the server is configured.
  *   Writes lost through `fsync = off`, or a replica that lags when it is promoted, are lost.
- * - **Transactions.** Each method is one statement and commits with it. In a `Client` that is in the middle of a
- *   transaction it would not, so give keyscope the pool, and let nobody return a connection to it with an open
- *   transaction, which cannot be detected: a revocation on it is rolled back with it. At an isolation level stricter
- *   than READ COMMITTED, the server rolls back all but one of several concurrent writes to a key: they are retried.
+ * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In a `Client` that is in the
+ *   middle of a transaction it would not, so give keyscope the pool, and let nobody return a connection to it with an
+ *   open transaction, which cannot be detected: a revocation on it is rolled back with it. At an isolation level
+ *   stricter than READ COMMITTED, the server rolls back all but one of several concurrent writes to a key: they are
+ *   retried.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
  * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`, and created in its
@@ -26,7 +27,8 @@
  *   without a listener. The keyring waits for an answer for `storeTimeoutMs`; an abandoned query goes on until the
  *   driver's own time-outs or `statement_timeout` end it.
  *
- * A row that somebody edited by hand never passes for another: the types refuse most of it, the seal the rest.
+ * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most of it, the seal the
+ * rest.
  */
 import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../errors.js';

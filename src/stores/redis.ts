@@ -13,7 +13,7 @@
  * record of that id is skipped, and key ids are random, so it gets in nobody's way.
  *
  * **Data that Redis loses can revive keys.** A mark is part of the record, so a key is never half there; but a data set
- * that goes back in time brings revoked keys back with it. There are four ways, each with a remedy:
+ * that goes back in time brings revoked keys back with it. Each way has a remedy:
  * - A crash without the append-only file: the last snapshot is loaded. Set `appendonly yes`, and `appendfsync always`
  *   if acknowledged writes must survive a power cut; `everysec` may lose a second of revocations. With no persistence
  *   at all, every key is unknown (401) after a restart, and none is revived.
@@ -32,8 +32,8 @@
  * nobody has. With `disableOfflineQueue` (node-redis) and `enableOfflineQueue: false` (ioredis) they fail at once
  * instead. Set ioredis' `autoResendUnfulfilledCommands: false`: a write that is sent twice reports a conflict.
  *
- * A record that somebody edited by hand never passes for another. If a field is missing or invalid JSON, that record is
- * refused; a Redis key of another type is a `StoreError`.
+ * With a pepper, a record that somebody edited by hand never passes for another. If a field is missing or invalid JSON,
+ * that record is refused; a Redis key of another type is a `StoreError`.
  */
 import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../errors.js';

@@ -2,8 +2,8 @@
  * The tables of the SQL stores, version by version. Never edited once released: a change adds an element, and a
  * schema's version is their number. It is kept in its own table, `keyscope_schema`.
  *
- * Column by column: what is under the seal, then the marks and the usage, which are all that may change. The triggers
- * guard against a migration or console session that goes wrong; the seal guards against a writer who drops them.
+ * Only the marks and the usage may change; nearly everything else is under the seal. The triggers guard against a
+ * migration or console session that goes wrong; the seal guards against a writer who drops them.
  */
 
 /** The kinds of database that a schema is written for. D1 is SQLite. */

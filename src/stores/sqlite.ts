@@ -7,9 +7,9 @@
  * middle of a transaction throws: a write could still be rolled back, and a read would not see what other processes
  * have revoked since. (A read with `node:sqlite` before 22.16, which cannot tell, does not throw.)
  *
- * A row that somebody edited by hand never passes for another. Lists that are invalid JSON come back as text, and the
- * core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`. Times beyond 2^53 come
- * back wrong or make the driver throw, which is a `StoreError`.
+ * With a pepper, a row that somebody edited by hand never passes for another. Lists that are invalid JSON come back as
+ * text, and the core refuses the record: `invalid_token` from `verify`, `StoreError` from `list` and `get`. Times
+ * beyond 2^53 come back wrong or make the driver throw, which is a `StoreError`.
  */
 import type { Awaitable, KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
