@@ -139,22 +139,27 @@ const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWit
 
 /**
  * Wrong tries in a quarter of an hour: for one email from one address, and for any from one address. For one email from
- * anywhere there is no bound, with which strangers could keep a member out. What is counted is bounded too.
+ * anywhere there is no bound, with which strangers could keep a member out. What is counted is bounded too: an address
+ * is counted first, so that one that is over names no more emails, and apart, so that emails push out no address.
  */
 function createThrottle(now: () => number) {
-  const [ttl, ofOne, ofAll] = [HOUR_MS / 4, 10, 100];
-  const tries = new LRUCache<string, number>({ max: 10_000, ttl, ttlResolution: 0, noUpdateTTL: true, perf: { now } });
-  const count = (name: string, most: number): number => {
-    const found = (tries.get(name) ?? 0) + 1;
-    tries.set(name, found);
-    return found > most ? Math.ceil(tries.getRemainingTTL(name) / 1000) : 0;
+  const counter = (most: number) => {
+    const settings = { max: 10_000, ttl: HOUR_MS / 4, ttlResolution: 0, noUpdateTTL: true, perf: { now } };
+    const tries = new LRUCache<string, number>(settings);
+    const count = (name: string): number => {
+      const found = (tries.get(name) ?? 0) + 1;
+      tries.set(name, found);
+      return found > most ? Math.max(1, Math.ceil(tries.getRemainingTTL(name) / 1000)) : 0;
+    };
+    return { count, forget: (name: string) => tries.delete(name) };
   };
+  const [pairs, addresses] = [counter(10), counter(100)];
   const pair = (address: string, email: string) => `${address} ${email.slice(0, 254)}`;
   return {
     /** For how many seconds there is no further try; 0 where this one may be made. */
-    wait: (address: string, email: string) => Math.max(count(pair(address, email), ofOne), count(address, ofAll)),
+    wait: (address: string, email: string) => addresses.count(address) || pairs.count(pair(address, email)),
     /** A right one takes back the wrong ones for this email, and none for others'. */
-    forgive: (address: string, email: string) => tries.delete(pair(address, email)),
+    forgive: (address: string, email: string) => pairs.forget(pair(address, email)),
   };
 }
 

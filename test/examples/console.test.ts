@@ -196,6 +196,49 @@ describe('signing in', () => {
     }
   });
 
+  // What was refused was counted all the same, under made-up emails, which pushed out what others had been counted for.
+  it('forgets nobody’s wrong tries for those of somebody else', async () => {
+    const signIn = async () => null;
+    const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn } });
+    /** How often each status was answered to `count` tries. */
+    const tries = async (count: number, addressOf: (n: number) => string, emailOf: (n: number) => string) => {
+      const statuses: Record<number, number> = {};
+      for (let n = 0; n < count; n++) {
+        const init = {
+          method: 'POST',
+          body: formBody({ email: emailOf(n), password: 'x' }),
+          headers: { Origin: origin },
+        };
+        const { status } = await app.request(`${origin}/console/sign-in`, init, from(addressOf(n)));
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      }
+      return statuses;
+    };
+    const guess = () =>
+      tries(
+        12,
+        () => 'guesser',
+        () => 'victim',
+      );
+    expect(await guess()).toEqual({ 401: 10, 429: 2 });
+    const flood = (count: number) =>
+      tries(
+        count,
+        () => 'flood',
+        (n) => `email ${n}`,
+      );
+    expect(await flood(10_100)).toEqual({ 401: 100, 429: 10_000 });
+    expect(await guess()).toEqual({ 429: 12 });
+    // From a hundred addresses they push out emails, and no address.
+    const many = await tries(
+      10_000,
+      (n) => `address ${n % 100}`,
+      (n) => `email ${n}`,
+    );
+    expect(many).toEqual({ 401: 10_000 });
+    expect(await flood(1)).toEqual({ 429: 1 });
+  });
+
   it('asks who a visitor is where the service says so', async () => {
     const signIn = async () => null;
     const clientAddress = (c: { req: { header(name: string): string | undefined } }) => c.req.header('x-client') ?? '';
