@@ -59,7 +59,7 @@ interface Session {
   readonly forms: LRUCache<string, true>;
 }
 
-type Env = { Bindings: HttpBindings; Variables: { session: Session; member: Member } };
+type Env = { Bindings: HttpBindings; Variables: { form: URLSearchParams; session: Session; member: Member } };
 type Visit = Context<Env>;
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -111,7 +111,17 @@ export function createConsole(service: ConsoleService): Hono<Env> {
   const isOwn = (origin: string, url: string) =>
     origin === own || (!isSecure(service) && origin === new URL(url).origin);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }));
-  app.use(bodyLimit({ maxSize: BODY_LIMIT }));
+  const limit = bodyLimit({ maxSize: BODY_LIMIT });
+  // Before anybody is looked up: it may take long to arrive, and what counts is who somebody is once it has.
+  app.post('*', async (c, next) => {
+    const read = async () => c.set('form', await formOf(c));
+    await limit(c, read).catch((error) => {
+      // Anything else is the stream itself: a form that ends before its time is the visitor's doing.
+      const ours = error instanceof Refused || error instanceof HTTPException;
+      throw ours ? error : new Refused(400, 'This form did not arrive as a whole.');
+    });
+    return next();
+  });
 
   // ── Pages ──
 
@@ -172,7 +182,7 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
 
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
-    const form = await formOf(c);
+    const { form } = c.var;
     const [email, password, address] = [field(form, 'email'), field(form, 'password'), clientAddress(c)];
     const seconds = throttle.wait(address, email);
     if (seconds > 0) {
@@ -222,8 +232,8 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     c.var.session.forms.set(once, true);
     return once;
   }
-  function closeForm(c: Visit, form: URLSearchParams): void {
-    if (c.var.session.forms.delete(field(form, 'once'))) return;
+  function closeForm({ var: { session, form } }: Visit): void {
+    if (session.forms.delete(field(form, 'once'))) return;
     throw new Refused(
       409,
       'This form was sent before, or is too old. If it made a key that you did not see, revoke it.',
@@ -249,7 +259,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   });
 
   app.post(path, async (c) => {
-    const [authority, form] = [authorityOf(c), await formOf(c)];
+    const [authority, form] = [authorityOf(c), c.var.form];
     const entered = {
       name: field(form, 'name').trim(),
       scopes: form.getAll('scopes'),
@@ -257,7 +267,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
       justification: field(form, 'justification').trim(),
     };
     const { name, scopes, lifetime, justification } = entered;
-    closeForm(c, form);
+    closeForm(c);
     const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
     const expiresAt = lifetime === 'never' ? lifetime : new Date(now() + days * DAY_MS).toISOString();
     const read = schema.safeParse({ name, scopes, expiresAt, ...(justification !== '' && { justification }) });
@@ -277,7 +287,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   });
 
   app.post(`${path}/:id`, async (c) => {
-    const [authority, form, id] = [authorityOf(c), await formOf(c), c.req.param('id')];
+    const [authority, form, id] = [authorityOf(c), c.var.form, c.req.param('id')];
     if (field(form, 'action') === 'revoke') {
       await keyring.revoke(id, authority);
       return c.redirect(`${KEYS}/${id}`, 303);
@@ -285,7 +295,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     const overlap = field(form, 'overlap');
     const known = field(form, 'action') === 'rotate' && Object.hasOwn(OVERLAPS, overlap);
     if (!known) throw new Refused(400, 'The form asks for what nobody offered.');
-    closeForm(c, form);
+    closeForm(c);
     const next = keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority).catch((error) => {
       // To programs a denial of their credential; here it is the key on the page that is not what it was.
       const ended = isAccessError(error) && error.code === 'invalid_token';
