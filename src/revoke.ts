@@ -8,6 +8,6 @@ export async function revoke(context: Context, by: Held, keyId: string): Promise
   const wrote = await context.store.markEnded(keyId, { revokedAt: time });
   if (wrote) context.emit?.({ type: 'key.revoked', time, keyId, entityUuid: by.entityUuid });
   // Somebody was faster; or the store wrote nothing, and then nobody is told that the key is revoked.
-  else if ((await requireOwn(context, by, keyId)).revokedAt === null)
+  else if (!Number.isSafeInteger((await requireOwn(context, by, keyId)).revokedAt))
     throw new StoreError('store.markEnded broke its contract; see KeyStore');
 }

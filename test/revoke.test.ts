@@ -60,6 +60,9 @@ describe('revoke', () => {
     await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
     expect(events.map(({ type }) => type)).toEqual(['key.issued']);
     await keyring.verify(key);
+    // A mark that is none: the condition of the write may see one.
+    const odd = tampering({ ...inner, markEnded: () => false }, (row) => ({ ...row, revokedAt: untyped('null ') }));
+    await storeError(() => setUp({ store: odd }).keyring.revoke(info.keyId, AUTHORITY));
     // Once somebody has revoked it, false is the truth.
     await setUp({ store: inner }).keyring.revoke(info.keyId, AUTHORITY);
     await keyring.revoke(info.keyId, AUTHORITY);

@@ -59,7 +59,7 @@ interface Session {
   readonly forms: LRUCache<string, true>;
 }
 
-type Env = { Bindings: HttpBindings; Variables: { session: Session; member: Member } };
+type Env = { Bindings: HttpBindings; Variables: { form: URLSearchParams; session: Session; member: Member } };
 type Visit = Context<Env>;
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -111,7 +111,17 @@ export function createConsole(service: ConsoleService): Hono<Env> {
   const isOwn = (origin: string, url: string) =>
     origin === own || (!isSecure(service) && origin === new URL(url).origin);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }));
-  app.use(bodyLimit({ maxSize: BODY_LIMIT }));
+  const limit = bodyLimit({ maxSize: BODY_LIMIT });
+  // Before anybody is looked up: it may take long to arrive, and what counts is who somebody is once it has.
+  app.post('*', async (c, next) => {
+    const read = async () => c.set('form', await formOf(c));
+    await limit(c, read).catch((error) => {
+      // Anything else is the stream itself: a form that ends before its time is the visitor's doing.
+      const ours = error instanceof Refused || error instanceof HTTPException;
+      throw ours ? error : new Refused(400, 'This form did not arrive as a whole.');
+    });
+    return next();
+  });
 
   // ── Pages ──
 
@@ -139,22 +149,28 @@ const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWit
 
 /**
  * Limits wrong tries in a quarter of an hour: for one email from one address, and for any email from one address. There
- * is no limit for one email from anywhere, with which strangers could lock a member out. The counters are bounded too.
+ * is no limit for one email from anywhere, with which strangers could lock a member out. The counters are bounded too:
+ * the address is counted first, so that one over its limit adds no more emails, and apart, so that emails evict no
+ * address.
  */
 function createThrottle(now: () => number) {
-  const [ttl, ofOne, ofAll] = [HOUR_MS / 4, 10, 100];
-  const tries = new LRUCache<string, number>({ max: 10_000, ttl, ttlResolution: 0, noUpdateTTL: true, perf: { now } });
-  const count = (name: string, most: number): number => {
-    const found = (tries.get(name) ?? 0) + 1;
-    tries.set(name, found);
-    return found > most ? Math.ceil(tries.getRemainingTTL(name) / 1000) : 0;
+  const counter = (most: number) => {
+    const settings = { max: 10_000, ttl: HOUR_MS / 4, ttlResolution: 0, noUpdateTTL: true, perf: { now } };
+    const tries = new LRUCache<string, number>(settings);
+    const count = (name: string): number => {
+      const found = (tries.get(name) ?? 0) + 1;
+      tries.set(name, found);
+      return found > most ? Math.max(1, Math.ceil(tries.getRemainingTTL(name) / 1000)) : 0;
+    };
+    return { count, forget: (name: string) => tries.delete(name) };
   };
+  const [pairs, addresses] = [counter(10), counter(100)];
   const pair = (address: string, email: string) => `${address} ${email.slice(0, 254)}`;
   return {
     /** The number of seconds until the next try; 0 if this one is allowed. */
-    wait: (address: string, email: string) => Math.max(count(pair(address, email), ofOne), count(address, ofAll)),
+    wait: (address: string, email: string) => addresses.count(address) || pairs.count(pair(address, email)),
     /** A correct try clears the wrong ones for this email, but none for others. */
-    forgive: (address: string, email: string) => tries.delete(pair(address, email)),
+    forgive: (address: string, email: string) => pairs.forget(pair(address, email)),
   };
 }
 
@@ -167,7 +183,7 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
 
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
-    const form = await formOf(c);
+    const { form } = c.var;
     const [email, password, address] = [field(form, 'email'), field(form, 'password'), clientAddress(c)];
     const seconds = throttle.wait(address, email);
     if (seconds > 0) {
@@ -217,8 +233,8 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     c.var.session.forms.set(once, true);
     return once;
   }
-  function closeForm(c: Visit, form: URLSearchParams): void {
-    if (c.var.session.forms.delete(field(form, 'once'))) return;
+  function closeForm({ var: { session, form } }: Visit): void {
+    if (session.forms.delete(field(form, 'once'))) return;
     throw new Refused(
       409,
       'This form was sent before, or is too old. If it made a key that you did not see, revoke it.',
@@ -244,7 +260,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   });
 
   app.post(path, async (c) => {
-    const [authority, form] = [authorityOf(c), await formOf(c)];
+    const [authority, form] = [authorityOf(c), c.var.form];
     const entered = {
       name: field(form, 'name').trim(),
       scopes: form.getAll('scopes'),
@@ -252,7 +268,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
       justification: field(form, 'justification').trim(),
     };
     const { name, scopes, lifetime, justification } = entered;
-    closeForm(c, form);
+    closeForm(c);
     const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
     const expiresAt = lifetime === 'never' ? lifetime : new Date(now() + days * DAY_MS).toISOString();
     const read = schema.safeParse({ name, scopes, expiresAt, ...(justification !== '' && { justification }) });
@@ -272,7 +288,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   });
 
   app.post(`${path}/:id`, async (c) => {
-    const [authority, form, id] = [authorityOf(c), await formOf(c), c.req.param('id')];
+    const [authority, form, id] = [authorityOf(c), c.var.form, c.req.param('id')];
     if (field(form, 'action') === 'revoke') {
       await keyring.revoke(id, authority);
       return c.redirect(`${KEYS}/${id}`, 303);
@@ -280,7 +296,7 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     const overlap = field(form, 'overlap');
     const known = field(form, 'action') === 'rotate' && Object.hasOwn(OVERLAPS, overlap);
     if (!known) throw new Refused(400, 'The form asks for what nobody offered.');
-    closeForm(c, form);
+    closeForm(c);
     const next = keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority).catch((error) => {
       // For programs, a denial of their credential; here, the key on the page has changed.
       const ended = isAccessError(error) && error.code === 'invalid_token';

@@ -32,8 +32,8 @@
  * nobody has. With `disableOfflineQueue` (node-redis) and `enableOfflineQueue: false` (ioredis) they fail at once
  * instead. Set ioredis' `autoResendUnfulfilledCommands: false`: a write that is sent twice reports a conflict.
  *
- * With a pepper, a record that somebody edited by hand never passes for another. If a field is missing or invalid JSON,
- * that record is refused; a Redis key of another type is a `StoreError`.
+ * With a pepper, a record that somebody edited by hand never passes for another. If a field is missing, or is not JSON
+ * exactly as written here, that record is refused; a Redis key of another type is a `StoreError`.
  */
 import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../errors.js';
@@ -237,24 +237,33 @@ function toRecord(reply: unknown): KeyRecord | null {
   // RESP2 returns alternating names and values, RESP3 a map, which clients turn into an object.
   const list = Array.isArray(reply) ? reply : Object.entries(Object(reply)).flat();
   if (list.length === 0) return null;
-  const row: [string, unknown][] = [];
+  const row: Partial<Record<keyof KeyRecord, unknown>> = {};
   const used: [string, unknown][] = [];
   for (let i = 0; i < list.length; i += 2) {
     const name = String(list[i]);
     // Fields that the service adds are left alone.
     if (name.startsWith(USED)) used.push([name.slice(USED.length), parse(list[i + 1])]);
-    else if (FIELDS.has(name)) row.push([name, parse(list[i + 1])]);
+    else if (FIELDS.has(name)) row[name as keyof KeyRecord] = parse(list[i + 1]);
   }
-  return { ...(Object.fromEntries(row) as unknown as KeyRecord), scopesUsed: Object.fromEntries(used) as never };
+  row.scopesUsed = Object.fromEntries(used);
+  return row as unknown as KeyRecord;
 }
 
+/** Texts and whole numbers that JSON can spell in only one way: nearly every field, and faster than writing them again. */
+const PLAIN_JSON = /^(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14})$/;
+
+/**
+ * Accepts only what {@link toHash} and the scripts write. The scripts compare texts: a mark of `null` with a space after
+ * it would be unset to the core and set to the script, so that the key could never be ended.
+ */
 function parse(json: unknown): unknown {
+  if (json === 'null') return null;
   try {
-    return JSON.parse(json as string);
-  } catch {
-    // No field of a record may be undefined, so the core refuses this record, and only this one.
-    return undefined;
-  }
+    const value: unknown = JSON.parse(json as string);
+    if (PLAIN_JSON.test(json as string) || JSON.stringify(value) === json) return value;
+  } catch {}
+  // No field of a record may be undefined, so the core refuses this record, and only this one.
+  return undefined;
 }
 
 /** False for somebody else's record, to which the pointer or index entry of a failed insert may lead. */

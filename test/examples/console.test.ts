@@ -1,6 +1,8 @@
 /** The console over real sockets, as a visitor sees it who sends what the forms do not. The walk by hand is in `test/slow`. */
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { isKey, StoreError } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createConsole, createServer } from '../../examples/console/server.ts';
@@ -196,6 +198,49 @@ describe('signing in', () => {
     }
   });
 
+  // What was refused was counted all the same, under made-up emails, which pushed out what others had been counted for.
+  it('forgets nobody’s wrong tries for those of somebody else', async () => {
+    const signIn = async () => null;
+    const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn } });
+    /** How often each status was answered to `count` tries. */
+    const tries = async (count: number, addressOf: (n: number) => string, emailOf: (n: number) => string) => {
+      const statuses: Record<number, number> = {};
+      for (let n = 0; n < count; n++) {
+        const init = {
+          method: 'POST',
+          body: formBody({ email: emailOf(n), password: 'x' }),
+          headers: { Origin: origin },
+        };
+        const { status } = await app.request(`${origin}/console/sign-in`, init, from(addressOf(n)));
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      }
+      return statuses;
+    };
+    const guess = () =>
+      tries(
+        12,
+        () => 'guesser',
+        () => 'victim',
+      );
+    expect(await guess()).toEqual({ 401: 10, 429: 2 });
+    const flood = (count: number) =>
+      tries(
+        count,
+        () => 'flood',
+        (n) => `email ${n}`,
+      );
+    expect(await flood(10_100)).toEqual({ 401: 100, 429: 10_000 });
+    expect(await guess()).toEqual({ 429: 12 });
+    // From a hundred addresses they push out emails, and no address.
+    const many = await tries(
+      10_000,
+      (n) => `address ${n % 100}`,
+      (n) => `email ${n}`,
+    );
+    expect(many).toEqual({ 401: 10_000 });
+    expect(await flood(1)).toEqual({ 429: 1 });
+  });
+
   it('asks who a visitor is where the service says so', async () => {
     const signIn = async () => null;
     const clientAddress = (c: { req: { header(name: string): string | undefined } }) => c.req.header('x-client') ?? '';
@@ -265,6 +310,83 @@ describe('signing in', () => {
       ] as const)
         expect((await post(path, fields, cookie, headers)).status).toBe(403);
     expect(await countOf()).toBe(before);
+  });
+});
+
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+/** How the length of a body is told: before it, or not at all. */
+const FRAMINGS = [
+  (length: number) => ({ ...FORM, 'Content-Length': String(length) }),
+  () => ({ ...FORM, 'Transfer-Encoding': 'chunked' }),
+];
+
+/** A body whose second half comes after `meanwhile`, which begins once the first was read. */
+function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Array> {
+  const [half, encoder] = [text.length / 2, new TextEncoder()];
+  const parts = [text.slice(0, half), text.slice(half)];
+  let first = true;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        if (!first) await meanwhile();
+        first = false;
+        controller.enqueue(encoder.encode(parts.shift()));
+        if (parts.length === 0) controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+// A form was judged by who had begun to send it: one who was deleted in between still made a key, or ended one.
+describe('a form that is long on its way', () => {
+  const admin = { user: { name: 'Ana' }, entityUuid: ENTITY, authority: { entityUuid: ENTITY, scopes: ['*:*'] } };
+  it.each([
+    ['deleted, or has another password', null, 303],
+    ['given a role that only looks on', { ...admin, authority: null }, 403],
+  ])('does nothing where who sends it is %s meanwhile', async (_what, later, status) => {
+    let member: unknown = admin;
+    const known = { find: () => member, signIn: async () => ({}) };
+    const app = createConsole({ ...platform, accounts: { ...platform.accounts, ...(known as object) } });
+    const ask = (path: string, init: RequestInit = {}) => app.request(`${origin}/console${path}`, init, from('a'));
+    const entered = await ask('/sign-in', { method: 'POST', body: formBody({}), headers: { Origin: origin } });
+    const Cookie = String(entered.headers.get('Set-Cookie')).split(';')[0] ?? '';
+    const { keyId } = (
+      await platform.keyring.issue({ name: 'x', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY })
+    ).info;
+    const before = await countOf();
+    for (const framing of FRAMINGS)
+      for (const [path, fields] of [
+        [KEYS, WHOLE],
+        [`${KEYS}/${keyId}`, { action: 'rotate', overlap: '0' }],
+        [`${KEYS}/${keyId}`, { action: 'revoke' }],
+      ] as const) {
+        member = admin;
+        const once = onceOf({ text: await (await ask(`${KEYS}/new`, { headers: { Cookie } })).text() } as Page);
+        const text = formBody({ once, ...fields }).toString();
+        const body = slowly(text, () => {
+          member = later;
+        });
+        const headers = { ...framing(text.length), Cookie, Origin: origin };
+        const answer = await ask(path, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
+        expect([path, fields, answer.status]).toEqual([path, fields, status]);
+      }
+    expect(await countOf()).toBe(before);
+    expect(await platform.keyring.get(keyId, { entityUuid: ENTITY })).toMatchObject({
+      revokedAt: null,
+      retireAt: null,
+    });
+  });
+
+  it('is taken from who is still the same', async () => {
+    const app = createConsole(platform);
+    for (const framing of FRAMINGS) {
+      const text = formBody({ email: 'ana@example.com', password: PASSWORD }).toString();
+      const headers = { ...framing(text.length), Origin: origin };
+      const init = { method: 'POST', body: slowly(text, () => {}), headers, duplex: 'half' } as RequestInit;
+      const { status } = await app.request(`${origin}/console/sign-in`, init, from('a'));
+      expect(status).toBe(303);
+    }
   });
 });
 
@@ -553,6 +675,34 @@ describe('every answer', () => {
     const { status, headers, text } = await post('/sign-in', { email: 'x'.repeat(70_000) });
     expect([status, headers.get('Cache-Control')]).toEqual([413, 'no-store']);
     expect(text).toContain('This is more than a form can be.');
+  });
+
+  // It was told to the service as an error of its own, by anybody and without a session.
+  it('is 400 to a form that ends before its time, which is no error of the service', async () => {
+    const reported: unknown[] = [];
+    const report = (error: unknown) => reported.push(error);
+    const app = createConsole({ ...platform, report });
+    for (const framing of FRAMINGS) {
+      const body = slowly('email=ana', () => Promise.reject(new Error('aborted')));
+      const init = { method: 'POST', body, headers: { ...framing(50), Origin: origin }, duplex: 'half' } as RequestInit;
+      const answer = await app.request(`${origin}/console/sign-in`, init, from('a'));
+      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('did not arrive')]);
+    }
+    const other = createServer({ ...platform, report } as Platform);
+    const { port, hostname } = new URL(await listen(other, 0));
+    for (const framing of ['Content-Length: 50\r\n\r\nhello', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello']) {
+      const arrived = new Promise((resolve) => other.once('request', resolve));
+      const socket = connect(Number(port), hostname);
+      const head = `Host: ${hostname}:${port}\r\nContent-Type: application/x-www-form-urlencoded`;
+      socket.write(`POST /console/sign-in HTTP/1.1\r\n${head}\r\nOrigin: http://${hostname}:${port}\r\n${framing}`);
+      const request = (await arrived) as IncomingMessage;
+      const closed = new Promise((resolve) => request.once('close', resolve));
+      socket.destroy();
+      await closed;
+      await setTimeout(20);
+    }
+    await stop(other);
+    expect(reported).toEqual([]);
   });
 
   it('says of a broken store what is known: nothing', async () => {

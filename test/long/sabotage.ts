@@ -88,9 +88,11 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   [
     'trigger: SQLite',
     'src/stores/schema.ts',
-    "SELECT RAISE(ABORT, 'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change')",
-    'SELECT 1',
+    '  expires_at, rotated_from\nON keyscope_keys\nBEGIN',
+    '  expires_at, rotated_from\nON keyscope_keys\nWHEN false\nBEGIN',
   ],
+  ['trigger: SQLite, a rowid', 'src/stores/schema.ts', 'WHEN NEW._rowid_ IS NOT OLD._rowid_', 'WHEN false'],
+  ['trigger: SQLite, a rowid that is taken', 'src/stores/schema.ts', ' OR _rowid_ = NEW._rowid_', ''],
   [
     'trigger: PostgreSQL',
     'src/stores/schema.ts',
@@ -148,6 +150,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ],
   ['writes that meet: PostgreSQL', 'src/stores/postgres.ts', "new Set(['40001', '40P01'])", 'new Set()', POSTGRES],
   ['two services on one server: Redis', 'src/stores/redis.ts', 'expect(!ignored, ', 'expect(true, ', REDIS],
+  ['one spelling of a field: Redis', 'src/stores/redis.ts', 'JSON.stringify(value) === json', 'true', REDIS],
   ['conditional update: Redis', 'src/stores/redis.ts', "revokedAt ~= 'null' or ", '', REDIS],
   ['MCP: a token for another resource', 'src/mcp.ts', MCP_AUDIENCE, 'false', MCP],
   ['MCP: a session of another key', 'src/mcp.ts', '(await door.sessionOwner(session)) !== sessionOwner', 'false', MCP],
@@ -180,7 +183,7 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   [
     'console: a form makes one key',
     'examples/console/server.ts',
-    "if (c.var.session.forms.delete(field(form, 'once')))",
+    "if (session.forms.delete(field(form, 'once')))",
     '',
     CONSOLE,
   ],
@@ -204,6 +207,20 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'examples/console/server.ts',
     'const seconds = throttle.wait(address, email);',
     'const seconds = 0;',
+    CONSOLE,
+  ],
+  [
+    'console: whoever is over names no more emails',
+    'examples/console/server.ts',
+    'addresses.count(address) || pairs.count(pair(address, email))',
+    'Math.max(addresses.count(address), pairs.count(pair(address, email)))',
+    CONSOLE,
+  ],
+  [
+    'console: a form that is cut short',
+    'examples/console/server.ts',
+    'throw ours ? error',
+    'throw true ? error',
     CONSOLE,
   ],
   [

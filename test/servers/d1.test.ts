@@ -328,6 +328,14 @@ describeWithWorkerd('the table', () => {
     await expect(sql('INSERT OR REPLACE INTO keyscope_keys SELECT * FROM keyscope_keys')).rejects.toThrow(
       'exists already',
     );
+    // REPLACE deletes the row that has the rowid, and asks no trigger of that one.
+    const others = FIXED.filter((name) => name !== 'key_id' && name !== 'digest').concat('scopes_used');
+    const copy = (or: string, rowid: string) => `INSERT ${or} INTO keyscope_keys (rowid, key_id, digest, ${others})
+      SELECT ${rowid}, 'another', 's1$another', ${others} FROM keyscope_keys`;
+    await expect(sql(copy('OR REPLACE', 'rowid'))).rejects.toThrow('exists already');
+    for (const or of ['OR REPLACE', 'OR IGNORE', ''])
+      await expect(sql(`UPDATE ${or} keyscope_keys SET rowid = rowid + 1`)).rejects.toThrow('of a key ever change');
+    expect(await sql('SELECT key_id FROM keyscope_keys')).toEqual([{ key_id: RECORD.keyId }]);
     expect(await d1Store(db).findById(RECORD.keyId)).toEqual(RECORD);
     await sql('UPDATE keyscope_keys SET revoked_at = 2, retire_at = 3');
     for (const mark of ['revoked_at', 'retire_at']) {

@@ -492,7 +492,7 @@ export async function migrationRound(children: readonly Child[], file: string): 
   const db = open('node:sqlite', file);
   try {
     const names = db.prepare("SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name LIKE 'keyscope%'").all();
-    assert.equal(names.length, 7);
+    assert.equal(names.length, 8);
     assert.deepEqual({ ...(db.prepare('SELECT * FROM keyscope_schema').all()[0] as object) }, { id: 1, version: 1 });
   } finally {
     db.close();
