@@ -4,7 +4,7 @@
  * Entropy: 26 characters drawn evenly from 62 are 26 · log2(62) = 154.8 bits. At a thousand million guesses per second
  * against a million live keys, finding one takes about 10^24 years on average, so nothing slower than SHA-256 is
  * needed. bcrypt and argon2 protect passwords, which have some 30 bits, by making each guess cost 10^5 times more. Here
- * that would add 17 bits to 154.8 that nobody can search, and let everyone who can send a header burn the server's time.
+ * that would add 17 bits to 154.8 that nobody can search, and let anyone who can send a header burn the server's time.
  *
  * The pepper adds possession, not strength against guessing: without it, a reader of the database cannot test a key
  * against a digest, and a writer cannot make a digest or a seal that verifies.
