@@ -16,7 +16,7 @@ export interface Policy<Operation extends string = string> {
    * @returns The entity that was checked; handlers must use no other.
    * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not a lower-case UUID) or
    *   `entity_forbidden`.
-   * @throws TypeError on an operation that is not in the table, an unknown option, or something not a principal.
+   * @throws TypeError on an operation that is not in the table, an unknown option, or anything but a principal.
    * @example
    * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
    */
