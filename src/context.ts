@@ -25,14 +25,14 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly store: KeyStore;
   /** The first digests new keys; all are tried on verify. `'none'`: anyone who can write to the database makes keys. */
   readonly peppers: Peppers;
-  /** Verifies short-lived tokens, which are then accepted beside keys. */
+  /** Verifies short-lived tokens, which are then accepted alongside keys. */
   readonly tokens?: TokenVerifier | undefined;
   /** Looks up the key behind a token on each use, so that the token ends with its key. Default: true. */
   readonly checkParent?: boolean | undefined;
   /** How long an asynchronous store may take, in milliseconds: 1 to 600,000. Default: 2,000. */
   readonly storeTimeoutMs?: number | undefined;
   /**
-   * Accepts keys made without a pepper beside peppered ones, until a date: for a service that adds its first pepper
+   * Accepts keys made without a pepper alongside peppered ones, until a date: for a service that adds its first pepper
    * while such keys are in use. Until then, anyone who can write to the database can insert a key of their own
    * choosing, because no seal protects its row. Rotate those keys, then remove this option.
    */
@@ -52,7 +52,7 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
 const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
   'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
-// By default, the time of accepting keys without a pepper beside peppered ones is over.
+// By default, the time for accepting keys without a pepper alongside peppered ones is over.
 const OVER = { until: new Date(0) };
 
 /** {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. */
@@ -60,7 +60,7 @@ export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'ch
   readonly format: KeyFormat;
   /** The scopes that exist. */
   readonly known: ReadonlySet<string>;
-  /** The schemes of the keys accepted now: for a time, unpeppered beside peppered ones. The first makes keys. */
+  /** The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys. */
   accepted(): readonly [Scheme, ...Scheme[]];
   /** Guarded: answers in time and in shape, or throws a `StoreError`. */
   readonly store: KeyStore;

@@ -55,7 +55,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Not checked: whether the catalog still has the scopes, which are copied as they are.
    *
    * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not authenticate;
-   *   `ceiling_exceeded` with `excess`; `conflict` if it was rotated or revoked first.
+   *   `ceiling_exceeded` with `excess`; `conflict` if it is rotated already or another call ends it first.
    * @throws TypeError on malformed input; nothing was written.
    * @throws StoreError.
    * @example

@@ -1,7 +1,7 @@
 /**
  * Replaces a key by a successor with the same rights. No transaction and no lock: insert the successor, retire the
  * predecessor with one conditional write, and only then return the plaintext. A crash before that write leaves the
- * predecessor unchanged, beside a successor whose key nobody has; a crash after it leaves the predecessor until its
+ * predecessor unchanged, and a successor whose key nobody has; a crash after it leaves the predecessor until its
  * `retireAt`.
  */
 import { type Context, type Held, mint, readRow, requireCeiling, requireOwn } from './context.js';

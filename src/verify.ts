@@ -59,8 +59,8 @@ const earliest = (a: number | null, b: number | null) => (a === null || b === nu
 
 /**
  * Accepts a token only while the key behind it would authenticate, and for no more than that key has: the token's
- * scopes and entities are an upper bound on a principal made from the parent's record. Without `checkParent`, the key is not
- * looked up.
+ * scopes and entities are an upper bound on a principal made from the parent's record. Without `checkParent`, the
+ * key is not looked up.
  *
  * The ids, entities and scopes of the claims are checked, the lists copied and frozen; a `*`, like any other malformed
  * one, is refused. Not checked: `name`, `metadata` and `expiresAt`, for which a custom verifier is responsible.
