@@ -1,4 +1,4 @@
-/** The closed list of scopes that a service has, with a sentence each; and the types that come of it. */
+/** The closed list of scopes that a service has, with one sentence per scope; and the types derived from it. */
 import { expect, fields, isObject, quote, raise, text } from './errors.js';
 import { coveredBy, isScope, patterns } from './scope.js';
 
@@ -8,7 +8,7 @@ export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, st
 type ScopesIn<D> = { [R in keyof D & string]: `${R}:${keyof D[R] & string}` }[keyof D & string];
 type Pattern<S extends string> = S | '*:*' | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
 
-/** The scopes of `S` that pattern `P` means: each `*` stands for any segment. */
+/** The scopes of `S` that pattern `P` matches: each `*` matches any segment. */
 type Matching<S, P> = P extends `${infer R}:${infer A}` ? Extract<S, `${Segment<R>}:${Segment<A>}`> : never;
 type Segment<T extends string> = T extends '*' ? string : T;
 type Harmless<S, Reserved, P> = P extends string ? ([Matching<S, P> & Reserved] extends [never] ? P : never) : never;
@@ -17,31 +17,53 @@ type Harmless<S, Reserved, P> = P extends string ? ([Matching<S, P> & Reserved] 
 export interface Catalog<S extends string = string, Reserved extends string = string> {
   /** Every scope, in the order written. */
   readonly all: readonly S[];
-  /** The sentence of a scope. Throws `TypeError` on one that the catalog does not have. */
+  /**
+   * Returns the sentence of a scope.
+   *
+   * @throws TypeError on a scope that the catalog does not have.
+   * @example
+   * catalog.describe('threats:read'); // 'List and read threats.'
+   */
   describe(scope: string): string;
   /**
-   * The concrete scopes that patterns mean, in catalog order, reserved ones included. Throws `TypeError` on a
-   * scope that the catalog does not have and on a pattern that matches none of it.
+   * Returns the concrete scopes that patterns match, in catalog order, reserved ones included.
+   *
+   * @throws TypeError on a malformed pattern, a scope that the catalog does not have, or a pattern that matches none.
+   * @example
+   * catalog.expand(['threats:*']); // ['threats:read']
    */
   expand(patterns: readonly string[]): readonly S[];
-  /** The concrete scopes that `a` means and `b` does not, in catalog order. Throws as `expand` does. */
+  /**
+   * Returns the concrete scopes that `a` matches and `b` does not, in catalog order.
+   *
+   * @throws TypeError as `expand` does.
+   * @example
+   * catalog.difference(['*:*'], ['users:*']); // ['threats:read']
+   */
   difference(a: readonly string[], b: readonly string[]): readonly S[];
-  /** Whether a scope must be named one by one and justified; `false` for anything that is no scope here. */
+  /**
+   * Whether a scope must be named individually and justified; `false` for anything that is not a scope of the catalog.
+   *
+   * @example
+   * catalog.isReserved('users:delete'); // true
+   */
   isReserved(scope: string): scope is Reserved;
 }
 
 /** The literal union of a catalog's scopes. */
 export type ScopeOf<C> = C extends Catalog<infer S, string> ? S : never;
 
-/** {@link ScopeOf}, and the wildcards that match something and catch no reserved scope. */
+/** {@link ScopeOf}, plus the wildcards that match something but no reserved scope. */
 export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Pattern<S>> : never;
 
 /**
  * Defines a service's scopes.
  *
+ * Not checked: whether any operation needs a scope; the size of the catalog, although a key has at most 256 scopes.
+ *
  * @param definition Resource → action → one sentence of 1 to 200 characters. Names are lower case:
  *   `[a-z][a-z0-9_-]{0,63}`.
- * @param options `reserved`: scopes or patterns that a wildcard never grants and that want a justification.
+ * @param options `reserved`: scopes or patterns that no wildcard grants and that require a justification.
  * @throws TypeError on a malformed name or sentence, an empty catalog or resource, or a reserved pattern that
  *   matches nothing.
  * @example
@@ -78,7 +100,7 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
   return Object.freeze({ all, expand, describe, difference, isReserved });
 }
 
-/** Own properties only, which go into a Map: a resource called `constructor` is a name like any other. */
+/** Only own properties, which go into a Map: a resource called `constructor` is a name like any other. */
 function entries(table: unknown): [string, unknown][] {
   const list = isObject(table) ? Object.entries(table) : [];
   expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');

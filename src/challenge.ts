@@ -3,7 +3,7 @@
  *
  *   challenge = "Bearer" 1*SP auth-param *( ", " auth-param )   ; RFC 6750 §3, RFC 9110 §11.6.1
  *
- * Nothing in a response depends on why a credential failed: all answers for one code are the same bytes.
+ * Nothing in a response depends on why a credential failed: the same code and required scopes give the same bytes.
  */
 import { DENIALS, expect, fields, isAccessError, isStoreError } from './errors.js';
 import { isScope } from './scope.js';
@@ -20,22 +20,23 @@ export type ChallengeOptions = { readonly realm: string; readonly resourceMetada
 const OUTAGE = [503, 'Service Unavailable', 'Credentials cannot be checked at the moment; try again.', 'none'] as const;
 const BUG = [500, 'Internal Server Error', 'Something went wrong.', 'none'] as const;
 
-/** A parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line. */
+/** Writes a parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line. */
 function authParam([name, value]: readonly [string, unknown]): string {
   expect(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
-  // Of printable ASCII, JSON escapes the quote and the backslash alone, each with a backslash.
+  // Of printable ASCII, JSON escapes only the quote and the backslash, each with a backslash.
   return `${name}=${JSON.stringify(value)}`;
 }
 
 /**
  * Turns whatever was thrown into a response: the RFC 6750 challenge and an RFC 9457 problem document.
  *
- * Not checked: whether the request was a `HEAD`; leave the body out there.
+ * Not checked: whether the request was a `HEAD`; if so, leave out the body.
  *
  * @param error An `AccessError` becomes its status (see the table in the README), a `StoreError` 503,
  *   anything else 500 without detail.
- * @returns Status, headers and the body as text. The same error code gives the same bytes.
- * @throws TypeError on a `realm` or `resourceMetadata` that is not printable ASCII.
+ * @returns Status, headers and the body as text. With the same options, the same error code and `requiredScopes` give
+ *   the same bytes.
+ * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not printable ASCII.
  * @example
  * const { status, headers, body } = toResponse(error, { realm: 'acme' });
  */
@@ -44,7 +45,7 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const denial = isAccessError(error) ? error : undefined;
   const [status, title, detail, challenge] = denial ? DENIALS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
   const code = challenge === 'bare' ? undefined : denial?.code;
-  // Another copy's error can be of another version: its fields are looked at before they are written.
+  // An error of another copy may be of another version, so its fields are checked before they are written.
   const scopes: unknown = denial?.requiredScopes;
   const scope = Array.isArray(scopes) && scopes.every(isScope) ? scopes.join(' ') : undefined;
   // Written whether it is sent or not, so that a malformed realm shows at the first denial of any kind.
@@ -53,6 +54,6 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const headers: Record<string, string> = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
   if (challenge !== 'none') headers['WWW-Authenticate'] = `Bearer ${written.join(', ')}`;
   if (status === 503) headers['Retry-After'] = '1';
-  // `about:blank` wants the status phrase as the title (RFC 9457 §4.2.1).
+  // `about:blank` requires the status phrase as the title (RFC 9457 §4.2.1).
   return { status, headers, body: JSON.stringify({ type: 'about:blank', title, status, detail, error: code, scope }) };
 }

@@ -1,6 +1,6 @@
 /**
- * What the operations stand on: the configuration of a keyring, checked; a store and a clock that may break; the events
- * they tell of; authority; and the steps they share.
+ * What the operations share: the checked configuration of a keyring; a store and a clock that may break; events;
+ * authority; and common steps.
  */
 import type { Catalog } from './catalog.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
@@ -19,29 +19,32 @@ export type Clock = () => number;
 
 /** How a service keeps its keys. */
 export interface KeyringOptions<C extends Catalog = Catalog> {
-  /** 1 to 20 lower-case letters, digits and inner `_`: what makes a leaked key recognisable. */
+  /** 1 to 20 lower-case letters, digits and inner `_`. Makes a leaked key recognisable. */
   readonly prefix: string;
   readonly catalog: C;
   readonly store: KeyStore;
-  /** The first digests new keys, all are tried on verify. `'none'`: whoever writes the database makes keys. */
+  /** The first digests new keys; all are tried on verify. `'none'`: anyone who can write to the database makes keys. */
   readonly peppers: Peppers;
-  /** Takes short-lived tokens at the same door. */
+  /** Verifies short-lived tokens, which are then accepted alongside keys. */
   readonly tokens?: TokenVerifier | undefined;
-  /** Looks the key behind a token up on each use, so that its end ends the token. Default: true. */
+  /** Looks up the key behind a token on each use, so that the token ends with its key. Default: true. */
   readonly checkParent?: boolean | undefined;
-  /** How long an asynchronous store may take, in milliseconds. Default: 2,000. */
+  /** How long an asynchronous store may take, in milliseconds: 1 to 600,000. Default: 2,000. */
   readonly storeTimeoutMs?: number | undefined;
   /**
-   * Takes keys made without a pepper beside peppered ones, until a date: for a service that gains its first
-   * pepper while such keys are out. Until then whoever can write the database can insert a key of their own
-   * choosing, because nothing seals its row. Rotate those keys, then take this out.
+   * Accepts keys made without a pepper alongside peppered ones, until a date: for a service that adds its first pepper
+   * while such keys are in use. Until then, anyone who can write to the database can insert a key of their own
+   * choosing, because no seal protects its row. Rotate those keys, then remove this option.
    */
   readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
   readonly now?: Clock | undefined;
   /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
   readonly random?: RandomBytes | undefined;
-  /** Told of keys made, revoked and rotated, and of every admit; whatever it throws is dropped. */
+  /**
+   * Told of keys made, revoked and rotated, and of every `admit` that admits or denies. An `admit` that throws a
+   * `TypeError` (unknown operation, odd request) emits nothing. Whatever the listener throws is dropped.
+   */
   readonly onEvent?: EventListener | undefined;
 }
 
@@ -49,23 +52,23 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
 const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
   'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
-// Unless a date is given, the time in which keys without a pepper are taken beside peppered ones has ended.
+// By default, the time for accepting keys without a pepper alongside peppered ones is over.
 const OVER = { until: new Date(0) };
 
-/** {@link KeyringOptions}, checked and completed: every operation is a function of this and of what it was given. */
+/** {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. */
 export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
   readonly format: KeyFormat;
   /** The scopes that exist. */
   readonly known: ReadonlySet<string>;
-  /** Those under which keys are taken now: for a time, without a pepper beside peppered ones. The first makes keys. */
+  /** The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys. */
   accepted(): readonly [Scheme, ...Scheme[]];
   /** Guarded: answers in time and in shape, or throws a `StoreError`. */
   readonly store: KeyStore;
-  /** Guarded likewise. */
+  /** Guarded in the same way. */
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly usage: UsageRecorder;
-  /** Undefined where nobody listens: then no event is made. */
+  /** Undefined if there is no listener: then no event is made. */
   readonly emit: ((event: KeyringEvent) => void) | undefined;
 }
 
@@ -86,18 +89,18 @@ export function createContext(options: KeyringOptions): Context {
   const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
   const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
-  // A broken audit sink is its owner's to watch; it neither opens nor closes a door. What is thrown within an async
-  // function is a rejection too.
+  // Watching a broken audit sink is its owner's task; it neither admits nor denies anyone. Because the function is
+  // async, what the listener throws is a rejection too.
   const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
   return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
 }
 
 // ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
 
-// Whatever a store throws, rejects with, never answers or answers in the wrong shape becomes a `StoreError`: 503 and
-// fail closed, never "bad key".
+// Whatever a store throws or rejects with, no answer, and an answer of the wrong shape all become a `StoreError`: 503
+// and fail closed, never "bad key".
 
-/** The time; throws rather than answer with what no deadline can be compared to. */
+/** Returns the time; throws if it cannot be compared to a deadline. */
 export function readClock(now: Clock): number {
   try {
     const time = now();
@@ -112,7 +115,7 @@ export function readClock(now: Clock): number {
 const isSummary = (row: SchemeSummary | null) =>
   typeof row?.scheme === 'string' && [row.live, row.lastUsedAt ?? 0].every(Number.isSafeInteger);
 
-/** Every method, and whether an answer has its shape. What stands in a record is for `readRecord` to say. */
+/** Every method, and whether an answer has its shape. The content of a record is checked by `readRecord`. */
 // biome-ignore format: writes, then reads
 const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
   insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
@@ -122,10 +125,10 @@ const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unkno
 };
 
 /**
- * The user's store as the operations see it: errors wrapped, answers awaited for at most `timeoutMs` and their
- * shape checked. A synchronous answer stays synchronous; every other becomes a native `Promise`.
+ * The user's store as the operations see it: errors are wrapped, answers are awaited for at most `timeoutMs`, and their
+ * shape is checked. A synchronous answer stays synchronous; any other becomes a native `Promise`.
  *
- * What a write did that timed out is unknown.
+ * If a write timed out, it is unknown whether it took effect.
  */
 export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
@@ -162,18 +165,19 @@ type Told<Type, Id, More = unknown> = Readonly<{ type: Type; time: number; keyId
 type Denied = { operation: string } & { [F in 'code' | 'reason']: AccessError[F] | 'store_error' };
 
 /**
- * What happened, for logs and audit trails; `type` tells which fields there are. Nothing in it derives from a key, a
- * header or a digest. Times are milliseconds since the epoch.
+ * What happened, for logs and audit trails; `type` determines the fields. Nothing in it derives from a key, a header or
+ * a digest. Times are milliseconds since the epoch.
  */
 export type KeyringEvent =
   | Told<'key.issued' | 'key.revoked', string>
   /** `keyId` is the successor; `rotatedFrom`, its predecessor, ends at `retireAt`. */
   | Told<'key.rotated', string, { rotatedFrom: string; retireAt: number }>
-  /** `entityUuid` is the one that was addressed, and checked. */
+  /** `entityUuid` is the entity that was addressed and checked. */
   | Told<'access.granted', string, { operation: string }>
   /**
-   * `keyId` is `null` where no key was recognised, `entityUuid` where what was addressed is no UUID. `store_error`: the
-   * store or the clock is broken, and the answer was 503.
+   * `keyId` is `null` if no key was recognised. `entityUuid` is `null` if what was addressed is not one UUID, or if
+   * nothing was addressed and nobody authenticated. `store_error`: the store or the clock is broken, and the answer was
+   * 503.
    */
   | Told<'access.denied', string | null, Denied>;
 
@@ -182,13 +186,13 @@ export type EventListener = (event: KeyringEvent) => unknown;
 
 // ── Authority ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** The second argument of every management call. It comes from the caller's own session, never from a request. */
+/** The last argument of every management call. It comes from the caller's own session, never from a request. */
 export interface Authority {
   /** Whose keys these are; another entity's key is `not_found`. */
   readonly entityUuid: string;
-  /** The entities that may be handed out, `entityUuid` always among them. Default: only `entityUuid`. */
+  /** The entities that may be granted; always includes `entityUuid`. Default: only `entityUuid`. */
   readonly entities?: readonly string[] | undefined;
-  /** The scopes that may be handed out, patterns allowed. Left out: the whole catalog; `undefined` is refused. */
+  /** The scopes that may be granted, patterns allowed. If absent, the whole catalog; `undefined` is refused. */
   readonly scopes?: readonly string[];
 }
 
@@ -198,13 +202,13 @@ export type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Auth
 const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
 
 export function checkAuthority(authority: unknown): Held {
-  // A default for what is left out, and for nothing else: `scopes: session.scoeps` is a mistake, and no ceiling.
+  // A default only for an absent field: `scopes: session.scoeps` is a mistake, not an unlimited authority.
   const { entityUuid, entities, scopes } = { scopes: ['*:*'], ...fields(authority, INPUT, 'authority') };
   expect(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
   return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
 }
 
-/** Throws where a key would carry more than its authority holds, and names the excess. */
+/** Throws if a key would have more than its authority, and names the excess. */
 export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>): void {
   const covered = coveredBy(new Set(held.scopes));
   const scopes = key.scopes.filter((scope) => !covered(scope));
@@ -221,27 +225,27 @@ export async function mint({ format, random, accepted, store }: Context, draft: 
   const [scheme] = accepted();
   const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: Object.freeze({}) };
   const unsealed: KeyRecord = { ...draft, keyId: randomUuid(random), ...marks, digest: scheme.digest(key) };
-  // A plain object, as every store can take it. Lists and tables are frozen already.
+  // A plain object, which every store can accept. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
   return issuedKey(key, record);
 }
 
-/** A row, copied and frozen, where the key itself is at stake: a malformed one is refused as a broken seal is. */
+/** Copies and freezes a row on which the key itself depends: a malformed one is refused like a broken seal. */
 export const readRow = (row: unknown): KeyRecord =>
   readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
 
-/** A row to be shown: a malformed one is a broken store. Not checked: the seal. */
+/** Reads a row to be shown: a malformed one is a broken store. Not checked: the seal. */
 export const showRow = (row: unknown): KeyInfo =>
   toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
-/** The row of an entity's key, unread. Another entity's key, an id that is no UUID, and no key at all are `null`. */
+/** The unchecked row of an entity's key; `null` for another entity's key, an id that is not a UUID, or no key. */
 export async function findOwn({ store }: Context, by: { entityUuid: string }, id: unknown): Promise<KeyRecord | null> {
   expect(typeof id === 'string', 'keyId: pass a string', id);
   const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;
 }
 
-/** The same, where there must be one. */
+/** The same, but throws if there is none. */
 export const requireOwn = async (context: Context, by: Held, id: unknown): Promise<KeyRecord> =>
   (await findOwn(context, by, id)) ?? raise(new AccessError('not_found', 'no_such_key'));

@@ -1,43 +1,43 @@
 /**
- * The ways in which keyscope says no: denied, broken, and a caller's bug, which is a plain `TypeError`.
+ * The ways in which keyscope says no: a denial, an outage, and a bug of the caller, which is a plain `TypeError`.
  * The three never mix: a broken store is never reported as a bad key, nor a typo as a denial.
  */
 
 /**
- * Code → status, status phrase, the sentence that the caller gets, and whether the answer carries a challenge:
- * `bare` without `error`, as RFC 6750 §3.1 wants it where no credential was sent. Codes are API and closed; sentences
- * may change.
+ * Code → status, status phrase, the sentence that the caller gets, and whether the response carries a challenge:
+ * `bare` is one without `error`, as RFC 6750 §3.1 requires if no credential was sent. Codes are API and closed;
+ * sentences may change.
  */
 export const DENIALS = {
   /** No `Authorization` header, or one with another auth-scheme. */
   missing_credentials: [401, 'Unauthorized', 'Send the key as "Authorization: Bearer <API_KEY>".', 'bare'],
-  /** A malformed or repeated credential, or an entity that is repeated or no UUID. */
+  /** A malformed or repeated credential, or an entity that is repeated or not a UUID. */
   invalid_request: [400, 'Bad Request', 'Send one bearer credential and at most one lower-case entity UUID.', 'error'],
-  /** A credential that does not authenticate; outside the server's log nobody learns why. */
+  /** A credential that does not authenticate. Only the server's log says why. */
   invalid_token: [401, 'Unauthorized', 'The credential is not valid: it may be mistyped, revoked or expired.', 'error'],
   /** Authenticated, but a required scope was not granted. */
   insufficient_scope: [403, 'Forbidden', 'The key was not granted a scope that this operation requires.', 'error'],
-  /** Authenticated, but the entity is not among those that the key can address. */
+  /** Authenticated, but the key cannot address the entity. */
   entity_forbidden: [403, 'Forbidden', 'The key cannot address this entity.', 'none'],
-  /** Management: more scopes or entities than the authority may hand out. */
+  /** Management: more scopes or entities than the authority may grant. */
   ceiling_exceeded: [403, 'Forbidden', 'A key can carry no more than its maker may hand out.', 'none'],
   /** Management: no such key under this entity. */
   not_found: [404, 'Not Found', 'There is no such key.', 'none'],
-  /** Management: somebody else ended the key first. */
+  /** Management: the key was rotated or revoked first. */
   conflict: [409, 'Conflict', 'The key was rotated or revoked already.', 'none'],
 } as const;
 
-/** The closed union of codes; what each means stands in {@link DENIALS}. */
+/** The closed union of codes; {@link DENIALS} says what each one means. */
 export type AccessErrorCode = keyof typeof DENIALS;
 
-/** Why, for the server's log only: a response that told these apart would be an oracle. */
-// biome-ignore format: one line a code
+/** Why, for the server's log only: a response that distinguished these would be an oracle. */
+// biome-ignore format: several codes per line
 export type DenialReason =
   | 'no_header' | 'other_scheme' | 'malformed_header' | 'malformed_entity' | 'scope_missing' | 'entity_not_accessible'
   | 'malformed_key' | 'wrong_checksum' | 'unknown_key' | 'record_tampered' | 'revoked' | 'retired' | 'expired'
   | 'token_refused' | 'scopes_beyond_authority' | 'entities_beyond_authority' | 'no_such_key' | 'already_ended';
 
-// Brands in the global symbol registry: two copies of the package in one process know each other's errors.
+// Brands in the global symbol registry: two copies of the package in one process recognise each other's errors.
 const [ACCESS, STORE] = [Symbol.for('keyscope.AccessError'), Symbol.for('keyscope.StoreError')];
 
 function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>): void {
@@ -45,18 +45,18 @@ function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>
 }
 
 /**
- * A caller was denied. Holds no key, header, digest, seal or pepper, in no property and no cause.
+ * A caller was denied. No property and no cause contains a key, header, digest, seal or pepper.
  *
  * @example
  * try { await keyring.verify(key); } catch (error) { if (isAccessError(error)) log(error.code, error.reason); }
  */
 export class AccessError extends Error {
   declare readonly code: AccessErrorCode;
-  /** Why, for the server's log; not enumerable, and no response carries it. */
+  /** Why, for the server's log. Not enumerable; no response contains it. */
   declare readonly reason: DenialReason;
-  /** The key concerned, where one was recognised; not enumerable. */
+  /** The key concerned, if one was recognised. Not enumerable. */
   declare readonly keyId: string | undefined;
-  /** `insufficient_scope`: everything the operation needs, as in RFC 6750 §3 `scope`. */
+  /** `insufficient_scope`: every scope that the operation needs, as in RFC 6750 §3 `scope`. */
   declare readonly requiredScopes?: readonly string[];
   /** `ceiling_exceeded`: the scopes or entities that the authority does not hold. */
   declare readonly excess?: readonly string[];
@@ -64,7 +64,7 @@ export class AccessError extends Error {
   constructor(code: AccessErrorCode, reason: DenialReason, { keyId, ...shown }: DenialDetails = {}) {
     super(DENIALS[code][2]);
     Object.assign(this, { code, ...shown });
-    // A row that was edited may name anything.
+    // An edited row may contain anything as its key id.
     hide(this, { name: 'AccessError', reason, keyId: isUuid(keyId) ? keyId : undefined, [ACCESS]: true });
   }
 }
@@ -73,22 +73,22 @@ type DenialDetails = Partial<Pick<AccessError, 'keyId' | 'requiredScopes' | 'exc
 
 /**
  * The store or the clock is broken; nothing is known about the credential, so nothing is allowed (503).
- * The driver's own error is in the non-enumerable `cause`: its text may quote rows, so it is never in ours.
+ * The driver's own error is in the non-enumerable `cause`: its text may quote rows, so the message never contains it.
  */
 export class StoreError extends Error {
   declare readonly cause: unknown;
 
   constructor(problem: string, cause?: unknown) {
     super(problem);
-    // What `inspect` shows, also where it is told to call getters.
+    // What `inspect` shows, even if told to call getters.
     hide(this, { name: 'StoreError', [STORE]: true, [Symbol.for('nodejs.util.inspect.custom')]: () => this.stack });
-    // An accessor, which the report of a crash shows as such: a driver's text quotes rows and digests.
+    // An accessor, which a crash report shows without its value: a driver's text may quote rows and digests.
     Object.defineProperty(this, 'cause', { get: () => cause, enumerable: false });
   }
 }
 
 /**
- * Whether `value` is an {@link AccessError}, also one of another copy of keyscope: reads the brand and the code.
+ * Whether `value` is an {@link AccessError}, including one from another copy of keyscope. Reads the brand and the code.
  *
  * @example
  * if (isAccessError(error) && error.code === 'insufficient_scope') suggest(error.requiredScopes);
@@ -97,7 +97,7 @@ export const isAccessError = (value: unknown): value is AccessError =>
   Object(value)[ACCESS] === true && Object.hasOwn(DENIALS, Object(value).code);
 
 /**
- * Whether `value` is a {@link StoreError}, also one of another copy of keyscope.
+ * Whether `value` is a {@link StoreError}, including one from another copy of keyscope.
  *
  * @example
  * if (isStoreError(error)) alert(error.message, error.cause);
@@ -106,15 +106,16 @@ export const isStoreError = (value: unknown): value is StoreError => Object(valu
 
 // ── A caller's bug ────────────────────────────────────────────────────────────────────────────────────
 
-// Hand-written checks of what callers hand in. Each throws a `TypeError` that says what to write instead and quotes
+// Hand-written checks of what callers pass. Each throws a `TypeError` that says what to write instead, and quotes
 // nothing that could be a secret.
 
 /** At most this many accessible entities on a key. */
 export const MAX_ENTITIES = 1000;
 
 /**
- * How a rejected value looks in a message: control and non-ASCII characters escaped, long values measured and
- * not shown, and every run that could be part of a key or of another secret (20 letters and digits or more) masked.
+ * How a rejected value appears in a message. Control and non-ASCII characters are escaped, and of a long text only the
+ * length is given. Every run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-` is masked: it could be part of
+ * a key or of another secret.
  */
 export function quote(value: unknown): string {
   if (value === undefined || value === null) return String(value);
@@ -125,24 +126,24 @@ export function quote(value: unknown): string {
 }
 
 /**
- * The check that the core's `TypeError`s come from: throws unless `holds`. What was `given` is quoted only then: with
- * texts put together beforehand, `issue` took 8 % longer.
+ * The check behind the core's `TypeError`s: throws unless `holds`. Only then is what was `given` quoted: with the texts
+ * built beforehand, `issue` took 8 % longer.
  */
 export function expect(holds: boolean, instead: string, ...given: unknown[]): asserts holds {
   if (!holds) throw new TypeError(instead + given.map((value) => `, not ${quote(value)}`).join(''));
 }
 
-/** For the right side of `??`, which takes no statement. */
+/** For the right side of `??`, which does not accept a statement. */
 export function raise(error: Error): never {
   throw error;
 }
 
-/** By its tag: no list, and no Map or Set, whose contents would be lost without a word. */
+/** By its tag: excludes lists, and also Map and Set, whose contents would be lost silently. */
 export const isObject = (it: unknown): it is object => Object.prototype.toString.call(it) === '[object Object]';
 
 /**
- * Refuses what is no object, or has another own field than the `known` ones, and names it. By default it looks at
- * enumerable names, which V8 keeps ready: on every request, `Reflect.ownKeys` would cost 0.2 µs.
+ * Refuses anything that is not an object or has an own field other than the `known` ones, and names the field. By
+ * default it checks enumerable names, which V8 keeps ready: on every request, `Reflect.ownKeys` would cost 0.2 µs.
  */
 export function checkFields<T>(value: T, known: readonly string[], what: string, names?: readonly unknown[]): T {
   if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
@@ -152,16 +153,16 @@ export function checkFields<T>(value: T, known: readonly string[], what: string,
   return value;
 }
 
-/** The own fields of an object, checked and copied. */
+/** Checks and copies the own fields of an object. */
 export function fields<F extends string>(value: unknown, known: readonly F[], what: string): { [K in F]?: unknown } {
   const own = Object.assign(Object.create(null), checkFields(value, known, what, Reflect.ownKeys(Object(value))));
-  // What a class or a prototype gives is refused and not left out: an authority without its `scopes` would be wider.
+  // Fields of a class or a prototype are refused, not ignored: an authority without its `scopes` would be wider.
   const lost = known.find((name) => !(name in own) && name in Object(value));
   expect(lost === undefined, `${what}: write ${lost} as an own field; here it is inherited or not enumerable`);
   return own;
 }
 
-/** An array of strings, copied; holes, other elements and texts that do not hold are refused, the first by name. */
+/** Copies an array of strings. Refuses holes, other elements and texts that fail `holds`, and names the first one. */
 export function strings(value: unknown, what: string, holds = (_: string) => true, instead = 'pass a text'): string[] {
   expect(Array.isArray(value), `${what}: pass a list of strings`, value);
   const copy: unknown[] = [...value];
@@ -170,10 +171,10 @@ export function strings(value: unknown, what: string, holds = (_: string) => tru
   return copy as string[];
 }
 
-/** Well-formed Unicode of 1 to `max` characters (code points) without control characters, in NFC. */
+/** Well-formed Unicode of 1 to `max` characters (code points), without control characters, in NFC. */
 export function text(value: unknown, max: number, what: string): string {
   expect(typeof value === 'string', `${what}: pass a string`, value);
-  // A bound before the work: composing shortens a text to a quarter at the most.
+  // Bounded before the work: NFC shortens a text to a quarter at most.
   expect(value.length <= 8 * max, `${what}: at most ${max} characters`);
   const normal = value.normalize('NFC');
   const { length } = [...normal];
@@ -184,10 +185,10 @@ export function text(value: unknown, max: number, what: string): string {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Whether `value` is a UUID (RFC 9562 §4) in lower case, of any version. */
+/** Whether `value` is a lower-case UUID (RFC 9562 §4) of any version. */
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
-/** A list of entities that always contains `own`: that one first, then the others in the order given, each once. */
+/** A list of entities that always contains `own`: first `own`, then the others in the order given, without repeats. */
 export function entityList(own: string, others: unknown, what: string, max: number = Infinity): readonly string[] {
   const given = strings(others === undefined ? [] : others, what, isUuid, 'pass a UUID in lower case');
   const all = Object.freeze([...new Set([own, ...given])]);
@@ -195,7 +196,7 @@ export function entityList(own: string, others: unknown, what: string, max: numb
   return all;
 }
 
-/** When something ends: a valid `Date` after `now` as milliseconds, or the word `'never'` as null. */
+/** Reads when something ends: a valid `Date` after `now` becomes milliseconds, `'never'` becomes null. */
 export function expiry(value: unknown, now: number): number | null {
   const time = value === 'never' ? null : value instanceof Date ? new Date(value).getTime() : Number.NaN;
   expect(time === null || time > now, "expiresAt: pass a valid Date in the future, or 'never'");

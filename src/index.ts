@@ -1,4 +1,4 @@
-/** The table of contents, by rank: what a name rests on stands above it. */
+/** The table of contents, by rank: each name comes after what it depends on. */
 
 // biome-ignore-start assist/source/organizeImports: by rank, not by name
 export { AccessError, type AccessErrorCode, type DenialReason } from './errors.js';

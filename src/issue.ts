@@ -1,4 +1,4 @@
-/** Makes keys: what may come from a request, then on whose authority. */
+/** Makes keys: checks first what may come from a request, then whether the authority covers it. */
 import { type Context, type Held, mint, requireCeiling } from './context.js';
 import { entityList, expect, expiry, fields, MAX_ENTITIES, strings, text } from './errors.js';
 import { type IssuedKey, type Metadata, readMetadata } from './record.js';
@@ -8,14 +8,14 @@ import { MAX_SCOPES } from './scope.js';
 export interface IssueInput<Pattern extends string = string> {
   /** 1 to 100 characters after NFC, no control characters. */
   readonly name: string;
-  /** Scopes, or wildcards that reach no reserved scope; expanded now. An empty list opens `/me` alone. */
+  /** Scopes, or wildcards that match no reserved scope; expanded now. An empty list allows only what needs no scope. */
   readonly scopes: readonly Pattern[];
   readonly expiresAt: Date | 'never';
-  /** Beside the authority's own entity, which is always included; at most 1,000. */
+  /** In addition to the authority's own entity, which is always included; at most 1,000 with it. */
   readonly accessibleEntities?: readonly string[] | undefined;
   /** Why reserved scopes are needed: 1 to 500 characters, kept on the record. */
   readonly justification?: string | undefined;
-  /** At most 16 string pairs and 2 KiB; in names no quote, backslash or control character. */
+  /** At most 16 string pairs and 2 KiB, without NUL; in names no quote, backslash or control character. */
   readonly metadata?: Metadata | undefined;
 }
 
@@ -38,7 +38,7 @@ export async function issue(context: Context, by: Held, input: IssueInput): Prom
   return issued;
 }
 
-/** Expands patterns once and for all: a scope that the catalog gains tomorrow widens no key of today. */
+/** Expands patterns once and for all: a scope added to the catalog later widens no existing key. */
 function grant({ catalog }: Context, patterns: readonly string[], justified: boolean): readonly string[] {
   expect(patterns.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
   const scopes = catalog.expand(patterns);

@@ -1,5 +1,5 @@
 /**
- * The key as text: parse, check, find, redact. Pure; making one needs randomness and is in `secret.ts`.
+ * The key as text: parse, check, find, redact. Pure; making a key needs randomness and is in `secret.ts`.
  *
  *   key      = prefix "_" secret
  *   prefix   = 1*20 lower-case letters, digits and inner "_", starting with a letter, not ending in "_"
@@ -7,8 +7,8 @@
  *   entropy  = 26 base62 characters
  *   checksum = 6 base62 characters: CRC-32 (IEEE) of the ASCII bytes of prefix "_" entropy, left-padded with "0"
  *
- * The checksum lets a scanner be certain and lets `verify` refuse garbage before the store is asked. It is no
- * secret and proves nothing. Keys are read from the right: the length is fixed, so a prefix may hold "_".
+ * The checksum lets a scanner be certain and lets `verify` refuse garbage without asking the store. It is not secret
+ * and proves nothing. Keys are read from the right: the secret's length is fixed, so a prefix may contain "_".
  */
 import { type DenialReason, expect } from './errors.js';
 
@@ -16,7 +16,7 @@ export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 export const ENTROPY_LENGTH = 26;
 const SECRET_LENGTH = ENTROPY_LENGTH + 6;
 
-/** A key taken apart. `secret` is `entropy` and `checksum`; all three are for nobody to see. */
+/** The parts of a key. `secret` is `entropy` and `checksum`; show none of the three to anybody. */
 export type KeyParts = Readonly<Record<'prefix' | 'secret' | 'entropy' | 'checksum', string>>;
 
 // By character code: the value of a base62 digit plus one, 0 for every other character.
@@ -31,7 +31,8 @@ const crcOf = (crc: number, text: string): number => [...text].reduce((c, x) => 
 
 /**
  * How keys with one prefix are read and written; what depends only on the prefix is computed once. `refuse`: `null`, or
- * why it is no key: its shape (length, prefix, alphabet) or its checksum. `complete`: the whole key around its entropy.
+ * why it is not a key: its shape (length, prefix, alphabet) or its checksum. `complete`: makes the whole key from its
+ * entropy.
  */
 export type KeyFormat = { prefix: string; refuse(it: unknown): DenialReason | null; complete(entropy: string): string };
 
@@ -45,13 +46,13 @@ export function keyFormat(prefix: unknown): KeyFormat {
     if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) return 'malformed_key';
     let [crc, checksum] = [seed, 0];
     for (let i = head.length; i < length; i++) {
-      // Beyond the table is undefined, which is no digit, as 0 is.
+      // Beyond the table, the value is undefined, which is not a digit; neither is 0.
       const digit = DIGITS[text.charCodeAt(i)];
       if (!digit) return 'malformed_key';
       if (i < end) crc = crc32(crc, text.charCodeAt(i));
       else checksum = checksum * 62 + digit - 1;
     }
-    // Compared as the number it spells: what is beyond 32 bits equals no CRC.
+    // Compared as the number that it spells: one beyond 32 bits equals no CRC.
     return checksum === ~crc >>> 0 ? null : 'wrong_checksum';
   }
   function complete(entropy: string): string {
@@ -63,11 +64,11 @@ export function keyFormat(prefix: unknown): KeyFormat {
 }
 
 /**
- * Takes a key apart. Not checked: whether any store knows it.
+ * Splits a key into its parts. Not checked: whether any store knows it.
  *
- * @param text Anything; what is no string is no key.
- * @param options `prefix`: the prefix that keys of this service carry.
- * @returns The parts, or `null` where length, alphabet, prefix or checksum do not fit.
+ * @param text Anything; a value that is not a string is not a key.
+ * @param options `prefix`: the prefix of this service's keys.
+ * @returns The parts, or `null` if length, alphabet, prefix or checksum is wrong.
  * @throws TypeError on a malformed prefix.
  * @example
  * parseKey(text, { prefix: 'acme' })?.prefix; // 'acme'
@@ -90,8 +91,8 @@ export const isKey = (text: unknown, options: { readonly prefix: string }): bool
   keyFormat(options?.prefix).refuse(text) === null;
 
 /**
- * The source of a regular expression that finds keys in larger texts: for secret scanners and hooks.
- * Plain enough for every dialect. Not checked by it: the checksum; ask {@link isKey} about what it found.
+ * Returns the source of a regular expression that finds keys in larger texts, for secret scanners and hooks. It works
+ * in PCRE, RE2 and JavaScript; POSIX has no `\b`. Not checked by it: the checksum; pass each match to {@link isKey}.
  *
  * @throws TypeError on a malformed prefix.
  * @example
@@ -100,10 +101,12 @@ export const isKey = (text: unknown, options: { readonly prefix: string }): bool
 export const keyPattern = (prefix: string): string => `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
 
 /**
- * Replaces every key in `text` by `prefix_[redacted]`: for log lines. Looks for the shape alone, also where
- * other characters touch it; where one begins inside what looks like another, both go. To hide too much is harmless.
+ * Replaces every key in `text` by `prefix_[redacted]`, for log lines. Matches by shape, even if other characters touch
+ * the key; if a key begins inside what looks like another, both are removed. Hiding too much is harmless.
  *
- * @throws TypeError on a malformed prefix, or where `text` is no string.
+ * Not checked: the checksum. Keys with another prefix stay.
+ *
+ * @throws TypeError on a malformed prefix, or if `text` is not a string.
  * @example
  * redactKeys(`sent ${key}`, { prefix: 'acme' }); // 'sent acme_[redacted]'
  */
@@ -111,7 +114,7 @@ export function redactKeys(text: string, options: { readonly prefix: string }): 
   const { prefix } = keyFormat(options?.prefix);
   expect(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
-  // What is before another that begins inside it, or a whole one: of those that overlap the last leaves the mark.
+  // The part before another key that begins inside, or a whole key: of overlapping keys, only the last leaves a mark.
   const found = new RegExp(`(?=${key}).{1,${prefix.length + SECRET_LENGTH}}?(?=${key})|(${key})`, 'g');
   return text.replace(found, (_, whole?: string) => (whole ? `${prefix}_[redacted]` : ''));
 }

@@ -1,6 +1,6 @@
 /**
- * Puts the operations together: configuration in, one frozen object out. And the front door: from a request to a
- * principal, and on to an operation on an entity.
+ * Puts the operations together: takes a configuration, returns one frozen object. Also the front door: from a request
+ * to a principal, and on to an operation on an entity.
  */
 import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
@@ -19,55 +19,74 @@ import { verify, verifyToken } from './verify.js';
 /** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
 export interface Keyring<C extends Catalog = Catalog> {
   /**
-   * Makes a key. `result.key` is the plaintext, and nothing brings it back.
+   * Makes a key. `result.key` is the plaintext, which cannot be recovered later.
    *
    * The first argument may come from a request; the second is the caller's own authority and never does.
-   * After a `StoreError` it is unknown whether the record was written; nobody has its key: issue again.
+   * After a `StoreError` it is unknown whether the record was written; nobody has its key, so issue again.
    *
-   * @throws TypeError on malformed input or unknown fields; nothing was written.
+   * Not checked: whether the entities exist, or whether another key has the same name.
+   *
    * @throws AccessError `ceiling_exceeded` with `excess`.
+   * @throws TypeError on malformed input or unknown fields; nothing was written.
    * @throws StoreError.
+   * @example
+   * const { key } = await keyring.issue({ name: 'CI', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: Authority): Promise<IssuedKey>;
   /**
-   * Ends a key at once and for good. Idempotent; after a `StoreError`, call it again.
+   * Ends a key at once and for good. Idempotent; after a `StoreError`, call it again. Revoking a rotated key does not
+   * end its successor.
+   *
+   * Not checked: the seal; whether the authority covers the key's scopes and other entities.
    *
    * @throws AccessError `not_found`.
-   * @throws StoreError.
+   * @throws TypeError on a malformed authority, or a `keyId` that is not a string.
+   * @throws StoreError, also if the store wrote nothing although the key is not revoked.
+   * @example
+   * await keyring.revoke(keyId, { entityUuid });
    */
   revoke(keyId: string, authority: Authority): Promise<void>;
   /**
    * Replaces a key by one with the same name, scopes, entities, justification and metadata.
    *
-   * The predecessor lives on for `overlapMs`, and no longer than its own expiry. After a `StoreError` the
-   * predecessor may be retired while nobody has the successor: `list` shows both; revoke the successor, issue.
+   * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a `StoreError` the predecessor
+   * may be retired although nobody has the successor: `list` shows both; revoke the successor and issue a new key.
    *
-   * @throws AccessError `not_found`; `invalid_token` where the predecessor would not authenticate, with the
-   *   reason; `ceiling_exceeded` with `excess`; `conflict` where somebody else ended it first.
+   * Not checked: whether the catalog still has the scopes, which are copied as they are.
+   *
+   * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not authenticate;
+   *   `ceiling_exceeded` with `excess`; `conflict` if it is rotated already or another call ends it first.
    * @throws TypeError on malformed input; nothing was written.
    * @throws StoreError.
+   * @example
+   * const { key } = await keyring.rotate(keyId, { overlapMs: 7 * 86_400_000 }, { entityUuid });
    */
   rotate(keyId: string, input: RotateInput, authority: Authority): Promise<IssuedKey>;
   /**
-   * One page of an entity's keys, ended ones included, newest first. Not checked: their seals.
+   * Returns one page of an entity's keys, ended ones included, newest first. Not checked: their seals.
    *
-   * @throws TypeError on a cursor that is not `next` of a page before.
+   * @throws TypeError on a cursor that is not `next` of a previous page, a `limit` outside 1 to 1,000, or a malformed
+   *   authority.
    * @throws StoreError.
+   * @example
+   * const { keys, next } = await keyring.list({ limit: 50 }, { entityUuid });
    */
   list(input: ListInput | undefined, authority: Authority): Promise<ListPage>;
   /**
-   * One key, or `null` where this entity has none with this id. Not checked: its seal.
+   * Returns one key, or `null` if this entity has none with this id. Not checked: its seal.
    *
+   * @throws TypeError on a malformed authority, or a `keyId` that is not a string.
    * @throws StoreError.
-   * @throws TypeError on a malformed authority.
+   * @example
+   * const info = await keyring.get(keyId, { entityUuid });
    */
   get(keyId: string, authority: Authority): Promise<KeyInfo | null>;
   /**
-   * Names the granted scopes that an integration does not call: not exercised by `admit` for `unusedForMs`, or never
-   * in a key at least that old. Scopes never change: issue a key with fewer, move over, revoke this one.
+   * Names the granted scopes that an integration does not use: not exercised by `admit` for `unusedForMs`, or never, in
+   * a key at least that old. Scopes never change: issue a key with fewer, switch to it, revoke this one.
    *
    * Writes the usage noted in this process first. Not checked: the seal; what other processes have not written yet
-   * (some seconds), and scopes that handlers require beside the policy.
+   * (some seconds), and scopes that handlers require in addition to the policy.
    *
    * @throws AccessError `not_found`.
    * @throws TypeError on malformed input.
@@ -77,9 +96,9 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   advise(keyId: string, input: AdviseInput, authority: Authority): Promise<Advice>;
   /**
-   * How many live keys of all entities stand under each pepper, and when one of them was last used: taking a pepper
-   * out of the configuration ends the keys made under it. For operators; reads the whole table where the store has
-   * no better way. Writes the usage noted in this process first.
+   * Counts the live keys of all entities under each pepper, and says when one of them was last used: removing a pepper
+   * from the configuration ends the keys made under it. For operators; reads the whole table unless the store has a
+   * better way. Writes the usage noted in this process first.
    *
    * @throws StoreError.
    * @example
@@ -88,35 +107,45 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   pepperReport(): Promise<readonly PepperUse[]>;
   /**
-   * Verifies a key: a pure read, no write ever. Not checked: scopes and entities.
+   * Verifies a key: a pure read that never writes. Not checked: scopes and entities.
    *
    * @throws AccessError `invalid_token`, whatever the reason.
    * @throws StoreError. Never synchronously.
+   * @example
+   * const principal = await keyring.verify(key);
    */
   verify(key: unknown): Promise<Principal>;
   /**
    * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with Node's
    * `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or nothing.
    *
-   * Not checked: whether what made a fetch `Request` on Node has kept a second `Authorization` line.
+   * Not checked: scopes and entities; whether a fetch `Request` made on Node has kept a second `Authorization` line.
    *
    * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
    * @throws TypeError on an object that is neither a request nor headers.
    * @throws StoreError.
+   * @example
+   * const principal = await keyring.authenticate(request);
    */
   authenticate(request?: RequestLike): Promise<Principal>;
   /**
-   * Guards one operation: authenticates, authorizes by the policy, emits the event, records the usage.
+   * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the event.
+   *
+   * Not checked: whether the policy was defined on this keyring's catalog; whether the entity exists.
    *
    * @throws AccessError as `authenticate` and `policy.authorize` do.
+   * @throws TypeError on an operation that the policy does not have, and as `authenticate`; then no event is emitted.
    * @throws StoreError.
-   * @throws TypeError on an operation that the policy does not have, and as `authenticate`.
+   * @example
+   * const { principal, entityUuid } = await keyring.admit(request, { policy, operation: 'listThreats' });
    */
   admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;
   /**
    * Writes the usage noted so far: on shutdown, or in a Worker's `waitUntil`.
    *
    * @throws StoreError; what was noted is kept for the next attempt.
+   * @example
+   * ctx.waitUntil(keyring.flush());
    */
   flush(): Promise<void>;
 }
@@ -152,7 +181,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
 
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
-/** Takes keys and, where there is a token verifier, JWTs: a key never holds a dot and a JWT always does. */
+/** Accepts keys and, with a token verifier, JWTs: a key never contains a dot and a JWT always does. */
 function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
   const credential = parseAuthorization(authorizationOf(request));
   if (credential.kind === 'bearer')
@@ -165,7 +194,7 @@ async function admit(context: Context, request: unknown, input: AdmitInput): Pro
   const { clock, emit, usage } = context;
   const { policy, operation, entityUuid: asked } = checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
   expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
-  // A typo in an operation's name is a TypeError, before anybody is let in or sent away.
+  // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
   const scopes = policy.requires(operation);
   let principal: Principal | undefined;
   let time: number | undefined;
@@ -181,7 +210,7 @@ async function admit(context: Context, request: unknown, input: AdmitInput): Pro
     if (emit === undefined || (!isAccessError(error) && !isStoreError(error))) throw error;
     time ??= Date.now();
     const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
-    const [entity, second] = [asked ?? principal?.entityUuid].flat();
+    const [entity = principal?.entityUuid, second] = [asked ?? []].flat();
     const entityUuid = isUuid(entity) && second === undefined ? entity : null;
     emit({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
     throw error;

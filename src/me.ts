@@ -1,4 +1,4 @@
-/** `GET /me`: what a key reaches. */
+/** `GET /me`: what a key can access. */
 import { expect, isUuid } from './errors.js';
 import type { Principal } from './principal.js';
 
@@ -7,12 +7,12 @@ export type Me = Readonly<Record<'entity_uuid' | 'key_id', string> & Record<List
 type List = 'scopes' | 'accessible_entities';
 
 /**
- * Projects a principal onto the body of `GET /me`. An allow-list: a field that a later version adds to
- * `Principal` stays out. No scope is required; through a narrowed token it shows what the token holds.
+ * Returns the body of `GET /me` for a principal. It is an allow-list: a field that a later version adds to `Principal`
+ * stays out. No scope is required; for a narrowed token it shows what the token has.
  *
  * Not checked: whether a keyring made the principal.
  *
- * @throws TypeError on what is no principal at all.
+ * @throws TypeError if `principal.keyId` is not a UUID: then it cannot be a principal.
  * @example
  * response.json(toMe(principal));
  */

@@ -1,4 +1,4 @@
-/** One table for every door: operation → the scopes it needs, for REST routes and MCP tools alike. */
+/** One table for every entry point: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
 import { checkFields, expect, quote, raise, strings } from './errors.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
@@ -10,21 +10,50 @@ export interface Policy<Operation extends string = string> {
   /**
    * Guards an operation: scopes first, then the entity.
    *
-   * `entityUuid` is what the request asked for: a UUID, or the list of values a parameter had. With none of
-   * it, the key's own entity is meant.
+   * `entityUuid` is what the request asked for: a UUID, or the list of values of a parameter. If there is none, the
+   * key's own entity is meant. Not checked: whether the key has ended since it was verified.
    *
-   * @returns The entity that was checked; handlers use no other.
-   * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or no UUID in lower case) or
+   * @returns The entity that was checked; handlers must use no other.
+   * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not a lower-case UUID) or
    *   `entity_forbidden`.
+   * @throws TypeError on an operation that is not in the table, an unknown option, or anything but a principal.
+   * @example
+   * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
    */
   authorize(principal: Principal, operation: Operation, options?: { readonly entityUuid?: unknown }): string;
-  /** The operations that a principal may use, in the order written: for menus and MCP `tools/list`. */
+  /**
+   * Returns the operations that a principal may use, in the order written: for menus and MCP `tools/list`.
+   *
+   * Not checked: the entity.
+   *
+   * @throws TypeError on an object that is not a principal.
+   * @example
+   * const menu = policy.allowed(principal); // ['whoami', 'listThreats']
+   */
   allowed(principal: Principal): readonly Operation[];
-  /** The scopes that an operation needs, in catalog order: guards ask when a route is declared. */
+  /**
+   * Returns the scopes that an operation needs, in catalog order. Guards call it when a route is declared.
+   *
+   * @throws TypeError on an operation that is not in the table.
+   * @example
+   * policy.requires('listThreats'); // ['threats:read']
+   */
   requires(operation: Operation): readonly string[];
-  /** The fewest scopes with which an integration can use `operations`, in catalog order. */
+  /**
+   * Returns the fewest scopes with which an integration can use `operations`, in catalog order.
+   *
+   * @throws TypeError on an operation that is not in the table.
+   * @example
+   * policy.leastScopes(['whoami', 'listThreats']); // ['threats:read']
+   */
   leastScopes(operations: readonly Operation[]): readonly string[];
-  /** Which of `names` (routes, tools) the table does not have: a test asserts that it is none. */
+  /**
+   * Returns those of `names` (routes, tools) that are not in the table; a test asserts that there are none.
+   *
+   * @throws TypeError if `names` is not a list of strings.
+   * @example
+   * expect(policy.unmapped(routes.map((route) => route.operation))).toEqual([]);
+   */
   unmapped(names: readonly string[]): readonly string[];
 }
 
@@ -32,19 +61,19 @@ export interface Policy<Operation extends string = string> {
 export interface AdmitInput<Operation extends string = string> {
   readonly policy: Policy<Operation>;
   readonly operation: NoInfer<Operation>;
-  /** As the request gave it, or the list of values that its parameter had; nothing of it means the key's own. */
+  /** As the request gave it, or the list of values of its parameter; if there is none, the key's own is meant. */
   readonly entityUuid?: unknown;
 }
 
-/** Who does it, and on which entity: the one that was checked. Handlers use no other. */
+/** Who does it, and on which entity: the one that was checked. Handlers must use no other. */
 export type Admission = { readonly principal: Principal; readonly entityUuid: string };
 
 type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**
- * Defines which scopes each operation needs. An empty list is legal here, by name: any valid key will do.
+ * Defines which scopes each operation needs. Here, an explicit empty list is allowed: any valid key will do.
  *
- * Not checked: whether a route or tool stands behind each operation; see `unmapped`.
+ * Not checked: whether each operation has a route or tool; see `unmapped`.
  *
  * @param catalog What `defineScopes` returned.
  * @param table Operation → concrete scopes of the catalog, all of which are needed.
@@ -73,7 +102,7 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
     return meant;
   }
   function allowed(principal: Principal): readonly Op[] {
-    canAddress(principal, principal?.entityUuid); // A copy throws here, also where no scope is needed.
+    canAddress(principal, principal?.entityUuid); // A copy throws here, even if no scope is needed.
     return Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))));
   }
   const leastScopes = (names: readonly Op[]) => catalog.expand(strings(names, 'operations').flatMap(requires));

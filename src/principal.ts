@@ -1,14 +1,15 @@
-/** The verified caller, and the guards over it. A guard throws; the boolean forms are for display. */
+/** The verified caller, and the guards for it. Guards throw; the boolean forms are for display. */
 import { AccessError, expect, isUuid } from './errors.js';
 import { isScope } from './scope.js';
 
 /**
- * Who is calling. Frozen to the bottom; handlers may share it. `expiresAt` is when this credential ends, by expiry or
+ * Who is calling. Frozen, its lists included, so handlers may share it. `metadata` is frozen too, unless it comes from
+ * the claims of a custom token verifier (`checkParent: false`). `expiresAt` is when this credential ends, by expiry or
  * retirement: milliseconds since the epoch, or `null` for never.
  */
 export type Principal = Readonly<Record<'keyId' | 'name' | 'entityUuid', string> & Record<Lists, readonly string[]>> &
   Readonly<{ metadata: Readonly<Record<string, string>>; expiresAt: number | null; via: Via }>;
-// Scopes as granted: one that the catalog no longer knows is shown and grants nothing.
+// Scopes as granted: one that the catalog no longer has is shown, but grants nothing.
 type Lists = 'accessibleEntities' | 'scopes';
 
 /** How a caller authenticated. */
@@ -16,8 +17,8 @@ export type Via = 'key' | 'jwt';
 
 type Granted = { readonly held: ReadonlySet<string>; readonly catalog: ReadonlySet<string> };
 
-// By catalog and scopes. Keys with the same scopes share a set: it makes a verification 7 % faster, and a key 200 bytes
-// smaller. Bounded, for whoever may issue keys chooses their scopes.
+// By catalog and scopes. Keys with the same scopes share a set, which makes a verification 7 % faster and a key 200
+// bytes smaller. Bounded, because anyone who may issue keys chooses their scopes.
 const GRANTED = new WeakMap<ReadonlySet<string>, Map<string, Granted>>();
 
 function grantedOf(scopes: readonly string[], catalog: ReadonlySet<string>): Granted {
@@ -28,8 +29,8 @@ function grantedOf(scopes: readonly string[], catalog: ReadonlySet<string>): Gra
   return granted;
 }
 
-// Guards want the private set: an object put together elsewhere, from a request body
-// say, or a copy of a principal with other scopes, is no principal.
+// Guards require the private set: an object built elsewhere, such as from a request body, or a copy of a principal with
+// other scopes, is not a principal.
 class VerifiedPrincipal {
   readonly #granted: Granted;
 
@@ -47,9 +48,9 @@ class VerifiedPrincipal {
 }
 
 /**
- * Compiles the principal of a record that passed every check. `catalog` is the set of scopes that exist:
- * what is not in it grants nothing. Lists are shared with the record, which is frozen. With `Object` for
- * `new.target` the private field stands on an object that is plain otherwise: it equals and prints as data.
+ * Makes the principal of a record that passed every check. `catalog` is the set of scopes that exist; any other scope
+ * grants nothing. Lists are shared with the record, which is frozen. With `Object` as `new.target`, the private field
+ * is on an otherwise plain object: it compares and prints as data.
  */
 export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>): Principal =>
   Reflect.construct(VerifiedPrincipal, [record, via, catalog], Object) as unknown as Principal;
@@ -59,7 +60,7 @@ export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalo
  *
  * Not checked: the entity.
  *
- * @throws TypeError on no scope at all, a pattern, a malformed scope, or an object that is no principal.
+ * @throws TypeError if no scope is given, on a pattern or malformed scope, or an object that is not a principal.
  * @example
  * const showButton = hasScopes(principal, 'threats:write');
  */
@@ -73,12 +74,12 @@ export function hasScopes(principal: Principal, ...scopes: readonly string[]): b
 }
 
 /**
- * Guards by scope: returns where the principal was granted all of `scopes`.
+ * Guards by scope: returns if the principal was granted all of `scopes`.
  *
  * Not checked: the entity (see {@link requireEntity}); whether the catalog has the scopes (a policy checks that).
  *
  * @throws AccessError `insufficient_scope` with `requiredScopes` (RFC 6750 §3.1).
- * @throws TypeError on no scope at all, a pattern, a malformed scope, or an object that is no principal.
+ * @throws TypeError if no scope is given, on a pattern or malformed scope, or an object that is not a principal.
  * @example
  * requireScopes(principal, 'threats:read');
  */
@@ -88,26 +89,26 @@ export function requireScopes(principal: Principal, ...scopes: readonly string[]
 }
 
 /**
- * Whether the principal can address `entityUuid`; `false` for anything that is no UUID in lower case.
+ * Whether the principal can address `entityUuid`; `false` for anything that is not a lower-case UUID.
  *
  * Not checked: scopes.
  *
- * @throws TypeError on an object that is no principal.
+ * @throws TypeError on an object that is not a principal.
  * @example
  * const tabs = entities.filter((entity) => canAddress(principal, entity));
  */
 export const canAddress = (principal: Principal, entityUuid: string): boolean =>
-  // A list and no set: most keys have one entity, and a set would take 200 bytes of each.
+  // A list, not a set: most keys have one entity, and a set would take 200 bytes for each.
   VerifiedPrincipal.granted(principal) !== undefined && principal.accessibleEntities.includes(entityUuid);
 
 /**
- * Guards by entity: returns where the principal can address `entityUuid`.
+ * Guards by entity: returns if the principal can address `entityUuid`.
  *
  * Not checked: scopes.
  *
- * @param entityUuid As the request gave it; anything is refused that is not one UUID in lower case.
- * @throws AccessError `invalid_request` where it is no UUID, `entity_forbidden` where it is another's.
- * @throws TypeError on an object that is no principal.
+ * @param entityUuid As the request gave it; anything that is not one lower-case UUID is refused.
+ * @throws AccessError `invalid_request` if it is not a UUID, `entity_forbidden` if the key cannot address it.
+ * @throws TypeError on an object that is not a principal.
  * @example
  * requireEntity(principal, params.entityUuid); // of the path /entities/:entityUuid/threats
  */

@@ -6,13 +6,13 @@ import { isScope, MAX_SCOPES } from './scope.js';
 /** String pairs that belong to the integration; keyscope never interprets them. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** A stored key. Times are whole milliseconds since the epoch. What never changes is under the seal. */
+/** A stored key. Times are whole milliseconds since the epoch. The seal covers every field that never changes. */
 export interface KeyRecord {
   readonly keyId: string;
   readonly name: string;
   /** `h1.<pepper id>$<hex>` or `s1$<hex>`; see `digestKey`. */
   readonly digest: string;
-  /** 64 hexadecimal digits; `null` where the key was made without a pepper. */
+  /** 64 hexadecimal digits; `null` if the key was made without a pepper. */
   readonly seal: string | null;
   readonly entityUuid: string;
   /** Always contains `entityUuid`. */
@@ -24,7 +24,7 @@ export interface KeyRecord {
   readonly createdAt: number;
   /** `null`: never. */
   readonly expiresAt: number | null;
-  /** Not under the seal: a writer of the database can clear it. */
+  /** Not under the seal: anyone who can write to the database can clear it. */
   readonly revokedAt: number | null;
   /** When a rotated key ends. Not under the seal. */
   readonly retireAt: number | null;
@@ -54,10 +54,10 @@ const isTextOrNull: Check = (value) => value === null || isText(value);
 const isTimeOrNull: Check = (value) => value === null || isTime(value);
 const isTable = (value: unknown, check: Check) =>
   isObject(value) && Object.entries(value).every(([name, content]) => isText(name) && check(content));
-// Of a copy, whose holes are `undefined`: `every` passes over holes.
+// Called on a copy, whose holes are `undefined`: `every` skips holes.
 const isList = (list: unknown, max: number, is: Check) => Array.isArray(list) && list.length <= max && list.every(is);
 
-// Of other texts the type alone: what a forged one could reach is the seal's to refuse. A `*` refuses the record.
+// Other texts are checked only by type: refusing forged ones is the seal's task. A `*` in a scope refuses the record.
 // biome-ignore format: a table
 const SHAPE: Readonly<Record<keyof KeyRecord, Check>> = {
   keyId: isUuid, name: isText, digest: isText, seal: isTextOrNull, entityUuid: isUuid, justification: isTextOrNull,
@@ -68,14 +68,14 @@ const SHAPE: Readonly<Record<keyof KeyRecord, Check>> = {
 };
 const FIELDS = Object.keys(SHAPE) as (keyof KeyRecord)[];
 
-/** A list or a table, copied and frozen; `fromEntries` defines properties, so no name reaches a prototype. */
+/** Copies and freezes a list or a table; `fromEntries` defines properties, so no name reaches a prototype. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   return Object.freeze(Array.isArray(value) ? [...value] : Object.fromEntries(Object.entries(value))) as T;
 }
 
-// A copy of ours: sound and frozen to the bottom, so good for as long as it lives. What a keyring made of it is in
-// private fields: among 100,000 keys, look-ups in a WeakSet and a WeakMap would cost a verification 16 % more.
+// Our own copy: sound and deep-frozen, so valid for as long as it lives. What a keyring made of it is in private
+// fields: with 100,000 keys, look-ups in a WeakSet and a WeakMap would make a verification cost 16 % more.
 class FrozenRecord {
   #owner: object | undefined;
   #made: unknown;
@@ -88,22 +88,22 @@ class FrozenRecord {
   }
 }
 
-/** What `make` makes for `owner` of a record from {@link readRecord}: made once, unless owners take turns. */
+/** Returns what `make` makes of a record of {@link readRecord} for `owner`; made only once, unless owners alternate. */
 export const once = FrozenRecord.once as unknown as <T>(record: KeyRecord, owner: object, make: () => T) => T;
 
 /**
- * A checked, deep-frozen copy of what a store returned; the record itself where it is such a copy already.
+ * Returns a checked, deep-frozen copy of what a store returned; the record itself if it is already such a copy.
  *
- * @returns `null` where a field is missing or malformed. Not checked: the seal.
+ * @returns `null` if a field is missing or malformed. Not checked: the seal.
  */
 export function readRecord(value: unknown): KeyRecord | null {
   const row = Object(value);
   if (FrozenRecord.is(row)) return row;
-  // Field by field: by way of `fromEntries` and `assign`, reading a row would take nearly twice as long.
-  // With `Object` for `new.target` it has the private fields, and is as plain as any other: it equals and prints as data.
+  // Field by field: with `fromEntries` and `assign`, reading a row would take nearly twice as long. With `Object` as
+  // `new.target`, the copy has the private fields and is otherwise plain: it compares and prints as data.
   const copy = Reflect.construct(FrozenRecord, [], Object) as unknown as KeyRecord;
   for (const name of FIELDS) Object(copy)[name] = frozen(row[name]);
-  // The copy is checked and not the original, which could answer differently the second time.
+  // The copy is checked, not the original, which could answer differently the second time.
   const sound = FIELDS.every((name) => SHAPE[name](copy[name])) && copy.accessibleEntities.includes(copy.entityUuid);
   return sound ? Object.freeze(copy) : null;
 }
@@ -114,8 +114,8 @@ export function readRecord(value: unknown): KeyRecord | null {
 const SEALED = ['keyId', 'name', 'digest', 'entityUuid', 'accessibleEntities', 'scopes', 'justification',
   'metadata', 'createdAt', 'expiresAt', 'rotatedFrom'] as const;
 
-// Prefix-free, so that no two contents share an encoding: each value begins with its type, texts and lists with
-// their length; null, empty and absent differ. A table is its sorted pairs: databases may reorder it.
+// Prefix-free, so that no two contents share an encoding: each value begins with its type, texts and lists with their
+// length; null, empty and absent differ. A table is encoded as its sorted pairs, because databases may reorder it.
 function encode(value: unknown): string {
   if (typeof value === 'string') return `s${value.length}:${value}`;
   if (typeof value === 'number') return `i${value};`;
@@ -130,38 +130,38 @@ export const sealedText = (record: KeyRecord): string =>
 
 // ── Making and showing ────────────────────────────────────────────────────────────────────────────────
 
-/** What `issue` and `rotate` decide of a new key. */
+/** What `issue` and `rotate` decide about a new key. */
 export type Draft = Omit<Pick<KeyRecord, (typeof SEALED)[number]>, 'digest' | 'keyId'>;
 
-/** The projection that callers see; nothing in it derives from the key. Every number in a record is a time. */
+/** What callers see of a record; nothing in it derives from the key. Every number in a record is a time. */
 export function toKeyInfo({ digest: _digest, seal: _seal, ...shown }: KeyRecord): KeyInfo {
   const dated = (table: object) =>
     Object.fromEntries(Object.entries(table).map(([name, v]) => [name, typeof v === 'number' ? new Date(v) : v]));
   return { ...dated(shown), scopesUsed: dated(shown.scopesUsed) } as unknown as KeyInfo;
 }
 
-/** What `issue` and `rotate` return. `key` is the plaintext: show it once; nothing can bring it back. */
+/** What `issue` and `rotate` return. `key` is the plaintext: show it once, because it cannot be recovered. */
 export type IssuedKey = Readonly<{ key: string; info: KeyInfo }>;
 
 /**
- * `key` is an accessor that the result inherits: printing, inspecting, spreading, cloning and JSON-encoding the result
- * show `info` alone.
+ * `key` is an inherited accessor: printing, inspecting, spreading, cloning and JSON-encoding the result show only
+ * `info`.
  */
 export function issuedKey(key: string, record: KeyRecord): IssuedKey {
   const shown = { info: toKeyInfo(record) };
-  // Node's `inspect` can be told to call getters; it asks this first.
+  // Node's `inspect` can be told to call getters, but asks this first.
   const inspect = { [Symbol.for('nodejs.util.inspect.custom')]: { value: () => shown } };
   const hidden = Object.defineProperties({}, { key: { get: () => key }, ...inspect });
   return Object.freeze(Object.assign(Object.create(hidden), shown));
 }
 
-/** Reads `metadata` as `issue` takes it: at most 16 pairs and 2 KiB, names and values together in UTF-8. */
+/** Reads `metadata` as `issue` accepts it: at most 16 pairs and 2 KiB, names and values together in UTF-8. */
 export function readMetadata(value: unknown): Metadata {
   const table = frozen(value) as Metadata;
   expect(isTable(value, isText) && isTable(table, isText), 'metadata: pass an object of well-formed strings');
   const [names, all] = [Object.keys(table), Object.entries(table).flat().join('')];
   const sound = names.length <= 16 && encoder.encode(all).length <= 2048;
-  // PostgreSQL's text cannot hold NUL. Names that JSON escapes are read back as one another by V8 13.6 (Node 24).
+  // PostgreSQL's text cannot hold NUL. V8 13.6 (Node 24) reads back names that JSON escapes as one another.
   const plain = !all.includes('\0') && !/["\\\p{Cc}]/u.test(names.join(''));
   expect(sound && plain, 'metadata: at most 16 pairs, 2048 bytes, no NUL; no quote, backslash or control in names');
   return table;

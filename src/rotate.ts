@@ -1,8 +1,8 @@
 /**
- * Replaces a key by a successor with the same rights. No transaction and no lock: insert the successor, retire
- * the predecessor with one conditional write, and only then hand out the plaintext. A crash before
- * that write leaves the predecessor as it was, beside a successor whose key nobody has; a crash after it leaves the
- * predecessor until its `retireAt`.
+ * Replaces a key by a successor with the same rights. No transaction and no lock: insert the successor, retire the
+ * predecessor with one conditional write, and only then return the plaintext. A crash before that write leaves the
+ * predecessor unchanged, and a successor whose key nobody has; a crash after it leaves the predecessor until its
+ * `retireAt`.
  */
 import { type Context, type Held, mint, readRow, requireCeiling, requireOwn } from './context.js';
 import { AccessError, expiry, fields, whole } from './errors.js';
@@ -10,8 +10,8 @@ import type { IssuedKey } from './record.js';
 import { requireLive } from './verify.js';
 
 /**
- * How a rotation goes. `overlapMs`: how long the old key lives on, in milliseconds; 0 ends it at once, a year is the
- * most, and its own expiry holds all the same. `expiresAt`: the successor's; left out, it is the predecessor's.
+ * How to rotate. `overlapMs`: how long the old key still works, in milliseconds; 0 ends it at once, the maximum is a
+ * year (365 days), and its own expiry still applies. `expiresAt`: the successor's; by default the predecessor's.
  */
 export type RotateInput = { readonly overlapMs: number; readonly expiresAt?: Date | 'never' | undefined };
 
@@ -25,16 +25,16 @@ export async function rotate(context: Context, by: Held, keyId: string, input: R
   const changed = expiresAt === undefined ? {} : { expiresAt: expiry(expiresAt, time) };
 
   const old = readRow(await requireOwn(context, by, keyId));
-  // Verify's steps from seal to expired: what would not authenticate is not rotated, nor a tampered row sealed anew.
+  // Verify's steps from seal to expired: a key that would not authenticate is not rotated, nor a tampered row resealed.
   requireLive(context, old);
   requireCeiling(by, old);
-  // Already rotated, and in its overlap: the write below would say so too, but leave a revoked successor behind.
+  // Already rotated and in its overlap: the write below would detect it too, but leave a revoked successor behind.
   if (old.retireAt !== null) throw new AccessError('conflict', 'already_ended', { keyId });
 
   const issued = await mint(context, { ...old, ...changed, createdAt: time, rotatedFrom: keyId });
   const successor = issued.info.keyId;
   if (!(await store.markEnded(keyId, { retireAt }))) {
-    // Somebody was faster. The successor's plaintext exists only here, and ends here.
+    // Another call was faster. The successor's plaintext exists only here, and ends here.
     await store.markEnded(successor, { revokedAt: time });
     throw new AccessError('conflict', 'already_ended', { keyId });
   }

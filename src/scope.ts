@@ -4,15 +4,17 @@
  *   pattern = segment ":" segment
  *   segment = "*" / ( %x61-7A *63( %x61-7A / DIGIT / "_" / "-" ) )   ; lower case only
  *
- * The world is open: a pattern denotes every resource and action name that could ever exist. Concrete scopes
- * therefore never add up to a wildcard, and a set covers a pattern only where one of its elements does; that
- * one fact keeps every operation here to set look-ups. No trimming, no case folding, no normalization.
- * The syntax of a list is that of RFC 6749 §3.3: `scope-token *( SP scope-token )`; the empty text is the
- * empty list, so that {@link formatScopes} and {@link parseScopes} are inverse to each other.
+ * The world is open: a pattern denotes every resource and action name that could ever exist. Concrete scopes therefore
+ * never add up to a wildcard, and a set covers a pattern only if one of its elements does. Because of this, every
+ * operation here needs only set look-ups. No trimming, no case folding, no normalization.
+ *
+ * The syntax of a list is that of RFC 6749 §3.3, `scope-token *( SP scope-token )`, and the empty text is the empty
+ * list. Thus {@link formatScopes} and {@link parseScopes} are inverse on minimal sets of at most 256 elements and 4,096
+ * characters.
  */
 import { expect, strings } from './errors.js';
 
-/** At most this many scopes on a key, in a list or in a text. */
+/** At most this many scopes on a key, or in a list or text that `parseScopes` reads. */
 export const MAX_SCOPES = 256;
 const MAX_TEXT = 4096;
 
@@ -21,32 +23,32 @@ const PATTERN = /^(?:\*|[a-z][a-z0-9_-]{0,63}):(?:\*|[a-z][a-z0-9_-]{0,63})$/;
 /** Whether the whole of `it` is a concrete scope, without `*`. */
 export const isScope = (it: unknown): boolean => typeof it === 'string' && PATTERN.test(it) && !it.includes('*');
 
-/** Checks a list of any length element by element; a bad one refuses the list. */
+/** Checks a list of any length element by element; one bad element refuses the list. */
 export const patterns = (input: unknown): string[] =>
   strings(input, 'scopes', (it) => PATTERN.test(it), 'write resource:action, or * for a whole segment');
 
 type Scopes = readonly string[];
 
-/** Whether `set` holds one of the at most three patterns wider than `it`. */
+/** Whether `set` contains one of the patterns wider than `it`, of which there are at most three. */
 const holdsWider = (set: ReadonlySet<string>, it: string): boolean =>
   ['*:*', `${it.slice(0, it.indexOf(':'))}:*`, `*${it.slice(it.indexOf(':'))}`].some((w) => w !== it && set.has(w));
 
-/** Tells of a pattern whether an element of `set` covers it; all are valid already. */
+/** Returns a test of whether an element of `set` covers a pattern; all of them are valid already. */
 export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {
   return (one) => set.has(one) || holdsWider(set, one);
 }
 
-/** Every operation's result: minimal, sorted, frozen. */
+/** The result of every operation: minimal, sorted, frozen. */
 const minimal = (set: ReadonlySet<string>) => Object.freeze([...set].filter((it) => !holdsWider(set, it)).sort());
 
 /**
  * Reads a list of scope patterns, or the space-delimited text of RFC 6749 §3.3.
  *
- * Not checked: whether a catalog knows the scopes; see `defineScopes`.
+ * Not checked: whether a catalog has the scopes; see `defineScopes`.
  *
- * @param input At most 256 patterns, or a text of at most 4,096 characters.
- * @returns The minimal set: sorted, frozen, what a wildcard covers left out.
- * @throws TypeError that quotes the first element that does not match the grammar.
+ * @param input At most 256 patterns, as a list or as a text of at most 4,096 characters.
+ * @returns The minimal set: sorted, frozen, without what a wildcard covers.
+ * @throws TypeError that quotes the first element that does not match the grammar, or names the limit exceeded.
  * @example
  * parseScopes('threats:read users:* users:read'); // ['threats:read', 'users:*']
  */
@@ -60,7 +62,9 @@ export function parseScopes(input: string | readonly string[]): readonly string[
 /**
  * Writes a set of patterns as the space-delimited text of RFC 6749 §3.3, minimal and sorted.
  *
- * @throws TypeError on a malformed pattern, or where the text would be longer than {@link parseScopes} reads.
+ * Not checked: the number of patterns. {@link parseScopes} refuses a text of more than 256.
+ *
+ * @throws TypeError on a malformed pattern, or if the text would be longer than 4,096 characters.
  * @example
  * formatScopes(['users:read', 'threats:read']); // 'threats:read users:read'
  */
@@ -71,7 +75,7 @@ export function formatScopes(set: readonly string[]): string {
 }
 
 /**
- * The unique minimal set that denotes the same scopes: sorted, no duplicates, nothing that another covers.
+ * Returns the unique minimal set that denotes the same scopes: sorted, without duplicates or what another one covers.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -80,9 +84,9 @@ export function formatScopes(set: readonly string[]): string {
 export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(patterns(set)));
 
 /**
- * Whether `granted` denotes everything that `required` denotes. Everything covers the empty set.
+ * Whether `granted` denotes everything that `required` denotes. Every set covers the empty set.
  *
- * For authority and narrowing. It is no guard: a wildcard may stand on either side; see `requireScopes`.
+ * For authority and narrowing. Not a guard, because either side may contain wildcards; see `requireScopes`.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -93,7 +97,7 @@ export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
   equalScopes(unionScopes(granted, required), granted);
 
 /**
- * Everything that either set denotes.
+ * Returns everything that either set denotes.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -102,7 +106,8 @@ export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
 export const unionScopes = (a: Scopes, b: Scopes): Scopes => minimal(new Set([...patterns(a), ...patterns(b)]));
 
 /**
- * Everything that both sets denote. Each wildcard of `a` is held against all of `b`: the result may be as long.
+ * Returns everything that both sets denote. Each wildcard of `a` is combined with all of `b`; the result may have as
+ * many elements.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -110,7 +115,7 @@ export const unionScopes = (a: Scopes, b: Scopes): Scopes => minimal(new Set([..
  */
 export function intersectScopes(a: Scopes, b: Scopes): Scopes {
   const others = normalizeScopes(b).map((one) => one.split(':'));
-  // Each `*` of one in `a` becomes what stands there in one of `b`; the result is in `b` only where the rest agrees.
+  // Replaces each `*` of a pattern in `a` by that segment of one in `b`; `b` covers the result only if the rest agrees.
   const meet = (one: Scopes) => others.map((other) => one.map((it, i) => (it === '*' ? other[i] : it)).join(':'));
   const narrowed = normalizeScopes(a).flatMap((one) => (one.includes('*') ? meet(one.split(':')) : [one]));
   return minimal(new Set(narrowed.filter(coveredBy(new Set(patterns(b))))));

@@ -1,14 +1,13 @@
 /**
  * All randomness and all cryptography. Nothing else in the core imports a hash or asks for random bytes.
  *
- * Entropy: 26 characters drawn evenly from 62 are 26 · log2(62) = 154.8 bits. A thousand million guesses a
- * second against a million live keys find one after about 10^24 years on average, so nothing slower than
- * SHA-256 is wanted: bcrypt or argon2 protect passwords, which have some 30 bits, by costing each guess
- * 10^5 times more. Here that would buy 17 bits on top of 154.8 that nobody can search, and hand everyone
- * who can send a header a way to burn the server's time.
+ * Entropy: 26 characters drawn evenly from 62 are 26 · log2(62) = 154.8 bits. At a thousand million guesses per second
+ * against a million live keys, finding one takes about 10^24 years on average, so nothing slower than SHA-256 is
+ * needed. bcrypt and argon2 protect passwords, which have some 30 bits, by making each guess cost 10^5 times more. Here
+ * that would add 17 bits to 154.8 that nobody can search, and let anyone who can send a header burn the server's time.
  *
- * What the pepper adds is not strength against guessing but possession: without it, a reader of the database
- * cannot test a key against a digest, and a writer cannot make a digest or a seal that verifies.
+ * The pepper adds possession, not strength against guessing: without it, a reader of the database cannot test a key
+ * against a digest, and a writer cannot make a digest or a seal that verifies.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
@@ -22,7 +21,7 @@ export type RandomBytes = (length: number) => Uint8Array;
 /** A secret kept outside the database. `id`: `[a-z0-9-]{1,32}`; `secret`: 32 bytes or more, text counts as UTF-8. */
 export type Pepper = { readonly id: string; readonly secret: string | Uint8Array };
 
-/** The first digests new keys, all are tried on verify; going without is a word that somebody wrote down. */
+/** The first digests new keys; all are tried on verify. Going without one must be written out: `'none'`. */
 export type Peppers = readonly Pepper[] | 'none';
 
 // ── Hash functions ────────────────────────────────────────────────────────────────────────────────────
@@ -30,15 +29,15 @@ export type Peppers = readonly Pepper[] | 'none';
 /** SHA-256 of text (as UTF-8) or bytes, in lower-case hexadecimal. */
 export type Sha256 = (data: string | Uint8Array) => string;
 
-/** The reference: pure JavaScript, the same on every runtime. */
+/** The reference implementation: pure JavaScript, the same on every runtime. */
 export const nobleSha256: Sha256 = (data) => bytesToHex(sha256(typeof data === 'string' ? encoder.encode(data) : data));
 
-/** The value of the lower-case hexadecimal digit that stands at `i`. */
+/** The value of the lower-case hexadecimal digit at `i`. */
 const nibble = (hex: string, i: number): number => (hex.charCodeAt(i) & 15) + 9 * (hex.charCodeAt(i) >> 6);
 
 /**
  * HMAC-SHA-256 (RFC 2104) under one key: two hashes over blocks that are prepared once. A call takes 0.65 µs with the
- * native hash; with fresh arrays 1.4, and with `createHmac`, which sets its key up again on each call, 1.6.
+ * native hash; 1.4 with fresh arrays, and 1.6 with `createHmac`, which sets up its key again on each call.
  */
 export function hmacSha256(hash: Sha256, secret: Uint8Array): Sha256 {
   const key = secret.length > 64 ? hexToBytes(hash(secret)) : secret;
@@ -46,7 +45,7 @@ export function hmacSha256(hash: Sha256, secret: Uint8Array): Sha256 {
   const outer = concatBytes(pad(0x5c), new Uint8Array(32));
   let inner = pad(0x36);
   return (data) => {
-    // UTF-8 takes at most three bytes for each unit of UTF-16.
+    // UTF-8 takes at most three bytes per UTF-16 unit.
     if (inner.length < 64 + 3 * data.length) inner = concatBytes(inner.slice(0, 64), new Uint8Array(3 * data.length));
     if (typeof data !== 'string') inner.set(data, 64);
     const end = 64 + (typeof data === 'string' ? encoder.encodeInto(data, inner.subarray(64)).written : data.length);
@@ -57,20 +56,20 @@ export function hmacSha256(hash: Sha256, secret: Uint8Array): Sha256 {
   };
 }
 
-// Not an import: Node 20.16+, Bun and Deno answer; other runtimes have no `process` and use noble, 7 times slower.
+// Not an import: found on Node 20.16+, Bun and Deno; other runtimes have no `process` and use noble, 7 times slower.
 type NativeHash = (algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex') => string;
 const native: NativeHash | undefined = Object(globalThis).process?.getBuiltinModule?.('node:crypto')?.hash;
 const hash: Sha256 = native ? (data) => native('sha256', data, 'hex') : nobleSha256;
 
-/** Which hash implementation this process chose at load. Both answer the same vectors. */
+/** Which hash implementation this process chose at load. Both give the same results. */
 export const digestBackend: 'native' | 'noble' = native ? 'native' : 'noble';
 
 // ── Digests and seals ─────────────────────────────────────────────────────────────────────────────────
 
-/** One way of making digests; `tag` is what each of them begins with: `h1.<pepper id>$` or `s1$`. */
+/** One way of making digests. Each digest begins with `tag`: `h1.<pepper id>$` or `s1$`. */
 export type Scheme = { readonly tag: string; digest(key: string): string; seal(encoding: string): string | null };
 
-/** The scheme of keys that were made without a pepper: there is nothing to seal with. */
+/** The scheme of keys made without a pepper: there is nothing to seal with. */
 // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more slowly.
 const UNPEPPERED: Scheme = { tag: 's1$', digest: (key) => ['s1$', hash(key)].join(''), seal: () => null };
 
@@ -81,8 +80,8 @@ function peppered(value: unknown): Scheme {
   expect(bytes instanceof Uint8Array, `pepper ${id}: secret is a well-formed string or a Uint8Array; is it set?`);
   expect(bytes.length >= 32, `pepper ${id}: the secret has ${bytes.length} bytes; pass at least 32`);
   const mac = hmacSha256(hash, bytes);
-  // A key of its own: what authenticates records must never be an answer that digests can be asked for. HKDF (RFC 5869
-  // §2) without a salt, to 32 bytes; noble's would make a Worker load 0.7 kB more, and what it is made of is here.
+  // A key of its own: no digest that somebody can ask for may ever authenticate a record. HKDF (RFC 5869 §2) without a
+  // salt, to 32 bytes; noble's would make a Worker load 0.7 kB more, and its parts are here.
   const extracted = hexToBytes(hmacSha256(hash, new Uint8Array(32))(bytes));
   const seal = hmacSha256(hash, hexToBytes(hmacSha256(hash, extracted)('keyscope seal v1\x01')));
   const tag = `h1.${id}$`;
@@ -102,13 +101,13 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
 }
 
 /**
- * The digest that a store keeps for `key`: `h1.<pepper id>$<hex>` of HMAC-SHA-256, or `s1$<hex>` of SHA-256.
+ * Returns the digest that a store keeps for `key`: `h1.<pepper id>$<hex>` of HMAC-SHA-256, or `s1$<hex>` of SHA-256.
  *
  * For tools and tests. Not checked: the shape of the key.
  *
  * @param key The plaintext key.
- * @param pepper Leave out, or say `'none'`, for keys of a keyring with `peppers: 'none'`.
- * @throws TypeError where `key` is no string, or on a malformed pepper.
+ * @param pepper Leave out, or pass `'none'`, for keys of a keyring with `peppers: 'none'`.
+ * @throws TypeError if `key` is not a string, or on a malformed pepper.
  * @example
  * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
  */
@@ -127,7 +126,7 @@ function draw(random: RandomBytes, length: number): Uint8Array {
   return bytes;
 }
 
-/** The entropy of a key. Rejection sampling: 6 bits at a time, 62 and 63 thrown away, so none is favoured. */
+/** The entropy of a key. Rejection sampling: 6 bits at a time, with 62 and 63 thrown away, so none is favoured. */
 export function drawEntropy(random: RandomBytes): string {
   let text = '';
   for (let round = 0; round < 64 && text.length < ENTROPY_LENGTH; round++)
@@ -145,11 +144,11 @@ export function randomUuid(random: RandomBytes): string {
 }
 
 /**
- * Makes a key: 154.8 random bits and a checksum. Nothing is stored; a key that a keyring knows comes from `issue`.
+ * Makes a key: 154.8 random bits and a checksum. Stores nothing; for a key that a keyring knows, use `issue`.
  *
  * @param options `prefix`: 1 to 20 lower-case letters, digits and inner `_`. `random`: bytes for tests;
  *   the default is the platform's `crypto.getRandomValues`, and no configuration weakens it.
- * @throws TypeError on a malformed prefix, or a `random` that does not return what was asked for.
+ * @throws TypeError on a malformed prefix, or a `random` that does not return the bytes asked for.
  * @example
  * generateKey({ prefix: 'acme' }); // 'acme_' and 32 characters
  */

@@ -1,12 +1,13 @@
-/** What a keyring asks of a verifier of short-lived tokens: an interface and no code. */
+/** What a keyring requires of a verifier of short-lived tokens: an interface without code. */
 import type { Principal } from './principal.js';
 
-/** Checks a JWT and yields the same `Principal` that a key would, with `via: 'jwt'`. */
+/** Checks a JWT and returns the same `Principal` that a key would, with `via: 'jwt'`. */
 export interface TokenVerifier {
   /**
-   * Rejects with `AccessError` `invalid_token` on anything that is no valid token for this service, with `StoreError`
-   * where the keys to check it cannot be had.
-   * The principal's `keyId` is the key that the token was exchanged for, its parent.
+   * Rejects with `AccessError` `invalid_token` on anything that is not a valid token for this service, and with
+   * `StoreError` if the keys to check it are unavailable.
+   * The principal's `keyId` is the key that the token was exchanged for, its parent. The keyring checks the ids,
+   * entities and scopes again; the verifier is responsible for `name`, `metadata` and `expiresAt`.
    */
   verify(token: string): Promise<Principal>;
 }

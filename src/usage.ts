@@ -1,14 +1,14 @@
 /**
- * That keys are used: collected in memory, written in batches beside the request path. Losing a batch loses
- * usage data and nothing else; no decision reads it.
+ * Records the use of keys: collected in memory, written in batches outside the request path. Losing a batch loses only
+ * usage data; no decision depends on it.
  */
 import type { KeyStore } from './store.js';
 
 const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
 
 /**
- * `record` notes that a key exercised scopes; it never waits and never throws. `flush` writes what was noted; it rejects
- * with `StoreError`, and the batch is kept for the next attempt.
+ * `record` notes that a key exercised scopes; it never waits and never throws. `flush` writes what was noted; if it
+ * rejects, with `StoreError`, the batch is kept for the next attempt.
  */
 export type UsageRecorder = { record(id: string, scopes: readonly string[], at: number): void; flush(): Promise<void> };
 
@@ -16,17 +16,17 @@ export function createUsage(store: KeyStore): UsageRecorder {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
-  // In place: a fresh object for each request would cost it half a microsecond.
+  // In place: a fresh object for each request would cost half a microsecond.
   function record(keyId: string, scopes: readonly string[], at: number): void {
     const known = pending.get(keyId);
     const usage = known ?? { lastUsedAt: at, scopesUsed: {} };
-    // While the store is down the batch is bounded: what does not fit is usage data lost.
+    // While the store is down the batch is bounded: usage data that does not fit is lost.
     if (known === undefined && pending.size < MAX_PENDING) pending.set(keyId, usage);
     usage.lastUsedAt = Math.max(usage.lastUsedAt, at);
     for (const scope of scopes) usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? at, at);
     if (timer !== undefined) return;
     timer = setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
-    // Node, Bun and Deno: a process that has nothing else to do may end. Elsewhere a timer is a number.
+    // Node, Bun and Deno: the timer does not keep an idle process alive. Elsewhere a timer is a number.
     (timer as { unref?(): void }).unref?.();
   }
 
@@ -36,7 +36,7 @@ export function createUsage(store: KeyStore): UsageRecorder {
     const batch = Array.from(pending, ([keyId, usage]) => ({ keyId, ...usage }));
     pending = new Map();
     try {
-      // In parts, each of which has the store's whole time: 20,000 keys at once take a server longer than that.
+      // In parts, each with the store's full timeout: 20,000 keys at once take a server longer than that.
       for (let i = 0; i < batch.length; i += AT_ONCE) await store.touch(batch.slice(i, i + AT_ONCE));
     } catch (error) {
       for (const { keyId, lastUsedAt, scopesUsed } of batch) {
@@ -47,8 +47,8 @@ export function createUsage(store: KeyStore): UsageRecorder {
     }
   }
 
-  // Waits for the batch before, and takes up what that one could not write: when this resolves, nothing is left. But no
-  // batch waits to be sent: on Workers a write, and every promise of it, can die with the request that began it.
+  // Waits for the previous batch, and writes again what that one could not: when this resolves, nothing is left. But no
+  // batch waits to be sent: on Workers, a write and all its promises can die with the request that began it.
   function flush(): Promise<void> {
     const [before, own] = [writing, write()];
     writing = own;

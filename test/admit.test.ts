@@ -288,6 +288,18 @@ describe('admit', () => {
     expect(events).toEqual(told);
   });
 
+  // Adapters pass the list of values that a parameter had: with none of them, the entity of a denial was missing.
+  it("tells a denial without an entity on the key's own", async () => {
+    const { keyring, events } = setUp();
+    const { key } = await issue(keyring);
+    for (const entityUuid of [undefined, null, [], [undefined]]) {
+      events.length = 0;
+      const act = () => keyring.admit(bearer(key), { policy, operation: 'remove', entityUuid });
+      await denied(act, 'insufficient_scope', 'scope_missing');
+      expect(events).toMatchObject([{ type: 'access.denied', entityUuid: OWN, code: 'insufficient_scope' }]);
+    }
+  });
+
   it('tells a broken store as one, without a key', async () => {
     const store = wrap(memoryStore(), () => {
       throw new Error('down');
