@@ -3,7 +3,7 @@
  * signed JWT (RFC 9068) that other services check without a database.
  *
  * A token never grants more than the key it was exchanged for, and never outlives it. jose signs and verifies; what it
- * does not check is in `claims.ts`, one check per line.
+ * does not check is in `jwt/claims.ts`, one check per line.
  */
 
 import type { CryptoKey, FetchImplementation, JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey, KeyObject } from 'jose';
@@ -18,7 +18,6 @@ import {
   SignJWT,
 } from 'jose';
 import type { Catalog } from './catalog.js';
-import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './claims.js';
 import { type Clock, readClock } from './context.js';
 import {
   AccessError,
@@ -32,6 +31,7 @@ import {
   strings,
   whole,
 } from './errors.js';
+import { type Bounds, CLAIM_CHECKS, HEADER_CHECKS, holdsAll, isName, TEXT_CHECKS, words } from './jwt/claims.js';
 import { canAddress, createPrincipal, hasScopes, type Principal } from './principal.js';
 import type { TokenVerifier } from './tokens.js';
 

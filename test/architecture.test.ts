@@ -27,7 +27,7 @@ const RANKS = [
 const CORE = RANKS.flat();
 
 // What entries share; no entries themselves.
-const SHARED = ['claims', 'stores/contract', 'stores/shared', 'stores/sqlite-statements'];
+const SHARED = ['jwt/claims', 'stores/contract', 'stores/shared', 'stores/sqlite-statements'];
 
 // Who may import which package, and nobody else may import any.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {

@@ -9,7 +9,7 @@ import { createKeyring, isAccessError, toResponse } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CLAIM_CHECKS, HEADER_CHECKS, holdsAll, TEXT_CHECKS } from '../src/claims.js';
+import { CLAIM_CHECKS, HEADER_CHECKS, holdsAll, TEXT_CHECKS } from '../src/jwt/claims.js';
 import { AUDIENCE, CLAIMS, encode, forge, ISSUER, jwt, KEY_ID, makePair, NOW, principal, sign } from './support/jwt.ts';
 import {
   AUTHORITY,

@@ -12,7 +12,7 @@ import { inner, isEqual, requireComplaint, requireData, requireDenial, settled, 
 import { textsOf } from './mutate.ts';
 import { isPattern, isWider } from './texts.ts';
 
-const { TEXT_CHECKS, holdsAll } = await inner<typeof import('../../../src/claims.js')>('claims');
+const { TEXT_CHECKS, holdsAll } = await inner<typeof import('../../../src/jwt/claims.js')>('jwt/claims');
 const { readRecord } = await inner<typeof import('../../../src/record.js')>('record');
 
 // ── A keyring with a live key, one that has ended, and a token of the first ───────────────────────────
