@@ -142,24 +142,18 @@ export function raise(error: Error): never {
 export const isObject = (it: unknown): it is object => Object.prototype.toString.call(it) === '[object Object]';
 
 /**
- * Refuses anything that is not an object or has an own field other than the `known` ones, and names the field. Unless
- * `all` are checked, only enumerable names, which V8 keeps ready: on every request, `Reflect.ownKeys` would cost 0.2 µs.
+ * Refuses anything that is not an object or has an enumerable field other than the `known` ones, and names the field.
+ * Returns the object itself, for the caller to read each field once: on every request, a copy would cost 0.3 µs.
  */
-export function checkFields<T>(value: T, known: readonly string[], what: string, all = false): T {
-  if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
-  for (const name of all ? Reflect.ownKeys(value) : Object.keys(value))
-    if (!known.includes(name as string))
-      throw new TypeError(`${what}: unknown field ${quote(String(name))}; it takes ${known.join(', ')}`);
-  return value;
-}
-
-/** Checks and copies the own fields of an object. */
 export function fields<F extends string>(value: unknown, known: readonly F[], what: string): { [K in F]?: unknown } {
-  const own = Object.assign(Object.create(null), checkFields(value, known, what, true));
+  if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
+  const names: string[] = Object.keys(value);
+  const odd = names.find((name) => !known.includes(name as F));
+  if (odd !== undefined) throw new TypeError(`${what}: unknown field ${quote(odd)}; it takes ${known.join(', ')}`);
   // Fields of a class or a prototype are refused, not ignored: an authority without its `scopes` would be wider.
-  const lost = known.find((name) => !(name in own) && name in Object(value));
-  expect(lost === undefined, `${what}: write ${lost} as an own field; here it is inherited or not enumerable`);
-  return own;
+  const lost = known.find((name) => !names.includes(name) && name in value);
+  if (lost === undefined) return value;
+  throw new TypeError(`${what}: write ${lost} as an own field; here it is inherited or not enumerable`);
 }
 
 /** Copies an array of strings. Refuses holes, other elements and texts that fail `holds`, and names the first one. */

@@ -5,7 +5,7 @@
 import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
 import { type Authority, type Context, checkAuthority, createContext, type KeyringOptions } from './context.js';
-import { AccessError, checkFields, expect, isAccessError, isStoreError, isUuid } from './errors.js';
+import { AccessError, expect, fields, isAccessError, isStoreError, isUuid } from './errors.js';
 import { type IssueInput, issue } from './issue.js';
 import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
 import { advise, get, list, pepperReport } from './list.js';
@@ -192,7 +192,8 @@ function authenticate(context: Context, request: unknown): Principal | Promise<P
 
 async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {
   const { clock, emit, usage } = context;
-  const { policy, operation, entityUuid: asked } = checkFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
+  fields(input, ['policy', 'operation', 'entityUuid'], 'admit');
+  const { policy, operation, entityUuid: asked } = input;
   expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
   // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
   const scopes = policy.requires(operation);

@@ -1,6 +1,6 @@
 /** One table for every entry point: operation → the scopes it needs, for REST routes and MCP tools alike. */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { checkFields, expect, quote, raise, strings } from './errors.js';
+import { expect, fields, quote, raise, strings } from './errors.js';
 import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
 
 /** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
@@ -93,7 +93,7 @@ export function definePolicy<C extends Catalog, const Op extends string>(catalog
   const requires = (name: string): readonly string[] =>
     needs.get(name) ?? raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
   function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
-    const { entityUuid: asked } = checkFields(options, ['entityUuid'], 'authorize');
+    const { entityUuid: asked } = fields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.
