@@ -5,8 +5,7 @@
 import type { Catalog } from './catalog.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
 import { type KeyFormat, keyFormat } from './key.js';
-import type { Draft, IssuedKey, KeyInfo, KeyRecord } from './record.js';
-import { issuedKey, readRecord, sealedText, toKeyInfo } from './record.js';
+import { type Draft, type IssuedKey, issuedKey, type KeyRecord, sealedText } from './record.js';
 import { coveredBy, patterns } from './scope.js';
 import type { Peppers, RandomBytes, Scheme } from './secret.js';
 import { drawEntropy, platformRandom, prepareSchemes, randomUuid } from './secret.js';
@@ -55,16 +54,16 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
 // By default, the time for accepting keys without a pepper alongside peppered ones is over.
 const OVER = { until: new Date(0) };
 
-/** {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. */
-export interface Context extends Pick<KeyringOptions, 'catalog' | 'tokens' | 'checkParent'> {
+/**
+ * {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. The store and
+ * the clock are guarded: they answer in time and in shape, or throw a `StoreError`.
+ */
+export interface Context extends Pick<KeyringOptions, 'catalog' | 'store' | 'tokens' | 'checkParent'> {
   readonly format: KeyFormat;
   /** The scopes that exist. */
   readonly known: ReadonlySet<string>;
   /** The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys. */
   accepted(): readonly [Scheme, ...Scheme[]];
-  /** Guarded: answers in time and in shape, or throws a `StoreError`. */
-  readonly store: KeyStore;
-  /** Guarded in the same way. */
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly usage: UsageRecorder;
@@ -230,14 +229,6 @@ export async function mint({ format, random, accepted, store }: Context, draft: 
   await store.insert(record);
   return issuedKey(key, record);
 }
-
-/** Copies and freezes a row on which the key itself depends: a malformed one is refused like a broken seal. */
-export const readRow = (row: unknown): KeyRecord =>
-  readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
-
-/** Reads a row to be shown: a malformed one is a broken store. Not checked: the seal. */
-export const showRow = (row: unknown): KeyInfo =>
-  toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
 /** The unchecked row of an entity's key; `null` for another entity's key, an id that is not a UUID, or no key. */
 export async function findOwn({ store }: Context, by: { entityUuid: string }, id: unknown): Promise<KeyRecord | null> {

@@ -1,7 +1,7 @@
 /** Shows keys, and what became of them, to those who manage them. */
-import { type Context, findOwn, type Held, requireOwn, showRow } from './context.js';
+import { type Context, findOwn, type Held, requireOwn } from './context.js';
 import { expect, fields, isUuid, StoreError, whole } from './errors.js';
-import type { KeyInfo } from './record.js';
+import { type KeyInfo, showRow } from './record.js';
 import type { ListPosition, SchemeSummary } from './store.js';
 
 /** `after`: `next` of the previous page. `limit`: 1 to 1,000; default 100. */

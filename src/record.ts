@@ -1,6 +1,6 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { encoder } from './bytes.js';
-import { expect, isObject, isUuid, MAX_ENTITIES } from './errors.js';
+import { AccessError, expect, isObject, isUuid, MAX_ENTITIES, raise, StoreError } from './errors.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 
 /** String pairs that belong to the integration; keyscope never interprets them. */
@@ -107,6 +107,14 @@ export function readRecord(value: unknown): KeyRecord | null {
   const sound = FIELDS.every((name) => SHAPE[name](copy[name])) && copy.accessibleEntities.includes(copy.entityUuid);
   return sound ? Object.freeze(copy) : null;
 }
+
+/** Reads a row on which the key itself depends: a malformed one is refused like a broken seal. */
+export const readRow = (row: unknown): KeyRecord =>
+  readRecord(row) ?? raise(new AccessError('invalid_token', 'record_tampered', { keyId: Object(row).keyId }));
+
+/** Reads a row to be shown: a malformed one is a broken store. Not checked: the seal. */
+export const showRow = (row: unknown): KeyInfo =>
+  toKeyInfo(readRecord(row) ?? raise(new StoreError('the store returned a malformed record')));
 
 // ── The seal ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -4,9 +4,9 @@
  * predecessor unchanged, and a successor whose key nobody has; a crash after it leaves the predecessor until its
  * `retireAt`.
  */
-import { type Context, type Held, mint, readRow, requireCeiling, requireOwn } from './context.js';
+import { type Context, type Held, mint, requireCeiling, requireOwn } from './context.js';
 import { AccessError, expiry, fields, whole } from './errors.js';
-import type { IssuedKey } from './record.js';
+import { type IssuedKey, readRow } from './record.js';
 import { requireLive } from './verify.js';
 
 /**

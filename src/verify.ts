@@ -4,10 +4,10 @@
  * last.
  */
 import { equalText } from './bytes.js';
-import { type Context, findOwn, readRow } from './context.js';
+import { type Context, findOwn } from './context.js';
 import { AccessError, type DenialReason, isUuid, raise, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
-import { type KeyRecord, once, sealedText } from './record.js';
+import { type KeyRecord, once, readRow, sealedText } from './record.js';
 import { isScope } from './scope.js';
 
 // One code for every reason: status, headers and body of the response are the same bytes.

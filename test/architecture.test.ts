@@ -140,7 +140,7 @@ describe('budgets', () => {
     const wiring = code.filter((line) => /^(?:import|export .* from) /.test(line));
     figures['core, lines of code'] = `${code.length} (aim 1000), ${wiring.length} of them imports and re-exports`;
     // What has been reached: it may only go down, until the aim takes its place.
-    expect(code.length).toBeLessThanOrEqual(1062);
+    expect(code.length).toBeLessThanOrEqual(1057);
   });
 
   it('keeps every function to 45 lines', () => {
