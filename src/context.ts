@@ -207,13 +207,13 @@ export function checkAuthority(authority: unknown): Held {
   return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
 }
 
-/** Throws if a key would have more than its authority, and names the excess. */
+/** Throws if a key would have more than its authority, and names all of the excess: scopes, then entities. */
 export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>): void {
   const covered = coveredBy(new Set(held.scopes));
   const scopes = key.scopes.filter((scope) => !covered(scope));
-  if (scopes.length > 0) throw new AccessError('ceiling_exceeded', 'scopes_beyond_authority', { excess: scopes });
-  const excess = key.accessibleEntities.filter((entity) => !held.entities.includes(entity));
-  if (excess.length > 0) throw new AccessError('ceiling_exceeded', 'entities_beyond_authority', { excess });
+  const excess = [...scopes, ...key.accessibleEntities.filter((entity) => !held.entities.includes(entity))];
+  const reason = scopes.length > 0 ? 'scopes_beyond_authority' : 'entities_beyond_authority';
+  if (excess.length > 0) throw new AccessError('ceiling_exceeded', reason, { excess });
 }
 
 // ── Shared steps ──────────────────────────────────────────────────────────────────────────────────────

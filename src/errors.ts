@@ -58,7 +58,7 @@ export class AccessError extends Error {
   declare readonly keyId: string | undefined;
   /** `insufficient_scope`: every scope that the operation needs, as in RFC 6750 §3 `scope`. */
   declare readonly requiredScopes?: readonly string[];
-  /** `ceiling_exceeded`: the scopes or entities that the authority does not hold. */
+  /** `ceiling_exceeded`: the scopes, then the entities that the authority does not hold. */
   declare readonly excess?: readonly string[];
 
   constructor(code: AccessErrorCode, reason: DenialReason, { keyId, ...shown }: DenialDetails = {}) {

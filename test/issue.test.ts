@@ -197,6 +197,14 @@ describe('the authority', () => {
     expect(info.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
   });
 
+  it('names all of the excess at once: scopes, then entities', async () => {
+    const { keyring } = setUp();
+    const wanted = input({ scopes: ['threats:read', 'decoys:read'], accessibleEntities: [OTHER] });
+    const authority = { entityUuid: OWN, scopes: ['threats:*'] };
+    const error = await denied(() => keyring.issue(wanted, authority), 'ceiling_exceeded', 'scopes_beyond_authority');
+    expect(error.excess).toEqual(['decoys:read', OTHER]);
+  });
+
   it('makes keys of its own entity alone, although it may hand out others', async () => {
     const { keyring } = setUp();
     const { info } = await keyring.issue(input({}), { entityUuid: OWN, entities: [OTHER] });
