@@ -1,4 +1,4 @@
-import type { KeyRecord, KeyStore } from 'keyscope';
+import type { KeyRecord, KeyStore, Pepper } from 'keyscope';
 import { createKeyring, digestKey, generateKey, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -24,6 +24,7 @@ import {
   tampering,
   thrown,
 } from './support/keyring.ts';
+import { failures, readVectors, type Vector } from './support/vectors.ts';
 
 /** The secret and another, so that one differs from the other in a single character of its entropy. */
 const withCharacter = (key: string, at: number): string => {
@@ -379,6 +380,36 @@ describe('what a store returned', () => {
     const principal = await keyring.verify(key);
     for (const { scopes } of rows) (scopes as string[]).push('users:delete');
     expect(principal.scopes).toEqual(['threats:read']);
+  });
+});
+
+type Stored = Vector & {
+  readonly key: string;
+  readonly pepper: { readonly id: string; readonly secret?: string; readonly secretHex?: string } | null;
+  readonly record: KeyRecord;
+};
+
+describe('a record that was stored long ago', () => {
+  const { tests } = readVectors<{ tests: readonly Stored[] }>('records');
+  const pepperOf = ({ id, secret, secretHex = '' }: NonNullable<Stored['pepper']>): Pepper => ({
+    id,
+    secret: secret ?? Uint8Array.from(Buffer.from(secretHex, 'hex')),
+  });
+  const now = () => Date.parse('2026-06-01');
+
+  // The seal is checked by what wrote it: a change of its encoding would show nowhere else, and end every key in use.
+  it('verifies for as long as keyscope exists', async () => {
+    const failed = await failures(tests, async ({ key, pepper, record }) => {
+      const prefix = key.slice(0, -33);
+      const store = memoryStore();
+      await store.insert(record);
+      const peppers = pepper === null ? 'none' : [pepperOf(pepper)];
+      const principal = await createKeyring({ prefix, catalog, store, peppers, now }).verify(key);
+      expect(principal).toMatchObject({ keyId: record.keyId, scopes: record.scopes });
+      expect(principal.accessibleEntities).toEqual(record.accessibleEntities);
+    });
+    expect(failed).toEqual([]);
+    expect(tests.length).toBeGreaterThan(15);
   });
 });
 

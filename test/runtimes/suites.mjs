@@ -79,12 +79,21 @@ function keys({ keys: { tests } }) {
   for (let i = 0; i < 100; i++) same(isKey(generateKey({ prefix: 'acme' }), { prefix: 'acme' }), true, 'a made key');
 }
 
+const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+const pepperOf = ({ id, secret, secretHex }) => ({ id, secret: secretHex === undefined ? secret : bytes(secretHex) });
+
 function digests({ digests: { tests } }) {
-  for (const vector of tests.filter(({ flags }) => flags.includes('Digest'))) {
-    const { key, pepper, result } = vector;
-    const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-    const secret = pepper && (pepper.secretHex === undefined ? pepper.secret : bytes(pepper.secretHex));
-    same(digestKey(key, pepper ? { id: pepper.id, secret } : 'none'), result, label(vector));
+  for (const vector of tests.filter(({ flags }) => flags.includes('Digest')))
+    same(digestKey(vector.key, vector.pepper ? pepperOf(vector.pepper) : 'none'), vector.result, label(vector));
+}
+
+async function records({ records: { tests } }) {
+  for (const { id, comment, key, pepper, record } of tests) {
+    const store = memoryStore();
+    await store.insert(record);
+    const options = { prefix: key.slice(0, -33), catalog, store, peppers: pepper ? [pepperOf(pepper)] : 'none' };
+    const principal = await createKeyring({ ...options, now: () => Date.parse('2026-06-01') }).verify(key);
+    same(principal.scopes, record.scopes, label({ id, comment }));
   }
 }
 
@@ -242,7 +251,7 @@ async function contracts() {
   }
 }
 
-export const SUITES = { keys, digests, scopes, authorization, lifecycle, walk, tokens, contracts };
+export const SUITES = { keys, digests, records, scopes, authorization, lifecycle, walk, tokens, contracts };
 export { digestBackend };
 
 /** Runs all of them; resolves to suite → number of checks, or the error as text. */
