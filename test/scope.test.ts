@@ -276,6 +276,9 @@ describe('wrong input', () => {
     expect(message).toContain('\\u001b');
     expect(message).toContain('\\u0430');
     expect(complaint(() => normalizeScopes(['x'.repeat(1e6)]))).toMatch(/a text of 1000000 characters/);
+    // The longest scope has 129 characters, so a misspelt one is still shown.
+    expect(complaint(() => normalizeScopes(['a b'.repeat(43)]))).toMatch(/not "a ba b/);
+    expect(complaint(() => normalizeScopes([`${'a b'.repeat(43)}.`]))).toMatch(/a text of 130 characters/);
   });
 
   test('no scope at all is not required: it is refused', () => {
