@@ -43,7 +43,7 @@ class VerifiedPrincipal {
 
   static granted(principal: unknown): Granted {
     if (typeof principal === 'object' && principal !== null && #granted in principal) return principal.#granted;
-    throw new TypeError('principal: pass the one that verify, authenticate or admit made; is there a guard?');
+    throw new TypeError('principal: pass one that this copy of keyscope made; is there a guard?');
   }
 }
 

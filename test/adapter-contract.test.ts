@@ -50,6 +50,7 @@ const runOf = (serve: ServeAdapter, name: string) =>
 const NONE = 'no credential is denied, byte for byte as toResponse says';
 const LET_IN = 'a key that holds the scope is let in, with its principal and its entity';
 const LONG = 'a credential of more than 16 KiB is denied';
+const BUGS = 'a bug lets nobody in, and is no denial';
 const HEAD = 'HEAD is denied as GET is, without a body';
 
 afterEach(() => {
@@ -150,6 +151,28 @@ describe('the contract of adapters', () => {
     }
     const body = serveWith((_answer, { headers }) => new Response(headers.get('authorization')));
     await expect(runOf(body, LET_IN)).rejects.toThrow('the answer to GET /reports holds a key');
+  });
+
+  /** A right adapter in a framework that looks at what was thrown before the adapter does. */
+  const serveIn =
+    (framework: (thrown: unknown) => Promise<never>): ServeAdapter =>
+    (setup) => {
+      const admit: typeof setup.keyring.admit = (...given) => setup.keyring.admit(...given).catch(framework);
+      return serveWith()({ ...setup, keyring: { ...setup.keyring, admit } });
+    };
+
+  // As Koa 3 does; h3 1 and Elysia 1 reject where nobody listens. The contract threw `undefined`, and failed for good
+  // adapters after four seconds.
+  test('throws nothing that a framework does not answer', async () => {
+    const koa = serveIn((thrown) =>
+      thrown === undefined || thrown === null ? new Promise(() => {}) : Promise.reject(thrown),
+    );
+    await runOf(koa, BUGS);
+  });
+
+  test('notices a bug that is taken for none because it is falsy', async () => {
+    const lax = serveIn((thrown) => (thrown ? Promise.reject(thrown) : Promise.resolve({} as never)));
+    await expect(runOf(lax, BUGS)).rejects.toThrow('an admit that rejects with an empty text');
   });
 
   test('takes 431 of no adapter that has no server', async () => {

@@ -216,7 +216,7 @@ describe('the table', () => {
 
   // `undefined` was answered with the engine's own words for reading a property of it.
   it.each([undefined, null, 'key', {}])('%j is no principal, for an operation without scopes either', (given) => {
-    const said = 'principal: pass the one that verify, authenticate or admit made; is there a guard?';
+    const said = 'principal: pass one that this copy of keyscope made; is there a guard?';
     const principal = untyped<Principal>(given);
     for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
       expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));

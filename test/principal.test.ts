@@ -184,7 +184,7 @@ describe('a principal', () => {
         () => policy.allowed(fake),
       ]) {
         expect(guard).toThrow(TypeError);
-        expect(guard).toThrow(/^principal: pass the one that/);
+        expect(guard).toThrow(/^principal: pass one that/);
       }
     }
   });

@@ -1,6 +1,8 @@
-/** The example of an adapter for a framework of one's own: how small it is, and the contract as a user runs it. */
+/** The adapters for a framework of one's own, in the README and in examples: the contract as a user runs it. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -14,6 +16,31 @@ import { memoryStore } from '../../src/stores/memory.js';
 
 const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
 const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });
+
+/** How many tests of a file pass and fail, run as a user runs it. */
+async function runByNode(file: string): Promise<{ pass: number; fail: number }> {
+  const hooks = ['--disable-warning=ExperimentalWarning', '--import', path('test/support/typescript.ts')];
+  const args = [...hooks, '--test-reporter=tap', '--test', file];
+  // A test that is run within a test says so to its children, which then report to it and to nobody else.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch((failed) => failed);
+  const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
+  return { pass: count('pass'), fail: count('fail') };
+}
+
+test("the README's adapter passes its contract as printed", { timeout: 60_000 }, async () => {
+  const chapter =
+    readFileSync(path('README.md'), 'utf8').split('### An adapter of your own')[1]?.split('\n### ')[0] ?? '';
+  const [guard = '', contract = ''] = [...chapter.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code]) => code);
+  const folder = mkdtempSync(join(tmpdir(), 'keyscope-'));
+  try {
+    writeFileSync(join(folder, 'guard.ts'), guard);
+    writeFileSync(join(folder, 'contract.ts'), contract);
+    expect(await runByNode(join(folder, 'contract.ts'))).toEqual({ pass: 21, fail: 0 });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 describe('an adapter for no framework', () => {
   test('is at most 50 lines, imports no more than keyscope and types, and never reads the Authorization header', () => {
@@ -29,13 +56,7 @@ describe('an adapter for no framework', () => {
   });
 
   test('passes its contract where it stands, by the runner of Node', { timeout: 60_000 }, async () => {
-    const hooks = ['--disable-warning=ExperimentalWarning', '--import', path('test/support/typescript.ts')];
-    const args = [...hooks, '--test-reporter=tap', '--test', path('examples/custom-adapter/contract.ts')];
-    // A test that is run within a test says so to its children, which then report to it and to nobody else.
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBe(21);
-    expect(stdout).toMatch(/^# fail 0$/m);
+    expect(await runByNode(path('examples/custom-adapter/contract.ts'))).toEqual({ pass: 21, fail: 0 });
   });
 
   test('takes no option that it does not know', () => {
