@@ -6,6 +6,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { isIPv6 } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
@@ -148,6 +149,17 @@ export function createConsole(service: ConsoleService): Hono<Env> {
 const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
 
 /**
+ * Whoever has one IPv6 address has 2^64, so a network of that size counts as one visitor. An IPv4 address in the form of
+ * IPv6 is one by itself.
+ */
+function visitor(address: string): string {
+  if (!isIPv6(address) || address.includes('.')) return address;
+  const [head = [], tail = []] = address.split('::').map((part) => part.split(':'));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+}
+
+/**
  * Limits wrong tries in a quarter of an hour: for one email from one address, and for any email from one address. There
  * is no limit for one email from anywhere, with which strangers could lock a member out. The counters are bounded too:
  * the address is counted first, so that one over its limit adds no more emails, and apart, so that emails evict no
@@ -184,7 +196,7 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
     const { form } = c.var;
-    const [email, password, address] = [field(form, 'email'), field(form, 'password'), clientAddress(c)];
+    const [email, password, address] = [field(form, 'email'), field(form, 'password'), visitor(clientAddress(c))];
     const seconds = throttle.wait(address, email);
     if (seconds > 0) {
       const words = `That was wrong too often. Try again in ${Math.ceil(seconds / 60)} minutes.`;

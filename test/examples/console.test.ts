@@ -241,6 +241,22 @@ describe('signing in', () => {
     expect(await flood(1)).toEqual({ 429: 1 });
   });
 
+  // With another of the 2^64 addresses that a visitor has for each try, the tries were as many as they liked.
+  it('counts an IPv6 network as one visitor, and an IPv4 address by itself', async () => {
+    const signIn = async () => null;
+    const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn } });
+    const enterAt = async (address: string) => {
+      const init = { method: 'POST', body: formBody({ email: 'e', password: 'x' }), headers: { Origin: origin } };
+      return (await app.request(`${origin}/console/sign-in`, init, from(address))).status;
+    };
+    const home = ['2001:db8::1', '2001:db8::2', '2001:db8:0:0:3:4:5:6', '2001:db8::ffff:0:1', '2001:db8::1:2:3:4'];
+    for (const address of [...home, ...home]) expect(await enterAt(address)).toBe(401);
+    for (const address of [...home, '2001:db8::7:8']) expect([address, await enterAt(address)]).toEqual([address, 429]);
+    for (const address of ['2001:db8:0:1::1', '2001:db8:1::1', '2001::db8:0:0:1', '::1', 'fe80::1%eth0', '::'])
+      expect([address, await enterAt(address)]).toEqual([address, 401]);
+    for (let i = 0; i < 12; i++) expect(await enterAt(`::ffff:192.0.2.${i}`)).toBe(401);
+  });
+
   it('asks who a visitor is where the service says so', async () => {
     const signIn = async () => null;
     const clientAddress = (c: { req: { header(name: string): string | undefined } }) => c.req.header('x-client') ?? '';
