@@ -190,8 +190,13 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
   const { accounts, now, clientAddress = (c) => getConnInfo(c).remote.address ?? '' } = service;
   const sessions = new LRUCache<string, Session>({ max: 10_000, ttl: SESSION_MS, ttlResolution: 0, perf: { now } });
   const throttle = createThrottle(now);
-  const cookie = { path: BASE, httpOnly: true, sameSite: 'Strict', secure: isSecure(service) } as const;
-  const end = (c: Visit) => sessions.delete(getCookie(c, 'session') ?? '');
+  const secure = isSecure(service);
+  // By its prefix (RFC 6265bis §4.1.3), a browser takes the cookie from this host alone. Without it, another host of the
+  // same domain could put a visitor into a session of its own choosing.
+  const [name, scope] = secure ? ['__Host-session', '/'] : ['session', BASE];
+  const cookie = { path: scope, httpOnly: true, sameSite: 'Strict', secure } as const;
+  const idOf = (c: Visit) => getCookie(c, name) ?? '';
+  const end = (c: Visit) => sessions.delete(idOf(c));
 
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
@@ -209,16 +214,16 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
     end(c);
     const id = randomBytes(32).toString('base64url');
     sessions.set(id, { account, forms: new LRUCache({ max: 50 }) });
-    setCookie(c, 'session', id, { ...cookie, maxAge: SESSION_MS / 1000 });
+    setCookie(c, name, id, { ...cookie, maxAge: SESSION_MS / 1000 });
     return c.redirect(BASE, 303);
   });
   app.post('/sign-out', (c) => {
     end(c);
-    deleteCookie(c, 'session', cookie);
+    deleteCookie(c, name, cookie);
     return c.redirect(`${BASE}/sign-in`, 303);
   });
   app.use(async (c, next) => {
-    const session = sessions.get(getCookie(c, 'session') ?? '');
+    const session = sessions.get(idOf(c));
     // Asked each time: deletion, or another role or password, takes effect at once.
     const member = session && accounts.find(session.account);
     if (!session || !member) return c.redirect(`${BASE}/sign-in`, 303);

@@ -123,18 +123,23 @@ describe('signing in', () => {
     expect(cookies[0]).not.toBe(cookies[1]);
   });
 
-  it('marks the cookie for TLS alone where the service is reached by it', async () => {
+  // Another host of the same domain could set the cookie, and a visitor made keys in a session of somebody else.
+  it('has a cookie of its host and for TLS alone where the service is reached by it', async () => {
     const { accounts, keyring, now } = platform;
     const app = createConsole({ accounts, keyring, now, publicUrl: 'https://deception.example' });
-    const incoming = { socket: { remoteAddress: '192.0.2.1', remotePort: 1, remoteFamily: 'IPv4' } };
-    const request = (path: string, init: RequestInit) => app.request(`/console${path}`, init, { incoming });
+    const ask = (path: string, init: RequestInit) => app.request(`/console${path}`, init, from('192.0.2.1'));
     const body = formBody({ email: 'ana@example.com', password: PASSWORD });
-    const answer = await request('/sign-in', {
-      method: 'POST',
-      body,
-      headers: { Origin: 'https://deception.example' },
-    });
-    expect(answer.headers.get('Set-Cookie')).toContain('; Secure');
+    const headers = { Origin: 'https://deception.example' };
+    const cookie = String((await ask('/sign-in', { method: 'POST', body, headers })).headers.get('Set-Cookie'));
+    expect(cookie).toMatch(/^__Host-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+    const own = cookie.split(';')[0] ?? '';
+    const statusWith = async (Cookie: string) => (await ask('', { headers: { Cookie } })).status;
+    expect([await statusWith(own), await statusWith(own.replace('__Host-', ''))]).toEqual([200, 303]);
+    const left = await ask('/sign-out', { method: 'POST', headers: { ...headers, Cookie: own }, body: formBody({}) });
+    expect(left.headers.get('Set-Cookie')).toBe(
+      '__Host-session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict',
+    );
+    expect(await statusWith(own)).toBe(303);
   });
 
   it('ends a session at sign-out, not only in the browser', async () => {
