@@ -26,7 +26,7 @@ const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
 /** How many changes are remembered individually; the next one drops every entry. */
 const MAX_CHANGES = 10_000;
-/** Of how many keys usage is remembered, in about 10 MB (more if keys use many scopes); the next one drops all of it. */
+/** Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next one drops all of it. */
 const MAX_USED = 10_000;
 /** How long to wait before a failed subscription is tried again. */
 const RETRY_MS = 1_000;
@@ -366,7 +366,8 @@ function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T>
  *
  * Concurrent look-ups of one key share one query, except on Cloudflare Workers, where a query belongs to one request.
  * Errors are not cached. While the store is down, keys pass only as long as their entries live. Usage that other
- * processes record shows late in `findByDigest`, as does that of more than 10,000 keys; `list` and `get` show it at once.
+ * processes record shows late in `findByDigest`, as does that of more than 10,000 keys; `list` and `get` show it at
+ * once.
  *
  * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are not).
  *

@@ -246,8 +246,8 @@ export interface TokenVerifierOptions {
   /**
    * The issuer's public keys, or the https URL (or http on this machine) where they are published, which is fetched
    * when an unknown `kid` appears and every ten minutes. A key removed from the set is accepted until then or, once
-   * a fetch has failed, until one succeeds, and never after its set is fifteen minutes old. Each key needs a `kid`, except the only key of a
-   * set that is passed here and not fetched.
+   * a fetch has failed, until one succeeds, and never after its set is fifteen minutes old. Each key needs a `kid`,
+   * except the only key of a set that is passed here and not fetched.
    *
    * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and kept. `verify` rejects
    * with a `StoreError`, whose `cause` says why, while the set has not arrived 5 s after the first token, and

@@ -394,8 +394,9 @@ const MAX_MESSAGES = 100;
  * request is never read.
  *
  * Not checked: calls of tools that the policy does not have, which the SDK refuses; resources and prompts, which
- * {@link guardTool} guards within their handlers; completions, whose handlers never learn who is calling; `Origin`, which
- * is left to the SDK or your server; streams that are open when a key ends, which stay open until somebody closes them.
+ * {@link guardTool} guards within their handlers; completions, whose handlers never learn who is calling; `Origin`,
+ * which is left to the SDK or your server; streams that are open when a key ends, which stay open until somebody closes
+ * them.
  * Nor whose tasks and replayed events (`Last-Event-ID`) a request asks for: the SDK keeps tasks apart by session, and
  * without sessions not at all, so give each `sessionOwner` a task store and an event store of its own.
  *

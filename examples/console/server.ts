@@ -149,8 +149,8 @@ export function createConsole(service: ConsoleService): Hono<Env> {
 const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
 
 /**
- * Whoever has one IPv6 address has 2^64, so a network of that size counts as one visitor. An IPv4 address in the form of
- * IPv6 is one by itself.
+ * Whoever has one IPv6 address has 2^64, so a network of that size counts as one visitor. An IPv4 address in the form
+ * of IPv6 is one by itself.
  */
 function visitor(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
