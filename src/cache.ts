@@ -24,11 +24,10 @@ const MAX_ABSENT = 1_024;
 /** How many look-ups in progress can be joined, and for how long: one that hangs does not hold up later requests. */
 const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
-/**
- * How many changes are remembered individually, in about 10 MB (more if keys use many scopes); the next one drops every
- * entry.
- */
+/** How many changes are remembered individually; the next one drops every entry. */
 const MAX_CHANGES = 10_000;
+/** Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next one drops all of it. */
+const MAX_USED = 10_000;
 /** How long to wait before a failed subscription is tried again. */
 const RETRY_MS = 1_000;
 /** Separates the digests in an entry's name. No digest contains it; a look-up with a text that does is not cached. */
@@ -106,18 +105,12 @@ function createChanges() {
   // looked up after every batch.
   const used = new Map<string, { readonly usage: Usage; readonly generation: number }>();
 
-  function next(): number {
-    generation += 1;
-    if (changed.size + used.size < MAX_CHANGES) return generation;
-    changed.clear();
-    used.clear();
-    floor = generation;
-    return generation;
-  }
-
   function use(keyId: string, more: Usage): void {
+    // Not worth dropping entries for: no decision depends on it, and the next look-up brings it.
+    if (used.size >= MAX_USED) used.clear();
     const usage = mergeUsage(used.get(keyId)?.usage, more);
-    used.set(keyId, { generation: next(), usage });
+    generation += 1;
+    used.set(keyId, { generation, usage });
   }
 
   /** Whether `entry` is current, once the usage of its key is merged into it. */
@@ -133,7 +126,12 @@ function createChanges() {
   }
 
   function change(name: string): void {
-    changed.set(name, next());
+    generation += 1;
+    if (changed.size >= MAX_CHANGES) {
+      changed.clear();
+      floor = generation;
+    }
+    changed.set(name, generation);
     // The next look-up brings its usage; and usage that was reported before the key was made is void.
     used.delete(name);
   }
@@ -368,7 +366,8 @@ function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T>
  *
  * Concurrent look-ups of one key share one query, except on Cloudflare Workers, where a query belongs to one request.
  * Errors are not cached. While the store is down, keys pass only as long as their entries live. Usage that other
- * processes record shows late in `findByDigest`; `list` and `get` show it at once.
+ * processes record shows late in `findByDigest`, as does that of more than 10,000 keys; `list` and `get` show it at
+ * once.
  *
  * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are not).
  *

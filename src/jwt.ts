@@ -245,9 +245,9 @@ export interface TokenVerifierOptions {
   readonly audience: string;
   /**
    * The issuer's public keys, or the https URL (or http on this machine) where they are published, which is fetched
-   * when an unknown `kid` appears and every ten minutes. A key removed from the set is accepted until then or, while
-   * the set cannot be fetched again, until it is fifteen minutes old. Each key needs a `kid`, except the only key of a
-   * set that is passed here and not fetched.
+   * when an unknown `kid` appears and every ten minutes. A key removed from the set is accepted until then or, once
+   * a fetch has failed, until one succeeds, and never after its set is fifteen minutes old. Each key needs a `kid`,
+   * except the only key of a set that is passed here and not fetched.
    *
    * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and kept. `verify` rejects
    * with a `StoreError`, whose `cause` says why, while the set has not arrived 5 s after the first token, and
@@ -525,13 +525,22 @@ function fetchedKeys(url: URL): JWTVerifyGetKey {
     }
   };
   const remote = createRemoteJWKSet(url, { [customFetch]: fetchRarely });
+  const previous = () => (had !== undefined && Date.now() - had.at < MAX_STALE ? had : undefined);
   return async (header, token) => {
+    const current = remote(header, token);
+    const known = previous();
+    // The last fetch failed. The next one goes on beside those whose keys are known, for it may take 5 s, too.
+    if (known !== undefined && failed >= known.at) {
+      current.catch(() => {});
+      return known.find(header, token).catch(() => current);
+    }
     try {
-      return await remote(header, token);
+      return await current;
     } catch (error) {
-      if (!isStoreError(error) || had === undefined || Date.now() - had.at >= MAX_STALE) throw error;
+      const old = previous();
+      if (!isStoreError(error) || old === undefined) throw error;
       // A key that is not in the old set may be in the new one, so the token is not at fault.
-      return had.find(header, token).catch(() => raise(error));
+      return old.find(header, token).catch(() => raise(error));
     }
   };
 }

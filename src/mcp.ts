@@ -278,8 +278,8 @@ const VERIFIER = ['keyring', 'resource', 'invalidToken'] as const;
  * Makes a verifier for the SDK's `requireBearerAuth`, for use where {@link createMcpGate} cannot be used.
  *
  * Every denial becomes the same `invalidToken` error. A broken store remains a `StoreError`, which the SDK answers with
- * 500 and no challenge: nobody is told that a good key is bad. Not checked, because the SDK reads the header: that
- * there is only one credential (of two lines, the first one wins). Omit the SDK's `expectedResource`: it refuses every
+ * 500 and no challenge: nobody is told that a good key is bad. Not checked, because the SDK reads the headers: that
+ * there is only one credential (of two lines, the first one wins), and whose session a request names. Omit the SDK's `expectedResource`: it refuses every
  * key, because a key claims no audience, and tokens are bound to `resource` here. It emits no event and counts no
  * usage.
  *
@@ -394,8 +394,11 @@ const MAX_MESSAGES = 100;
  * request is never read.
  *
  * Not checked: calls of tools that the policy does not have, which the SDK refuses; resources and prompts, which
- * {@link guardTool} guards within their handlers; `Origin`, which is left to the SDK or your server; streams that are
- * open when a key ends, which stay open until somebody closes them.
+ * {@link guardTool} guards within their handlers; completions, whose handlers never learn who is calling; `Origin`,
+ * which is left to the SDK or your server; streams that are open when a key ends, which stay open until somebody closes
+ * them.
+ * Nor whose tasks and replayed events (`Last-Event-ID`) a request asks for: the SDK keeps tasks apart by session, and
+ * without sessions not at all, so give each `sessionOwner` a task store and an event store of its own.
  *
  * @throws TypeError if the policy does not have a tool, or on any other invalid configuration.
  * @example

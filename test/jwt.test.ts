@@ -591,6 +591,32 @@ describe('a key set at an address', () => {
     expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
   });
 
+  // While the server did not answer, every token waited 5 s for it, again and again, though its key was known.
+  it('that is waited for once is then fetched beside the tokens whose keys are known', async () => {
+    let [keys, answers] = [[es.publicKey], 'at once'];
+    let send = () => {};
+    const { verifier, asked } = await published((response) => {
+      send = () => response.end(set(...keys));
+      if (answers === 'at once') send();
+      if (answers === 'broken') response.writeHead(500).end();
+    });
+    await verifier.verify(token);
+    answers = 'broken';
+    later(600_000);
+    await verifier.verify(token);
+    answers = 'never';
+    later(5_000);
+    for (let i = 0; i < 20; i++) expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    // It has not been given up: what is not known is awaited, and what it brings counts from then on.
+    keys = [second.publicKey];
+    const next = verifier.verify(forge(second, {}, CLAIMS));
+    await vi.waitUntil(() => asked() === 3);
+    send();
+    expect((await next).keyId).toBe(KEY_ID);
+    await denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
+    expect(asked()).toBe(3);
+  });
+
   // Of a set that was had while the clock was a day ahead, keys were taken for a day after they had been taken out.
   it.each(['while', 'before'])(
     'that was had %s the clock was ahead is not taken once that is set right',

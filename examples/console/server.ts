@@ -6,6 +6,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { isIPv6 } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
@@ -148,6 +149,17 @@ export function createConsole(service: ConsoleService): Hono<Env> {
 const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
 
 /**
+ * Whoever has one IPv6 address has 2^64, so a network of that size counts as one visitor. An IPv4 address in the form
+ * of IPv6 is one by itself.
+ */
+function visitor(address: string): string {
+  if (!isIPv6(address) || address.includes('.')) return address;
+  const [head = [], tail = []] = address.split('::').map((part) => part.split(':'));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+}
+
+/**
  * Limits wrong tries in a quarter of an hour: for one email from one address, and for any email from one address. There
  * is no limit for one email from anywhere, with which strangers could lock a member out. The counters are bounded too:
  * the address is counted first, so that one over its limit adds no more emails, and apart, so that emails evict no
@@ -178,13 +190,18 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
   const { accounts, now, clientAddress = (c) => getConnInfo(c).remote.address ?? '' } = service;
   const sessions = new LRUCache<string, Session>({ max: 10_000, ttl: SESSION_MS, ttlResolution: 0, perf: { now } });
   const throttle = createThrottle(now);
-  const cookie = { path: BASE, httpOnly: true, sameSite: 'Strict', secure: isSecure(service) } as const;
-  const end = (c: Visit) => sessions.delete(getCookie(c, 'session') ?? '');
+  const secure = isSecure(service);
+  // By its prefix (RFC 6265bis §4.1.3), a browser takes the cookie from this host alone. Without it, another host of the
+  // same domain could put a visitor into a session of its own choosing.
+  const [name, scope] = secure ? ['__Host-session', '/'] : ['session', BASE];
+  const cookie = { path: scope, httpOnly: true, sameSite: 'Strict', secure } as const;
+  const idOf = (c: Visit) => getCookie(c, name) ?? '';
+  const end = (c: Visit) => sessions.delete(idOf(c));
 
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
     const { form } = c.var;
-    const [email, password, address] = [field(form, 'email'), field(form, 'password'), clientAddress(c)];
+    const [email, password, address] = [field(form, 'email'), field(form, 'password'), visitor(clientAddress(c))];
     const seconds = throttle.wait(address, email);
     if (seconds > 0) {
       const words = `That was wrong too often. Try again in ${Math.ceil(seconds / 60)} minutes.`;
@@ -197,16 +214,16 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
     end(c);
     const id = randomBytes(32).toString('base64url');
     sessions.set(id, { account, forms: new LRUCache({ max: 50 }) });
-    setCookie(c, 'session', id, { ...cookie, maxAge: SESSION_MS / 1000 });
+    setCookie(c, name, id, { ...cookie, maxAge: SESSION_MS / 1000 });
     return c.redirect(BASE, 303);
   });
   app.post('/sign-out', (c) => {
     end(c);
-    deleteCookie(c, 'session', cookie);
+    deleteCookie(c, name, cookie);
     return c.redirect(`${BASE}/sign-in`, 303);
   });
   app.use(async (c, next) => {
-    const session = sessions.get(getCookie(c, 'session') ?? '');
+    const session = sessions.get(idOf(c));
     // Asked each time: deletion, or another role or password, takes effect at once.
     const member = session && accounts.find(session.account);
     if (!session || !member) return c.redirect(`${BASE}/sign-in`, 303);

@@ -25,11 +25,20 @@ export async function hold(): Promise<{ readonly holder: NetServer; readonly ori
   return { holder, origin: new URL(await listen(holder, 0)).origin };
 }
 
-/** Lets requests in flight finish, without idle connections keeping the process alive. */
-export const stop = (server: Server): Promise<void> =>
+/** How long requests in flight may take to finish once the server is to stop, in milliseconds. */
+const GRACE_MS = 5_000;
+
+/**
+ * Lets requests in flight finish, for a while. By itself, Node would wait for ever: once a server is closing, it no
+ * longer times out a client that has connected and says nothing, or half of a request.
+ */
+export const stop = (server: Server, graceMs = GRACE_MS): Promise<void> =>
   new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
   });
 
 /** The port that the environment names. @throws RangeError if it names none. */

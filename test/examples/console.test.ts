@@ -123,18 +123,23 @@ describe('signing in', () => {
     expect(cookies[0]).not.toBe(cookies[1]);
   });
 
-  it('marks the cookie for TLS alone where the service is reached by it', async () => {
+  // Another host of the same domain could set the cookie, and a visitor made keys in a session of somebody else.
+  it('has a cookie of its host and for TLS alone where the service is reached by it', async () => {
     const { accounts, keyring, now } = platform;
     const app = createConsole({ accounts, keyring, now, publicUrl: 'https://deception.example' });
-    const incoming = { socket: { remoteAddress: '192.0.2.1', remotePort: 1, remoteFamily: 'IPv4' } };
-    const request = (path: string, init: RequestInit) => app.request(`/console${path}`, init, { incoming });
+    const ask = (path: string, init: RequestInit) => app.request(`/console${path}`, init, from('192.0.2.1'));
     const body = formBody({ email: 'ana@example.com', password: PASSWORD });
-    const answer = await request('/sign-in', {
-      method: 'POST',
-      body,
-      headers: { Origin: 'https://deception.example' },
-    });
-    expect(answer.headers.get('Set-Cookie')).toContain('; Secure');
+    const headers = { Origin: 'https://deception.example' };
+    const cookie = String((await ask('/sign-in', { method: 'POST', body, headers })).headers.get('Set-Cookie'));
+    expect(cookie).toMatch(/^__Host-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+    const own = cookie.split(';')[0] ?? '';
+    const statusWith = async (Cookie: string) => (await ask('', { headers: { Cookie } })).status;
+    expect([await statusWith(own), await statusWith(own.replace('__Host-', ''))]).toEqual([200, 303]);
+    const left = await ask('/sign-out', { method: 'POST', headers: { ...headers, Cookie: own }, body: formBody({}) });
+    expect(left.headers.get('Set-Cookie')).toBe(
+      '__Host-session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict',
+    );
+    expect(await statusWith(own)).toBe(303);
   });
 
   it('ends a session at sign-out, not only in the browser', async () => {
@@ -239,6 +244,22 @@ describe('signing in', () => {
     );
     expect(many).toEqual({ 401: 10_000 });
     expect(await flood(1)).toEqual({ 429: 1 });
+  });
+
+  // With another of the 2^64 addresses that a visitor has for each try, the tries were as many as they liked.
+  it('counts an IPv6 network as one visitor, and an IPv4 address by itself', async () => {
+    const signIn = async () => null;
+    const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn } });
+    const enterAt = async (address: string) => {
+      const init = { method: 'POST', body: formBody({ email: 'e', password: 'x' }), headers: { Origin: origin } };
+      return (await app.request(`${origin}/console/sign-in`, init, from(address))).status;
+    };
+    const home = ['2001:db8::1', '2001:db8::2', '2001:db8:0:0:3:4:5:6', '2001:db8::ffff:0:1', '2001:db8::1:2:3:4'];
+    for (const address of [...home, ...home]) expect(await enterAt(address)).toBe(401);
+    for (const address of [...home, '2001:db8::7:8']) expect([address, await enterAt(address)]).toEqual([address, 429]);
+    for (const address of ['2001:db8:0:1::1', '2001:db8:1::1', '2001::db8:0:0:1', '::1', 'fe80::1%eth0', '::'])
+      expect([address, await enterAt(address)]).toEqual([address, 401]);
+    for (let i = 0; i < 12; i++) expect(await enterAt(`::ffff:192.0.2.${i}`)).toBe(401);
   });
 
   it('asks who a visitor is where the service says so', async () => {

@@ -1,6 +1,8 @@
 /** The reference service: entities kept apart, pages that walk, errors that say nothing, a file that lasts. */
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer as createNode } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,6 +14,7 @@ import {
   OTHER_ENTITY,
   openPlatform,
   PREFIX,
+  stop,
   whereabouts,
 } from '../../examples/platform/boot.ts';
 import { Conflict, createDomain } from '../../examples/platform/domain.ts';
@@ -374,6 +377,33 @@ describe('on a file', () => {
     const port = await listen(one);
     await expect(listenAt(two, port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await close(one);
+  });
+});
+
+describe('a server that stops', () => {
+  // Node waited for ever for whoever had connected and said nothing, so usage was never written and the store never closed.
+  test.each([
+    ['nothing', ''],
+    ['half of its headers', 'GET /v1/me HTTP/1.1\r\nHost: x\r\n'],
+    ['half of a body', 'POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
+  ])('waits for a client that says %s only for a while', async (_, said) => {
+    const server = createNode((req, res) => req.resume().on('end', () => res.end()));
+    const socket = connect(Number(new URL(await listenAt(server, 0)).port), '127.0.0.1').on('error', () => {});
+    const closed = once(socket, 'close');
+    await Promise.all([once(server, 'connection'), new Promise<void>((sent) => void socket.write(said, () => sent()))]);
+    await stop(server, 50);
+    await closed;
+  });
+
+  test('finishes the request that it serves', async () => {
+    let stopped: Promise<void> | undefined;
+    const server = createNode((_, res) => {
+      stopped = stop(server, 60_000);
+      setImmediate(() => res.end('whole'));
+    });
+    const answer = await fetch(await listenAt(server, 0), { headers: { Connection: 'close' } });
+    expect([answer.status, await answer.text()]).toEqual([200, 'whole']);
+    await stopped;
   });
 });
 
