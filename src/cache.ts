@@ -26,7 +26,7 @@ const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
 /** How many changes are remembered individually; the next one drops every entry. */
 const MAX_CHANGES = 10_000;
-/** Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next one drops all of it. */
+/** Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next drops all of it. */
 const MAX_USED = 10_000;
 /** How long to wait before a failed subscription is tried again. */
 const RETRY_MS = 1_000;

@@ -279,9 +279,9 @@ const VERIFIER = ['keyring', 'resource', 'invalidToken'] as const;
  *
  * Every denial becomes the same `invalidToken` error. A broken store remains a `StoreError`, which the SDK answers with
  * 500 and no challenge: nobody is told that a good key is bad. Not checked, because the SDK reads the headers: that
- * there is only one credential (of two lines, the first one wins), and whose session a request names. Omit the SDK's `expectedResource`: it refuses every
- * key, because a key claims no audience, and tokens are bound to `resource` here. It emits no event and counts no
- * usage.
+ * there is only one credential (of two lines, the first one wins), and whose session a request names. Omit the SDK's
+ * `expectedResource`: it refuses every key, because a key claims no audience, and tokens are bound to `resource` here.
+ * It emits no event and counts no usage.
  *
  * @throws TypeError that says what to write instead.
  * @example

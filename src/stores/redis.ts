@@ -249,7 +249,7 @@ function toRecord(reply: unknown): KeyRecord | null {
   return row as unknown as KeyRecord;
 }
 
-/** Texts and whole numbers that JSON can spell in only one way: nearly every field, and faster than writing them again. */
+/** Texts and whole numbers that JSON can spell in one way only: nearly every field, and faster than writing it again. */
 const PLAIN_JSON = /^(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14})$/;
 
 /**
