@@ -499,6 +499,22 @@ function describeNextRelease(fresh: () => Promise<D1Client>): void {
   });
 }
 
+// ── What is stored ────────────────────────────────────────────────────────────────────────────────────
+
+describeWithWorkerd('what is stored', () => {
+  const fresh = databases();
+
+  test('holds no key', SLOW, async () => {
+    const db = await fresh();
+    const { keyring } = setUp({ store: d1Store(db) });
+    const { key, info } = await issue(keyring);
+    const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    const all = JSON.stringify(await sqlOf(db)('SELECT * FROM keyscope_keys'));
+    expect(all).toContain(info.keyId);
+    for (const secret of [key, next.key]) expect(all).not.toContain(secret.slice('acme_'.length, -6));
+  });
+});
+
 // ── What somebody edited by hand ──────────────────────────────────────────────────────────────────────
 
 const attackers = generateKey({ prefix: 'acme' });
