@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createConsole, createServer } from '../../examples/console/server.ts';
 import type { Platform } from '../../examples/platform/boot.ts';
 import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, stop } from '../../examples/platform/boot.ts';
+import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 import { folder } from '../support/sqlite.ts';
 
 const PASSWORD = 'correct horse battery staple';
@@ -690,6 +691,22 @@ describe('every answer', () => {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
       );
     }
+  });
+
+  it('is its visitor’s alone behind a cache that all share, which would hand it out if it did not say no-store', async () => {
+    const [ana, dan] = [await signIn('ana@example.com'), await signIn('dan@example.com')];
+    const port = Number(new URL(origin).port);
+    const through = async (options: CacheOptions) => {
+      const cache = await startCache(port, options);
+      const ask = async (cookie: string) => (await send(KEYS, { headers: { Cookie: cookie } }, cache.origin)).text;
+      const texts = [await ask(ana), await ask(dan), await ask('')];
+      await cache.stop();
+      return { texts, hits: cache.hits() };
+    };
+    const own = [(await get(KEYS, ana)).text, (await get(KEYS, dan)).text, ''];
+    expect(await through({ credulous: false })).toEqual({ texts: own, hits: 0 });
+    const shared = await through({ credulous: false, insteadOfNoStore: 'max-age=3600' });
+    expect(shared).toEqual({ texts: [own[0], own[0], own[0]], hits: 2 });
   });
 
   it('is 413 to more than a form can be', async () => {
