@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { KeyRecord, KeyStore } from 'keyscope';
-import { definePolicy, toResponse } from 'keyscope';
+import { definePolicy, isStoreError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -15,6 +15,7 @@ import {
   type Method,
   OWN,
   type Ring,
+  recording,
   rowOf,
   START,
   setUp,
@@ -151,6 +152,40 @@ describe('a store that never answers', () => {
     const late = storeError(() => setUp({ store: rejecting, storeTimeoutMs: 10 }).keyring.get(OWN, AUTHORITY));
     await vi.advanceTimersByTimeAsync(100);
     await late;
+  });
+
+  it('keeps as many requests waiting as come within the time-out, and nothing of them afterwards', async () => {
+    vi.useFakeTimers();
+    const [timeout, perMs, ms] = [100, 20, 500];
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner }).keyring);
+    const { store, calls } = recording(wrap(inner, () => new Promise(() => {})));
+    const { keyring, events } = setUp({ store, storeTimeoutMs: timeout });
+    const seen = { waiting: 0, most: 0, timers: 0, other: 0 };
+    const admit = async () => {
+      const error = await thrown(() => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }));
+      seen.waiting -= 1;
+      if (!isStoreError(error)) seen.other += 1;
+    };
+    for (let passed = 0; passed < ms; passed++) {
+      for (let i = 0; i < perMs; i++) {
+        seen.waiting += 1;
+        void admit();
+      }
+      seen.most = Math.max(seen.most, seen.waiting);
+      seen.timers = Math.max(seen.timers, vi.getTimerCount());
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    // Ten thousand came, and each asked once.
+    expect([calls.length, new Set(calls)]).toEqual([perMs * ms, new Set(['findByDigest'])]);
+    expect(seen).toEqual({
+      waiting: perMs * timeout - perMs,
+      most: perMs * timeout,
+      timers: perMs * timeout,
+      other: 0,
+    });
+    await vi.advanceTimersByTimeAsync(timeout);
+    expect([seen.waiting, seen.other, vi.getTimerCount(), events.length]).toEqual([0, 0, 0, perMs * ms]);
   });
 
   it('holds nobody else up: garbage is refused at once meanwhile', async () => {
