@@ -132,6 +132,26 @@ describe("issue's input", () => {
     expect(failed).toEqual([]);
   });
 
+  // As deep as a megabyte of JSON goes: what walked through it by calling itself would end in a RangeError.
+  test.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('%s in each other are refused by the core and the schemas, wherever they stand', async (_what, open, end) => {
+    const times = Math.floor(1_000_000 / (open.length + end.length));
+    const deep = JSON.parse(`${open.repeat(times)}1${end.repeat(times)}`);
+    const plain = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
+    expect(await coreTakes(plain)).toBe(true);
+    const fields = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata', 'unknown'];
+    const inputs = [
+      deep,
+      ...fields.flatMap((name) => [deep, [deep], { a: deep }].map((v) => ({ ...plain, [name]: v }))),
+    ];
+    for (const input of inputs) {
+      expect(await coreTakes(input)).toBe(false);
+      for (const schema of [issueInputSchema, forCatalog]) expect(schema.safeParse(input).success).toBe(false);
+    }
+  });
+
   test('the JSON Schemas never refuse what the core takes, and take more only where the vector says so', async () => {
     const general = await jsonValidator(issueInputJsonSchema);
     const particular = await jsonValidator(issueInputJsonSchemaFor(catalog));
