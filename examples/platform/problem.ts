@@ -40,12 +40,14 @@ export type Report = (error: unknown) => void;
 
 /**
  * What went wrong, for a log or a terminal. For a broken store it is the driver's message, which says what to fix;
- * other fields of its error may quote rows.
+ * other fields of its error may quote rows. It is one line: if a driver quotes what a client sent, a line break in that
+ * would begin an entry of the client's own making.
  */
 export function explain(error: unknown): string {
   const { message, cause } = Object(error);
   const why = isStoreError(error) ? Object(cause).message || Object(cause).code : undefined;
-  return why ? `${message}: ${why}` : String(message);
+  const text = why ? `${message}: ${why}` : String(message);
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Where the service's own errors go, unless it says otherwise. A `StoreError` by itself does not show its cause. */

@@ -305,6 +305,11 @@ test.each([
     new StoreError('store.list failed', Object.assign(new Error(''), { code: 'ECONNREFUSED' })),
     /^store\.list failed: ECONNREFUSED$/,
   ],
+  [
+    'a driver that quotes a line break, in one line',
+    new StoreError('store.list failed', new Error('x\r\n\u001b[2K\u009b\u2028y')),
+    /^store\.list failed: x\\u000d\\u000a\\u001b\[2K\\u009b\\u2028y$/,
+  ],
   ['a driver that throws no error', new StoreError('store.list failed', null), /^store\.list failed$/],
   ['any other error, whose cause is its own affair', new Error('full', { cause: new Error('secret') }), /^full$/],
 ])('explains %s', (_, error, wanted) => {
