@@ -121,8 +121,11 @@ function quoting(inner: KeyStore, state: { broken: boolean }): KeyStore {
 
 type Options = Parameters<typeof createKeyring>[0];
 
-/** Puts every operation through every refusal there is, with real keys, and gathers what came out of it. */
-async function harvest() {
+/**
+ * Puts every operation through every refusal there is, with real keys, and gathers what came out of it. `texts` stand in
+ * the place of every argument, beside the keys and what is stored of them.
+ */
+async function harvest(texts: readonly string[] = []) {
   const inner = memoryStore();
   const state = { broken: false };
   const caught: unknown[] = [];
@@ -238,7 +241,7 @@ async function harvest() {
     await attempt(() => redactKeys(untyped(7), { prefix: secret }));
     await attempt(() => digestKey(untyped({ secret })));
   };
-  for (const secret of secrets) await misuse(secret);
+  for (const secret of [...secrets, ...texts]) await misuse(secret);
   await attempt(() =>
     keyring.rotate(live.info.keyId, { overlapMs: 0 }, { ...AUTHORITY, entities: [OTHER], scopes: [] }),
   );
@@ -249,7 +252,7 @@ async function harvest() {
   await attempt(() => keyring.rotate(overlapping.info.keyId, { overlapMs: HOUR }, authority));
   await keyring.admit(`Bearer ${live.key}`, { policy, operation: 'list' });
   state.broken = true;
-  for (const secret of [live.key, strange]) await misuse(secret);
+  for (const secret of [live.key, strange, ...texts]) await misuse(secret);
   await attempt(() => keyring.issue(input, AUTHORITY));
   await attempt(() => keyring.rotate(live.info.keyId, { overlapMs: 0 }, authority));
   await attempt(() => keyring.flush());
@@ -337,6 +340,33 @@ describe('no key, header, digest, seal or pepper', () => {
 
 const isPlain = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'body' in value && 'status' in value;
+
+describe('no control character', () => {
+  // Line breaks as logs, terminals and readers of lines know them, and what moves a cursor.
+  const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+  const HOSTILE = ['a\r\nb', 'a\u0085b\u2028c\u2029', '\u001b[2K\u009b31m\u0000', `threats:read\n${'x'.repeat(200)}`];
+
+  /** Every text in a value but for a stack, which has lines of its own, and the driver's error. */
+  function* leaves(value: unknown): Generator<string> {
+    if (typeof value === 'string') yield value;
+    if (typeof value !== 'object' || value === null) return;
+    for (const name of Object.getOwnPropertyNames(value)) {
+      yield name;
+      if (name !== 'stack' && name !== 'cause') yield* leaves(Reflect.get(value, name));
+    }
+  }
+  const broken = (values: readonly unknown[]) =>
+    [...new Set(values.flatMap((value) => [...leaves(value)]))].filter((text) => BREAKS.test(text));
+
+  it('of a caller’s stands in an error, an answer or an event, so that none begins a line of a log', async () => {
+    const { caught, shown, events } = await harvest(HOSTILE);
+    expect(broken(caught)).toEqual([]);
+    expect(broken(shown.filter(isPlain))).toEqual([]);
+    expect(broken(events)).toEqual([]);
+    // They were quoted, escaped.
+    expect(caught.map(String).filter((text) => text.includes('a\\r\\nb')).length).toBeGreaterThan(10);
+  });
+});
 
 describe('an error', () => {
   it('keeps its reason and key id for the log: neither JSON nor a spread shows them', async () => {
