@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
+import { createServer as createHttp2Server } from 'node:http2';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import type { KeyRecord, KeyringEvent, Principal, RequestLike, TokenVerifier } from 'keyscope';
@@ -223,6 +225,48 @@ describe('authenticate', () => {
     calls.length = 0;
     await denied(() => keyring.authenticate(request(key)), 'invalid_request', 'malformed_header');
     expect(calls).toEqual([]);
+  });
+
+  /** A request of HTTP/2 as bytes (RFC 9113 §4.1, RFC 7541 §6.2.2): Node's client sends no second line of this name. */
+  function http2Request(lines: readonly string[]): Buffer {
+    const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+      const head = Buffer.from([0, 0, 0, type, flags, 0, 0, 0, stream]);
+      head.writeUIntBE(payload.length, 0, 3);
+      return Buffer.concat([head, payload]);
+    };
+    const pseudo = { ':method': 'GET', ':scheme': 'http', ':path': '/', ':authority': 'x' };
+    const fields = [...Object.entries(pseudo), ...lines.map((line) => ['authorization', line])];
+    const literal = (text: string) => [text.length, ...Buffer.from(text)];
+    const block = Buffer.from(fields.flatMap((field) => [0, ...field.flatMap(literal)]));
+    // SETTINGS, and HEADERS with END_STREAM and END_HEADERS.
+    return Buffer.concat([
+      Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+      frame(4, 0, 0, Buffer.alloc(0)),
+      frame(1, 5, 1, block),
+    ]);
+  }
+
+  it('refuses two lines over HTTP/2, whose `headers` have the first alone, and reads one', async () => {
+    const { keyring } = setUp();
+    const { key, info } = await issue(keyring);
+    const [good, other] = [bearer(key), bearer(generateKey({ prefix: 'acme' }))];
+    for (const lines of [[good], [good, other], [other, good], [good, good]]) {
+      const server = createHttp2Server().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const compatible = once(server, 'request');
+      const stream = once(server, 'stream');
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      socket.write(http2Request(lines));
+      const [[request], [, headers, , rawHeaders]] = await Promise.all([compatible, stream]);
+      expect([request.headers.authorization, headers.authorization]).toEqual([lines[0], lines[0]]);
+      for (const given of [request, { rawHeaders }]) {
+        const act = () => keyring.authenticate(given);
+        if (lines.length === 1) expect((await act()).keyId).toBe(info.keyId);
+        else await denied(act, 'invalid_request', 'malformed_header');
+      }
+      socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
   });
 
   it.each([7, true, 10n, Symbol('x'), () => 'Bearer x'])(
