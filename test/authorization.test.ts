@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { createKeyring, defineScopes, isAccessError, parseAuthorization } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
+import { beyondAscii } from './support/beyond-ascii.ts';
 import type { Json, Vector } from './support/vectors.ts';
 import { concat, failures, readVectors } from './support/vectors.ts';
 
@@ -134,6 +135,11 @@ describe('laws', () => {
         else expect(answer.kind).not.toBe('bearer');
       }),
     );
+  });
+
+  test('a character beyond ASCII makes a credential malformed, in every position', () => {
+    const values = ['Bearer acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY', 'Basic eDp5', 'Digest a="b", c=d'];
+    for (const value of values.flatMap(beyondAscii)) expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
   });
 
   test('two lines joined by a comma never yield a credential, whichever comes first', () => {

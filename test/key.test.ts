@@ -12,6 +12,7 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { beyondAscii } from './support/beyond-ascii.ts';
 import { complaint } from './support/complaint.ts';
 import type { Vector } from './support/vectors.ts';
 import { failures, readVectors } from './support/vectors.ts';
@@ -112,6 +113,14 @@ describe('generateKey', () => {
         expect(isKey(changed, { prefix: 'acme' })).toBe(changed === key);
       }),
     );
+  });
+
+  test('a character beyond ASCII makes it none, in every position', async () => {
+    const key = generateKey({ prefix: 'acme_k_s' });
+    for (const text of beyondAscii(key)) {
+      expect(parseKey(text, { prefix: 'acme_k_s' }), text).toBeNull();
+      expect(await reasonOf(text, 'acme_k_s'), text).toBe('malformed_key');
+    }
   });
 
   /** Pearson's statistic over all entropy characters of `count` keys; the threshold is 61 degrees, p = 10^-9. */

@@ -20,6 +20,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Principal } from '../src/index.js';
 import type { Algebra } from './support/algebra.ts';
 import { brokenLaws, disagreements, MINIMAL, PATTERNS, patternSet, SETS } from './support/algebra.ts';
+import { beyondAscii } from './support/beyond-ascii.ts';
 import { complaint } from './support/complaint.ts';
 import { runs } from './support/runs.ts';
 import type { Json, Vector } from './support/vectors.ts';
@@ -87,6 +88,14 @@ describe('vectors', () => {
       expect(parseScopes(element)).toEqual(set);
     });
     expect(failed).toEqual([]);
+  });
+
+  test('a character beyond ASCII makes it none, in every position, and refuses the list that it is in', () => {
+    for (const text of ['users:kiosks', '*:disk', 'tasks:*'].flatMap(beyondAscii)) {
+      for (const [name, read] of Object.entries(readers(['a:b', text])))
+        expect(complaint(read), name).toMatch(/^scopes: /);
+      expect(complaint(() => parseScopes(`a:b ${text}`))).toMatch(/^scopes: /);
+    }
   });
 
   test('what is granted to and required of a key is concrete', async () => {
