@@ -57,7 +57,8 @@ function closed<Shape extends z.core.$ZodShape>(schema: z.ZodObject<Shape, z.cor
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const foreign = Reflect.ownKeys(value).some((name) => !known.includes(name as string));
     if (foreign) context.addIssue({ code: 'custom', message });
-    return Object.assign(Object.create(null), value);
+    // What is refused already is not copied: 100,000 unknown fields took 0.2 s.
+    return foreign ? value : Object.assign(Object.create(null), value);
   }, schema);
 }
 
@@ -96,9 +97,16 @@ function text(max: number, what: string) {
  * A table of texts, passed on unchanged. Not `z.record`, which drops a key `__proto__` and names the offending key in
  * its issues.
  */
-function table(fits: (pairs: readonly (readonly [string, unknown])[]) => boolean, rule: string, json: object) {
-  const check = (value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value) && fits(Object.entries(value));
+function table(
+  fits: (pairs: readonly (readonly [string, unknown])[]) => boolean,
+  rule: string,
+  json: object,
+  most: number = Infinity,
+) {
+  const isTable = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  // Counted before they are read.
+  const check = (value: unknown) => isTable(value) && Object.keys(value).length <= most && fits(Object.entries(value));
   return z
     .unknown()
     .refine(check, rule)
@@ -114,10 +122,11 @@ const metadata = table(
     const texts = pairs.flat();
     const plain = texts.every((t) => typeof t === 'string' && t.isWellFormed() && !t.includes('\0'));
     if (!plain || pairs.some(([name]) => !metadataName.test(name))) return false;
-    return pairs.length <= 16 && new TextEncoder().encode(texts.join('')).length <= 2048;
+    return new TextEncoder().encode(texts.join('')).length <= 2048;
   },
   'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all; no quote, backslash or control in names',
   { maxProperties: 16, propertyNames: { pattern: METADATA_NAME }, additionalProperties: { type: 'string' } },
+  16,
 );
 
 const expiryRule = "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";

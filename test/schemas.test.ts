@@ -132,6 +132,23 @@ describe("issue's input", () => {
     expect(failed).toEqual([]);
   });
 
+  test('fields and pairs are counted before they are read, by the core and the schemas', async () => {
+    let reads = 0;
+    const names = Array.from({ length: 100_000 }, (_, i) => `name${i}`);
+    const many = new Proxy(Object.fromEntries(names.map((name) => [name, 'x'])), {
+      get(target, name) {
+        if (typeof name === 'string') reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const plain = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
+    for (const input of [many, { ...plain, metadata: many }]) {
+      expect(await coreTakes(input)).toBe(false);
+      for (const schema of [issueInputSchema, forCatalog]) expect(schema.safeParse(input).success).toBe(false);
+    }
+    expect(reads).toBe(0);
+  });
+
   // As deep as a megabyte of JSON goes: what walked through it by calling itself would end in a RangeError.
   test.each([
     ['lists', '[', ']'],
