@@ -1,6 +1,6 @@
 /**
  * `npm run test:linear`: how long the readers of untrusted text take, at worst, on inputs of up to 1 MB made to be slow: a
- * header at most 50 ms, a list of scopes 20, a key 5. Within their caps, an input twice as long takes at most 2.5 times as
+ * header or a token at most 50 ms, a list of scopes 20, a key 5, a form to issue a key 50 beside JSON.parse. Within their caps, an input twice as long takes at most 2.5 times as
  * long. Prints the slowest of each; the exit code says whether all were fast enough. No part of `npm test`, whose result is
  * to say nothing about how busy the machine is.
  */
@@ -14,6 +14,8 @@ import {
   parseScopes,
   redactKeys,
 } from 'keyscope';
+import { createTokenVerifier } from 'keyscope/jwt';
+import { issueInputSchemaFor } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 
 const MEGABYTE = 2 ** 20;
@@ -87,6 +89,57 @@ const KEYS = shapes(
   ['', '_', KEY, '!'],
 );
 
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const TOKENS = shapes(
+  [
+    '',
+    `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'k' })}.`,
+    `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'k' })}.e30.`,
+  ],
+  ['a', '.', 'a.', 'A', '-_', '=', 'W1tb', 'eyJhIjpb', ' ', 'é'],
+  ['', '.', '.a', '=', '..'],
+);
+
+/** One value in the other as deep as it goes, and a field of what `issue` takes with as much in it. */
+const nested =
+  (open: string, end: string): Shape =>
+  (length) => {
+    const times = Math.floor(length / (open.length + end.length));
+    return `${open.repeat(times)}1${end.repeat(times)}`;
+  };
+const field =
+  (open: string, part: (i: number) => string, end: string): Shape =>
+  (length) => {
+    const parts = Array.from({ length: Math.max(1, Math.floor(length / part(99_999).length)) }, (_, i) => part(i));
+    return `{"name":"n","expiresAt":"never","scopes":[],${open}${parts.join('').replace(/,$/, '')}${end}}`;
+  };
+const FORMS = [
+  ...[nested('[', ']'), nested('{"a":', '}'), nested('{"metadata":', '}'), nested('[{"scopes":', '}]')],
+  ...['a', 'é', 'e\\u0301', '\\u0000', '\\ud800', ' '].flatMap((part) =>
+    ['name', 'justification', 'expiresAt'].map((name) => field(`"${name}":"`, () => part, '"')),
+  ),
+  ...['0', '.0', 'T', 'Z', '-'].map((part) => field('"expiresAt":"2027-06-30T00:00:00', () => part, 'Z"')),
+  ...['"a:b",', '"threats:read",', '"*:*",', '1,', '"",', '[],'].flatMap((part) =>
+    ['scopes', 'accessibleEntities'].map((name) => field(`"${name}":[`, () => part, ']')),
+  ),
+  field('"metadata":{', (i) => `"k${i}":"v",`, '}'),
+  field('"metadata":{"a":"', () => 'é', '"}'),
+  field('"metadata":{"', () => 'a', '":""}'),
+  field('', (i) => `"k${i}":1,`, ''),
+];
+const form = issueInputSchemaFor(catalog);
+// Parsing is the engine's, and with many names the greater part: each text is parsed once.
+let last: { readonly text?: string; readonly value?: unknown } = {};
+function parseOnce(text: string): unknown {
+  if (last.text !== text) last = { text, value: JSON.parse(text) };
+  return last.value;
+}
+const { publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+const verifier = createTokenVerifier({
+  ...{ issuer: 'https://acme.example', audience: 'https://api.acme.example', algorithms: ['ES256'], catalog },
+  jwks: { keys: [{ ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }] },
+});
+
 interface Reader {
   /** At most so many milliseconds, on anything up to 1 MB. */
   readonly ms: number;
@@ -134,6 +187,13 @@ const READERS: Readonly<Record<string, Reader>> = {
     read: (text) => [parseKey(text, { prefix: 'acme' }), isKey(text, { prefix: 'acme' })],
   },
   'verify, a key': { ms: 5, shapes: KEYS, cap: 37, read: (text) => keyring.verify(text).catch(refused) },
+  'verify, a token': { ms: 50, shapes: TOKENS, cap: 16_384, read: (text) => verifier.verify(text).catch(refused) },
+  'issueInputSchemaFor, a form': {
+    ms: 50,
+    shapes: FORMS,
+    cap: MEGABYTE,
+    read: (text) => form.safeParse(parseOnce(text)).success,
+  },
   // No reader of requests: what a service writes to its log. It has no cap, so that it must be linear all the way.
   redactKeys: {
     ms: Number.POSITIVE_INFINITY,
