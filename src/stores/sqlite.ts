@@ -149,6 +149,9 @@ function checkHandle(db: SqliteHandle, what: string): void {
   const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
   // Otherwise every record would look tampered with.
   if (!plain) throw new TypeError(`${what}: the handle must return rows as objects and integers as numbers`);
+  // A text loses a byte order mark at its beginning on the way into UTF-16 or back, and the seal would no longer match.
+  const encoding = pick(db.prepare('PRAGMA encoding').all(), 'encoding');
+  if (encoding !== 'UTF-8') throw new TypeError(`${what}: the file is in ${encoding}; give keyscope one in UTF-8`);
 }
 
 /** Runs `work`, which fails at once if another process has the lock. */
@@ -262,7 +265,7 @@ function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads>
  *
  * @param db An open handle, used by nobody else and not in a transaction. keyscope never closes it.
  * @throws TypeError if `db` is not such a handle, is closed or in a transaction, or returns rows as arrays or integers
- *   as `bigint`.
+ *   as `bigint`; if the file is not in UTF-8.
  * @throws Error if a newer release has migrated the file; whatever the driver throws.
  * @example
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });
