@@ -160,6 +160,8 @@ function open(client: RedisClient, options: RedisStoreOptions, what: string): { 
 
 const VERSION = '1';
 
+const NO_ANSWER = 'the client does not answer; pass the client itself, no pipeline, transaction or legacy() of it';
+
 type Info = Readonly<Record<string, string | undefined>>;
 
 // `INFO` and not `CONFIG GET`, which managed servers forbid.
@@ -179,7 +181,9 @@ async function start({ send, primaries }: Link, prefix: string): Promise<void> {
   const nodes = await primaries();
   if (nodes.length === 0) throw new Error('keyscope: the client knows no primary; connect it first');
   for (const answer of await Promise.all(nodes.map((node) => node.send(undefined, ['INFO'])))) {
-    const info: Info = Object.fromEntries(String(answer).split(/\r?\n/).map(readLine));
+    // A pipeline only gathers commands, and a legacy client answers callbacks.
+    if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
+    const info: Info = Object.fromEntries(answer.split(/\r?\n/).map(readLine));
     const failed = DEMANDS.find(([holds]) => !holds(info));
     if (failed) throw new Error(`keyscope: a Redis server cannot hold keys: ${failed[1]}`);
   }
