@@ -6,8 +6,9 @@
  * drivers read text alike, however they are configured to read integers, arrays, JSON or column names.
  *
  * What is guaranteed, and what you have to ensure:
- * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica is refused at the
- *   start: it would let a key pass that was revoked a moment ago.
+ * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica is refused, at the
+ *   start and by each look-up that finds a key, because a client with several hosts may have moved on to one: it would
+ *   let a key pass that was revoked a moment ago.
  * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves: otherwise the server
  *   acknowledges before it writes, and a crash undoes the revocation. Usage is written as the server is configured.
  *   Writes lost through `fsync = off`, or a replica that lags when it is promoted, are lost.
@@ -154,6 +155,8 @@ function refuse(error: unknown): never {
   });
 }
 
+const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
+
 type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
 
 const AS_IT_IS = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
@@ -190,8 +193,8 @@ const asking =
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. */
-const SELECT = `SELECT json_build_array(${COLUMN_LIST})::text AS answer FROM keyscope_keys`;
+/** A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. Last, who answers. */
+const SELECT = `SELECT json_build_array(${COLUMN_LIST}, pg_is_in_recovery())::text AS answer FROM keyscope_keys`;
 
 /** A condition for writes that is always true: within their transaction, an acknowledged commit is on disk. */
 const DURABLY = `set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true) <> ''`;
@@ -263,7 +266,7 @@ const LOCK = '7738725071202512997';
 /** The schema's version, 0 if there is none. */
 async function versionOf(ask: Ask): Promise<number> {
   const [[exists, isReplica] = []] = (await ask('start')) as readonly (readonly boolean[])[];
-  if (isReplica) throw new Error('keyscope: this is a replica, which lags behind; pass a client of the primary');
+  if (isReplica) throw new Error(REPLICA);
   const version = exists ? Number((await ask('version'))[0]) : 0;
   if (version <= VERSIONS.length) return version;
   throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
@@ -334,7 +337,8 @@ type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 /** The record in a selected row, whose columns are in the order of the list. The core checks its content. */
 function readRow(row: unknown): KeyRecord {
   const [keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, ...more] = row as unknown[];
-  const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed] = more;
+  const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed, isReplica] = more;
+  if (isReplica) throw new Error(REPLICA);
   const sealed = { keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, metadata };
   const record = { ...sealed, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed };
   return record as unknown as KeyRecord;

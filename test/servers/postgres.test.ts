@@ -605,6 +605,29 @@ describePostgres('migrate', () => {
     await pool.end();
     await schema.drop();
   });
+
+  // A client with several hosts moves on to the next when it loses one: a key passed that was revoked on the primary.
+  test('that its client moved on to later answers no look-up', async () => {
+    const schema = await emptySchema();
+    await schema.sql('CREATE TABLE moved AS SELECT false AS away');
+    await schema.sql("CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT away FROM moved'");
+    const pool = pgPool({ search_path: `${schema.name},pg_catalog` });
+    const store = postgresStore(pool);
+    await store.insert(RECORD);
+    const asks = [
+      () => store.findByDigest([RECORD.digest]),
+      () => store.findByDigest([RECORD.digest, another(1).digest]),
+      () => store.findById(RECORD.keyId),
+      () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
+    ];
+    for (const ask of asks) expect([await ask()].flat()).toEqual([RECORD]);
+    await schema.sql('UPDATE moved SET away = true');
+    for (const ask of asks) {
+      await expect(async () => ask()).rejects.toThrow('keyscope: this is a replica, which lags behind');
+    }
+    await pool.end();
+    await schema.drop();
+  });
 });
 
 describe('a client that says little', () => {
