@@ -33,15 +33,16 @@ import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary, UsageEntry } from '../store.js';
 import { MIGRATIONS } from './schema.js';
+import type { Reads, Value, Writes } from './shared.js';
 import {
   behind,
   COLUMN_LIST,
   inBatches,
+  knownVersion,
   startOnce,
   toRecord,
   toValues,
   usageBatches,
-  type Value,
   whole,
 } from './shared.js';
 
@@ -320,14 +321,13 @@ const VERSIONS = MIGRATIONS.mysql;
 
 /** The schema's version, 0 if there is none or a migration was interrupted. */
 async function versionOf(ask: Link['ask']): Promise<number> {
-  let version = 0;
+  let version: unknown;
   try {
-    version = Number(pick(await ask('SELECT version FROM keyscope_schema WHERE id = 1'), 'version') ?? 0);
+    version = pick(await ask('SELECT version FROM keyscope_schema WHERE id = 1'), 'version');
   } catch (error) {
     if (errnoOf(error) !== NO_TABLE) throw error;
   }
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  return knownVersion(version, VERSIONS.length);
 }
 
 /** One lock per database, whose name may be longer than a lock's may be. */
@@ -443,8 +443,6 @@ export interface MysqlStoreOptions {
   readonly batch?: boolean | undefined;
 }
 
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
-
 const isDigest = (value: unknown): value is string => typeof value === 'string' && /^[ -~]{1,255}$/.test(value);
 const isUuidOrNull = (value: unknown): boolean => value === null || isUuid(value);
 
@@ -464,7 +462,7 @@ function checkFit(record: KeyRecord): void {
 }
 
 // Anything but a lower-case UUID is nobody's id, and anything but such a text nobody's digest: neither is looked up.
-function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
+function reads({ ask }: Link, batch: boolean): Reads {
   const select = async (sql: string, values: Value[]) => current(rowsOf(await ask(sql, values)));
   const records = async (sql: string, values: Value[]) => (await select(sql, values)).map(toRecord);
   const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
@@ -501,7 +499,7 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
 /** An entry as {@link TOUCH} reads it. */
 const toUsed = ({ keyId, lastUsedAt, scopesUsed }: UsageEntry) => [keyId, lastUsedAt, Object.entries(scopesUsed)];
 
-function writes(link: Link): Omit<KeyStore, Reads> {
+function writes(link: Link): Writes {
   return {
     // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {

@@ -36,7 +36,8 @@ import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, COLUMN_LIST, inBatches, isText, startOnce, usageBatches } from './shared.js';
+import type { Reads, Writes } from './shared.js';
+import { behind, COLUMN_LIST, inBatches, isText, knownVersion, startOnce, usageBatches } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -267,9 +268,7 @@ const LOCK = '7738725071202512997';
 async function versionOf(ask: Ask): Promise<number> {
   const [[exists, isReplica] = []] = (await ask('start')) as readonly (readonly boolean[])[];
   if (isReplica) throw new Error(REPLICA);
-  const version = exists ? Number((await ask('version'))[0]) : 0;
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  return knownVersion(exists ? (await ask('version'))[0] : 0, VERSIONS.length);
 }
 
 /**
@@ -332,8 +331,6 @@ export interface PostgresStoreOptions {
   readonly prepare?: boolean | undefined;
 }
 
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
-
 /** The record in a selected row, whose columns are in the order of the list. The core checks its content. */
 function readRow(row: unknown): KeyRecord {
   const [keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, ...more] = row as unknown[];
@@ -345,7 +342,7 @@ function readRow(row: unknown): KeyRecord {
 }
 
 // Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold its case.
-function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
+function reads(ask: Ask, batch: boolean): Reads {
   const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
     const [only, ...more] = digests.filter((digest) => isText(digest) && digest.isWellFormed());
     if (only === undefined) return [];
@@ -372,7 +369,7 @@ function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
   };
 }
 
-function writes(ask: Ask): Omit<KeyStore, Reads> {
+function writes(ask: Ask): Writes {
   return {
     // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {

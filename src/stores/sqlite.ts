@@ -13,7 +13,8 @@
  */
 import type { Awaitable, KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { isText, toRecord, toValues } from './shared.js';
+import type { Reads, Writes } from './shared.js';
+import { isText, knownVersion, toRecord, toValues } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */
@@ -39,9 +40,7 @@ const VERSIONS = MIGRATIONS.sqlite;
 /** The schema's version in this file, 0 if there is none. */
 function versionOf(db: SqliteHandle): number {
   if (db.prepare(STATEMENTS.hasVersion).all().length === 0) return 0;
-  const version = Number(pick(db.prepare(STATEMENTS.version).all(), 'version') ?? 0);
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the file has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  return knownVersion(pick(db.prepare(STATEMENTS.version).all(), 'version'), VERSIONS.length, 'the file');
 }
 
 /**
@@ -197,9 +196,8 @@ function prepareAll(db: SqliteHandle) {
 }
 
 type Statements = ReturnType<typeof prepareAll>;
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 
-function reads(db: SqliteHandle, statements: Statements): Pick<KeyStore, Reads> {
+function reads(db: SqliteHandle, statements: Statements): Reads {
   return {
     findByDigest(digests) {
       settled(db);
@@ -232,7 +230,7 @@ function reads(db: SqliteHandle, statements: Statements): Pick<KeyStore, Reads> 
   };
 }
 
-function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads> {
+function writes(db: SqliteHandle, statements: Statements): Writes {
   return {
     insert(record) {
       transaction(db, () => statements.insert.run(...toValues(record)));
