@@ -1213,6 +1213,32 @@ describePostgres.each(Object.entries(OUTAGES))('a server that %s cannot reach', 
   });
 });
 
+// With its default `max_pipeline`, postgres.js answers nothing any more after this: the reason for what the store says.
+describePostgres('a server that ends connections under load', () => {
+  test('is used again by postgres.js that sends nothing ahead', { timeout: 20_000 }, async () => {
+    const schema = await emptySchema();
+    const client = postgresJs({ ...schema.settings, application_name: schema.name }, { max: 3, max_pipeline: 1 });
+    const store = postgresStore(client, { batch: false });
+    await store.insert(RECORD);
+    const asking = async (times: number) => {
+      for (let i = 0; i < times; i++) await Promise.allSettled([store.findByDigest([RECORD.digest])]);
+    };
+    for (let round = 0; round < 5; round++) {
+      const load = Array.from({ length: 12 }, () => asking(200));
+      await asking(20);
+      await schema.sql(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${schema.name}'`,
+      );
+      // Each is answered, if only by an error.
+      await Promise.all(load);
+      const found = await vi.waitFor(async () => store.findByDigest([RECORD.digest]), { timeout: 10_000 });
+      expect(found).toEqual([RECORD]);
+    }
+    await client.end({ timeout: 1 });
+    await schema.drop();
+  });
+});
+
 describe('a server that takes connections and answers nothing', () => {
   test.each(Object.entries(OUTAGES))('fails what is asked of %s within storeTimeoutMs', async (_kind, opener) => {
     const sockets: Socket[] = [];
