@@ -1217,7 +1217,10 @@ describePostgres.each(Object.entries(OUTAGES))('a server that %s cannot reach', 
 describePostgres('a server that ends connections under load', () => {
   test('is used again by postgres.js that sends nothing ahead', { timeout: 20_000 }, async () => {
     const schema = await emptySchema();
-    const client = postgresJs({ ...schema.settings, application_name: schema.name }, { max: 3, max_pipeline: 1 });
+    const connection = { ...schema.settings, application_name: schema.name };
+    const through = new URL(url);
+    through.searchParams.set('max_pipeline', '1');
+    const client = postgres(through.href, { max: 3, backoff: () => 0.05, connection });
     const store = postgresStore(client, { batch: false });
     await store.insert(RECORD);
     const asking = async (times: number) => {
