@@ -1,7 +1,7 @@
 /** The suite that every store must pass; `keyscope/testing` publishes it. */
 import { expect } from '../errors.js';
 import type { KeyRecord } from '../record.js';
-import type { Awaitable, Ending, KeyStore, ListPosition, SchemeSummary } from '../store.js';
+import type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummary } from '../store.js';
 
 /** What registers a test: `test` of vitest, `node:test` or `bun:test`. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
@@ -62,6 +62,10 @@ interface Setting {
   add(given?: Partial<KeyRecord>): Promise<KeyRecord>;
   /** Fails unless exactly `expected` is stored under its key id and under its digest. */
   holds(expected: KeyRecord, when: string): Promise<void>;
+  /** Lists the first 100 keys of this test's entity, or what `given` says instead. */
+  list(given?: Partial<ListQuery>): Promise<readonly KeyRecord[]>;
+  /** The rows of a summary at `now` that have this test's scheme, or `of`. */
+  summaryOf(now?: number, of?: string): Promise<readonly SchemeSummary[]>;
 }
 
 // A time far from any clock that the test may run under: it exposes a store that uses its own clock.
@@ -105,7 +109,9 @@ function setting(store: KeyStore): Setting {
     same(await store.findById(expected.keyId), expected, `${when}: findById`);
     same(await store.findByDigest([expected.digest]), [expected], `${when}: findByDigest`);
   };
-  return { store, entityUuid, scheme, record, add, holds };
+  const list = async (given: Partial<ListQuery> = {}) => store.list({ entityUuid, after: null, limit: 100, ...given });
+  const summaryOf = async (now = T, of = scheme) => (await store.summarize(now)).filter((row) => row.scheme === of);
+  return { store, entityUuid, scheme, record, add, holds, list, summaryOf };
 }
 
 // ── Calls and values ──────────────────────────────────────────────────────────────────────────────────
@@ -262,7 +268,7 @@ const nameable = (text: string): string => text.replace(/["\\\p{Cc}]/gu, '');
  * replaced, numbers read from text, names that reach a prototype or are truncated, times in seconds or 32 bits,
  * reordered lists, a digest column that is too short.
  */
-async function keepsEveryField({ store, entityUuid, record, holds }: Setting): Promise<void> {
+async function keepsEveryField({ store, entityUuid, record, holds, list }: Setting): Promise<void> {
   const odd = JSON.parse('{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}');
   const quoted = `a'b"c\\d;--%_$1?\${x}`;
   const variants: readonly Partial<KeyRecord>[] = [
@@ -294,12 +300,9 @@ async function keepsEveryField({ store, entityUuid, record, holds }: Setting): P
     const expected = structuredClone(made);
     await store.insert(made);
     await holds(expected, `a record with ${Object.keys(given).join(', ') || 'every default'}`);
-    const listed = await store.list({ entityUuid: expected.entityUuid, after: null, limit: 100 });
-    same(
-      listed.find(({ keyId }) => keyId === expected.keyId),
-      expected,
-      'list',
-    );
+    const listed = await list({ entityUuid: expected.entityUuid });
+    const found = listed.find(({ keyId }) => keyId === expected.keyId);
+    same(found, expected, 'list');
   }
 }
 
@@ -315,7 +318,7 @@ async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Pr
 }
 
 /** Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach a prototype. */
-async function keepsHostileTexts({ store, add, holds }: Setting): Promise<void> {
+async function keepsHostileTexts({ store, add, holds, list }: Setting): Promise<void> {
   const names = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
   const rest = await add();
   for (let i = 0; i < names.length; i += 2) {
@@ -330,18 +333,14 @@ async function keepsHostileTexts({ store, add, holds }: Setting): Promise<void> 
       scopes: [`${text}:read`, `a-b_c:${otherText}`],
       scopesUsed: used,
     });
-    const { keyId, entityUuid } = made;
+    const { keyId } = made;
     await holds(made, `with ${show(text)} and ${show(otherText)} in its texts`);
     const later = { [`${name}:read`]: T + 1, [`${other}:new`]: T + 1 };
     await store.touch([{ keyId, lastUsedAt: T + 1, scopesUsed: later }]);
     const touched = { ...made, lastUsedAt: T + 1, scopesUsed: { ...used, ...later } };
     await holds(touched, `with ${show(name)} and ${show(other)} in the scopes used`);
-    const listed = await store.list({ entityUuid, after: null, limit: 100 });
-    same(
-      listed.filter((row) => row.keyId === keyId),
-      [touched],
-      'list',
-    );
+    const listed = (await list()).filter((row) => row.keyId === keyId);
+    same(listed, [touched], 'list');
   }
   await holds(rest, 'beside hostile texts');
 }
@@ -384,7 +383,7 @@ const INSTANTS = [
 ] as const;
 
 /** Catches: times converted through a calendar, a time zone, seconds or a float, and an order based on them. */
-async function keepsEveryMillisecond({ store, entityUuid, record, holds }: Setting): Promise<void> {
+async function keepsEveryMillisecond({ store, record, holds, list }: Setting): Promise<void> {
   const shuffled = [...INSTANTS].sort((a, b) => (a % 1000) - (b % 1000) || a - b);
   const all = shuffled.map((time, i) => {
     const next = time + (i % 2 === 0 ? -1 : 1);
@@ -394,9 +393,9 @@ async function keepsEveryMillisecond({ store, entityUuid, record, holds }: Setti
   await Promise.all(all.map(async (made) => store.insert(made)));
   for (const made of all) await holds(made, `times about ${made.createdAt}`);
   const expected = [...all].sort(newestFirst);
-  same(await store.list({ entityUuid, after: null, limit: 100 }), expected, 'list');
+  same(await list(), expected, 'list');
   for (const [i, after] of expected.entries()) {
-    same(await store.list({ entityUuid, after, limit: 1 }), expected.slice(i + 1, i + 2), `after ${after.createdAt}`);
+    same(await list({ after, limit: 1 }), expected.slice(i + 1, i + 2), `after ${after.createdAt}`);
   }
 }
 
@@ -421,14 +420,10 @@ async function copiesWhatItIsGiven({ store, entityUuid, record, holds }: Setting
 }
 
 /** Catches: a store that hands out its own rows. */
-async function handsOutCopies({ store, add, holds }: Setting): Promise<void> {
+async function handsOutCopies({ store, add, holds, list }: Setting): Promise<void> {
   const made = await add({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
-  const { keyId, digest, entityUuid } = made;
-  const answers = [
-    await store.findById(keyId),
-    ...(await store.findByDigest([digest])),
-    ...(await store.list({ entityUuid, after: null, limit: 10 })),
-  ];
+  const { keyId, digest } = made;
+  const answers = [await store.findById(keyId), ...(await store.findByDigest([digest])), ...(await list())];
   for (const answer of answers) if (answer !== null) vandalize(answer);
   await holds(made, 'after the objects that were returned are changed');
 }
@@ -452,35 +447,34 @@ function vandalize(record: KeyRecord): void {
 }
 
 /** Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest that is used up. */
-async function refusesSecondKeyId({ store, record, add, holds }: Setting): Promise<void> {
+async function refusesSecondKeyId({ store, record, add, holds, list }: Setting): Promise<void> {
   const first = await add();
   const second = record({ keyId: first.keyId, name: 'second', entityUuid: uuid(), scopes: ['users:delete'] });
   check(!(await succeeds(() => store.insert(second))), 'insert must throw on a key id that exists');
   await holds(first, 'after a second insert of its key id');
   same(await store.findByDigest([second.digest]), [], 'the digest of the record that was refused');
-  const listed = await store.list({ entityUuid: second.entityUuid, after: null, limit: 10 });
-  same(listed, [], 'the entity of the record that was refused');
+  same(await list({ entityUuid: second.entityUuid }), [], 'the entity of the record that was refused');
   const again = { ...second, keyId: uuid() };
   await store.insert(again);
   await holds(again, 'the digest that was refused, under a key id that is free');
 }
 
 /** Catches: a digest without a unique index, an insert that throws but has written, a key id that is used up. */
-async function refusesSecondDigest({ store, entityUuid, record, add, holds }: Setting): Promise<void> {
+async function refusesSecondDigest({ store, record, add, holds, list }: Setting): Promise<void> {
   const first = await add({ revokedAt: T });
   const second = record({ digest: first.digest, name: 'second', createdAt: T + 1 });
   check(!(await succeeds(() => store.insert(second))), 'insert must throw on a digest that exists');
   check(!(await succeeds(() => store.insert({ ...first, revokedAt: null }))), 'insert must throw on a known record');
   await holds(first, 'after a second insert of its digest');
   same(await store.findById(second.keyId), null, 'the key id of the record that was refused');
-  same(await store.list({ entityUuid, after: null, limit: 10 }), [first], 'list');
+  same(await list(), [first], 'list');
   const again = { ...second, digest: record().digest };
   await store.insert(again);
   await holds(again, 'the key id that was refused, with a digest that is free');
 }
 
 /** Catches: a check before the write instead of a constraint. */
-async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void> {
+async function insertsOnce({ store, record, list }: Setting): Promise<void> {
   for (const field of ['digest', 'keyId'] as const) {
     const shared = record();
     const rivals = Array.from({ length: 20 }, (_, i) => record({ [field]: shared[field], name: `rival ${i}` }));
@@ -492,12 +486,8 @@ async function insertsOnce({ store, entityUuid, record }: Setting): Promise<void
       const expected = rival === winner || rival.digest === winner.digest ? [winner] : [];
       same(await store.findByDigest([rival.digest]), expected, 'the digests of those that failed');
     }
-    const listed = await store.list({ entityUuid, after: null, limit: 100 });
-    same(
-      listed.filter((row) => row[field] === shared[field]),
-      [winner],
-      'list',
-    );
+    const listed = (await list()).filter((row) => row[field] === shared[field]);
+    same(listed, [winner], 'list');
   }
 }
 
@@ -617,103 +607,100 @@ async function addTwelve({ add }: Setting, given: Partial<KeyRecord> = {}): Prom
 
 /** Catches: unordered ties, times ordered as text, a limit that is ignored or has a ceiling. */
 async function listsNewestFirst(s: Setting): Promise<void> {
-  const { store, entityUuid, add } = s;
+  const { entityUuid, add, list } = s;
   const all = await addTwelve(s);
   // Times that sort differently as text: 9 after 10, and a negative one.
   const old = [await add({ createdAt: 10 }), await add({ createdAt: 9 }), await add({ createdAt: -5 })];
   // A key that addresses this entity but belongs to another is the other's.
   await add({ entityUuid: uuid(), accessibleEntities: [entityUuid] });
   const expected = [...all, ...old];
-  for (const limit of [1, 2, 7, 15, 16, 1001]) {
-    const rows = await store.list({ entityUuid, after: null, limit });
-    same(rows, expected.slice(0, limit), `list with limit ${limit}`);
-  }
+  for (const limit of [1, 2, 7, 15, 16, 1001])
+    same(await list({ limit }), expected.slice(0, limit), `list with limit ${limit}`);
 }
 
 /** Catches: another tenant's keys in a listing. */
 async function listsOneEntity(s: Setting): Promise<void> {
-  const { store, entityUuid } = s;
+  const { entityUuid, list } = s;
   const mine = await addTwelve(s);
   const other = uuid();
   const others = await addTwelve(s, { entityUuid: other });
-  same(await store.list({ entityUuid, after: null, limit: 100 }), mine, 'the first entity');
-  same(await store.list({ entityUuid: other, after: null, limit: 100 }), others, 'the second entity');
+  same(await list(), mine, 'the first entity');
+  same(await list({ entityUuid: other }), others, 'the second entity');
   const after = others[5] ?? null;
-  same(
-    await store.list({ entityUuid, after, limit: 100 }),
-    mine.filter((row) => behind(row, after)),
-    'a page',
-  );
-  same(await store.list({ entityUuid: uuid(), after: null, limit: 100 }), [], 'an entity without keys');
-  const ask = (value: unknown) => store.list({ entityUuid: value as string, after: null, limit: 100 });
-  for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)]) await misses(odd, () => ask(odd));
+  const following = mine.filter((row) => behind(row, after));
+  same(await list({ after }), following, 'a page');
+  same(await list({ entityUuid: uuid() }), [], 'an entity without keys');
+  for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)])
+    await misses(odd, () => list({ entityUuid: odd as string }));
 }
 
 const behind = (row: KeyRecord, after: ListPosition | null): boolean => after === null || newestFirst(after, row) < 0;
 
 /** Catches: a listing of only live keys. */
-async function listsEndedOnes({ store, entityUuid, add }: Setting): Promise<void> {
+async function listsEndedOnes({ add, list }: Setting): Promise<void> {
   const live = await add({ createdAt: T + 4 });
   const revoked = await add({ createdAt: T + 3, revokedAt: T + 5 });
   const retired = await add({ createdAt: T + 2, retireAt: T + 5 });
   const expired = await add({ createdAt: T + 1, expiresAt: T + 2 });
-  const rows = await store.list({ entityUuid, after: null, limit: 10 });
-  same(rows, [live, revoked, retired, expired], 'ended keys in a listing');
+  same(await list(), [live, revoked, retired, expired], 'ended keys in a listing');
+}
+
+/**
+ * Every record that follows `from`, in pages of `limit`, as a service goes through a listing. There are at most `most`:
+ * a listing without an end would be a test without one.
+ */
+async function inPages(
+  { list }: Setting,
+  limit: number,
+  most: number,
+  { from = null, between }: { from?: ListPosition | null; between?: () => Awaitable<unknown> } = {},
+): Promise<readonly KeyRecord[]> {
+  const seen: KeyRecord[] = [];
+  for (let after = from; ; await between?.()) {
+    const rows = await list({ after, limit });
+    seen.push(...rows);
+    check(rows.length <= limit, `list answered ${rows.length} records to a limit of ${limit}`);
+    check(seen.length <= most, `pages of ${limit} hold more than the ${most} records that there are`);
+    const last = rows.at(-1);
+    if (last === undefined) return seen;
+    after = { createdAt: last.createdAt, keyId: last.keyId };
+  }
+}
+
+/** Those of `rows` that are among `all`. */
+function among(rows: readonly KeyRecord[], all: readonly KeyRecord[]): readonly KeyRecord[] {
+  const known = new Set(all.map(({ keyId }) => keyId));
+  return rows.filter(({ keyId }) => known.has(keyId));
 }
 
 /** Catches: paging by offset, and by time only. */
 async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
-  const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
+  let added = 0;
+  const between = () => s.add({ createdAt: T + DAY + added++ });
   for (const limit of [1, 2, 5]) {
-    const seen: KeyRecord[] = [];
-    let after: ListPosition | null = null;
-    for (let page = 0; page < 20; page++) {
-      const rows: readonly KeyRecord[] = await store.list({ entityUuid, after, limit });
-      check(rows.length <= limit, `list answered ${rows.length} records to a limit of ${limit}`);
-      seen.push(...rows);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      after = { createdAt: last.createdAt, keyId: last.keyId };
-      await add({ createdAt: T + DAY + page });
-    }
-    const known = new Set(all.map(({ keyId }) => keyId));
-    same(
-      seen.filter(({ keyId }) => known.has(keyId)),
-      all,
-      `pages of ${limit} while keys are added`,
-    );
+    const seen = await inPages(s, limit, all.length + added, { between });
+    same(among(seen, all), all, `pages of ${limit} while keys are added`);
     same(new Set(seen.map(({ keyId }) => keyId)).size, seen.length, `different records in pages of ${limit}`);
   }
 }
 
 /** Catches: a listing that is rebuilt, locked or without its rows while keys are added. */
 async function pagesWhileInsertsRun(s: Setting): Promise<void> {
-  const { store, entityUuid, add } = s;
   const all = await addTwelve(s);
-  const known = new Set(all.map(({ keyId }) => keyId));
   let running = true;
   // Before, among and after the twelve; and at their times, so that ids decide.
   const offsets = [DAY, 0, 5000, 2500, -DAY];
   const adder = async (from: number) => {
-    for (let i = from; i < 40 && running; i += 2) await add({ createdAt: T + (offsets[i % 5] ?? 0) });
+    for (let i = from; i < 40 && running; i += 2) await s.add({ createdAt: T + (offsets[i % 5] ?? 0) });
   };
   const added = Promise.all([adder(0), adder(1)]);
   // Awaited below, where it throws.
   added.catch(() => {});
   try {
     for (const limit of [3, 1, 100]) {
-      const seen: KeyRecord[] = [];
-      for (let after: ListPosition | null = null; ; ) {
-        const rows: readonly KeyRecord[] = await store.list({ entityUuid, after, limit });
-        seen.push(...rows);
-        // At most twelve and forty: a listing without an end would be a test without one.
-        check(rows.length <= limit && seen.length <= 52, `pages of ${limit} hold more than there is, or come again`);
-        after = rows.at(-1) ?? null;
-        if (after === null) break;
-      }
-      const got = seen.filter(({ keyId }) => known.has(keyId));
-      same(got, all, `pages of ${limit} while inserts run`);
+      const seen = await inPages(s, limit, all.length + 40);
+      same(among(seen, all), all, `pages of ${limit} while inserts run`);
       const ordered = seen.every((row, i) => i === 0 || newestFirst(seen[i - 1] ?? row, row) < 0);
       check(ordered, `pages of ${limit} while inserts run repeat a record or are out of order`);
     }
@@ -724,24 +711,17 @@ async function pagesWhileInsertsRun(s: Setting): Promise<void> {
 }
 
 /** Catches: a page that looks for its start among the first few records of a millisecond. */
-async function pagesThroughTies({ store, entityUuid, add }: Setting): Promise<void> {
-  const tied = await parallel(24, () => add());
-  const all = [...tied, await add({ createdAt: T + 1 }), await add({ createdAt: T - 1 })].sort(newestFirst);
+async function pagesThroughTies(s: Setting): Promise<void> {
+  const tied = await parallel(24, () => s.add());
+  const all = [...tied, await s.add({ createdAt: T + 1 }), await s.add({ createdAt: T - 1 })].sort(newestFirst);
   for (const limit of [1, 4, 25]) {
-    const seen: KeyRecord[] = [];
-    for (let page = 0; page <= all.length; page++) {
-      const { createdAt, keyId } = seen.at(-1) ?? { createdAt: T * 2, keyId: uuid() };
-      const rows = await store.list({ entityUuid, after: { createdAt, keyId }, limit });
-      if (rows.length === 0) break;
-      seen.push(...rows);
-    }
+    const seen = await inPages(s, limit, all.length, { from: { createdAt: T * 2, keyId: uuid() } });
     same(seen, all, `pages of ${limit} through 24 keys of one millisecond`);
   }
 }
 
 /** Catches: a cursor that is looked up as a record. */
 async function listsBehindAnyPosition(s: Setting): Promise<void> {
-  const { store, entityUuid } = s;
   const all = await addTwelve(s);
   // Every third: alternately the first and the second of a millisecond.
   const some = all.filter((_, i) => i % 3 === 0);
@@ -754,12 +734,8 @@ async function listsBehindAnyPosition(s: Setting): Promise<void> {
     { createdAt, keyId: 'ffffffff-ffff-4fff-bfff-ffffffffffff' },
   ]);
   for (const after of positions) {
-    const rows = await store.list({ entityUuid, after, limit: 100 });
-    same(
-      rows,
-      all.filter((row) => behind(row, after)),
-      `list after ${after.createdAt} ${after.keyId}`,
-    );
+    const following = all.filter((row) => behind(row, after));
+    same(await s.list({ after }), following, `list after ${after.createdAt} ${after.keyId}`);
   }
 }
 
@@ -807,11 +783,8 @@ async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void>
     const made = await add();
     const ending = (i: number) => ({ [mark]: T + i }) as unknown as Ending;
     const wrote = await parallel(20, (i) => store.markEnded(made.keyId, ending(i)));
-    same(
-      wrote.filter((w) => w !== false),
-      [true],
-      `of 20 parallel calls with ${mark} that wrote`,
-    );
+    const winners = wrote.filter((w) => w !== false);
+    same(winners, [true], `of 20 parallel calls with ${mark} that wrote`);
     await holds({ ...made, ...ending(wrote.indexOf(true)) }, 'the time is that of the call that wrote');
   }
 }
@@ -849,12 +822,9 @@ async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
     const wrote = await parallel(2, (side) => store.markEnded(key.keyId, side === 0 ? one : two));
     const written = [one, two].filter((_, side) => wrote[side] === true);
     const what = `${show(one)} against ${show(two)}`;
+    const revoked = written.some((ending) => 'revokedAt' in ending);
     if (one === two) same(written.length, 1, `${what}: calls that wrote`);
-    else
-      check(
-        written.some((ending) => 'revokedAt' in ending),
-        `${what}: a retirement kept the revocation out`,
-      );
+    else check(revoked, `${what}: a retirement kept the revocation out`);
     return Object.assign({ ...key }, ...written) as KeyRecord;
   });
   // One look-up instead of two hundred.
@@ -862,7 +832,7 @@ async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
 }
 
 /** Catches: a deadline that is moved to the store's own time, or compared with it. */
-async function takesTimesAsGiven({ store, scheme, add, holds }: Setting): Promise<void> {
+async function takesTimesAsGiven({ store, scheme, add, holds, summaryOf }: Setting): Promise<void> {
   const ends = INSTANTS.filter((_, i) => i % 2 === 0);
   const made = await parallel(ends.length, (i) => add({ createdAt: -(ends[i] ?? 0), expiresAt: ends[i] ?? null }));
   const others = await parallel(ends.length, (i) => add({ createdAt: ends[i] ?? 0 }));
@@ -878,15 +848,14 @@ async function takesTimesAsGiven({ store, scheme, add, holds }: Setting): Promis
   for (const now of takesTime(store) ? clocks : []) {
     const live = ends.filter((time) => time > now);
     const expected = live.length === 0 ? [] : [{ scheme, live: 2 * live.length, lastUsedAt: Math.max(...live) }];
-    const rows = (await store.summarize(now)).filter((row) => row.scheme === scheme);
-    same(rows, expected, `live at ${now}`);
+    same(await summaryOf(now), expected, `live at ${now}`);
   }
   for (const { keyId } of made)
     same(await store.markEnded(keyId, { revokedAt: T }), true, 'to revoke what is long over');
 }
 
 /** Catches: an upsert, a throw, and values that a driver reads as a condition. */
-async function endsNothingUnknown({ store, entityUuid, add, holds }: Setting): Promise<void> {
+async function endsNothingUnknown({ store, entityUuid, add, holds, list }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   for (const ending of [{ revokedAt: T }, { retireAt: T }]) {
     same(await store.markEnded(uuid(), ending), false, 'markEnded of an unknown key id');
@@ -894,7 +863,7 @@ async function endsNothingUnknown({ store, entityUuid, add, holds }: Setting): P
     for (const value of values) await misses(value, () => store.markEnded(value as string, ending));
   }
   await holds(made, 'after others were to be ended');
-  same(await store.list({ entityUuid, after: null, limit: 10 }), [made], 'no record was made');
+  same(await list(), [made], 'no record was made');
 }
 
 // ── touch ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -936,7 +905,7 @@ async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<
 }
 
 /** Catches: a batch that fails because of one unknown key, and one that takes the last of two entries. */
-async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Promise<void> {
+async function touchesManyKeys({ store, add, holds, list }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   const other = await add();
   const unknown = uuid();
@@ -957,7 +926,7 @@ async function touchesManyKeys({ store, entityUuid, add, holds }: Setting): Prom
   }
   await holds({ ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } }, 'ids like it');
   same(await store.findById(unknown), null, 'an unknown key id in a batch');
-  same((await store.list({ entityUuid, after: null, limit: 10 })).length, 2, 'records after a batch');
+  same((await list()).length, 2, 'records after a batch');
 }
 
 /** Catches: a table of scopes that is read, changed and written back. */
@@ -1005,20 +974,19 @@ async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void
 const takesTime = (store: KeyStore): boolean => store.summarize.length > 0;
 
 /** Catches: rows of other schemes included, counts as text, 0 for never. */
-async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void> {
+async function summarizesByScheme({ scheme, add, summaryOf }: Setting): Promise<void> {
   const other = `${scheme}2`;
-  const row = async (of: string) => (await store.summarize(T)).filter((line) => line.scheme === of);
-  same(await row(scheme), [], 'a scheme without keys');
+  same(await summaryOf(), [], 'a scheme without keys');
   await add();
-  same(await row(scheme), [{ scheme, live: 1, lastUsedAt: null }], 'one key, never used');
+  same(await summaryOf(), [{ scheme, live: 1, lastUsedAt: null }], 'one key, never used');
   await add({ lastUsedAt: 0 });
-  same(await row(scheme), [{ scheme, live: 2, lastUsedAt: 0 }], 'two keys, one used at time 0');
+  same(await summaryOf(), [{ scheme, live: 2, lastUsedAt: 0 }], 'two keys, one used at time 0');
   await add({ lastUsedAt: 9, entityUuid: uuid() });
   await add({ lastUsedAt: 10 });
   await add({ digest: `${other}$${hex()}`, lastUsedAt: T + 99 });
-  same(await row(scheme), [{ scheme, live: 4, lastUsedAt: 10 }], 'four keys of two entities');
-  same(await row(other), [{ scheme: other, live: 1, lastUsedAt: T + 99 }], 'a second scheme');
-  const plain = async () => (await row('s1'))[0]?.live ?? 0;
+  same(await summaryOf(), [{ scheme, live: 4, lastUsedAt: 10 }], 'four keys of two entities');
+  same(await summaryOf(T, other), [{ scheme: other, live: 1, lastUsedAt: T + 99 }], 'a second scheme');
+  const plain = async () => (await summaryOf(T, 's1'))[0]?.live ?? 0;
   const before = await plain();
   await add({ digest: `s1$${hex()}` });
   same(await plain(), before + 1, 'keys without a pepper');
@@ -1026,40 +994,38 @@ async function summarizesByScheme({ store, scheme, add }: Setting): Promise<void
 
 /** Catches: deadlines a millisecond off, 0 taken for none, and the database's own clock. */
 async function summarizesLiveKeys(s: Setting): Promise<void> {
-  const { store, scheme, add } = s;
+  const { store, scheme, add, summaryOf } = s;
   if (!takesTime(store)) return summarizesLiveKeysNow(s);
-  const lives = async (now: number) => (await store.summarize(now)).filter((line) => line.scheme === scheme);
   const row = (live: number) => [{ scheme, live, lastUsedAt: null }];
   await add({ revokedAt: T - 1 });
   await add({ revokedAt: T + DAY, expiresAt: T + DAY });
   for (const field of ['revokedAt', 'retireAt', 'expiresAt']) await add({ [field]: 0 });
-  same(await lives(T), [], 'a scheme whose keys are revoked, be it at a time to come');
+  same(await summaryOf(T), [], 'a scheme whose keys are revoked, be it at a time to come');
   await add({ expiresAt: T });
   await add({ retireAt: T });
   await add({ expiresAt: T + 5, retireAt: T });
   await add({ expiresAt: T, retireAt: T + 5 });
-  same(await lives(T - 1), row(4), 'a millisecond before the deadline');
-  same(await lives(T), [], 'at the deadline');
-  same(await lives(T + 1), [], 'a millisecond after the deadline');
+  same(await summaryOf(T - 1), row(4), 'a millisecond before the deadline');
+  same(await summaryOf(T), [], 'at the deadline');
+  same(await summaryOf(T + 1), [], 'a millisecond after the deadline');
   await add();
   // Decades apart: whichever clock the database has, one of the two is not its time.
-  same(await lives(0), row(5), 'in 1970');
-  same(await lives(T * 5), row(1), 'in 2128');
+  same(await summaryOf(0), row(5), 'in 1970');
+  same(await summaryOf(T * 5), row(1), 'in 2128');
 }
 
 /** The same for a store that uses its own clock, which is less than a day off. */
-async function summarizesLiveKeysNow({ store, scheme, add }: Setting): Promise<void> {
+async function summarizesLiveKeysNow({ scheme, add, summaryOf }: Setting): Promise<void> {
   const now = Date.now();
   const [past, ahead] = [now - DAY, now + DAY];
-  const lives = async () => (await store.summarize(now)).filter((line) => line.scheme === scheme);
   for (const field of ['revokedAt', 'retireAt', 'expiresAt'])
     for (const time of [past, 0]) await add({ [field]: time });
   await add({ revokedAt: ahead, expiresAt: ahead });
   await add({ retireAt: ahead, expiresAt: past });
   await add({ retireAt: past, expiresAt: ahead });
-  same(await lives(), [], 'a scheme whose keys are over, or revoked at a time to come');
+  same(await summaryOf(now), [], 'a scheme whose keys are over, or revoked at a time to come');
   for (const given of [{}, { expiresAt: ahead }, { retireAt: ahead }]) await add(given);
-  same(await lives(), [{ scheme, live: 3, lastUsedAt: null }], 'beside them, keys that end in a day or never');
+  same(await summaryOf(now), [{ scheme, live: 3, lastUsedAt: null }], 'beside them, keys that end in a day or never');
 }
 
 // ── Other records ─────────────────────────────────────────────────────────────────────────────────────
@@ -1127,16 +1093,16 @@ async function writesSpareOthers({ store, record }: Setting): Promise<void> {
 }
 
 /** Catches: a limit of the database or its client on rows, values or entries; pages that go wrong; deadlocks. */
-async function holdsForManyKeys({ store, entityUuid, scheme, record }: Setting): Promise<void> {
+async function holdsForManyKeys({ store, scheme, record, list }: Setting): Promise<void> {
   // Two per millisecond, each under its own scheme.
   const digest = (i: number) => `${scheme}${i}$${hex()}`;
   const made = Array.from({ length: 150 }, (_, i) => record({ createdAt: T + (i >> 1), digest: digest(i) }));
   await Promise.all(made.map(async (row) => store.insert(row)));
   const all = made.sort(newestFirst);
-  const list = (after: ListPosition | null, limit: number) => store.list({ entityUuid, after, limit });
-  for (const limit of [101, 1001]) same(await list(null, limit), all.slice(0, limit), `list with limit ${limit}`);
+  for (const limit of [101, 1001]) same(await list({ limit }), all.slice(0, limit), `list with limit ${limit}`);
   for (let at = 0; at <= 150; at += 61) {
-    same(await list(all[at - 1] ?? null, 61), all.slice(at, at + 61), `a page of 61, behind ${at} keys`);
+    const page = await list({ after: all[at - 1] ?? null, limit: 61 });
+    same(page, all.slice(at, at + 61), `a page of 61, behind ${at} keys`);
   }
 
   // Known ones are at both ends of what is asked or written; nobody has what is between them.
@@ -1156,7 +1122,7 @@ async function holdsForManyKeys({ store, entityUuid, scheme, record }: Setting):
   const unknown = Array.from({ length: 850 }, () => ({ keyId: uuid(), ...used(0) }));
   await store.touch(around(entries, unknown));
   const touched = all.map((row, i) => ({ ...row, ...used(i) }));
-  same(await list(null, 1001), touched, 'after a batch of 1,000 entries, the last with 256 scopes');
+  same(await list({ limit: 1001 }), touched, 'after a batch of 1,000 entries, the last with 256 scopes');
   // At once and in opposite orders, as two processes may send them: a store that locks key by key deadlocks.
   const some = entries.slice(0, 100);
   await Promise.all([some, [...some].reverse()].map(async (batch) => store.touch(batch)));

@@ -16,7 +16,8 @@ import { expect, fields } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, inBatches, isText, toRecord, toValues, usageBatches, type Value } from './shared.js';
+import type { Reads, Value, Writes } from './shared.js';
+import { behind, inBatches, isText, knownVersion, toRecord, toValues, usageBatches } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement of D1. */
@@ -70,9 +71,7 @@ async function versionOf(db: D1Client): Promise<number> {
     if ((await ask(db, STATEMENTS.hasVersion)).length > 0) throw error;
     return 0;
   }
-  const version = Number((rows[0] as { readonly version?: unknown } | undefined)?.version ?? 0);
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  return knownVersion((rows[0] as { readonly version?: unknown } | undefined)?.version, VERSIONS.length);
 }
 
 /**
@@ -113,12 +112,10 @@ export interface D1StoreOptions {
   readonly batch?: boolean | undefined;
 }
 
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
-
 // Half a surrogate pair would arrive as U+FFFD.
 const isWhole = (value: unknown): value is string => isText(value) && value.isWellFormed();
 
-function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
+function reads(db: D1Client, batch: boolean): Reads {
   const find = async (digests: readonly string[]): Promise<readonly KeyRecord[]> => {
     const [only, ...more] = digests.filter(isWhole);
     if (only === undefined) return [];
@@ -151,7 +148,7 @@ function reads(db: D1Client, batch: boolean): Pick<KeyStore, Reads> {
   };
 }
 
-function writes(db: D1Client): Omit<KeyStore, Reads> {
+function writes(db: D1Client): Writes {
   return {
     async insert(record) {
       await ask(db, STATEMENTS.insert, ...toValues(record));

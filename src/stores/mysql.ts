@@ -12,8 +12,9 @@
  * - **Writes** are one statement each, committed before they are acknowledged, and throw if the connection is in the
  *   middle of a transaction. A pool replaces a lost connection; a single connection stays lost, and serves one request
  *   at a time.
- * - **Primary.** A read-only server is refused at the start: a replica lags, and would let a key pass that was revoked
- *   a moment ago. Do not let a proxy send look-ups to one either.
+ * - **Primary.** A read-only server is refused, at the start and by each look-up that finds a key, because a cluster of
+ *   pools or a proxy may send it elsewhere: a replica lags, and would let a key pass that was revoked a moment ago. One
+ *   that may be written to cannot be told from the primary.
  * - **Durability** is up to the server: with `innodb_flush_log_at_trx_commit` or `sync_binlog` other than 1, a crash
  *   undoes what was acknowledged in the last second, including revocations.
  * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; otherwise the first use is refused. The SQL mode does
@@ -32,15 +33,16 @@ import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary, UsageEntry } from '../store.js';
 import { MIGRATIONS } from './schema.js';
+import type { Reads, Value, Writes } from './shared.js';
 import {
   behind,
   COLUMN_LIST,
   inBatches,
+  knownVersion,
   startOnce,
   toRecord,
   toValues,
   usageBatches,
-  type Value,
   whole,
 } from './shared.js';
 
@@ -96,8 +98,9 @@ const statement = (sql: string): MysqlStatement => ({ sql, ...OPTIONS });
 const isPool = (client: MysqlClient): client is MysqlPool => typeof Object(client).getConnection === 'function';
 
 function checkClient(client: MysqlClient): void {
-  const { execute, query, promise } = Object(client);
-  const usable = typeof execute === 'function' && typeof query === 'function';
+  const { execute, query, promise, of } = Object(client);
+  // A cluster of pools, which has an `of`, cannot execute, although the one of mysql2 has the method.
+  const usable = typeof execute === 'function' && typeof query === 'function' && of === undefined;
   expect(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
   // Both drivers have callback APIs with the same names, where `execute` has one more parameter; mysql2's has
   // `promise()`.
@@ -226,14 +229,25 @@ const affected = (answer: unknown): number => Number(Object(Array.isArray(answer
  */
 const SETTLED = '@@autocommit = 1 /*M! AND @@in_transaction = 0 */';
 
+/** Whether it is no replica. `read_only` is a number, or on newer versions of MariaDB a text. */
+const WRITABLE = "CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0";
+
+/** Columns of each row that is read: what it says is true now if both are. */
+const STATE = `(${SETTLED}) AS settled, (${WRITABLE}) AS writable`;
+
 const UNSETTLED =
   'keyscope: the connection has autocommit off, or is in the middle of a transaction; look-ups would miss what was ' +
   'revoked since. Give keyscope a pool or connection of its own, with autocommit on';
+const READ_ONLY = 'keyscope: this server is read-only, as replicas are, which lag; connect to the primary';
 
 const isTrue = (value: unknown): boolean => whole(value) === 1;
 
-function settled(rows: readonly Row[]): readonly Row[] {
-  if (!rows.every(({ settled: is }) => isTrue(is))) throw new Error(UNSETTLED);
+/** The rows, if they say what was last acknowledged. */
+function current(rows: readonly Row[]): readonly Row[] {
+  for (const { settled, writable } of rows) {
+    if (!isTrue(writable)) throw new Error(READ_ONLY);
+    if (!isTrue(settled)) throw new Error(UNSETTLED);
+  }
   return rows;
 }
 
@@ -241,9 +255,8 @@ function settled(rows: readonly Row[]): readonly Row[] {
 const FOX = 'é🦊';
 
 const PROBE = `
-  SELECT ? AS echo, ? AS nothing, ${Number.MAX_SAFE_INTEGER} AS big, (${SETTLED}) AS settled,
-    (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide,
-    (CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0) AS writable, @@sql_safe_updates AS safe`;
+  SELECT ? AS echo, ? AS nothing, ${Number.MAX_SAFE_INTEGER} AS big, @@sql_safe_updates AS safe, ${STATE},
+    (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
 
 const AS_IT_IS =
   'the driver must return rows as objects, text as strings and integers as such; connect without a typeCast';
@@ -253,7 +266,6 @@ const NEEDS: readonly (readonly [(row: Row) => boolean, string])[] = [
   [({ echo, big }) => typeof echo === 'string' && whole(big) === Number.MAX_SAFE_INTEGER, AS_IT_IS],
   [({ echo, wide }) => echo === FOX && isTrue(wide), "connect with charset 'utf8mb4', or texts are lost"],
   [({ nothing }) => nothing === '', 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost'],
-  [({ writable }) => isTrue(writable), 'this server is read-only, as replicas are, which lag; connect to the primary'],
   [({ safe }) => whole(safe) === 0, 'connect with sql_safe_updates off: it refuses joins, and usage is written by one'],
 ];
 
@@ -266,7 +278,7 @@ async function inspect({ ask }: Link): Promise<void> {
   const row = rowsOf(answer)[0] ?? {};
   const lacking = NEEDS.find(([holds]) => !holds(row));
   if (lacking !== undefined) throw new Error(`keyscope: ${lacking[1]}`);
-  settled([row]);
+  current([row]);
 }
 
 // ── Writing ───────────────────────────────────────────────────────────────────────────────────────────
@@ -309,14 +321,13 @@ const VERSIONS = MIGRATIONS.mysql;
 
 /** The schema's version, 0 if there is none or a migration was interrupted. */
 async function versionOf(ask: Link['ask']): Promise<number> {
-  let version = 0;
+  let version: unknown;
   try {
-    version = Number(pick(await ask('SELECT version FROM keyscope_schema WHERE id = 1'), 'version') ?? 0);
+    version = pick(await ask('SELECT version FROM keyscope_schema WHERE id = 1'), 'version');
   } catch (error) {
     if (errnoOf(error) !== NO_TABLE) throw error;
   }
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  return knownVersion(version, VERSIONS.length);
 }
 
 /** One lock per database, whose name may be longer than a lock's may be. */
@@ -375,7 +386,7 @@ const AS_TEXT: Readonly<Record<string, string>> = {
 const SELECTED = COLUMN_LIST.replace(/\w+/g, (column) =>
   AS_TEXT[column] ? `${AS_TEXT[column]} AS ${column}` : column,
 );
-const SELECT = `SELECT ${SELECTED}, (${SETTLED}) AS settled FROM keyscope_keys`;
+const SELECT = `SELECT ${SELECTED}, ${STATE} FROM keyscope_keys`;
 const NEWEST_FIRST = 'ORDER BY created_at DESC, key_id DESC LIMIT ?';
 /** For every SELECT that may return several rows: without a LIMIT, `sql_select_limit` would truncate it unnoticed. */
 const ALL = 'LIMIT 18446744073709551615';
@@ -419,7 +430,7 @@ const TOUCH = `
 
 const SUMMARIZE = `
   SELECT CONVERT(LEFT(digest, LOCATE('$', digest) - 1) USING utf8mb4) AS scheme, COUNT(*) AS live,
-    MAX(last_used_at) AS last_used_at, (${SETTLED}) AS settled
+    MAX(last_used_at) AS last_used_at, ${STATE}
   FROM keyscope_keys
   WHERE revoked_at IS NULL AND (retire_at IS NULL OR retire_at > ?) AND (expires_at IS NULL OR expires_at > ?)
   GROUP BY scheme ${ALL}`;
@@ -431,8 +442,6 @@ export interface MysqlStoreOptions {
   /** Look-ups made in one turn of the event loop are sent as one query. Default: true. */
   readonly batch?: boolean | undefined;
 }
-
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 
 const isDigest = (value: unknown): value is string => typeof value === 'string' && /^[ -~]{1,255}$/.test(value);
 const isUuidOrNull = (value: unknown): boolean => value === null || isUuid(value);
@@ -453,8 +462,8 @@ function checkFit(record: KeyRecord): void {
 }
 
 // Anything but a lower-case UUID is nobody's id, and anything but such a text nobody's digest: neither is looked up.
-function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
-  const select = async (sql: string, values: Value[]) => settled(rowsOf(await ask(sql, values)));
+function reads({ ask }: Link, batch: boolean): Reads {
+  const select = async (sql: string, values: Value[]) => current(rowsOf(await ask(sql, values)));
   const records = async (sql: string, values: Value[]) => (await select(sql, values)).map(toRecord);
   const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
     const asked = digests.filter(isDigest);
@@ -490,7 +499,7 @@ function reads({ ask }: Link, batch: boolean): Pick<KeyStore, Reads> {
 /** An entry as {@link TOUCH} reads it. */
 const toUsed = ({ keyId, lastUsedAt, scopesUsed }: UsageEntry) => [keyId, lastUsedAt, Object.entries(scopesUsed)];
 
-function writes(link: Link): Omit<KeyStore, Reads> {
+function writes(link: Link): Writes {
   return {
     // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {

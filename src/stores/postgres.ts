@@ -6,8 +6,9 @@
  * drivers read text alike, however they are configured to read integers, arrays, JSON or column names.
  *
  * What is guaranteed, and what you have to ensure:
- * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica is refused at the
- *   start: it would let a key pass that was revoked a moment ago.
+ * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica is refused, at the
+ *   start and by each look-up that finds a key, because a client with several hosts may have moved on to one: it would
+ *   let a key pass that was revoked a moment ago.
  * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves: otherwise the server
  *   acknowledges before it writes, and a crash undoes the revocation. Usage is written as the server is configured.
  *   Writes lost through `fsync = off`, or a replica that lags when it is promoted, are lost.
@@ -25,7 +26,10 @@
  * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless its `backoff` says
  *   otherwise; a `Client` does not. Both `pg` classes emit `error` when a connection is lost, which ends a process
  *   without a listener. The keyring waits for an answer for `storeTimeoutMs`; an abandoned query goes on until the
- *   driver's own time-outs or `statement_timeout` end it.
+ *   driver's own time-outs or `statement_timeout` end it. Give the URL of postgres.js the parameter `max_pipeline=1` (its
+ *   types lack the option): by default it sends queries ahead of answers, and if the server then ends its connections,
+ *   as in a restart or a failover, version 3.4 may leave these and all later queries unanswered until the process is
+ *   restarted.
  *
  * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most of it, the seal the
  * rest.
@@ -35,7 +39,8 @@ import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { behind, COLUMN_LIST, inBatches, isText, startOnce, usageBatches } from './shared.js';
+import type { Reads, Writes } from './shared.js';
+import { behind, COLUMN_LIST, inBatches, isText, knownVersion, startOnce, usageBatches } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -154,6 +159,8 @@ function refuse(error: unknown): never {
   });
 }
 
+const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
+
 type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
 
 const AS_IT_IS = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
@@ -190,8 +197,8 @@ const asking =
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. */
-const SELECT = `SELECT json_build_array(${COLUMN_LIST})::text AS answer FROM keyscope_keys`;
+/** A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. Last, who answers. */
+const SELECT = `SELECT json_build_array(${COLUMN_LIST}, pg_is_in_recovery())::text AS answer FROM keyscope_keys`;
 
 /** A condition for writes that is always true: within their transaction, an acknowledged commit is on disk. */
 const DURABLY = `set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true) <> ''`;
@@ -263,10 +270,8 @@ const LOCK = '7738725071202512997';
 /** The schema's version, 0 if there is none. */
 async function versionOf(ask: Ask): Promise<number> {
   const [[exists, isReplica] = []] = (await ask('start')) as readonly (readonly boolean[])[];
-  if (isReplica) throw new Error('keyscope: this is a replica, which lags behind; pass a client of the primary');
-  const version = exists ? Number((await ask('version'))[0]) : 0;
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the database has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  if (isReplica) throw new Error(REPLICA);
+  return knownVersion(exists ? (await ask('version'))[0] : 0, VERSIONS.length);
 }
 
 /**
@@ -329,19 +334,18 @@ export interface PostgresStoreOptions {
   readonly prepare?: boolean | undefined;
 }
 
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
-
 /** The record in a selected row, whose columns are in the order of the list. The core checks its content. */
 function readRow(row: unknown): KeyRecord {
   const [keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, ...more] = row as unknown[];
-  const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed] = more;
+  const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed, isReplica] = more;
+  if (isReplica) throw new Error(REPLICA);
   const sealed = { keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, metadata };
   const record = { ...sealed, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed };
   return record as unknown as KeyRecord;
 }
 
 // Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold its case.
-function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
+function reads(ask: Ask, batch: boolean): Reads {
   const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
     const [only, ...more] = digests.filter((digest) => isText(digest) && digest.isWellFormed());
     if (only === undefined) return [];
@@ -368,7 +372,7 @@ function reads(ask: Ask, batch: boolean): Pick<KeyStore, Reads> {
   };
 }
 
-function writes(ask: Ask): Omit<KeyStore, Reads> {
+function writes(ask: Ask): Writes {
   return {
     // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {

@@ -39,6 +39,7 @@ import type { Invalidation } from '../cache.js';
 import { expect, fields, isUuid } from '../errors.js';
 import type { KeyRecord } from '../record.js';
 import type { Awaitable, KeyStore, ListPosition, SchemeSummary, UsageEntry } from '../store.js';
+import type { Reads, Writes } from './shared.js';
 import { behind, isText, startOnce } from './shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
@@ -160,6 +161,8 @@ function open(client: RedisClient, options: RedisStoreOptions, what: string): { 
 
 const VERSION = '1';
 
+const NO_ANSWER = 'the client does not answer; pass the client itself, no pipeline, transaction or legacy() of it';
+
 type Info = Readonly<Record<string, string | undefined>>;
 
 // `INFO` and not `CONFIG GET`, which managed servers forbid.
@@ -179,7 +182,9 @@ async function start({ send, primaries }: Link, prefix: string): Promise<void> {
   const nodes = await primaries();
   if (nodes.length === 0) throw new Error('keyscope: the client knows no primary; connect it first');
   for (const answer of await Promise.all(nodes.map((node) => node.send(undefined, ['INFO'])))) {
-    const info: Info = Object.fromEntries(String(answer).split(/\r?\n/).map(readLine));
+    // A pipeline only gathers commands, and a legacy client answers callbacks.
+    if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
+    const info: Info = Object.fromEntries(answer.split(/\r?\n/).map(readLine));
     const failed = DEMANDS.find(([holds]) => !holds(info));
     if (failed) throw new Error(`keyscope: a Redis server cannot hold keys: ${failed[1]}`);
   }
@@ -308,8 +313,6 @@ return 1`;
 /** At most this many commands are sent at once, so that a request behind them waits at most some milliseconds. */
 const MOST = 500;
 
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
-
 interface Keys {
   readonly entities: string;
   record(digest: string): string;
@@ -355,7 +358,7 @@ function readers({ send }: Link, keys: Keys) {
   return { read, walk, records };
 }
 
-function reads(link: Link, keys: Keys): Pick<KeyStore, Reads> {
+function reads(link: Link, keys: Keys): Reads {
   const { read, walk, records } = readers(link, keys);
   return {
     async findByDigest(digests) {
@@ -404,7 +407,7 @@ function count(lines: Map<string, SchemeSummary>, row: KeyRecord, now: number): 
   lines.set(scheme, { scheme, live: live + 1, lastUsedAt: Number.isFinite(newest) ? newest : null });
 }
 
-function writes({ send }: Link, keys: Keys): Omit<KeyStore, Reads> {
+function writes({ send }: Link, keys: Keys): Writes {
   const run = (script: string, key: string, args: readonly string[]) => send(key, ['EVAL', script, '1', key, ...args]);
 
   /** Runs a script on the record of a key id; 0 if there is none. The script checks the id again. */

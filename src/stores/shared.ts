@@ -1,6 +1,10 @@
-/** What the SQL stores share: rows to records and back, look-ups and usage in batches, and a start that is retried. */
+/** What the stores share: rows to records and back, look-ups and usage in batches, and a start that is retried. */
 import type { KeyRecord, Usage } from '../record.js';
 import type { Awaitable, KeyStore, UsageEntry } from '../store.js';
+
+/** The two halves of a store. */
+export type Reads = Pick<KeyStore, 'findByDigest' | 'findById' | 'list' | 'summarize'>;
+export type Writes = Omit<KeyStore, keyof Reads>;
 
 // ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -153,6 +157,13 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
     attempt.then(succeeded, failed);
     return attempt;
   };
+}
+
+/** The version of the schema that was read in `place`, 0 if there is none. Throws if a newer release has migrated it. */
+export function knownVersion(read: unknown, known: number, place = 'the database'): number {
+  const version = Number(read ?? 0);
+  if (version <= known) return version;
+  throw new Error(`keyscope: ${place} has schema ${version} and this release knows ${known}; upgrade it`);
 }
 
 /** Makes every method of a store wait for `ready`. */

@@ -1,7 +1,8 @@
 /** The SQL for SQLite, whichever the client: shared by `sqlite.ts` and `d1.ts`. Parameters are positional. */
 import { COLUMN_LIST } from './shared.js';
 
-const SELECT = `SELECT ${COLUMN_LIST} FROM keyscope_keys WHERE`;
+// Each column AS itself: with `PRAGMA full_column_names`, rows would have the table's name before it.
+const SELECT = `SELECT ${COLUMN_LIST.replace(/\w+/g, '$& AS $&')} FROM keyscope_keys WHERE`;
 
 /** The used scopes of a row and those in the JSON text `more`, each with the later time. */
 const mergedScopes = (more: string): string => `(
@@ -18,7 +19,7 @@ type Write = 'revoke' | 'retire' | 'touch' | 'touchAll';
 
 export const STATEMENTS: Readonly<Record<Name | Write | 'summarize', string>> = {
   hasVersion: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'",
-  version: 'SELECT version FROM keyscope_schema',
+  version: 'SELECT version AS version FROM keyscope_schema',
   // The table's trigger refuses a key id or a digest that exists, and so does UNIQUE.
   insert: `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${COLUMN_LIST.replace(/\w+/g, '?')})`,
   // A keyring with one pepper looks up a single digest: a third less time than through JSON.

@@ -13,7 +13,8 @@
  */
 import type { Awaitable, KeyStore, SchemeSummary } from '../store.js';
 import { MIGRATIONS } from './schema.js';
-import { isText, toRecord, toValues } from './shared.js';
+import type { Reads, Writes } from './shared.js';
+import { isText, knownVersion, toRecord, toValues } from './shared.js';
 import { STATEMENTS } from './sqlite-statements.js';
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */
@@ -39,9 +40,7 @@ const VERSIONS = MIGRATIONS.sqlite;
 /** The schema's version in this file, 0 if there is none. */
 function versionOf(db: SqliteHandle): number {
   if (db.prepare(STATEMENTS.hasVersion).all().length === 0) return 0;
-  const version = Number(pick(db.prepare(STATEMENTS.version).all(), 'version') ?? 0);
-  if (version <= VERSIONS.length) return version;
-  throw new Error(`keyscope: the file has schema ${version} and this release knows ${VERSIONS.length}; upgrade it`);
+  return knownVersion(pick(db.prepare(STATEMENTS.version).all(), 'version'), VERSIONS.length, 'the file');
 }
 
 /**
@@ -149,6 +148,9 @@ function checkHandle(db: SqliteHandle, what: string): void {
   const plain = pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
   // Otherwise every record would look tampered with.
   if (!plain) throw new TypeError(`${what}: the handle must return rows as objects and integers as numbers`);
+  // A text loses a byte order mark at its beginning on the way into UTF-16 or back, and the seal would no longer match.
+  const encoding = pick(db.prepare('PRAGMA encoding').all(), 'encoding');
+  if (encoding !== 'UTF-8') throw new TypeError(`${what}: the file is in ${encoding}; give keyscope one in UTF-8`);
 }
 
 /** Runs `work`, which fails at once if another process has the lock. */
@@ -194,9 +196,8 @@ function prepareAll(db: SqliteHandle) {
 }
 
 type Statements = ReturnType<typeof prepareAll>;
-type Reads = 'findByDigest' | 'findById' | 'list' | 'summarize';
 
-function reads(db: SqliteHandle, statements: Statements): Pick<KeyStore, Reads> {
+function reads(db: SqliteHandle, statements: Statements): Reads {
   return {
     findByDigest(digests) {
       settled(db);
@@ -229,7 +230,7 @@ function reads(db: SqliteHandle, statements: Statements): Pick<KeyStore, Reads> 
   };
 }
 
-function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads> {
+function writes(db: SqliteHandle, statements: Statements): Writes {
   return {
     insert(record) {
       transaction(db, () => statements.insert.run(...toValues(record)));
@@ -262,7 +263,7 @@ function writes(db: SqliteHandle, statements: Statements): Omit<KeyStore, Reads>
  *
  * @param db An open handle, used by nobody else and not in a transaction. keyscope never closes it.
  * @throws TypeError if `db` is not such a handle, is closed or in a transaction, or returns rows as arrays or integers
- *   as `bigint`.
+ *   as `bigint`; if the file is not in UTF-8.
  * @throws Error if a newer release has migrated the file; whatever the driver throws.
  * @example
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });

@@ -9,8 +9,10 @@ import type { MysqlClient, MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { storeContract } from 'keyscope/testing';
+import mariadb from 'mariadb';
 import callbacks from 'mariadb/callback';
 import core from 'mysql2';
+import mysql from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { expectLooseCalls } from '../support/loose.ts';
@@ -94,6 +96,25 @@ describeMysql('a client', () => {
       const told = complaint(() => mysqlStore(client as unknown as MysqlClient));
       expect(told).toBe('mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
     }
+  });
+
+  // That of mysql2 failed at its first use, with the advice to connect without a typeCast.
+  test('that is a cluster of pools is told so; what its `of` returns for the primary works', async () => {
+    for (const cluster of [mysql.createPoolCluster(), mariadb.createPoolCluster()]) {
+      const told = complaint(() => mysqlStore(cluster as unknown as MysqlClient));
+      expect(told).toBe('mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
+      await cluster.end();
+    }
+    await alone('mysql2 connection', {}, async (_opened, { settings }) => {
+      const clusters = [mysql.createPoolCluster(), mariadb.createPoolCluster()] as const;
+      for (const [i, cluster] of clusters.entries()) {
+        cluster.add('primary', settings);
+        const store = mysqlStore(cluster.of('primary') as unknown as MysqlClient);
+        await store.insert(another(i));
+        expect(await store.findById(another(i).keyId)).toEqual(another(i));
+        await cluster.end();
+      }
+    });
   });
 
   test('by callbacks is told to be one by promises', async () => {
@@ -248,6 +269,28 @@ describeMysql('a connection', SLOW, () => {
         query: (statement) => client.query(statement),
       };
       await expect(async () => mysqlStore(changed).findById(RECORD.keyId)).rejects.toThrow('connect to the primary');
+    });
+  });
+
+  // A cluster of pools sends each look-up to another server: on a replica, a key passed that was revoked already.
+  test.each(DRIVERS)('of %s that goes to a read-only server later answers no look-up', async (driver) => {
+    await alone(`${driver} connection`, {}, async ({ client, query }) => {
+      const moving: MysqlClient = {
+        execute: ({ sql, ...options }, values) =>
+          client.execute(Object.assign({ sql: sql.replace('@@read_only', 'IFNULL(@moved, 0)') }, options), values),
+        query: (statement) => client.query(statement),
+      };
+      const store = mysqlStore(moving);
+      await store.insert(RECORD);
+      const asks: (() => unknown)[] = [
+        () => store.findByDigest([RECORD.digest]),
+        () => store.findById(RECORD.keyId),
+        () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
+        () => store.summarize(1),
+      ];
+      for (const ask of asks) await ask();
+      await query('SET @moved = 1');
+      for (const ask of asks) await expect(async () => ask()).rejects.toThrow('connect to the primary');
     });
   });
 

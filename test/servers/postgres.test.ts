@@ -605,6 +605,29 @@ describePostgres('migrate', () => {
     await pool.end();
     await schema.drop();
   });
+
+  // A client with several hosts moves on to the next when it loses one: a key passed that was revoked on the primary.
+  test('that its client moved on to later answers no look-up', async () => {
+    const schema = await emptySchema();
+    await schema.sql('CREATE TABLE moved AS SELECT false AS away');
+    await schema.sql("CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT away FROM moved'");
+    const pool = pgPool({ search_path: `${schema.name},pg_catalog` });
+    const store = postgresStore(pool);
+    await store.insert(RECORD);
+    const asks = [
+      () => store.findByDigest([RECORD.digest]),
+      () => store.findByDigest([RECORD.digest, another(1).digest]),
+      () => store.findById(RECORD.keyId),
+      () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
+    ];
+    for (const ask of asks) expect([await ask()].flat()).toEqual([RECORD]);
+    await schema.sql('UPDATE moved SET away = true');
+    for (const ask of asks) {
+      await expect(async () => ask()).rejects.toThrow('keyscope: this is a replica, which lags behind');
+    }
+    await pool.end();
+    await schema.drop();
+  });
 });
 
 describe('a client that says little', () => {
@@ -1186,6 +1209,35 @@ describePostgres.each(Object.entries(OUTAGES))('a server that %s cannot reach', 
       expect(after.entityUuid).toBe(OWN);
     }
     await end();
+    await schema.drop();
+  });
+});
+
+// With its default `max_pipeline`, postgres.js answers nothing any more after this: the reason for what the store says.
+describePostgres('a server that ends connections under load', () => {
+  test('is used again by postgres.js that sends nothing ahead', { timeout: 20_000 }, async () => {
+    const schema = await emptySchema();
+    const connection = { ...schema.settings, application_name: schema.name };
+    const through = new URL(url);
+    through.searchParams.set('max_pipeline', '1');
+    const client = postgres(through.href, { max: 3, backoff: () => 0.05, connection });
+    const store = postgresStore(client, { batch: false });
+    await store.insert(RECORD);
+    const asking = async (times: number) => {
+      for (let i = 0; i < times; i++) await Promise.allSettled([store.findByDigest([RECORD.digest])]);
+    };
+    for (let round = 0; round < 5; round++) {
+      const load = Array.from({ length: 12 }, () => asking(200));
+      await asking(20);
+      await schema.sql(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${schema.name}'`,
+      );
+      // Each is answered, if only by an error.
+      await Promise.all(load);
+      const found = await vi.waitFor(async () => store.findByDigest([RECORD.digest]), { timeout: 10_000 });
+      expect(found).toEqual([RECORD]);
+    }
+    await client.end({ timeout: 1 });
     await schema.drop();
   });
 });

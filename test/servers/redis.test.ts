@@ -115,6 +115,23 @@ describe('the client', () => {
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
+  // They answer nothing at once, or with themselves, and it was said that Redis 7 or newer is needed.
+  onRedis('that only gathers commands, or answers callbacks,', () => {
+    test.each(['legacy()', 'pipeline()', 'multi()'])('such as %s, is told so', async (what) => {
+      const [node, io] = [await nodeRedis(URL), ioRedis(URL)];
+      onTestFinished(() => [node, io].forEach((each) => void each.close()));
+      const gathering = {
+        'legacy()': () => (node.client as ReturnType<typeof createClient>).legacy(),
+        'pipeline()': () => (io.client as Redis).pipeline(),
+        'multi()': () => (io.client as Redis).multi(),
+      }[what];
+      const store = redisStore(gathering?.() as unknown as RedisClient);
+      await expect(async () => store.findById(OWN)).rejects.toThrow(
+        'keyscope: the client does not answer; pass the client itself',
+      );
+    });
+  });
+
   test('prefix is printable, and there is no other option', () => {
     const client = { call: async () => null };
     for (const odd of ['', ' ', 'a b', 'ключ', 'a\n', 'x'.repeat(101), 5, null]) {

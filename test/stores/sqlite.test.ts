@@ -342,6 +342,29 @@ describe('the handle', () => {
     for (const db of handles) expect(() => sqliteStore(db)).toThrow('rows as objects and integers as numbers');
   });
 
+  // Every record came back without its fields: each key was refused, and called tampered with.
+  test.each(DRIVERS)('of %s that names columns with their table reads what it wrote', (driver) => {
+    const db = open(driver, ':memory:');
+    db.exec('PRAGMA full_column_names = ON');
+    sqliteStore(db).insert(RECORD);
+    // Again: the version is read like the records.
+    const store = sqliteStore(db);
+    expect([store.findById(RECORD.keyId), store.findByDigest([RECORD.digest])]).toEqual([RECORD, [RECORD]]);
+    expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
+    db.close();
+  });
+
+  // With node:sqlite, a name that began with a byte order mark lost it: the key was refused, and called tampered with.
+  test.each(DRIVERS)('of %s on a file that is in UTF-16 is refused, and nothing is written', (driver) => {
+    for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
+      const db = open(driver, ':memory:');
+      db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
+      expect(complaint(() => act(db))).toBe(`${name}: the file is in UTF-16le; give keyscope one in UTF-8`);
+      expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
+      db.close();
+    }
+  });
+
   test.each(DRIVERS)('of %s in a transaction is written nothing that could be rolled back', (driver) => {
     const db = open(driver, ':memory:');
     const store = sqliteStore(db);
