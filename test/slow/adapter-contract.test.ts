@@ -311,7 +311,7 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     [BUG],
   ],
   'lets in where what is thrown is no error': [
-    () => ({ deny: (error, setup, req) => (error === undefined ? null : RIGHT.deny(error, setup, req)) }),
+    () => ({ deny: (error, setup, req) => (error ? RIGHT.deny(error, setup, req) : null) }),
     [BUG],
   ],
   'takes a code for a brand': [
