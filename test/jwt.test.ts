@@ -147,12 +147,12 @@ describe('exchange', () => {
   });
 
   it('hands on what is no fault of the request', async () => {
-    const input = {
-      get scopes(): string[] {
-        throw new RangeError('a bug of the caller');
-      },
+    const get = (): never => {
+      throw new RangeError('a bug of the caller');
     };
-    expect(await thrown(() => createTokenIssuer(signing).exchange(principal, input))).toBeInstanceOf(RangeError);
+    const scopes = Object.defineProperty([] as string[], 0, { get });
+    for (const input of [Object.defineProperty({}, 'scopes', { get, enumerable: true }), { scopes }])
+      expect(await thrown(() => createTokenIssuer(signing).exchange(principal, input))).toBeInstanceOf(RangeError);
   });
 
   it('knows the errors of another copy of the package, and no others', () => {
