@@ -4,14 +4,13 @@
  */
 import type { Catalog } from './catalog.js';
 import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
-import { type KeyFormat, keyFormat } from './key.js';
+import { keyFormat } from './key.js';
 import { type Draft, type IssuedKey, issuedKey, type KeyRecord, sealedText } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import type { Peppers, RandomBytes, Scheme } from './secret.js';
-import { drawEntropy, platformRandom, prepareSchemes, randomUuid } from './secret.js';
+import { drawEntropy, type Peppers, platformRandom, prepareSchemes, type RandomBytes, randomUuid } from './secret.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 import type { TokenVerifier } from './tokens.js';
-import { createUsage, type UsageRecorder } from './usage.js';
+import { createUsage } from './usage.js';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
@@ -58,20 +57,9 @@ const OVER = { until: new Date(0) };
  * {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. The store and
  * the clock are guarded: they answer in time and in shape, or throw a `StoreError`.
  */
-export interface Context extends Pick<KeyringOptions, 'catalog' | 'store' | 'tokens' | 'checkParent'> {
-  readonly format: KeyFormat;
-  /** The scopes that exist. */
-  readonly known: ReadonlySet<string>;
-  /** The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys. */
-  accepted(): readonly [Scheme, ...Scheme[]];
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly usage: UsageRecorder;
-  /** Undefined if there is no listener: then no event is made. */
-  readonly emit: ((event: KeyringEvent) => void) | undefined;
-}
+export type Context = ReturnType<typeof createContext>;
 
-export function createContext(options: KeyringOptions): Context {
+export function createContext(options: KeyringOptions) {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
@@ -87,8 +75,9 @@ export function createContext(options: KeyringOptions): Context {
   const clock = () => readClock(now);
   const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
   const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
+  // The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys.
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
-  // Watching a broken audit sink is its owner's task; it neither admits nor denies anyone. Because the function is
+  // Undefined if there is no listener: then no event is made. Watching a broken audit sink is its owner's task; it neither admits nor denies anyone. Because the function is
   // async, what the listener throws is a rejection too.
   const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
   return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });

@@ -67,14 +67,11 @@ export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalo
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
   const { held, catalog } = VerifiedPrincipal.granted(principal);
   expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
-  let all = true;
-  for (const scope of scopes) {
-    if (held.has(scope)) continue;
-    // A scope in the catalog is concrete, so the grammar is checked only for the others.
-    if (!catalog.has(scope)) expect(isScope(scope), 'scopes: name concrete scopes, resource:action', scope);
-    all = false;
-  }
-  return all;
+  if (scopes.every((scope) => held.has(scope))) return true;
+  // A scope in the catalog is concrete, so the grammar is checked only for the others.
+  const odd = scopes.findIndex((scope) => !catalog.has(scope) && !isScope(scope));
+  expect(odd === -1, 'scopes: name concrete scopes, resource:action', scopes[odd]);
+  return false;
 }
 
 /**
