@@ -37,7 +37,7 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
   readonly now?: Clock | undefined;
-  /** Bytes for keys and ids; for tests. Default: the platform's secure source. */
+  /** Bytes for keys, not for their ids; for tests. Default: the platform's secure source. */
   readonly random?: RandomBytes | undefined;
   /**
    * Told of keys made, revoked and rotated, and of every `admit` that admits or denies. An `admit` that throws a
@@ -50,9 +50,6 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
 const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent', 'storeTimeoutMs',
   'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
-// By default, the time for accepting keys without a pepper alongside peppered ones is over.
-const OVER = { until: new Date(0) };
-
 /**
  * {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. The store and
  * the clock are guarded: they answer in time and in shape, or throw a `StoreError`.
@@ -62,13 +59,14 @@ export type Context = ReturnType<typeof createContext>;
 export function createContext(options: KeyringOptions) {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
-  const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept = OVER } = given;
+  const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept } = given;
   for (const part of [now, random, onEvent === undefined ? now : onEvent, tokens === undefined ? now : tokens?.verify])
     expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  const { until } = fields(accept, ['until'], 'insecureAcceptUnpeppered');
-  const end = until instanceof Date && (accept === OVER || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
+  const until = accept === undefined ? new Date(0) : fields(accept, ['until'], 'insecureAcceptUnpeppered').until;
+  const end =
+    until instanceof Date && (accept === undefined || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
@@ -212,7 +210,7 @@ export async function mint({ format, random, accepted, store }: Context, draft: 
   const key = format.complete(drawEntropy(random));
   const [scheme] = accepted();
   const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: Object.freeze({}) };
-  const unsealed: KeyRecord = { ...draft, keyId: randomUuid(random), ...marks, digest: scheme.digest(key) };
+  const unsealed: KeyRecord = { ...draft, keyId: randomUuid(), ...marks, digest: scheme.digest(key) };
   // A plain object, which every store can accept. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);

@@ -199,7 +199,6 @@ export function expiry(value: unknown, now: number): number | null {
 
 /** A whole number from `min` to `max`. */
 export function whole(value: unknown, min: number, max: number, what: string): number {
-  const holds = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
-  expect(holds, `${what}: pass a whole number from ${min} to ${max}`);
-  return Number(value);
+  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+  throw new TypeError(`${what}: pass a whole number from ${min} to ${max}`);
 }

@@ -34,9 +34,7 @@ const crcOf = (crc: number, text: string): number => [...text].reduce((c, x) => 
  * why it is not a key: its shape (length, prefix, alphabet) or its checksum. `complete`: makes the whole key from its
  * entropy.
  */
-export type KeyFormat = { prefix: string; refuse(it: unknown): DenialReason | null; complete(entropy: string): string };
-
-export function keyFormat(prefix: unknown): KeyFormat {
+export function keyFormat(prefix: unknown) {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
   expect(valid, 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter', prefix);
   const head = `${prefix}_`;

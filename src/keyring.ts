@@ -197,8 +197,7 @@ async function admit(context: Context, request: unknown, input: AdmitInput): Pro
   expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
   // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
   const scopes = policy.requires(operation);
-  let principal: Principal | undefined;
-  let time: number | undefined;
+  let [principal, time]: [Principal?, number?] = [];
   try {
     time = clock();
     const found = authenticate(context, request);

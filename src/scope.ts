@@ -34,9 +34,7 @@ const holdsWider = (set: ReadonlySet<string>, it: string): boolean =>
   ['*:*', `${it.slice(0, it.indexOf(':'))}:*`, `*${it.slice(it.indexOf(':'))}`].some((w) => w !== it && set.has(w));
 
 /** Returns a test of whether an element of `set` covers a pattern; all of them are valid already. */
-export function coveredBy(set: ReadonlySet<string>): (one: string) => boolean {
-  return (one) => set.has(one) || holdsWider(set, one);
-}
+export const coveredBy = (set: ReadonlySet<string>) => (one: string) => set.has(one) || holdsWider(set, one);
 
 /** The result of every operation: minimal, sorted, frozen. */
 const minimal = (set: ReadonlySet<string>) => Object.freeze([...set].filter((it) => !holdsWider(set, it)).sort());
