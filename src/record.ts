@@ -6,36 +6,52 @@ import { isScope, MAX_SCOPES } from './scope.js';
 /** String pairs that belong to the integration; keyscope never interprets them. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** A stored key. Times are whole milliseconds since the epoch. The seal covers every field that never changes. */
-export interface KeyRecord {
-  readonly keyId: string;
-  readonly name: string;
-  /** `h1.<pepper id>$<hex>` or `s1$<hex>`; see `digestKey`. */
-  readonly digest: string;
-  /** 64 hexadecimal digits; `null` if the key was made without a pepper. */
-  readonly seal: string | null;
-  readonly entityUuid: string;
-  /** Always contains `entityUuid`. */
-  readonly accessibleEntities: readonly string[];
-  /** Concrete, in the order of the catalog at the time. */
-  readonly scopes: readonly string[];
-  readonly justification: string | null;
-  readonly metadata: Metadata;
-  readonly createdAt: number;
-  /** `null`: never. */
-  readonly expiresAt: number | null;
-  /** Not under the seal: anyone who can write to the database can clear it. */
-  readonly revokedAt: number | null;
-  /** When a rotated key ends. Not under the seal. */
-  readonly retireAt: number | null;
-  /** Key id of the predecessor. */
-  readonly rotatedFrom: string | null;
-  /** Not under the seal. */
-  readonly lastUsedAt: number | null;
-  /** Scope → when it was last exercised. Not under the seal. */
-  readonly scopesUsed: Readonly<Record<string, number>>;
-}
+// ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
 
+type Check<T> = (value: unknown) => value is T;
+const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
+const isTime = (value: unknown): value is number => Number.isSafeInteger(value);
+const isTextOrNull = (value: unknown) => value === null || isText(value);
+const isTimeOrNull = (value: unknown) => value === null || isTime(value);
+const isTable = <T>(value: unknown, is: Check<T>): value is Readonly<Record<string, T>> =>
+  isObject(value) && Object.entries(value).every(([name, content]) => isText(name) && is(content));
+// Called on a copy, whose holes are `undefined`: `every` skips holes.
+const isList = <T>(list: unknown, max: number, is: Check<T>): list is readonly T[] =>
+  Array.isArray(list) && list.length <= max && list.every(is);
+
+// Texts are checked only by type: refusing forged ones is the seal's task. A `*` in a scope refuses the record.
+const SHAPE = {
+  keyId: isUuid,
+  name: isText,
+  /** `h1.<pepper id>$<hex>` or `s1$<hex>`; see `digestKey`. */
+  digest: isText,
+  /** 64 hexadecimal digits; `null` if the key was made without a pepper. */
+  seal: isTextOrNull,
+  entityUuid: isUuid,
+  /** Always contains `entityUuid`. */
+  accessibleEntities: (list: unknown) => isList(list, MAX_ENTITIES, isUuid),
+  /** Concrete, in the order of the catalog at the time. */
+  scopes: (list: unknown) => isList(list, MAX_SCOPES, isScope),
+  justification: isTextOrNull,
+  /** String pairs that belong to the integration; keyscope never interprets them. */
+  metadata: (table: unknown) => isTable(table, isText),
+  createdAt: isTime,
+  /** `null`: never. */
+  expiresAt: isTimeOrNull,
+  /** Not under the seal: anyone who can write to the database can clear it. */
+  revokedAt: isTimeOrNull,
+  /** When a rotated key ends. Not under the seal. */
+  retireAt: isTimeOrNull,
+  /** Key id of the predecessor. */
+  rotatedFrom: (id: unknown) => id === null || isUuid(id),
+  /** Not under the seal. */
+  lastUsedAt: isTimeOrNull,
+  /** Scope → when it was last exercised. Not under the seal. */
+  scopesUsed: (table: unknown) => isTable(table, isTime),
+};
+
+/** A stored key. Times are whole milliseconds since the epoch. The seal covers every field that never changes. */
+export type KeyRecord = { readonly [F in keyof typeof SHAPE]: (typeof SHAPE)[F] extends Check<infer T> ? T : never };
 // Every number in a record is a time.
 type Dated<T> = T extends number ? Date : { [K in keyof T]: Dated<T[K]> };
 
@@ -45,27 +61,6 @@ export type KeyInfo = { readonly [F in keyof Omit<KeyRecord, 'digest' | 'seal'>]
 /** When a key was last used, and which scopes were exercised when. Milliseconds. */
 export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly<Record<string, number>> };
 
-// ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
-
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === 'string' && value.isWellFormed();
-const isTime: Check = Number.isSafeInteger;
-const isTextOrNull: Check = (value) => value === null || isText(value);
-const isTimeOrNull: Check = (value) => value === null || isTime(value);
-const isTable = (value: unknown, check: Check) =>
-  isObject(value) && Object.entries(value).every(([name, content]) => isText(name) && check(content));
-// Called on a copy, whose holes are `undefined`: `every` skips holes.
-const isList = (list: unknown, max: number, is: Check) => Array.isArray(list) && list.length <= max && list.every(is);
-
-// Other texts are checked only by type: refusing forged ones is the seal's task. A `*` in a scope refuses the record.
-// biome-ignore format: a table
-const SHAPE: Readonly<Record<keyof KeyRecord, Check>> = {
-  keyId: isUuid, name: isText, digest: isText, seal: isTextOrNull, entityUuid: isUuid, justification: isTextOrNull,
-  accessibleEntities: (value) => isList(value, MAX_ENTITIES, isUuid), metadata: (value) => isTable(value, isText),
-  scopes: (value) => isList(value, MAX_SCOPES, isScope), createdAt: isTime, expiresAt: isTimeOrNull,
-  revokedAt: isTimeOrNull, retireAt: isTimeOrNull, rotatedFrom: (value) => value === null || isUuid(value),
-  lastUsedAt: isTimeOrNull, scopesUsed: (value) => isTable(value, isTime),
-};
 const FIELDS = Object.keys(SHAPE) as (keyof KeyRecord)[];
 
 /** Copies and freezes a list or a table; `fromEntries` defines properties, so no name reaches a prototype. */
@@ -133,8 +128,7 @@ function encode(value: unknown): string {
 }
 
 /** The encoding of every field that never changes. */
-export const sealedText = (record: KeyRecord): string =>
-  encode(['keyscope record v1', ...SEALED.map((name) => record[name])]);
+export const sealedText = (record: KeyRecord) => encode(['keyscope record v1', ...SEALED.map((name) => record[name])]);
 
 // ── Making and showing ────────────────────────────────────────────────────────────────────────────────
 

@@ -21,7 +21,7 @@ const MAX_TEXT = 4096;
 const PATTERN = /^(?:\*|[a-z][a-z0-9_-]{0,63}):(?:\*|[a-z][a-z0-9_-]{0,63})$/;
 
 /** Whether the whole of `it` is a concrete scope, without `*`. */
-export const isScope = (it: unknown): boolean => typeof it === 'string' && PATTERN.test(it) && !it.includes('*');
+export const isScope = (it: unknown): it is string => typeof it === 'string' && PATTERN.test(it) && !it.includes('*');
 
 /** Checks a list of any length element by element; one bad element refuses the list. */
 export const patterns = (input: unknown): string[] =>
@@ -91,8 +91,7 @@ export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(patterns
  * coversScopes(['users:*'], ['users:read']); // true
  * coversScopes(['users:read', 'users:write'], ['users:*']); // false: the world is open
  */
-export const coversScopes = (granted: Scopes, required: Scopes): boolean =>
-  equalScopes(unionScopes(granted, required), granted);
+export const coversScopes = (granted: Scopes, required: Scopes) => equalScopes(unionScopes(granted, required), granted);
 
 /**
  * Returns everything that either set denotes.
