@@ -3,7 +3,7 @@
  * authority; and common steps.
  */
 import type { Catalog } from './catalog.js';
-import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
+import { AccessError, entityList, expect, fields, isStoreError, isUuid, raise, StoreError, whole } from './errors.js';
 import { keyFormat } from './key.js';
 import { type Draft, type IssuedKey, issuedKey, type KeyRecord, sealedText } from './record.js';
 import { coveredBy, patterns } from './scope.js';
@@ -91,11 +91,11 @@ export function readClock(now: Clock): number {
   try {
     const time = now();
     // What a `Date` can hold (ECMA-262 §21.4.1.1).
-    if (Number.isFinite(time) && Math.abs(time) <= 8.64e15) return Math.floor(time);
+    expect(Number.isFinite(time) && Math.abs(time) <= 8.64e15, 'now: return milliseconds since the epoch');
+    return Math.floor(time);
   } catch (cause) {
     throw new StoreError('the clock failed: see cause', cause);
   }
-  throw new StoreError('the clock did not return a time');
 }
 
 const isSummary = (row: SchemeSummary | null) =>
@@ -121,7 +121,8 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
     const method = methods?.[name];
     expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
-    const broken = (how: string, cause?: unknown) => new StoreError(`store.${name} ${how}`, cause);
+    const broken = (how: string, cause?: unknown) =>
+      isStoreError(cause) ? cause : new StoreError(`store.${name} ${how}`, cause);
     const read = (answer: unknown, argument: unknown) =>
       holds(answer, argument) ? answer : raise(broken('broke its contract; see KeyStore'));
     const readInTime = (answer: unknown, argument: unknown) =>
@@ -131,14 +132,12 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
         settled.finally(() => clearTimeout(timer));
       }).then((value) => read(value, argument));
     const ask = (argument: unknown, second: unknown) => {
-      let answer: unknown;
       try {
-        answer = method.call(store, argument, second);
-        if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
+        const answer = method.call(store, argument, second);
+        return typeof Object(answer).then === 'function' ? readInTime(answer, argument) : read(answer, argument);
       } catch (cause) {
         throw broken('failed: see cause', cause);
       }
-      return read(answer, argument);
     };
     return [name, ask];
   });

@@ -3,8 +3,7 @@ import { expect, isUuid } from './errors.js';
 import type { Principal } from './principal.js';
 
 /** The body of `GET /me`: exactly these fields, in this order. */
-export type Me = Readonly<Record<'entity_uuid' | 'key_id', string> & Record<List, readonly string[]>>;
-type List = 'scopes' | 'accessible_entities';
+export type Me = Readonly<ReturnType<typeof toMe>>;
 
 /**
  * Returns the body of `GET /me` for a principal. It is an allow-list: a field that a later version adds to `Principal`
@@ -16,7 +15,7 @@ type List = 'scopes' | 'accessible_entities';
  * @example
  * response.json(toMe(principal));
  */
-export function toMe(principal: Principal): Me {
+export function toMe(principal: Principal) {
   expect(isUuid(principal?.keyId), 'toMe: pass the principal that verify, authenticate or admit returned');
   const { entityUuid, keyId, scopes, accessibleEntities } = principal;
   return { entity_uuid: entityUuid, key_id: keyId, scopes, accessible_entities: accessibleEntities };

@@ -15,10 +15,9 @@ export function createUsage(store: KeyStore) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   // In place: a fresh object for each request would cost half a microsecond.
   function record(keyId: string, scopes: readonly string[], at: number): void {
-    const known = pending.get(keyId);
-    const usage = known ?? { lastUsedAt: at, scopesUsed: {} };
+    const usage = pending.get(keyId) ?? { lastUsedAt: at, scopesUsed: {} };
     // While the store is down the batch is bounded: usage data that does not fit is lost.
-    if (known === undefined && pending.size < MAX_PENDING) pending.set(keyId, usage);
+    if (pending.size < MAX_PENDING) pending.set(keyId, usage);
     usage.lastUsedAt = Math.max(usage.lastUsedAt, at);
     for (const scope of scopes) usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? at, at);
     if (timer !== undefined) return;
