@@ -117,14 +117,11 @@ const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unkno
  * If a write timed out, it is unknown whether it took effect.
  */
 export function guardStore(store: unknown, timeoutMs: number): KeyStore {
-  const methods = store as Readonly<Record<string, (...args: unknown[]) => unknown>> | null | undefined;
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
-    const method = methods?.[name];
+    const method: unknown = Object(store)[name];
     expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
-    const broken = (how: string, cause?: unknown) =>
-      isStoreError(cause) ? cause : new StoreError(`store.${name} ${how}`, cause);
-    const read = (answer: unknown, argument: unknown) =>
-      holds(answer, argument) ? answer : raise(broken('broke its contract; see KeyStore'));
+    const broken = (how: string, e?: unknown) => (isStoreError(e) ? e : new StoreError(`store.${name} ${how}`, e));
+    const read = (it: unknown, by: unknown) => (holds(it, by) ? it : raise(broken('broke its contract; see KeyStore')));
     const readInTime = (answer: unknown, argument: unknown) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);

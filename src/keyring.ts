@@ -183,11 +183,10 @@ const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as co
 
 /** Accepts keys and, with a token verifier, JWTs: a key never contains a dot and a JWT always does. */
 function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
-  const credential = parseAuthorization(authorizationOf(request));
-  if (credential.kind === 'bearer')
-    return (credential.token.includes('.') ? verifyToken : verify)(context, credential.token);
-  if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
-  throw new AccessError('missing_credentials', credential.kind === 'missing' ? 'no_header' : 'other_scheme');
+  const sent = parseAuthorization(authorizationOf(request));
+  if (sent.kind === 'bearer') return (sent.token.includes('.') ? verifyToken : verify)(context, sent.token);
+  if (sent.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
+  throw new AccessError('missing_credentials', sent.kind === 'missing' ? 'no_header' : 'other_scheme');
 }
 
 async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {

@@ -57,8 +57,7 @@ export function hmacSha256(hash: Sha256, secret: Uint8Array): Sha256 {
 }
 
 // Not an import: found on Node 20.16+, Bun and Deno; other runtimes have no `process` and use noble, 7 times slower.
-type NativeHash = (algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex') => string;
-const native: NativeHash | undefined = Object(globalThis).process?.getBuiltinModule?.('node:crypto')?.hash;
+const native = Object(globalThis).process?.getBuiltinModule?.('node:crypto')?.hash;
 const hash: Sha256 = native ? (data) => native('sha256', data, 'hex') : nobleSha256;
 
 /** Which hash implementation this process chose at load. Both give the same results. */

@@ -20,8 +20,7 @@ export function createUsage(store: KeyStore) {
     if (pending.size < MAX_PENDING) pending.set(keyId, usage);
     usage.lastUsedAt = Math.max(usage.lastUsedAt, at);
     for (const scope of scopes) usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? at, at);
-    if (timer !== undefined) return;
-    timer = setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
+    timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
     // Node, Bun and Deno: the timer does not keep an idle process alive. Elsewhere a timer is a number.
     (timer as { unref?(): void }).unref?.();
   }
