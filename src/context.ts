@@ -91,8 +91,8 @@ export function readClock(now: Clock): number {
   try {
     const time = now();
     // What a `Date` can hold (ECMA-262 §21.4.1.1).
-    expect(Number.isFinite(time) && Math.abs(time) <= 8.64e15, 'now: return milliseconds since the epoch');
-    return Math.floor(time);
+    if (Number.isFinite(time) && Math.abs(time) <= 8.64e15) return Math.floor(time);
+    throw new TypeError('now: return milliseconds since the epoch');
   } catch (cause) {
     throw new StoreError('the clock failed: see cause', cause);
   }

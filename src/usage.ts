@@ -15,9 +15,10 @@ export function createUsage(store: KeyStore) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   // In place: a fresh object for each request would cost half a microsecond.
   function record(keyId: string, scopes: readonly string[], at: number): void {
-    const usage = pending.get(keyId) ?? { lastUsedAt: at, scopesUsed: {} };
+    const known = pending.get(keyId);
+    const usage = known ?? { lastUsedAt: at, scopesUsed: {} };
     // While the store is down the batch is bounded: usage data that does not fit is lost.
-    if (pending.size < MAX_PENDING) pending.set(keyId, usage);
+    if (known === undefined && pending.size < MAX_PENDING) pending.set(keyId, usage);
     usage.lastUsedAt = Math.max(usage.lastUsedAt, at);
     for (const scope of scopes) usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? at, at);
     timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
