@@ -117,11 +117,10 @@ export const MAX_ENTITIES = 1000;
  * length is given. Every run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-` is masked: it could be part of
  * a key or of another secret.
  */
-export function quote(value: unknown): string {
-  if (value === undefined || value === null) return String(value);
-  if (typeof value !== 'string') return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
-  if (value.length > 129) return `a text of ${value.length} characters`;
-  const masked = JSON.stringify(value.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]'));
+export function quote(it: unknown): string {
+  if (typeof it !== 'string') return Array.isArray(it) ? 'a list' : it ? `a value of type ${typeof it}` : String(it);
+  if (it.length > 129) return `a text of ${it.length} characters`;
+  const masked = JSON.stringify(it.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]'));
   return masked.replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

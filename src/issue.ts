@@ -1,7 +1,7 @@
 /** Makes keys: checks first what may come from a request, then whether the authority covers it. */
 import { type Context, type Held, mint, requireCeiling } from './context.js';
 import { entityList, expect, expiry, fields, MAX_ENTITIES, strings, text } from './errors.js';
-import { type IssuedKey, type Metadata, readMetadata } from './record.js';
+import { type IssuedKey, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 
 /** What may come from a request. `keyscope/schemas` reads it from JSON. */
@@ -16,7 +16,7 @@ export interface IssueInput<Pattern extends string = string> {
   /** Why reserved scopes are needed: 1 to 500 characters, kept on the record. */
   readonly justification?: string | undefined;
   /** At most 16 string pairs and 2 KiB, without NUL; in names no quote, backslash or control character. */
-  readonly metadata?: Metadata | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 const INPUT = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata'] as const;

@@ -13,8 +13,7 @@
 import { type DenialReason, expect } from './errors.js';
 
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-export const ENTROPY_LENGTH = 26;
-const SECRET_LENGTH = ENTROPY_LENGTH + 6;
+export const [ENTROPY_LENGTH, SECRET_LENGTH] = [26, 32] as const;
 
 /** The parts of a key. `secret` is `entropy` and `checksum`; show none of the three to anybody. */
 export type KeyParts = Readonly<Record<'prefix' | 'secret' | 'entropy' | 'checksum', string>>;

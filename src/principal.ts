@@ -8,21 +8,24 @@ import { isScope } from './scope.js';
  * retirement: milliseconds since the epoch, or `null` for never.
  */
 export type Principal = Readonly<Record<'keyId' | 'name' | 'entityUuid', string> & Record<Lists, readonly string[]>> &
-  Readonly<{ metadata: Readonly<Record<string, string>>; expiresAt: number | null; via: Via }>;
+  Readonly<{ metadata: Readonly<Record<string, string>>; expiresAt: number | null; via: 'key' | 'jwt' }>;
 // Scopes as granted: one that the catalog no longer has is shown, but grants nothing.
 type Lists = 'accessibleEntities' | 'scopes';
 
-/** How a caller authenticated. */
-export type Via = 'key' | 'jwt';
+// Keys with the same scopes share a set: 230 bytes less a key. Bounded, because anyone who may issue keys chooses scopes.
+const SETS = new Map<string, ReadonlySet<string>>();
 
 // Guards require the private set: an object built elsewhere, such as from a request body, or a copy of a principal with
 // other scopes, is not a principal.
 class VerifiedPrincipal {
   readonly #granted: { readonly held: ReadonlySet<string>; readonly catalog: ReadonlySet<string> };
 
-  constructor(record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>) {
+  constructor(record: Omit<Principal, 'via'>, via: Principal['via'], catalog: ReadonlySet<string>) {
     const { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt } = record;
-    this.#granted = { held: new Set(scopes.filter((scope) => catalog.has(scope))), catalog };
+    const known = scopes.filter((scope) => catalog.has(scope));
+    const held = SETS.get(known.join()) ?? new Set(known);
+    if (SETS.size < 1000) SETS.set(known.join(), held);
+    this.#granted = { held, catalog };
     const shown: Principal = { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt, via };
     Object.freeze(Object.assign(this, shown));
   }
@@ -38,7 +41,7 @@ class VerifiedPrincipal {
  * grants nothing. Lists are shared with the record, which is frozen. With `Object` as `new.target`, the private field
  * is on an otherwise plain object: it compares and prints as data.
  */
-export const createPrincipal = (record: Omit<Principal, 'via'>, via: Via, catalog: ReadonlySet<string>): Principal =>
+export const createPrincipal = (record: Omit<Principal, 'via'>, via: Principal['via'], catalog: ReadonlySet<string>) =>
   Reflect.construct(VerifiedPrincipal, [record, via, catalog], Object) as unknown as Principal;
 
 /**

@@ -3,9 +3,6 @@ import { encoder } from './bytes.js';
 import { AccessError, expect, isObject, isUuid, MAX_ENTITIES, raise, StoreError } from './errors.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 
-/** String pairs that belong to the integration; keyscope never interprets them. */
-export type Metadata = Readonly<Record<string, string>>;
-
 // ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
 
 type Check<T> = (value: unknown) => value is T;
@@ -158,9 +155,9 @@ export function issuedKey(key: string, record: KeyRecord): IssuedKey {
 }
 
 /** Reads `metadata` as `issue` accepts it: at most 16 pairs and 2 KiB, names and values together in UTF-8. */
-export function readMetadata(value: unknown): Metadata {
+export function readMetadata(value: unknown): KeyRecord['metadata'] {
   // Bounded before the work: copying 100,000 pairs took 0.3 s.
-  const table = frozen(isObject(value) && Object.keys(value).length <= 16 ? value : null) as Metadata;
+  const table = frozen(isObject(value) && Object.keys(value).length <= 16 ? value : null) as KeyRecord['metadata'];
   expect(isTable(table, isText), 'metadata: pass an object of at most 16 well-formed strings');
   const [names, all] = [Object.keys(table).join(''), Object.entries(table).flat().join('')];
   // PostgreSQL's text cannot hold NUL. V8 13.6 (Node 24) reads back names that JSON escapes as one another.

@@ -8,7 +8,6 @@ import { AccessError, entityList, expect, fields, isUuid, StoreError } from './e
 import { createKeyring, type Keyring } from './keyring.js';
 import { definePolicy, type Policy } from './policy.js';
 import { createPrincipal, hasScopes, type Principal } from './principal.js';
-import type { Metadata } from './record.js';
 import { digestKey, generateKey } from './secret.js';
 import type { Awaitable } from './store.js';
 import { check, type RegisterTest, same } from './stores/contract.js';
@@ -794,7 +793,7 @@ export interface TestPrincipalOptions<C extends Catalog = Catalog> {
   readonly keyId?: string;
   /** Default: `test`. */
   readonly name?: string;
-  readonly metadata?: Metadata;
+  readonly metadata?: Principal['metadata'];
   /** Milliseconds since the epoch. Default: `null`, never. */
   readonly expiresAt?: number | null;
   /** Default: `key`. */
