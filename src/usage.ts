@@ -36,6 +36,7 @@ export function createUsage(store: KeyStore) {
       // In parts, each with the store's full timeout: 20,000 keys at once take a server longer than that.
       for (let i = 0; i < batch.length; i += AT_ONCE) await store.touch(batch.slice(i, i + AT_ONCE));
     } catch (error) {
+      // A scope counts as used when its key was last: too late rather than too early, so it is never advised against.
       for (const [keyId, { lastUsedAt, scopesUsed }] of noted) record(keyId, Object.keys(scopesUsed), lastUsedAt);
       throw error;
     }

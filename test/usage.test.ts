@@ -159,6 +159,20 @@ describe('usage', () => {
     expect(touches).toHaveLength(1);
   });
 
+  it('that could not be written is put back with every scope at the last use of its key: never too early', async () => {
+    let down = true;
+    const { keyring, clock, touches } = watched(() => down);
+    const { key, info } = await keyring.issue({ name: 'CI', scopes: ['threats:*'], expiresAt: 'never' }, AUTHORITY);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'triage' });
+    clock.advance(5);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await storeError(() => keyring.flush());
+    down = false;
+    await keyring.flush();
+    const scopesUsed = { 'threats:read': START + 5, 'threats:write': START + 5 };
+    expect(touches).toEqual([[{ keyId: info.keyId, lastUsedAt: START + 5, scopesUsed }]]);
+  });
+
   it('noted while a batch is being written goes into the next', async () => {
     const { keyring, clock, touches } = watched(undefined, delayed(memoryStore()));
     const { key } = await issue(keyring);
