@@ -162,7 +162,10 @@ describe('usage', () => {
   it('that could not be written is put back with every scope at the last use of its key: never too early', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
-    const { key, info } = await keyring.issue({ name: 'CI', scopes: ['threats:*'], expiresAt: 'never' }, AUTHORITY);
+    const { key, info } = await keyring.issue(
+      { name: 'CI', scopes: ['threats:read', 'threats:write'], expiresAt: 'never' },
+      AUTHORITY,
+    );
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'triage' });
     clock.advance(5);
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
