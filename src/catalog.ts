@@ -93,8 +93,7 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
   };
   const without = (set: typeof all, other: typeof all) => Object.freeze(set.filter((scope) => !other.includes(scope)));
   const difference = (a: readonly string[], b: readonly string[]) => without(expand(a), expand(b));
-  const describe = (scope: string) =>
-    sentences.get(scope) ?? raise(new TypeError(`scopes: ${quote(scope)} is not in the catalog`));
+  const describe = (it: string) => sentences.get(it) ?? raise(new TypeError(`scopes: the catalog lacks ${quote(it)}`));
   const guarded: ReadonlySet<string> = new Set(expand(reserved));
   const isReserved = (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope);
   return Object.freeze({ all, expand, describe, difference, isReserved });

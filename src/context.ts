@@ -65,8 +65,7 @@ export function createContext(options: KeyringOptions) {
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const until = accept === undefined ? new Date(0) : fields(accept, ['until'], 'insecureAcceptUnpeppered').until;
-  const end =
-    until instanceof Date && (accept === undefined || peppers !== 'none') ? new Date(until).getTime() : Number.NaN;
+  const end = until instanceof Date && !(accept && peppers === 'none') ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
@@ -75,8 +74,8 @@ export function createContext(options: KeyringOptions) {
   const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
   // The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys.
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
-  // Undefined if there is no listener: then no event is made. Watching a broken audit sink is its owner's task; it neither admits nor denies anyone. Because the function is
-  // async, what the listener throws is a rejection too.
+  // Undefined if there is no listener: then no event is made. Watching a broken audit sink is its owner's task; it
+  // neither admits nor denies anyone. Because the function is async, what the listener throws is a rejection too.
   const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
   return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
 }
@@ -111,8 +110,9 @@ const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unkno
 };
 
 /**
- * The user's store as the operations see it: errors are wrapped, answers are awaited for at most `timeoutMs`, and their
- * shape is checked. A synchronous answer stays synchronous; any other becomes a native `Promise`.
+ * The user's store as the operations see it: answers are awaited for at most `timeoutMs`, their shape is checked, and
+ * what the store throws becomes the `cause` of a `StoreError`, unless it is one. A synchronous answer stays synchronous;
+ * any other becomes a native `Promise`.
  *
  * If a write timed out, it is unknown whether it took effect.
  */

@@ -49,6 +49,7 @@ const SHAPE = {
 
 /** A stored key. Times are whole milliseconds since the epoch. The seal covers every field that never changes. */
 export type KeyRecord = { readonly [F in keyof typeof SHAPE]: (typeof SHAPE)[F] extends Check<infer T> ? T : never };
+
 // Every number in a record is a time.
 type Dated<T> = T extends number ? Date : { [K in keyof T]: Dated<T[K]> };
 
@@ -162,9 +163,7 @@ export function readMetadata(value: unknown): KeyRecord['metadata'] {
   const [names, all] = [Object.keys(table).join(''), Object.entries(table).flat().join('')];
   // PostgreSQL's text cannot hold NUL. V8 13.6 (Node 24) reads back names that JSON escapes as one another.
   const plain = !all.includes('\0') && !/["\\\p{Cc}]/u.test(names);
-  expect(
-    plain && encoder.encode(all).length <= 2048,
-    'metadata: at most 2048 bytes, no NUL; no quote, backslash or control in names',
-  );
+  const sound = plain && encoder.encode(all).length <= 2048;
+  expect(sound, 'metadata: at most 2048 bytes, no NUL; no quote, backslash or control in names');
   return table;
 }

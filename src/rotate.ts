@@ -15,13 +15,11 @@ import { requireLive } from './verify.js';
  */
 export type RotateInput = { readonly overlapMs: number; readonly expiresAt?: Date | 'never' | undefined };
 
-const YEAR_MS = 365 * 24 * 3_600_000;
-
 export async function rotate(context: Context, by: Held, keyId: string, input: RotateInput): Promise<IssuedKey> {
   const { store, clock, emit } = context;
   const { overlapMs, expiresAt } = fields(input, ['overlapMs', 'expiresAt'], 'rotate');
   const time = clock();
-  const retireAt = time + whole(overlapMs, 0, YEAR_MS, 'overlapMs');
+  const retireAt = time + whole(overlapMs, 0, 365 * 24 * 3_600_000, 'overlapMs');
   const changed = expiresAt === undefined ? {} : { expiresAt: expiry(expiresAt, time) };
 
   const old = readRow(await requireOwn(context, by, keyId));

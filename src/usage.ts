@@ -7,12 +7,13 @@ import type { KeyStore } from './store.js';
 const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
 
 /**
- * `record` notes that a key exercised scopes; it never waits and never throws. `flush` writes what was noted: when it
- * resolves, the store has it; if it rejects, with `StoreError`, it is kept for the next attempt.
+ * `record` notes that a key exercised scopes; it never waits and never throws. `flush` writes what was noted; if it
+ * rejects, with `StoreError`, the batch is kept for the next attempt.
  */
 export function createUsage(store: KeyStore) {
   let pending = new Map<string, { lastUsedAt: number; scopesUsed: Record<string, number> }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing: Promise<void> = Promise.resolve();
   // In place: a fresh object for each request would cost half a microsecond.
   function record(keyId: string, scopes: readonly string[], at: number): void {
     const known = pending.get(keyId);
@@ -26,20 +27,27 @@ export function createUsage(store: KeyStore) {
     (timer as { unref?(): void }).unref?.();
   }
 
-  async function flush(): Promise<void> {
+  async function write(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const noted = pending;
+    const batch = Array.from(pending, ([keyId, usage]) => ({ keyId, ...usage }));
     pending = new Map();
     try {
-      const batch = Array.from(noted, ([keyId, usage]) => ({ keyId, ...usage }));
       // In parts, each with the store's full timeout: 20,000 keys at once take a server longer than that.
       for (let i = 0; i < batch.length; i += AT_ONCE) await store.touch(batch.slice(i, i + AT_ONCE));
     } catch (error) {
       // A scope counts as used when its key was last: too late rather than too early, so it is never advised against.
-      for (const [keyId, { lastUsedAt, scopesUsed }] of noted) record(keyId, Object.keys(scopesUsed), lastUsedAt);
+      for (const { keyId, lastUsedAt, scopesUsed } of batch) record(keyId, Object.keys(scopesUsed), lastUsedAt);
       throw error;
     }
+  }
+
+  // Waits for the previous batch, and writes again what that one could not: when this resolves, nothing is left. But no
+  // batch waits to be sent: on Workers, a write and all its promises can die with the request that began it.
+  function flush(): Promise<void> {
+    const [before, own] = [writing, write()];
+    writing = own;
+    return Promise.allSettled([before, own]).then(([{ status }]) => (status === 'rejected' ? own.then(flush) : own));
   }
 
   return { record, flush };

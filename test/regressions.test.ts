@@ -151,6 +151,27 @@ describe('once broken', () => {
   it('a clock beyond what a Date holds is a broken clock', async () => {
     await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
   });
+  it('flush waits for the batch that is under way, so that a shutdown loses nothing', async () => {
+    const inner = memoryStore();
+    let finish = () => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const store = wrap(inner, (method, _args, call) => (method === 'touch' ? slow.then(call) : call()));
+    const { keyring } = setUp({ store });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    keyring.flush();
+    let done = false;
+    const shutdown = keyring.flush().then(() => {
+      done = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toBe(false);
+    finish();
+    await shutdown;
+    expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+  });
   // The names of its letters were listed before it was seen to be no object: 0.2 s for a megabyte.
   it('a text that is no object is not taken apart', async () => {
     const { keyring } = setUp();
@@ -159,6 +180,30 @@ describe('once broken', () => {
     const texts = ownKeys.mock.calls.filter(([target]) => Object.prototype.toString.call(target) === '[object String]');
     ownKeys.mockRestore();
     expect(texts).toEqual([]);
+  });
+  // The flush of a shutdown resolved while the batch before it had failed and was back in memory.
+  it('flush takes up what the batch under way could not write', async () => {
+    const inner = memoryStore();
+    let fail = () => {};
+    let touches = 0;
+    const store = wrap(inner, (method, _args, call) => {
+      if (method !== 'touch' || touches++ > 0) return call();
+      return new Promise((_, reject) => {
+        fail = () => reject(new Error('down for a moment'));
+      });
+    });
+    const { keyring } = setUp({ store });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const timers = keyring.flush().catch(() => 'failed');
+    const shutdown = keyring.flush();
+    fail();
+    await shutdown;
+    expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+    expect(await timers).toBe('failed');
+    // What failed long ago is no reason to fail or to write again.
+    await keyring.flush();
+    expect(touches).toBe(2);
   });
   // Node 20 drops the lines behind the first thousand or so, and a second credential with them.
   it('a request with more lines than Node keeps has no one credential', async () => {
