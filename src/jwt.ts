@@ -525,23 +525,20 @@ function fetchedKeys(url: URL): JWTVerifyGetKey {
     }
   };
   const remote = createRemoteJWKSet(url, { [customFetch]: fetchRarely });
-  const previous = () => (had !== undefined && Date.now() - had.at < MAX_STALE ? had : undefined);
   return async (header, token) => {
     const current = remote(header, token);
-    const known = previous();
-    // The last fetch failed. The next one goes on beside those whose keys are known, for it may take 5 s, too.
-    if (known !== undefined && failed >= known.at) {
-      current.catch(() => {});
-      return known.find(header, token).catch(() => current);
+    // Not awaited if the last fetch failed: the next one may take 5 s, too, and goes on beside tokens of known keys.
+    if (had === undefined || failed < had.at) {
+      try {
+        return await current;
+      } catch (error) {
+        if (!isStoreError(error)) throw error;
+      }
     }
-    try {
-      return await current;
-    } catch (error) {
-      const old = previous();
-      if (!isStoreError(error) || old === undefined) throw error;
-      // A key that is not in the old set may be in the new one, so the token is not at fault.
-      return old.find(header, token).catch(() => raise(error));
-    }
+    current.catch(() => {});
+    // A key that is not in the previous set may be in the new one, so the token is not at fault.
+    const known = had !== undefined && Date.now() - had.at < MAX_STALE ? had.find(header, token) : current;
+    return known.catch(() => current);
   };
 }
 
