@@ -1485,15 +1485,16 @@ describe('postgresInvalidation', () => {
   const NO_CHANNEL =
     'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool';
 
-  test('takes no Pool, no Client and nothing else', () => {
-    const [pool, client] = [new pg.Pool(), new pg.Client()];
+  test('takes no Pool, no Client, no function that makes anything else, and nothing else', async () => {
+    const [pool, client, sql] = [new pg.Pool(), new pg.Client(), postgresJs({})];
     // @ts-expect-error It would listen on a connection that it lends to others.
     expect(complaint(() => postgresInvalidation(pool))).toBe(NO_CHANNEL);
     // @ts-expect-error Once lost, it could not be made again.
     expect(complaint(() => postgresInvalidation(client))).toBe(NO_CHANNEL);
-    // @ts-expect-error As above; called when it is needed, so the types alone can tell.
-    postgresInvalidation(() => pool);
-    for (const odd of [undefined, null, url, {}]) {
+    // @ts-expect-error As above: plain JavaScript passed it, published by it, and heard nothing.
+    expect(complaint(() => postgresInvalidation(() => pool))).toBe(NO_CHANNEL);
+    const made = [sql, await sharedPglite(), undefined, Promise.resolve(client)].map((one) => () => one);
+    for (const odd of [undefined, null, url, {}, ...made]) {
       expect(complaint(() => postgresInvalidation(odd as unknown as PostgresChannel))).toBe(NO_CHANNEL);
     }
   });
