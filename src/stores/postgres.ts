@@ -163,15 +163,17 @@ const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client o
 
 type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
 
-const AS_IT_IS = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+const AS_IT_IS =
+  'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; pass one whose types and ' +
+  'transforms leave text alone';
 
 /** The content of a row's only column. If it cannot be read, the error does not quote it, as the parser's would. */
 function readAnswer(row: unknown): unknown {
+  const { answer } = Object(row);
   try {
-    return JSON.parse((row as { readonly answer: string }).answer);
-  } catch {
-    throw new Error(AS_IT_IS);
-  }
+    if (typeof answer === 'string') return JSON.parse(answer);
+  } catch {}
+  throw new Error(AS_IT_IS);
 }
 
 /** Serialization failure and deadlock: the whole statement was rolled back. */
