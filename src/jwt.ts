@@ -259,7 +259,7 @@ export interface TokenVerifierOptions {
   readonly catalog: Catalog;
   /** The longest accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
   readonly maxTtlSeconds?: number | undefined;
-  /** Milliseconds since the epoch; for tests. Default: `Date.now`. The age of a fetched set always uses `Date.now`. */
+  /** Milliseconds since the epoch; for tests. Default: `Date.now`. A fetched set ages by the machine's clocks. */
   readonly now?: Clock | undefined;
 }
 
@@ -484,64 +484,59 @@ function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
  */
 const [MAX_STALE, PAUSE, PATIENCE] = [900_000, 5_000, 5_000];
 
-/** Keys from a URL. All times here are from `Date.now`, because jose's are. */
 function remoteKeys(url: URL): JWTVerifyGetKey {
   const { protocol, hostname, username, password } = url;
   const local = protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   expect(protocol === 'https:' || local, 'jwks: pass an https URL; http is for this machine alone');
   expect(username === '' && password === '', 'jwks: pass a URL without credentials');
-  let [find, latest] = [fetchedKeys(url), 0];
-  return async (header, token) => {
-    // The clock was set back. A set fetched in what is now the future would not age until then.
-    if (Date.now() < latest) [find, latest] = [fetchedKeys(url), 0];
-    try {
-      return await find(header, token);
-    } finally {
-      latest = Math.max(latest, Date.now());
-    }
-  };
+  return fetchedKeys(url);
 }
 
 /**
  * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid` that is not in it,
  * at most every 30 s. A failed fetch says nothing about a token: it is a `StoreError`, with no new attempt for 5 s.
- * Meanwhile, keys of the previous set are accepted until that set is fifteen minutes old.
+ * Meanwhile, keys of the previous set are accepted until that set is fifteen minutes old by both clocks: `Date.now` may
+ * be set back, and `performance.now` need not advance while the machine sleeps.
  */
 function fetchedKeys(url: URL): JWTVerifyGetKey {
-  let had: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly at: number } | undefined;
+  type Had = { readonly find: ReturnType<typeof createLocalJWKSet>; readonly date: number; readonly at: number };
+  let had: Had | undefined;
   let failed = Number.NEGATIVE_INFINITY;
   const fetchRarely: FetchImplementation = async (address, options) => {
-    if (Date.now() - failed < PAUSE) throw keysBroken();
+    if (performance.now() - failed < PAUSE) throw keysBroken();
     try {
       const set = await fetchBounded(address, options);
       const find = createLocalJWKSet(set); // Throws unless it is a key set.
       // A valid set without any key for tokens is an answer too: the previous set's keys were removed.
-      had = set.keys.some(({ kid }) => isName(kid)) ? { find, at: Date.now() } : undefined;
+      had = set.keys.some(({ kid }) => isName(kid)) ? { find, date: Date.now(), at: performance.now() } : undefined;
       if (had === undefined) throw new Error('no key of the set has a kid, and tokens name theirs');
       return Response.json(set);
     } catch (error) {
-      failed = Date.now();
+      failed = performance.now();
       throw keysBroken(error);
     }
   };
-  const remote = createRemoteJWKSet(url, { [customFetch]: fetchRarely });
-  const previous = () => (had !== undefined && Date.now() - had.at < MAX_STALE ? had : undefined);
+  const isYoung = ({ date, at }: Had) => Math.max(Date.now() - date, performance.now() - at) < MAX_STALE;
+  const begin = () => createRemoteJWKSet(url, { [customFetch]: fetchRarely });
+  let [remote, latest] = [begin(), 0];
   return async (header, token) => {
-    const current = remote(header, token);
-    const known = previous();
-    // The last fetch failed. The next one goes on beside those whose keys are known, for it may take 5 s, too.
-    if (known !== undefined && failed >= known.at) {
-      current.catch(() => {});
-      return known.find(header, token).catch(() => current);
+    // The clock was set back. For jose, a set fetched in what is now the future would not age until then.
+    if (Date.now() < latest) [remote, latest] = [begin(), 0];
+    const current = remote(header, token).finally(() => {
+      latest = Math.max(latest, Date.now());
+    });
+    // Not awaited if the last fetch failed: the next one may take 5 s, too, and goes on beside tokens of known keys.
+    if (had === undefined || failed < had.at) {
+      try {
+        return await current;
+      } catch (error) {
+        if (!isStoreError(error)) throw error;
+      }
     }
-    try {
-      return await current;
-    } catch (error) {
-      const old = previous();
-      if (!isStoreError(error) || old === undefined) throw error;
-      // A key that is not in the old set may be in the new one, so the token is not at fault.
-      return old.find(header, token).catch(() => raise(error));
-    }
+    current.catch(() => {});
+    // A key that is not in the previous set may be in the new one, so the token is not at fault.
+    const known = had !== undefined && isYoung(had) ? had.find(header, token) : current;
+    return known.catch(() => current);
   };
 }
 

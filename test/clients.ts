@@ -57,7 +57,11 @@ express().get('/threats/:id', expressGuard(options)('listThreats'), (req, res) =
   const { id }: { readonly id: string } = req.params;
   res.json({ id, entity: req.entityUuid, key: req.principal.keyId });
 });
-Fastify().get('/threats', { onRequest: fastifyGuard(options)('listThreats') }, (request) => request.principal.keyId);
+// HTTP/2 has requests and answers of its own types.
+const fastify = { onRequest: fastifyGuard(options)('listThreats', { entity: ({ headers }) => headers['x-entity'] }) };
+Fastify().get('/threats', fastify, (request) => request.principal.keyId);
+Fastify({ http2: true }).get('/threats', fastify, (request) => request.principal.keyId);
+Fastify({ http2: true, https: {} }).get('/threats', fastify, (request) => request.principal.keyId);
 new Hono<Guarded>().get('/threats/:id', honoGuard(options)('listThreats'), (c) => {
   const id: string = c.req.param('id');
   return c.json({ id, entity: c.get('entityUuid') });

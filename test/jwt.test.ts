@@ -447,10 +447,12 @@ describe('createTokenVerifier', () => {
 
 describe('a key set at an address', () => {
   const servers: { close(): unknown }[] = [];
-  /** Only dates: jose's, by which it counts its own intervals. */
-  const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
+  /** No timers: only the clocks, by which ages and intervals are counted. */
+  const later = (ms: number) => vi.advanceTimersByTime(ms);
+  /** The date alone, ahead or back. */
+  const setClock = (ms: number) => vi.setSystemTime(Date.now() + ms);
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   });
   afterEach(() => {
     vi.useRealTimers();
@@ -628,17 +630,46 @@ describe('a key set at an address', () => {
         response.end(set(...keys));
       });
       // Ahead from the start, or not before the set is on its way.
-      if (when === 'while') later(86_400_000);
-      else onTheWay = () => later(86_400_000);
+      if (when === 'while') setClock(86_400_000);
+      else onTheWay = () => setClock(86_400_000);
       await verifier.verify(token);
       onTheWay = () => {};
-      later(-86_400_000);
+      setClock(-86_400_000);
       keys = [second.publicKey];
       await denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
       expect((await verifier.verify(forge(second, {}, CLAIMS))).keyId).toBe(KEY_ID);
       expect(asked()).toBe(2);
     },
   );
+
+  // It was forgotten, and every token refused until the key server was back.
+  it('that cannot be had again after the clock was set back is taken for fifteen minutes in all, asleep or awake', async () => {
+    let down = false;
+    const { verifier, asked } = await published((response) =>
+      down ? response.writeHead(500).end() : response.end(set(es.publicKey)),
+    );
+    await verifier.verify(token);
+    down = true;
+    later(300_000);
+    setClock(-86_400_000);
+    for (let i = 0; i < 20; i++) expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    expect(asked()).toBe(2);
+    later(599_999);
+    expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    later(1);
+    await storeError(() => verifier.verify(token));
+    // Nor does the pause after a failure grow by what the clock is set back.
+    setClock(-86_400_000);
+    down = false;
+    later(5_000);
+    await verifier.verify(token);
+    // While the machine sleeps, the date alone goes on.
+    down = true;
+    setClock(899_999);
+    expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+    setClock(1);
+    await storeError(() => verifier.verify(token));
+  });
 
   // A token that expired while the keys were fetched was let in.
   it('that takes its time lets no token in that has expired meanwhile', async () => {

@@ -1,4 +1,4 @@
-import type { KeyRecord, KeyStore, Pepper } from 'keyscope';
+import type { KeyRecord, KeyStore } from 'keyscope';
 import { createKeyring, digestKey, generateKey, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -24,7 +24,7 @@ import {
   tampering,
   thrown,
 } from './support/keyring.ts';
-import { failures, readVectors, type Vector } from './support/vectors.ts';
+import { failures, type PepperVector, pepperOf, readVectors, type Vector } from './support/vectors.ts';
 
 /** The secret and another, so that one differs from the other in a single character of its entropy. */
 const withCharacter = (key: string, at: number): string => {
@@ -383,18 +383,10 @@ describe('what a store returned', () => {
   });
 });
 
-type Stored = Vector & {
-  readonly key: string;
-  readonly pepper: { readonly id: string; readonly secret?: string; readonly secretHex?: string } | null;
-  readonly record: KeyRecord;
-};
+type Stored = Vector & { readonly key: string; readonly pepper: PepperVector | null; readonly record: KeyRecord };
 
 describe('a record that was stored long ago', () => {
   const { tests } = readVectors<{ tests: readonly Stored[] }>('records');
-  const pepperOf = ({ id, secret, secretHex = '' }: NonNullable<Stored['pepper']>): Pepper => ({
-    id,
-    secret: secret ?? Uint8Array.from(Buffer.from(secretHex, 'hex')),
-  });
   const now = () => Date.parse('2026-06-01');
 
   // The seal is checked by what wrote it: a change of its encoding would show nowhere else, and end every key in use.

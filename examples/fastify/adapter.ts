@@ -2,7 +2,7 @@
  * keyscope for Fastify 5. Copy this file into your project and adapt it. It decides nothing; it only passes the request
  * to `keyring.admit` and puts the result on `request`, or answers the denial.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, RawServerBase } from 'fastify';
 import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
@@ -27,10 +27,10 @@ export function createGuard<Op extends string>({ keyring, policy, onOutage, ...c
   if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
-  return (operation: Op, options: { entity?: (request: FastifyRequest) => unknown } = {}) => {
+  return (operation: Op, options: { entity?(request: FastifyRequest<object, RawServerBase>): unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
     if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
-    return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    return async (request: FastifyRequest<object, RawServerBase>, reply: FastifyReply<object, RawServerBase>) => {
       reply.header('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
       try {
         // `raw` has every header line; `request.headers` hides a second Authorization.

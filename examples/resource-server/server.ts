@@ -14,12 +14,13 @@ import { parseArgs } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Principal, TokenVerifier } from 'keyscope';
-import { AccessError, isAccessError, isStoreError, parseAuthorization, toMe, toResponse } from 'keyscope';
+import { AccessError, isAccessError, parseAuthorization, toMe, toResponse } from 'keyscope';
 import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
 import { catalog } from '../platform/catalog.ts';
 import { createNodeServer, REALM } from '../platform/http.ts';
 import { listen, readPort, stop, whyNot } from '../platform/listen.ts';
 import { policy } from '../platform/policy.ts';
+import { reportError } from '../platform/problem.ts';
 import { audiences } from '../platform/tokens.ts';
 
 /** What identifies the caller: a keyring, or just a verifier. */
@@ -39,7 +40,7 @@ const doorOf = (tokens: TokenVerifier): Door => ({
   },
 });
 
-export function createServer(given: Door | TokenVerifier, realm: string): Server {
+export function createServer(given: Door | TokenVerifier, realm: string, report = reportError): Server {
   const door = 'authenticate' in given ? given : doorOf(given);
   const app = new Hono();
   app.use((c, next) => {
@@ -53,7 +54,7 @@ export function createServer(given: Door | TokenVerifier, realm: string): Server
     return c.json({ entity_uuid: entityUuid, rows: [] });
   });
   app.onError((error) => {
-    if (!isAccessError(error) && !isStoreError(error)) console.error(error);
+    if (!isAccessError(error)) report(error);
     const { status, headers, body } = toResponse(error, { realm });
     return new Response(body, { status, headers });
   });

@@ -163,15 +163,17 @@ const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client o
 
 type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
 
-const AS_IT_IS = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+const AS_IT_IS =
+  'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; pass one whose types and ' +
+  'transforms leave text alone';
 
 /** The content of a row's only column. If it cannot be read, the error does not quote it, as the parser's would. */
 function readAnswer(row: unknown): unknown {
+  const { answer } = Object(row);
   try {
-    return JSON.parse((row as { readonly answer: string }).answer);
-  } catch {
-    throw new Error(AS_IT_IS);
-  }
+    if (typeof answer === 'string') return JSON.parse(answer);
+  } catch {}
+  throw new Error(AS_IT_IS);
 }
 
 /** Serialization failure and deadlock: the whole statement was rolled back. */
@@ -488,25 +490,30 @@ async function listening(client: PgListener, hear: Hear, lost: () => void): Prom
   return client;
 }
 
+const NO_CHANNEL = 'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool';
+
 /**
- * A dedicated connection that listens and notifies: made on first use, and again a second after it was lost or failed
+ * A dedicated connection that listens and notifies: opened on first use, and again a second after it was lost or failed
  * to open. One at a time: what is left of the last one is ended, and a publisher waits for the next one meanwhile.
  */
 function pgChannel(make: () => PgListener): Channel {
+  // At once: later, nobody would be told of a mistake. A Pool would hear nothing; no Client has its count.
+  const first = make();
+  expect(has(first, 'connect', 'query', 'on', 'end') && !('totalCount' in first), NO_CHANNEL);
   let hearing: Hear | undefined;
   let current: Promise<PgListener> | undefined;
 
-  function begin(after: Promise<void>): Promise<PgListener> {
+  function begin(coming: Promise<PgListener>): Promise<PgListener> {
     const lost = () => {
-      if (current === opening) begin(pause(RETRY_MS));
+      if (current === opening) begin(pause(RETRY_MS).then(make));
     };
-    const opening = after.then(() => listening(make(), (payload) => hearing?.(payload), lost));
+    const opening = coming.then((client) => listening(client, (payload) => hearing?.(payload), lost));
     opening.catch(lost);
     current = opening;
     return opening;
   }
 
-  const connection = () => current ?? begin(Promise.resolve());
+  const connection = () => current ?? begin(Promise.resolve(first));
 
   let telling = 0;
   async function notify(keyId: string): Promise<void> {
@@ -539,10 +546,7 @@ function channelOf(client: PostgresChannel): Channel {
     const db = client as PgliteChannel;
     return { listen: (hear) => db.listen(CHANNEL, hear), notify: (keyId) => db.query(NOTIFY, [keyId]) };
   }
-  expect(
-    typeof client === 'function',
-    'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool',
-  );
+  expect(typeof client === 'function', NO_CHANNEL);
   return pgChannel(client as () => PgListener);
 }
 
@@ -559,8 +563,8 @@ function channelOf(client: PostgresChannel): Channel {
  * Not checked: who publishes. Whoever may use the database can make caches ask it again, and nothing worse.
  *
  * @param client For `pg`, a function that makes a `Client`, which is connected here; what `postgres()` returned; or a
- *   `PGlite`.
- * @throws TypeError if `client` is none of them.
+ *   `PGlite`. The function is called at once, and again for each further connection.
+ * @throws TypeError if `client` is none of them, or makes anything else.
  * @example
  * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
  * const invalidation = postgresInvalidation(() => new pg.Client(settings));

@@ -358,8 +358,25 @@ function readers({ send }: Link, keys: Keys) {
   return { read, walk, records };
 }
 
+/** Sends at most so many at once, and the others in the order in which they came. */
+function inTurns(send: Link['send']): Link['send'] {
+  const waiting: (() => void)[] = [];
+  let free = MOST;
+  return async (key, command) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await send(key, command);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}
+
 function reads(link: Link, keys: Keys): Reads {
-  const { read, walk, records } = readers(link, keys);
+  const { read, records } = readers(link, keys);
   return {
     async findByDigest(digests) {
       const rows = await Promise.all(digests.filter(isText).map(read));
@@ -386,6 +403,7 @@ function reads(link: Link, keys: Keys): Reads {
     // Reads every record: whether one is live depends on `now`, and an index across slots could not be kept exact.
     async summarize(now?: number) {
       const [time, lines] = [now ?? Date.now(), new Map<string, SchemeSummary>()];
+      const { walk, records } = readers({ ...link, send: inTurns(link.send) }, keys);
       for await (const entities of walk(keys.entities, '-', ['+', 'BYLEX'], 50)) {
         const counted = entities.map(async (entityUuid) => {
           for await (const rows of records(entityUuid, '+', 100)) for (const row of rows) count(lines, row, time);

@@ -17,6 +17,7 @@ import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import type { Platform } from '../../examples/platform/boot.ts';
 import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, stop } from '../../examples/platform/boot.ts';
 import { catalog } from '../../examples/platform/catalog.ts';
+import { explain } from '../../examples/platform/problem.ts';
 import { createServer as createResource, createTokens } from '../../examples/resource-server/server.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -293,6 +294,22 @@ describe('a resource server', () => {
     ahead = 901_000;
     expect((await get(`${urls[0]}/me`, token))[0]).toBe(401);
     ahead = 0;
+  });
+
+  // It answered 503 and told nobody.
+  it('reports why the keys cannot be had, and no refusal', async () => {
+    const { key } = await issue();
+    const [token, told] = [await tokenFor(key), [] as unknown[]];
+    const jwks = new URL('/nowhere', bases.fastify);
+    const tokens = createTokens({ issuer: PUBLIC, audience: `${PUBLIC}/v1`, jwks });
+    const server = createResource(tokens, 'reports', (error) => told.push(error));
+    const url = await listen(server, 0);
+    expect((await get(`${url}/me`, key))[0]).toBe(401);
+    expect((await get(`${url}/me`, token))[0]).toBe(503);
+    expect(told.map(explain)).toEqual([
+      'the token keys cannot be had or cannot be used: the key set was answered with 404',
+    ]);
+    await stop(server);
   });
 
   it('sees no revocation by itself, until the token ends', async () => {

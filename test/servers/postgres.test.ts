@@ -643,6 +643,10 @@ describe('a client that says little', () => {
 });
 
 describePostgres('a client that changes text', () => {
+  const parsing = (settings: Settings, parse: (raw: string) => unknown) => {
+    const text = { to: 25, from: [25], serialize: (value: unknown) => value, parse };
+    return ofPostgresJs(postgresJs(settings, { types: { text } as never }));
+  };
   const ways: Readonly<Record<string, (settings: Settings) => Opened>> = {
     'pg in its parser': (settings) =>
       ofPg(pgPool(settings, { types: { getTypeParser: (() => (raw: string) => raw.slice(0, -1)) as never } })),
@@ -650,11 +654,14 @@ describePostgres('a client that changes text', () => {
       ofPostgresJs(
         postgresJs(settings, { transform: { value: { from: (raw: unknown) => String(raw).slice(0, -1) } } }),
       ),
+    // It was told that null or a number is not iterable: JSON too, and none of ours.
+    'postgres.js in a type that parses to null': (settings) => parsing(settings, () => null),
+    'postgres.js in a type that parses to a number': (settings) => parsing(settings, (raw) => raw.length),
   };
   test.each(Object.entries(ways))('is refused, and what it made of a row is not quoted: %s', async (_way, opener) => {
     await alone('pg Pool of 10', async ({ client, schema }) => {
       await postgresStore(client).insert(RECORD);
-      const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+      const told = /^keyscope: PostgreSQL: the client must return .+ text as it is; pass one .+ leave text alone$/;
       const { client: changed, end } = opener(schema.settings);
       await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(told);
       await end();
@@ -1485,15 +1492,16 @@ describe('postgresInvalidation', () => {
   const NO_CHANNEL =
     'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool';
 
-  test('takes no Pool, no Client and nothing else', () => {
-    const [pool, client] = [new pg.Pool(), new pg.Client()];
+  test('takes no Pool, no Client, no function that makes anything else, and nothing else', async () => {
+    const [pool, client, sql] = [new pg.Pool(), new pg.Client(), postgresJs({})];
     // @ts-expect-error It would listen on a connection that it lends to others.
     expect(complaint(() => postgresInvalidation(pool))).toBe(NO_CHANNEL);
     // @ts-expect-error Once lost, it could not be made again.
     expect(complaint(() => postgresInvalidation(client))).toBe(NO_CHANNEL);
-    // @ts-expect-error As above; called when it is needed, so the types alone can tell.
-    postgresInvalidation(() => pool);
-    for (const odd of [undefined, null, url, {}]) {
+    // @ts-expect-error As above: plain JavaScript passed it, published by it, and heard nothing.
+    expect(complaint(() => postgresInvalidation(() => pool))).toBe(NO_CHANNEL);
+    const made = [sql, await sharedPglite(), undefined, Promise.resolve(client)].map((one) => () => one);
+    for (const odd of [undefined, null, url, {}, ...made]) {
       expect(complaint(() => postgresInvalidation(odd as unknown as PostgresChannel))).toBe(NO_CHANNEL);
     }
   });

@@ -443,26 +443,48 @@ describeWithRedis('a server', () => {
     await expect(migrate(silent as unknown as RedisClient)).rejects.toThrow('the client knows no primary; connect it');
   });
 
-  test('gets a batch of usage 500 at a time, and nothing more of it once it is away', async () => {
-    let [underWay, most, asked, away] = [0, 0, 0, false];
-    const call = async (command: string, key?: string) => {
+  /** A client that counts: how many commands it got, and how many at once. */
+  function counting(answer: (command: string, ...args: string[]) => unknown) {
+    const counts = { asked: 0, most: 0 };
+    let underWay = 0;
+    const call = async (command: string, ...args: string[]) => {
       if (command === 'INFO') return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
-      if (key === 'keyscope:schema') return '1';
-      [asked, underWay] = [asked + 1, underWay + 1];
-      most = Math.max(most, underWay);
+      if (args[0] === 'keyscope:schema') return '1';
+      underWay += 1;
+      counts.asked += 1;
+      counts.most = Math.max(counts.most, underWay);
       await new Promise((resolve) => setImmediate(resolve));
       underWay -= 1;
+      return answer(command, ...args);
+    };
+    return { store: redisStore({ call }), counts };
+  }
+
+  test('gets a batch of usage 500 at a time, and nothing more of it once it is away', async () => {
+    let away = false;
+    const { store, counts } = counting((command) => {
       if (away) throw new Error('away');
       return command === 'GET' ? 'a digest' : 1;
-    };
-    const store = redisStore({ call });
+    });
     const entries = Array.from({ length: 1201 }, () => ({ keyId: crypto.randomUUID(), lastUsedAt: 7, scopesUsed: {} }));
     const touch = async () => store.touch(entries);
     await touch();
-    expect([most, asked]).toEqual([500, 2 * 1201]);
-    [away, asked] = [true, 0];
+    expect(counts).toEqual({ asked: 2 * 1201, most: 500 });
+    [away, counts.asked] = [true, 0];
     await expect(touch()).rejects.toThrow('away');
-    expect(asked).toBe(500);
+    expect(counts.asked).toBe(500);
+  });
+
+  // Of 50 entities with 100 keys each it got 5,000 commands at once, and every request waited for them.
+  test('is asked for a summary 500 commands at a time', async () => {
+    const { store, counts } = counting((command, key, from) => {
+      if (command === 'HGETALL')
+        return ['digest', '"s1$x"', 'revokedAt', 'null', 'retireAt', 'null', 'expiresAt', 'null'];
+      if (from?.startsWith('(')) return [];
+      return Array.from({ length: key === 'keyscope:entities' ? 50 : 100 }, (_, i) => `${i}:x:s1$x`);
+    });
+    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 5000, lastUsedAt: null }]);
+    expect(counts).toEqual({ asked: 2 + 50 * 102, most: 500 });
   });
 
   test('that quotes a key says so without the digest', async () => {

@@ -1,5 +1,6 @@
 /** Reads `test/vectors/*.json` and unfolds their notation for large values. */
 import { readFileSync } from 'node:fs';
+import type { Pepper } from 'keyscope';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -24,6 +25,16 @@ export const concat = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1]))).join('');
 
 export const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+
+/** A pepper whose secret is text, or bytes in hexadecimal. */
+export type PepperVector = { readonly id: string; readonly secret?: string; readonly secretHex?: string };
+
+export const bytesOf = (hex = ''): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+export const pepperOf = ({ id, secret, secretHex }: PepperVector): Pepper => ({
+  id,
+  secret: secret ?? bytesOf(secretHex),
+});
 
 const NOTATION: Readonly<Record<string, (args: readonly [Json, number]) => Json>> = {
   $repeat: ([text, n]) => String(text).repeat(n),
