@@ -64,10 +64,10 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   [
     'a stored * refuses the record',
     'src/record.ts',
-    'isList(value, MAX_SCOPES, isScope)',
-    'isList(value, MAX_SCOPES, isText)',
+    'isList(list, MAX_SCOPES, isScope)',
+    'isList(list, MAX_SCOPES, isText)',
   ],
-  ['rows hold UUIDs', 'src/record.ts', 'isList(value, MAX_ENTITIES, isUuid)', 'isList(value, MAX_ENTITIES, isText)'],
+  ['rows hold UUIDs', 'src/record.ts', 'isList(list, MAX_ENTITIES, isUuid)', 'isList(list, MAX_ENTITIES, isText)'],
   [
     'a clock that throws is broken',
     'src/context.ts',
