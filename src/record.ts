@@ -3,7 +3,7 @@ import { encoder } from './bytes.js';
 import { AccessError, expect, isObject, isUuid, MAX_ENTITIES, raise, StoreError } from './errors.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 
-// ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
+// ── The record ────────────────────────────────────────────────────────────────────────────────────────
 
 type Check<T> = (value: unknown) => value is T;
 const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
@@ -16,7 +16,8 @@ const isTable = <T>(value: unknown, is: Check<T>): value is Readonly<Record<stri
 const isList = <T>(list: unknown, max: number, is: Check<T>): list is readonly T[] =>
   Array.isArray(list) && list.length <= max && list.every(is);
 
-// Texts are checked only by type: refusing forged ones is the seal's task. A `*` in a scope refuses the record.
+// Every field and its check; the type of a record is made of these. Texts are checked only by type: refusing forged ones
+// is the seal's task. A `*` in a scope refuses the record.
 const SHAPE = {
   keyId: isUuid,
   name: isText,
@@ -58,6 +59,8 @@ export type KeyInfo = { readonly [F in keyof Omit<KeyRecord, 'digest' | 'seal'>]
 
 /** When a key was last used, and which scopes were exercised when. Milliseconds. */
 export type Usage = { readonly lastUsedAt: number; readonly scopesUsed: Readonly<Record<string, number>> };
+
+// ── Reading what a store returned ─────────────────────────────────────────────────────────────────────
 
 const FIELDS = Object.keys(SHAPE) as (keyof KeyRecord)[];
 
