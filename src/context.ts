@@ -3,7 +3,7 @@
  * authority; and common steps.
  */
 import type { Catalog } from './catalog.js';
-import { AccessError, entityList, expect, fields, isStoreError, isUuid, raise, StoreError, whole } from './errors.js';
+import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
 import { keyFormat } from './key.js';
 import { type Draft, type IssuedKey, issuedKey, type KeyRecord, sealedText } from './record.js';
 import { coveredBy, patterns } from './scope.js';
@@ -69,8 +69,7 @@ export function createContext(options: KeyringOptions) {
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
-  const clock = () => readClock(now);
-  const [schemes, usage] = [prepareSchemes(peppers), createUsage(store)];
+  const [schemes, usage, clock] = [prepareSchemes(peppers), createUsage(store), () => readClock(now)];
   const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
   // The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys.
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
@@ -110,9 +109,8 @@ const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unkno
 };
 
 /**
- * The user's store as the operations see it: answers are awaited for at most `timeoutMs`, their shape is checked, and
- * what the store throws becomes the `cause` of a `StoreError`, unless it is one. A synchronous answer stays synchronous;
- * any other becomes a native `Promise`.
+ * The user's store as the operations see it: errors are wrapped, answers are awaited for at most `timeoutMs`, and their
+ * shape is checked. A synchronous answer stays synchronous; any other becomes a native `Promise`.
  *
  * If a write timed out, it is unknown whether it took effect.
  */
@@ -120,21 +118,22 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
     const method: unknown = Object(store)[name];
     expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
-    const broken = (how: string, e?: unknown) => (isStoreError(e) ? e : new StoreError(`store.${name} ${how}`, e));
-    const read = (it: unknown, by: unknown) => (holds(it, by) ? it : raise(broken('broke its contract; see KeyStore')));
+    const broken = (how = 'broke its contract; see KeyStore', e?: unknown) => new StoreError(`store.${name} ${how}`, e);
     const readInTime = (answer: unknown, argument: unknown) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);
         const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed: see cause', cause)));
         settled.finally(() => clearTimeout(timer));
-      }).then((value) => read(value, argument));
+      }).then((value) => (holds(value, argument) ? value : raise(broken())));
     const ask = (argument: unknown, second: unknown) => {
       try {
         const answer = method.call(store, argument, second);
-        return typeof Object(answer).then === 'function' ? readInTime(answer, argument) : read(answer, argument);
+        if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
+        if (holds(answer, argument)) return answer;
       } catch (cause) {
         throw broken('failed: see cause', cause);
       }
+      throw broken();
     };
     return [name, ask];
   });

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
 import type { KeyRecord, KeyStore } from 'keyscope';
-import { definePolicy, isStoreError, toResponse } from 'keyscope';
+import { definePolicy, isStoreError, StoreError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { raise } from '../src/errors.js';
 import {
   AUTHORITY,
   type Between,
@@ -82,7 +83,8 @@ describe('a store that answers in the wrong shape', () => {
       for (const answer of answers) {
         for (const give of [() => answer, async () => answer]) {
           const { keyring, known } = await behind((asked, _args, call) => (asked === method ? give() : call()));
-          await storeError(async () => OPERATIONS[name]?.(keyring, known));
+          const { message } = await storeError(async () => OPERATIONS[name]?.(keyring, known));
+          if (method !== 'list') expect(message).toBe(`store.${method} broke its contract; see KeyStore`);
         }
       }
     }
@@ -207,6 +209,10 @@ describe('what a driver says', () => {
     ['an object', { message: said }],
     ['nothing', undefined],
     ['null', null],
+    // Its message was shown.
+    ['an error of ours', new StoreError(said)],
+    // Reading it throws: the request waited for ever, and the process ended on the rejection.
+    ['what cannot be read', new Proxy({}, { get: () => raise(new RangeError(said)) })],
   ])('is in the cause and nowhere else: %s', async (_what, cause) => {
     for (const fail of [
       () => {
