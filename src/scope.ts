@@ -14,9 +14,8 @@
  */
 import { expect, strings } from './errors.js';
 
-/** At most this many scopes on a key, or in a list or text that `parseScopes` reads. */
-export const MAX_SCOPES = 256;
-const MAX_TEXT = 4096;
+/** At most so many scopes on a key, or in a list or text that `parseScopes` reads, and characters in such a text. */
+export const [MAX_SCOPES, MAX_TEXT] = [256, 4096] as const;
 
 const PATTERN = /^(?:\*|[a-z][a-z0-9_-]{0,63}):(?:\*|[a-z][a-z0-9_-]{0,63})$/;
 

@@ -15,13 +15,14 @@ export function createUsage(store: KeyStore) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
   // In place: a fresh object for each request would cost half a microsecond.
-  function record(keyId: string, scopes: readonly string[], at: number): void {
+  function record(keyId: string, scopes: readonly string[], at: number, times?: Record<string, number>): void {
     const known = pending.get(keyId);
     const usage = known ?? { lastUsedAt: at, scopesUsed: {} };
     // While the store is down the batch is bounded: usage data that does not fit is lost.
     if (known === undefined && pending.size < MAX_PENDING) pending.set(keyId, usage);
     usage.lastUsedAt = Math.max(usage.lastUsedAt, at);
-    for (const scope of scopes) usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? at, at);
+    for (const scope of scopes)
+      usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? -Infinity, times?.[scope] ?? at);
     timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
     // Node, Bun and Deno: the timer does not keep an idle process alive. Elsewhere a timer is a number.
     (timer as { unref?(): void }).unref?.();
@@ -36,8 +37,7 @@ export function createUsage(store: KeyStore) {
       // In parts, each with the store's full timeout: 20,000 keys at once take a server longer than that.
       for (let i = 0; i < batch.length; i += AT_ONCE) await store.touch(batch.slice(i, i + AT_ONCE));
     } catch (error) {
-      // A scope counts as used when its key was last: too late rather than too early, so it is never advised against.
-      for (const { keyId, lastUsedAt, scopesUsed } of batch) record(keyId, Object.keys(scopesUsed), lastUsedAt);
+      for (const { keyId, lastUsedAt: at, scopesUsed: used } of batch) record(keyId, Object.keys(used), at, used);
       throw error;
     }
   }
