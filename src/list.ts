@@ -48,10 +48,11 @@ export type PepperUse = Omit<SchemeSummary, 'lastUsedAt'> &
 export async function pepperReport({ store, accepted, clock }: Context): Promise<readonly PepperUse[]> {
   const found = await store.summarize(clock());
   const taken = accepted().map(({ tag }) => tag.slice(0, -1));
-  return Array.from(new Set([...found.map((row) => row.scheme), ...taken]), (scheme) => {
-    const { live, lastUsedAt: at } = found.find((row) => row.scheme === scheme) ?? { live: 0, lastUsedAt: null };
-    const pepper = scheme.startsWith('h1.') ? scheme.slice(3) : null;
-    return { scheme, pepper, live, lastUsedAt: at === null ? null : new Date(at), accepted: taken.includes(scheme) };
+  const unused = taken.filter((scheme) => !found.some((row) => row.scheme === scheme));
+  return [...found, ...unused.map((scheme) => ({ scheme, live: 0, lastUsedAt: null }))].map((row) => {
+    const pepper = row.scheme.startsWith('h1.') ? row.scheme.slice(3) : null;
+    const lastUsedAt = row.lastUsedAt === null ? null : new Date(row.lastUsedAt);
+    return { scheme: row.scheme, pepper, live: row.live, lastUsedAt, accepted: taken.includes(row.scheme) };
   });
 }
 

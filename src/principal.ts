@@ -12,8 +12,8 @@ export type Principal = Readonly<Record<'keyId' | 'name' | 'entityUuid', string>
 // Scopes as granted: one that the catalog no longer has is shown, but grants nothing.
 type Lists = 'accessibleEntities' | 'scopes';
 
-// Keys with the same scopes share a set: 230 bytes less a key. Bounded, because anyone who may issue keys chooses their
-// scopes.
+// Keys with the same scopes share a set: 230 bytes less a key. Bounded, because whoever issues keys or narrows
+// tokens chooses their scopes.
 const SETS = new Map<string, ReadonlySet<string>>();
 
 // Guards require the private set: an object built elsewhere, such as from a request body, or a copy of a principal with

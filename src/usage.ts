@@ -21,8 +21,7 @@ export function createUsage(store: KeyStore) {
     // While the store is down the batch is bounded: usage data that does not fit is lost.
     if (known === undefined && pending.size < MAX_PENDING) pending.set(keyId, usage);
     usage.lastUsedAt = Math.max(usage.lastUsedAt, at);
-    for (const scope of scopes)
-      usage.scopesUsed[scope] = Math.max(usage.scopesUsed[scope] ?? -Infinity, times?.[scope] ?? at);
+    for (const it of scopes) usage.scopesUsed[it] = Math.max(usage.scopesUsed[it] ?? -Infinity, times?.[it] ?? at);
     timer ??= setTimeout(() => flush().catch(() => {}), INTERVAL_MS);
     // Node, Bun and Deno: the timer does not keep an idle process alive. Elsewhere a timer is a number.
     (timer as { unref?(): void }).unref?.();
