@@ -45,6 +45,11 @@ function regexpsIn(file: string): readonly Found[] {
     const where = `${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
     if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer)
       constants.set(node.name.text, node.initializer);
+    if (ts.isVariableDeclaration(node) && ts.isArrayBindingPattern(node.name) && node.initializer) {
+      const list = ts.isAsExpression(node.initializer) ? node.initializer.expression : node.initializer;
+      const values = ts.isArrayLiteralExpression(list) ? list.elements : [];
+      for (const [i, value] of values.entries()) constants.set(String(node.name.elements[i]?.getText()), value);
+    }
     if (ts.isRegularExpressionLiteral(node)) {
       const end = node.text.lastIndexOf('/');
       found.push({ where, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
