@@ -143,6 +143,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByRole('button', { name: 'Create' }).click();
     const field = page.getByLabel('API key', { exact: true });
     const key = await field.inputValue();
+    await page.waitForLoadState('load'); // The page's script listens.
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
     expect(await field.inputValue()).toBe('');
     expect(await page.content()).not.toContain(key);
