@@ -19,6 +19,7 @@ export interface Page {
   goBack(): Promise<unknown>;
   reload(): Promise<unknown>;
   waitForURL(url: string): Promise<void>;
+  waitForLoadState(state: 'load'): Promise<void>;
   url(): string;
   content(): Promise<string>;
   evaluate<T>(script: string): Promise<T>;
