@@ -46,8 +46,7 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const [status, title, detail, challenge] = denial ? DENIALS[denial.code] : isStoreError(error) ? OUTAGE : BUG;
   const code = challenge === 'bare' ? undefined : denial?.code;
   // An error of another copy may be of another version, so its fields are checked before they are written.
-  const scopes: unknown = denial?.requiredScopes;
-  const scope = Array.isArray(scopes) && scopes.every(isScope) ? scopes.join(' ') : undefined;
+  const scope = denial?.requiredScopes?.every?.(isScope) ? denial.requiredScopes.join(' ') : undefined;
   // Written whether it is sent or not, so that a malformed realm shows at the first denial of any kind.
   const params = Object.entries({ realm, error: code, scope, resource_metadata: resourceMetadata });
   const written = params.filter(([, value]) => value !== undefined).map(authParam);

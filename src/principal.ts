@@ -1,5 +1,5 @@
 /** The verified caller, and the guards for it. Guards throw; the boolean forms are for display. */
-import { AccessError, expect, isUuid } from './errors.js';
+import { AccessError, expect, isUuid, quote, raise } from './errors.js';
 import { isScope } from './scope.js';
 
 /**
@@ -57,12 +57,14 @@ export const createPrincipal = (record: Omit<Principal, 'via'>, via: Principal['
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
   const { held, catalog } = VerifiedPrincipal.granted(principal);
   expect(scopes.length > 0, 'scopes: name at least one; requiring nothing is a policy entry with []');
-  if (scopes.every((scope) => held.has(scope))) return true;
+  let all = true;
   // A scope in the catalog is concrete, so the grammar is checked only for the others.
-  const odd = scopes.findIndex((scope) => !catalog.has(scope) && !isScope(scope));
-  expect(odd === -1, 'scopes: name concrete scopes, resource:action', scopes[odd]);
-  return false;
+  for (const scope of scopes) if (!held.has(scope)) all = !(catalog.has(scope) || concrete(scope));
+  return all;
 }
+
+const concrete = (scope: unknown) =>
+  isScope(scope) || raise(new TypeError(`scopes: name concrete scopes, resource:action, not ${quote(scope)}`));
 
 /**
  * Guards by scope: returns if the principal was granted all of `scopes`.
