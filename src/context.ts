@@ -67,6 +67,7 @@ export function createContext(options: KeyringOptions) {
   const until = accept === undefined ? new Date(0) : fields(accept, ['until'], 'insecureAcceptUnpeppered').until;
   const end = until instanceof Date && !(accept && peppers === 'none') ? new Date(until).getTime() : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
+  // `known`: the scopes that exist.
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
   const [schemes, usage, clock] = [prepareSchemes(peppers), createUsage(store), () => readClock(now)];

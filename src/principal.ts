@@ -63,6 +63,7 @@ export function hasScopes(principal: Principal, ...scopes: readonly string[]): b
   return all;
 }
 
+/** True, or it throws. */
 const concrete = (scope: unknown) =>
   isScope(scope) || raise(new TypeError(`scopes: name concrete scopes, resource:action, not ${quote(scope)}`));
 

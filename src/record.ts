@@ -16,8 +16,8 @@ const isTable = <T>(value: unknown, is: Check<T>): value is Readonly<Record<stri
 const isList = <T>(list: unknown, max: number, is: Check<T>): list is readonly T[] =>
   Array.isArray(list) && list.length <= max && list.every(is);
 
-// Every field and its check; the type of a record is made of these. Texts are checked only by type: refusing forged ones
-// is the seal's task. A `*` in a scope refuses the record.
+// Every field and its check; the type of a record is made of these. Texts are checked only by type: refusing forged
+// ones is the seal's task. A `*` in a scope refuses the record.
 const SHAPE = {
   keyId: isUuid,
   name: isText,

@@ -26,11 +26,11 @@
  * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless its `backoff` says
  *   otherwise; a `Client` does not. Both `pg` classes emit `error` when a connection is lost, which ends a process
  *   without a listener. The keyring waits for an answer for `storeTimeoutMs`; an abandoned query goes on until the
- *   driver's own time-outs or `statement_timeout` end it. Give the URL of postgres.js the parameter `max_pipeline=1` (its
- *   types lack the option): by default it sends queries ahead of answers, and if the server then ends its connections,
- *   as in a restart or a failover, version 3.4 may leave these and all later queries unanswered until the process is
- *   restarted. Pass `fetch_types: false`, too: nobody awaits the driver's own query on each new connection, so its failure
- *   is an unhandled rejection, which ends a Node process.
+ *   driver's own time-outs or `statement_timeout` end it.
+ * - **postgres.js 3.4.** Give its URL the parameter `max_pipeline=1` (its types lack the option): by default it sends
+ *   queries ahead of answers, and if the server then ends its connections, as in a restart or a failover, it may leave
+ *   these and all later queries unanswered until the process is restarted. Pass `fetch_types: false`, too: nobody awaits
+ *   the driver's own query on each new connection, so its failure is an unhandled rejection, which ends a Node process.
  *
  * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most of it, the seal the
  * rest.
