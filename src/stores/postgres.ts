@@ -29,8 +29,9 @@
  *   driver's own time-outs or `statement_timeout` end it.
  * - **postgres.js 3.4.** Give its URL the parameter `max_pipeline=1` (its types lack the option): by default it sends
  *   queries ahead of answers, and if the server then ends its connections, as in a restart or a failover, it may leave
- *   these and all later queries unanswered until the process is restarted. Pass `fetch_types: false`, too: nobody awaits
- *   the driver's own query on each new connection, so its failure is an unhandled rejection, which ends a Node process.
+ *   these and all later queries unanswered until the process is restarted. Pass `fetch_types: false`, too: nobody
+ *   awaits the driver's own query on each new connection, so its failure is an unhandled rejection, which ends a Node
+ *   process.
  *
  * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most of it, the seal the
  * rest.
