@@ -11,5 +11,5 @@ export default defineConfig({
   clean: true,
   silent: true,
   // TypeScript itself writes the declarations: one per file too, with maps that lead to the shipped source.
-  onSuccess: 'tsc -p src/tsconfig.json',
+  onSuccess: 'tsc -p tsconfig.build.json',
 });

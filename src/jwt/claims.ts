@@ -2,8 +2,8 @@
  * What jose does not check of a token, one check per line: its spelling, header and claims. keyscope's issuer writes
  * tokens in only one way, so anything written differently came from somebody else.
  */
-import { isUuid } from '../errors.js';
-import { isScope, MAX_SCOPES } from '../scope.js';
+import { isUuid } from '../core/errors.js';
+import { isScope, MAX_SCOPES } from '../core/scope.js';
 
 /** In characters, as for every credential; about 300 entities. */
 const MAX_TOKEN = 16_384;

@@ -20,8 +20,8 @@ import { catalog } from '../../examples/platform/catalog.ts';
 import { policy } from '../../examples/platform/policy.ts';
 import type { Keyring, Principal, StoreError } from '../../src/index.js';
 import { createKeyring } from '../../src/index.js';
-import { memoryStore } from '../../src/stores/memory.js';
-import { type AdapterSetup, adapterContract, type ServedAdapter } from '../../src/testing.js';
+import { memoryStore } from '../../src/stores/memory/index.js';
+import { type AdapterSetup, adapterContract, type ServedAdapter } from '../../src/testing/index.js';
 import { A, B, C, close, FRAMEWORKS, listen } from '../http/harness.ts';
 
 const REALM = 'test';

@@ -12,7 +12,7 @@ import { catalog } from '../../examples/platform/catalog.ts';
 import { policy } from '../../examples/platform/policy.ts';
 import type { StoreError } from '../../src/index.js';
 import { createKeyring } from '../../src/index.js';
-import { memoryStore } from '../../src/stores/memory.js';
+import { memoryStore } from '../../src/stores/memory/index.js';
 
 const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
 const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });

@@ -12,7 +12,7 @@ import type { Domain } from '../../examples/platform/domain.ts';
 import { createDomain } from '../../examples/platform/domain.ts';
 import type { Keyring, KeyStore } from '../../src/index.js';
 import { createKeyring, digestKey, generateKey } from '../../src/index.js';
-import { memoryStore } from '../../src/stores/memory.js';
+import { memoryStore } from '../../src/stores/memory/index.js';
 
 export const A = 'aaaaaaaa-0000-4000-8000-00000000000a';
 export const B = 'bbbbbbbb-0000-4000-8000-00000000000b';

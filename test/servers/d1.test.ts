@@ -99,10 +99,17 @@ describeWithWorkerd('a binding', () => {
     const tsc = (...args: string[]) => spawnSync('npx', ['--no-install', 'tsc', ...args], { encoding: 'utf8' }).stdout;
     // Declarations, as a service has them: Cloudflare's types are no help to compile the source with.
     expect(
-      tsc('-p', fileURLToPath(new URL('../../src', FOLDER)), '--outDir', folder, '--declarationMap', 'false'),
+      tsc(
+        '-p',
+        fileURLToPath(new URL('../../tsconfig.build.json', FOLDER)),
+        '--outDir',
+        folder,
+        '--declarationMap',
+        'false',
+      ),
     ).toBe('');
     const use = `
-import { d1Store, migrate } from './stores/d1.js';
+import { d1Store, migrate } from './stores/d1/index.js';
 export const use = async (env: { DB: D1Database }) => [await migrate(env.DB), d1Store(env.DB)];
 // @ts-expect-error no client at all
 export const no = (env: { DB: KVNamespace }) => d1Store(env.DB);

@@ -280,7 +280,7 @@ describeWithRedis('a server', () => {
     });
 
     test('needs the commands that the documentation lists, and no other', async () => {
-      const commands = /`(\+get .+)`/.exec(read('src/stores/redis.ts'))?.[1]?.split(' ') ?? [];
+      const commands = /`(\+get .+)`/.exec(read('src/stores/redis/store.ts'))?.[1]?.split(' ') ?? [];
       await own.ask(
         'ACL',
         'SETUSER',

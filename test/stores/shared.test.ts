@@ -2,8 +2,8 @@
 import type { KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { schemaSql } from '../../src/stores/schema.js';
-import { behind, inBatches, startOnce, toRecord, usageBatches } from '../../src/stores/shared.js';
+import { schemaSql } from '../../src/stores/schema/index.js';
+import { behind, inBatches, startOnce, toRecord, usageBatches } from '../../src/stores/sql/shared.js';
 
 describe('startOnce', () => {
   beforeEach(() => {

@@ -1,7 +1,7 @@
 /** The store contract on `bun:sqlite`, in memory and in the file given: `bun test/support/bun-contract.ts <folder>`. */
 import { join } from 'node:path';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { storeContract } from '../../src/testing.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { storeContract } from '../../src/testing/index.ts';
 import type { Handle } from './sqlite.ts';
 
 // By a variable, for only Bun has it.

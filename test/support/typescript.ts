@@ -9,7 +9,7 @@ const SOURCE = new URL('../../src/', import.meta.url).href;
 registerHooks({
   resolve(specifier, context, next) {
     const entry = /^keyscope(?:\/(.+))?$/.exec(specifier);
-    if (entry) return next(`${SOURCE}${entry[1] ?? 'index'}.ts`, context);
+    if (entry) return next(`${SOURCE}${entry[1] === undefined ? '' : `${entry[1]}/`}index.ts`, context);
     const ours = specifier.startsWith('.') && context.parentURL?.startsWith(SOURCE);
     return next(ours ? specifier.replace(/\.js$/, '.ts') : specifier, context);
   },

@@ -13,7 +13,7 @@ import { textsOf } from './mutate.ts';
 import { isPattern, isWider } from './texts.ts';
 
 const { TEXT_CHECKS, holdsAll } = await inner<typeof import('../../../src/jwt/claims.js')>('jwt/claims');
-const { readRecord } = await inner<typeof import('../../../src/record.js')>('record');
+const { readRecord } = await inner<typeof import('../../../src/core/record.js')>('core/record');
 
 // ── A keyring with a live key, one that has ended, and a token of the first ───────────────────────────
 

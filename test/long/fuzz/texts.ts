@@ -10,7 +10,7 @@ import { concat, readVectors } from '../../support/vectors.ts';
 import type { Target } from './judge.ts';
 import { inner, requireComplaint, requireData, requireRefusal, timed } from './judge.ts';
 
-const { authorizationOf } = await inner<typeof import('../../../src/authorization.js')>('authorization');
+const { authorizationOf } = await inner<typeof import('../../../src/core/authorization.js')>('core/authorization');
 const functions = timed(keyscope);
 const { parseAuthorization, parseKey, isKey, keyPattern, redactKeys, parseScopes, formatScopes } = functions;
 const { normalizeScopes, coversScopes, unionScopes, intersectScopes, equalScopes } = functions;
@@ -110,7 +110,7 @@ function kindOf(value: unknown): string {
 
 export const authorization: Target = {
   seeds: [
-    ...inputsOf('authorization'),
+    ...inputsOf('core/authorization'),
     { authorization: 'Bearer abc' },
     { headers: { Authorization: ['Bearer abc', 'Basic a=b'] } },
     { rawHeaders: ['Host', 'a', 'AUTHORIZATION', 'Bearer abc'], headers: {} },

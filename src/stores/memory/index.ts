@@ -1,0 +1,3 @@
+/** `keyscope/stores/memory`. */
+
+export { memoryStore } from './store.js';

@@ -1,0 +1,4 @@
+/** `keyscope/stores/sqlite`. */
+
+export type { SqliteHandle, SqliteStatement } from './store.js';
+export { migrate, sqliteStore } from './store.js';

@@ -1,0 +1,490 @@
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import type { IssuedKey, IssueInput } from 'keyscope';
+import { coversScopes, digestKey, isAccessError, isKey } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  catalog,
+  delayed,
+  denied,
+  dump,
+  HOUR,
+  NOWHERE,
+  OTHER,
+  OWN,
+  PEPPER,
+  PLAIN,
+  recording,
+  rowOf,
+  START,
+  setUp,
+  THIRD,
+  typeError,
+  untyped,
+} from '../support/keyring.ts';
+
+/** What a request's body holds, types unchecked, laid over the least that `issue` takes. */
+const input = (over: object): IssueInput<never> => untyped({ ...PLAIN, ...over });
+
+/** Asserts that an input is refused with advice, and that the store was not even asked. */
+async function refused(
+  over: object,
+  message: RegExp,
+  under: { readonly authority?: unknown } = { authority: AUTHORITY },
+): Promise<void> {
+  const { store, calls } = recording(memoryStore());
+  const { keyring, events } = setUp({ store });
+  await typeError(() => keyring.issue(input(over), untyped(under.authority)), message);
+  expect({ calls, events }).toEqual({ calls: [], events: [] });
+}
+
+describe('issue', () => {
+  it.each([
+    ['at once', (store: ReturnType<typeof memoryStore>) => store],
+    ['by promise', delayed],
+  ])('stores what was asked for and nothing else, in a store that answers %s', async (_how, through) => {
+    const { keyring, store, events } = setUp({ store: through(memoryStore()) });
+    const { key, info } = await keyring.issue(
+      input({
+        expiresAt: new Date(START + HOUR),
+        accessibleEntities: [THIRD, OTHER],
+        justification: 'nightly',
+        metadata: { b: '2', a: '1' },
+      }),
+      { entityUuid: OWN, entities: [OTHER, THIRD], scopes: ['*:read'] },
+    );
+    expect(isKey(key, { prefix: 'acme' })).toBe(true);
+    const row = await rowOf(store, info.keyId);
+    expect(row).toEqual({
+      keyId: info.keyId,
+      name: 'ci',
+      digest: digestKey(key, PEPPER),
+      seal: expect.stringMatching(/^[0-9a-f]{64}$/),
+      entityUuid: OWN,
+      accessibleEntities: [OWN, THIRD, OTHER],
+      scopes: ['threats:read'],
+      justification: 'nightly',
+      metadata: { a: '1', b: '2' },
+      createdAt: START,
+      expiresAt: START + HOUR,
+      revokedAt: null,
+      retireAt: null,
+      rotatedFrom: null,
+      lastUsedAt: null,
+      scopesUsed: {},
+    });
+    const { digest: _digest, seal: _seal, ...shown } = row;
+    expect(info).toEqual({ ...shown, createdAt: new Date(START), expiresAt: new Date(START + HOUR) });
+    expect(events).toEqual([{ type: 'key.issued', time: START, keyId: info.keyId, entityUuid: OWN }]);
+  });
+
+  it('takes a list of scopes that is empty: such a key opens nothing', async () => {
+    const { keyring } = setUp();
+    const { key, info } = await keyring.issue(input({ scopes: [] }), AUTHORITY);
+    expect(info.scopes).toEqual([]);
+    expect((await keyring.verify(key)).scopes).toEqual([]);
+  });
+
+  it('makes version 4 UUIDs and fresh keys from the bytes it is given', async () => {
+    const { keyring } = setUp({ random: (length) => new Uint8Array(length).fill(0xff).fill(7, length >> 1) });
+    const { info, key } = await keyring.issue(input({}), AUTHORITY);
+    expect(info.keyId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(key.slice(5, 31)).toBe('7'.repeat(26));
+  });
+});
+
+describe('scopes', () => {
+  it.each([
+    [
+      ['threats:read', 'decoys:update'],
+      ['threats:read', 'decoys:update'],
+    ],
+    [
+      ['decoys:update', 'threats:read'],
+      ['threats:read', 'decoys:update'],
+    ],
+    [
+      ['decoys:*', 'threats:read', 'threats:read'],
+      ['threats:read', 'decoys:read', 'decoys:update'],
+    ],
+    [['*:update'], ['decoys:update']],
+    [['constructor:*'], ['constructor:read']],
+  ])('%j are expanded now, in catalog order', async (scopes, stored) => {
+    const { keyring, store } = setUp();
+    const { info } = await keyring.issue(input({ scopes }), AUTHORITY);
+    expect((await rowOf(store, info.keyId)).scopes).toEqual(stored);
+  });
+
+  it.each([
+    [['*:*'], /threats:delete users:read users:write users:delete/],
+    [['users:*'], /users:read users:write users:delete/],
+    [['threats:*'], /threats:delete/],
+    [['*:delete'], /threats:delete users:delete/],
+    [['*:delete', 'threats:delete'], /name users:delete or/],
+    [['*:read'], /name users:read or/],
+  ])('%j reach reserved scopes, which are refused by name, justified or not', async (scopes, message) => {
+    await refused({ scopes }, message);
+    await refused({ scopes, justification: 'I insist' }, message);
+  });
+
+  it('reserved ones are granted where each is named and a justification is given, which is kept', async () => {
+    const scopes = ['users:delete', 'threats:*', 'threats:delete'];
+    await refused({ scopes }, /justification: .*threats:delete users:delete/);
+    const { keyring, store } = setUp();
+    const { info } = await keyring.issue(input({ scopes, justification: 'off-boarding' }), AUTHORITY);
+    const row = await rowOf(store, info.keyId);
+    expect(row.scopes).toEqual(['threats:read', 'threats:write', 'threats:delete', 'users:delete']);
+    expect(row.justification).toBe('off-boarding');
+  });
+
+  it.each([
+    ['missing', undefined, /scopes: pass a list/],
+    ['a text', 'threats:read', /scopes: pass a list/],
+    ['a Set', new Set(['threats:read']), /scopes: pass a list/],
+    ['an object', { 0: 'threats:read', length: 1 }, /scopes: pass a list/],
+    ['a list with a number', ['threats:read', 7], /element 1/],
+    ['a list with a hole', Object.assign([], { 1: 'threats:read' }), /element 0/],
+    ['a nested list', [['threats:read']], /element 0/],
+    ['a typo', ['threats:raed'], /matches something in the catalog, not "threats:raed"/],
+    ['an unknown resource', ['reports:*'], /not "reports:\*"/],
+    ['a prototype name', ['__proto__:read'], /write resource:action, .*not "__proto__:read"/],
+    ['another prototype name', ['constructor:write'], /not "constructor:write"/],
+    ['a scope and a space', ['threats:read '], /not "threats:read "/],
+    ['an upper-case scope', ['Threats:read'], /not "Threats:read"/],
+    ['a Kelvin sign', ['threats:\u212Aill'], /\\u212a/],
+    ['257 of them', new Array(257).fill('threats:read'), /at most 256/],
+  ])('are refused when they are %s', async (_what, scopes, message) => {
+    await refused({ scopes }, message);
+  });
+
+  it('are at most 256 of them, which all work', async () => {
+    const { keyring } = setUp();
+    const { info } = await keyring.issue(input({ scopes: new Array(256).fill('threats:read') }), AUTHORITY);
+    expect(info.scopes).toEqual(['threats:read']);
+  });
+});
+
+describe('the authority', () => {
+  it.each([
+    [['threats:read'], ['threats:write'], ['threats:read']],
+    [['threats:read', 'decoys:*'], ['decoys:read'], ['threats:read', 'decoys:update']],
+    [['decoys:*'], [], ['decoys:read', 'decoys:update']],
+    [['threats:write'], ['*:read'], ['threats:write']],
+  ])('for %j: %j may hand out no %j', async (scopes, held, excess) => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring, events } = setUp({ store });
+    const authority = { entityUuid: OWN, scopes: held };
+    const error = await denied(
+      () => keyring.issue(input({ scopes }), authority),
+      'ceiling_exceeded',
+      'scopes_beyond_authority',
+    );
+    expect(error.excess).toEqual(excess);
+    expect({ calls, events }).toEqual({ calls: [], events: [] });
+  });
+
+  it('hands out only its own entity unless others are given, and names the excess', async () => {
+    const { keyring } = setUp();
+    const wanted = input({ accessibleEntities: [OTHER, OWN, THIRD] });
+    const outOf = async (authority: { entityUuid: string; entities?: string[] }) =>
+      (await denied(() => keyring.issue(wanted, authority), 'ceiling_exceeded', 'entities_beyond_authority')).excess;
+    expect(await outOf({ entityUuid: OWN })).toEqual([OTHER, THIRD]);
+    expect(await outOf({ entityUuid: OWN, entities: [] })).toEqual([OTHER, THIRD]);
+    expect(await outOf({ entityUuid: OWN, entities: [THIRD] })).toEqual([OTHER]);
+    const { info } = await keyring.issue(wanted, { entityUuid: OWN, entities: [THIRD, OTHER] });
+    expect(info.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
+  });
+
+  it('names all of the excess at once: scopes, then entities', async () => {
+    const { keyring } = setUp();
+    const wanted = input({ scopes: ['threats:read', 'decoys:read'], accessibleEntities: [OTHER] });
+    const authority = { entityUuid: OWN, scopes: ['threats:*'] };
+    const error = await denied(() => keyring.issue(wanted, authority), 'ceiling_exceeded', 'scopes_beyond_authority');
+    expect(error.excess).toEqual(['decoys:read', OTHER]);
+  });
+
+  it('makes keys of its own entity alone, although it may hand out others', async () => {
+    const { keyring } = setUp();
+    const { info } = await keyring.issue(input({}), { entityUuid: OWN, entities: [OTHER] });
+    expect(info.accessibleEntities).toEqual([OWN]);
+  });
+
+  it('is never exceeded, whatever is asked for', async () => {
+    const { keyring } = setUp();
+    const pattern = fc.constantFrom(...catalog.all, 'threats:*', 'decoys:*', '*:update', 'constructor:*', '*:*');
+    const entity = fc.constantFrom(OWN, OTHER, THIRD, NOWHERE);
+    const set = { scopes: fc.uniqueArray(pattern, { maxLength: 5 }), entities: fc.uniqueArray(entity) };
+    await fc.assert(
+      fc.asyncProperty(fc.record(set), fc.record(set, { requiredKeys: [] }), async (asked, held) => {
+        const ask = input({ scopes: asked.scopes, accessibleEntities: asked.entities, justification: 'j' });
+        const ceiling = held.scopes ?? catalog.all;
+        const reach = new Set([OWN, ...(held.entities ?? [])]);
+        const { info, error } = await keyring.issue(ask, { entityUuid: OWN, ...held }).then(
+          (issued) => ({ info: issued.info, error: null }),
+          (e: unknown) => ({ info: null, error: e }),
+        );
+        if (info !== null) {
+          expect(coversScopes(ceiling, info.scopes)).toBe(true);
+          expect(info.accessibleEntities.every((e) => reach.has(e))).toBe(true);
+          // Nor was it less than was asked for.
+          expect(info.scopes).toEqual(catalog.expand(asked.scopes));
+        } else if (isAccessError(error)) {
+          const allowed = (e: string) => (e.includes(':') ? coversScopes(ceiling, [e]) : reach.has(e));
+          expect(error.excess?.length).toBeGreaterThan(0);
+          expect(error.excess?.some(allowed)).toBe(false);
+        } else {
+          expect(String(error)).toMatch(/^TypeError: scopes: a wildcard grants no reserved scope/);
+        }
+      }),
+    );
+  });
+
+  it.each([
+    ['missing', undefined, /authority: pass an object/],
+    ['null', null, /authority: pass an object/],
+    ['the entity alone', OWN, /authority: pass an object/],
+    ['a list', [OWN], /authority: pass an object/],
+    ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
+    ['a Date', new Date(), /authority: pass an object/],
+    ['empty', {}, /authority\.entityUuid: pass a UUID/],
+    ['inherited', Object.create({ entityUuid: OWN }), /authority: write entityUuid as an own field/],
+    ['an upper-case entity', { entityUuid: OWN.toUpperCase() }, /authority\.entityUuid: pass a UUID in lower case/],
+    ['a braced entity', { entityUuid: `{${OWN}}` }, /authority\.entityUuid/],
+    ['an entity and a newline', { entityUuid: `${OWN}\n` }, /authority\.entityUuid/],
+    ['a list of one entity', { entityUuid: [OWN] }, /authority\.entityUuid/],
+    [
+      'an unknown field',
+      { entityUuid: OWN, scope: [] },
+      /unknown field "scope"; it takes entityUuid, entities, scopes/,
+    ],
+    ['entities that are a text', { entityUuid: OWN, entities: OTHER }, /authority\.entities: pass a list/],
+    ['entities that are none', { entityUuid: OWN, entities: ['*'] }, /authority\.entities/],
+    ['scopes that are a text', { entityUuid: OWN, scopes: '*:*' }, /scopes: pass a list/],
+    // A misspelt field of a session gave `undefined`, which was read as left out: the whole catalog.
+    [
+      'scopes that are undefined',
+      { entityUuid: OWN, scopes: undefined },
+      /scopes: pass a list of strings, not undefined/,
+    ],
+    ['scopes that are none', { entityUuid: OWN, scopes: ['all'] }, /write resource:action, .*not "all"/],
+  ])('is refused when it is %s', async (_what, authority, message) => {
+    await refused({}, message, { authority });
+  });
+
+  // A session class whose `scopes` was a getter handed out the whole catalog: the field was not its own, so not given.
+  it.each([
+    [
+      'a getter of its class',
+      (scopes: string[]) =>
+        new (class Session {
+          entityUuid = OWN;
+          get scopes() {
+            return scopes;
+          }
+        })(),
+    ],
+    ['inherited', (scopes: string[]) => Object.assign(Object.create({ scopes }), { entityUuid: OWN })],
+    ['not enumerable', (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes })],
+  ])('hands out nothing where its scopes are %s', async (_what, authority) => {
+    await refused({}, /authority: write scopes as an own field/, { authority: authority(['threats:read']) });
+  });
+
+  it('cannot be reached by a request body spread into the first argument', async () => {
+    // CVE-2025-61928: a field of the body decided whose key was made.
+    const bodies = [
+      { entityUuid: OTHER },
+      { entities: [OTHER] },
+      { keyId: NOWHERE },
+      { rotatedFrom: NOWHERE },
+      { digest: 's1$00', seal: null },
+      { revokedAt: null },
+      { createdAt: 0 },
+      JSON.parse('{"__proto__":{"entityUuid":"x"}}') as object,
+      { constructor: 1 },
+    ];
+    for (const body of bodies) {
+      const { keyring, store } = setUp();
+      const spread = Object.defineProperties({ ...PLAIN }, Object.getOwnPropertyDescriptors(body));
+      await typeError(() => keyring.issue(input({ ...spread, ...body }), AUTHORITY), /unknown field/);
+      expect(await dump(store)).toBe('[[],[],[]]');
+    }
+  });
+});
+
+describe('the first argument', () => {
+  const bytes = (count: number) => 'ü'.repeat(count / 2);
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) => `${String(i).padStart(8, '0')}-0000-4000-8000-000000000000`);
+  const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+
+  it.each([
+    ['name', undefined, /name: pass a string/],
+    ['name', 7, /name: pass a string/],
+    ['name', '', /name: 1 to 100 characters, not 0/],
+    ['name', 'x'.repeat(101), /name: 1 to 100 characters, not 101/],
+    ['name', 'x'.repeat(1_000_000), /name: at most 100/],
+    ['name', 'a\nb', /name: no control characters/],
+    ['name', 'a\u0000b', /name: no control characters/],
+    ['name', 'a\u009bb', /name: no control characters/],
+    ['name', 'a\u001b[31m', /name: no control characters/],
+    ['name', '\ud800', /name: .*surrogate/],
+    ['expiresAt', undefined, /expiresAt: pass/],
+    ['expiresAt', null, /expiresAt/],
+    ['expiresAt', START + HOUR, /expiresAt: pass/],
+    ['expiresAt', Number.POSITIVE_INFINITY, /expiresAt: pass/],
+    ['expiresAt', '2999-01-01T00:00:00Z', /expiresAt: pass/],
+    ['expiresAt', 'Never', /expiresAt: pass/],
+    ['expiresAt', new Date(Number.NaN), /expiresAt: pass/],
+    ['expiresAt', { getTime: () => START + HOUR }, /expiresAt: pass/],
+    ['expiresAt', new Date(START), /expiresAt: pass/],
+    ['expiresAt', new Date(START - 1), /expiresAt: pass/],
+    ['accessibleEntities', OTHER, /accessibleEntities: pass a list/],
+    ['accessibleEntities', [OTHER.toUpperCase()], /accessibleEntities: /],
+    ['accessibleEntities', ['*'], /accessibleEntities: /],
+    ['accessibleEntities', [`${OTHER} `], /accessibleEntities: /],
+    ['accessibleEntities', [[OTHER]], /accessibleEntities: element 0/],
+    ['accessibleEntities', many(1000), /accessibleEntities: at most 1000/],
+    ['justification', '', /justification: 1 to 500/],
+    ['justification', null, /justification: pass a string/],
+    ['justification', 'x'.repeat(501), /justification: 1 to 500/],
+    ['justification', 'a\rb', /justification: no control/],
+    ['metadata', 'a=1', /metadata: /],
+    ['metadata', ['a'], /metadata: /],
+    ['metadata', { a: 1 }, /metadata: /],
+    ['metadata', { a: { b: 'c' } }, /metadata: /],
+    ['metadata', { a: 'nul\u0000' }, /metadata: /],
+    ['metadata', { '\udfff': 'a' }, /metadata/],
+    ['metadata', pairs(17), /metadata: /],
+    ['metadata', { a: bytes(2048) }, /metadata: /],
+  ])('%s is refused: case %#', async (field, value, message) => {
+    await refused({ [field]: value }, message);
+  });
+
+  it.each([undefined, null, 7, 'name', [PLAIN]])('%j is no input', async (value) => {
+    const { keyring } = setUp();
+    await typeError(() => keyring.issue(untyped(value), AUTHORITY), /issue: pass an object/);
+  });
+
+  it('is not taken from a prototype', async () => {
+    const { keyring } = setUp();
+    await typeError(() => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY), /issue: write name as an own field/);
+  });
+
+  it('goes up to its limits', async () => {
+    const { keyring } = setUp();
+    const entities = many(999);
+    const { info } = await keyring.issue(
+      input({
+        name: '\u{1f511}'.repeat(100),
+        justification: 'x'.repeat(500),
+        accessibleEntities: entities,
+        metadata: { ...pairs(15), a: 'x'.repeat(2048 - 15 - 40 + 4) },
+        expiresAt: new Date(START + 1),
+      }),
+      { entityUuid: OWN, entities },
+    );
+    expect(info.accessibleEntities).toHaveLength(1000);
+    await refused({ accessibleEntities: [...entities, NOWHERE] }, /at most 1000 entities, your own included/);
+  });
+
+  // The bound of a key was one of its maker too: an operator of 1,001 organizations could make no key at all.
+  it('an authority may hold more entities than a key', async () => {
+    const { keyring } = setUp();
+    const entities = many(5000);
+    const { info } = await keyring.issue(input({ accessibleEntities: entities.slice(-1) }), {
+      entityUuid: OWN,
+      entities,
+    });
+    expect(info.accessibleEntities).toEqual([OWN, entities.at(-1)]);
+  });
+
+  it('has its name composed: what looks the same is the same', async () => {
+    const { keyring } = setUp();
+    const { info } = await keyring.issue(input({ name: 'Zu\u0308rich' }), AUTHORITY);
+    expect(info.name).toBe('Z\u00fcrich');
+    // 100 characters that composing makes of 200.
+    await keyring.issue(input({ name: 'u\u0308'.repeat(100) }), AUTHORITY);
+  });
+
+  it('names properties of Object.prototype in metadata without reaching it', async () => {
+    const { keyring, store } = setUp();
+    const metadata = JSON.parse('{"__proto__":"a","constructor":"b","toString":"c"}') as object;
+    const { key, info } = await keyring.issue(input({ metadata }), AUTHORITY);
+    const principal = await keyring.verify(key);
+    for (const shown of [principal.metadata, info.metadata, (await rowOf(store, info.keyId)).metadata]) {
+      expect(JSON.stringify(shown)).toBe('{"__proto__":"a","constructor":"b","toString":"c"}');
+    }
+    expect(({} as { a?: unknown }).a).toBeUndefined();
+  });
+
+  it('is copied: what the caller changes later changes nothing', async () => {
+    const { keyring, store } = setUp();
+    const asked = { scopes: ['threats:read'], accessibleEntities: [OWN], metadata: { a: '1' } };
+    const expiresAt = new Date(START + HOUR);
+    const { info } = await keyring.issue(input({ ...asked, expiresAt }), AUTHORITY);
+    asked.scopes.push('users:delete');
+    asked.accessibleEntities.push(OTHER);
+    asked.metadata.a = '2';
+    expiresAt.setTime(START + 99 * HOUR);
+    const row = await rowOf(store, info.keyId);
+    expect(row).toMatchObject({ scopes: ['threats:read'], accessibleEntities: [OWN], metadata: { a: '1' } });
+    expect(row.expiresAt).toBe(START + HOUR);
+    // A `Date` handed out is the receiver's own.
+    info.createdAt.setTime(0);
+    expect((await keyring.get(info.keyId, AUTHORITY))?.createdAt).toEqual(new Date(START));
+  });
+});
+
+describe('the plaintext', () => {
+  it('stands nowhere in the store, nor does any ten characters of it', async () => {
+    const { keyring, store } = setUp();
+    const { key, info } = await keyring.issue(
+      input({ scopes: ['threats:*', 'threats:delete'], justification: 'j' }),
+      AUTHORITY,
+    );
+    const text = `${await dump(store)}${JSON.stringify(await rowOf(store, info.keyId))}`;
+    expect(text).toContain(info.keyId);
+    const secret = key.slice('acme_'.length);
+    for (let i = 0; i + 10 <= secret.length; i++) expect(text).not.toContain(secret.slice(i, i + 10));
+  });
+
+  const shows: readonly (readonly [string, (issued: IssuedKey) => string])[] = [
+    ['String()', (issued) => String(issued)],
+    ['a template', (issued) => `${untyped<string>(issued)}`],
+    ['JSON', (issued) => JSON.stringify(issued)],
+    ['JSON of a copy', (issued) => JSON.stringify({ ...issued })],
+    ['a structured clone', (issued) => inspect(structuredClone(issued), { depth: 9, showHidden: true })],
+    ['entries', (issued) => JSON.stringify([Object.entries(issued), Reflect.ownKeys(issued)])],
+    [
+      'a for-in loop',
+      (issued) => {
+        let all = '';
+        for (const name in issued) all += inspect(Reflect.get(issued, name));
+        return all;
+      },
+    ],
+    ['inspect', (issued) => inspect(issued)],
+    ['inspect of everything hidden', (issued) => inspect(issued, { showHidden: true, depth: Infinity })],
+    ['inspect with getters', (issued) => inspect(issued, { getters: true, depth: Infinity })],
+    ['inspect of a list', (issued) => inspect([{ issued }], { showHidden: true, depth: Infinity })],
+    ['Object.assign', (issued) => inspect(Object.assign({}, issued), { getters: true })],
+    ['an error about it', (issued) => inspect(new Error('failed', { cause: issued }), { depth: Infinity })],
+  ];
+
+  it.each(shows)('does not come out by %s', async (_how, show) => {
+    const { keyring } = setUp();
+    const issued = await keyring.issue(input({}), AUTHORITY);
+    const text = show(issued);
+    expect(text).not.toContain(issued.key.slice(5));
+    expect(issued.key).toHaveLength(37);
+  });
+
+  it('cannot be replaced on the result', async () => {
+    const { keyring } = setUp();
+    const issued = await keyring.issue(input({}), AUTHORITY);
+    expect(() => Object.assign(issued, { key: 'acme_x' })).toThrow(TypeError);
+    expect(() => Object.assign(issued, { info: null })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import type { Principal } from 'keyscope';
+import { coversScopes, definePolicy, defineScopes, hasScopes } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { catalog, denied, NOWHERE, OTHER, OWN, setUp, THIRD, untyped } from '../support/keyring.ts';
+import { runs } from '../support/runs.ts';
+
+const policy = definePolicy(catalog, {
+  whoami: [],
+  listThreats: ['threats:read'],
+  triage: ['threats:write', 'threats:read'],
+  createUser: ['users:write'],
+  constructor: ['constructor:read'],
+});
+
+const { keyring } = setUp();
+
+/** A principal with these scopes, over its own entity and one more. */
+async function holding(scopes: readonly string[]) {
+  const input = {
+    name: 'n',
+    scopes: untyped<['threats:read']>(scopes),
+    expiresAt: 'never',
+    justification: 'j',
+  } as const;
+  const { key } = await keyring.issue(
+    { ...input, accessibleEntities: [OTHER] },
+    { entityUuid: OWN, entities: [OTHER] },
+  );
+  return keyring.verify(key);
+}
+
+describe('authorize', () => {
+  it('returns the entity it checked, the key’s own unless another is asked for', async () => {
+    const principal = await holding(['threats:read']);
+    const authorize = (...rest: [options?: { entityUuid?: unknown }]) =>
+      policy.authorize(principal, 'listThreats', ...rest);
+    for (const none of [undefined, null, []]) expect(authorize({ entityUuid: none })).toBe(OWN);
+    expect(authorize()).toBe(OWN);
+    expect(authorize({})).toBe(OWN);
+    for (const one of [OWN, OTHER]) {
+      expect(authorize({ entityUuid: one })).toBe(one);
+      expect(authorize({ entityUuid: [one] })).toBe(one);
+    }
+  });
+
+  it.each([
+    ['repeated', [OWN, OTHER]],
+    ['repeated with the same value', [OWN, OWN]],
+    ['repeated with nothing', [OWN, '']],
+    ['empty', ''],
+    ['a list of the empty text', ['']],
+    ['upper case', OTHER.toUpperCase()],
+    ['padded', ` ${OTHER}`],
+    ['two in one text', `${OWN},${OTHER}`],
+    ['a nested list', [[OTHER]]],
+    ['an object', { 0: OTHER }],
+    ['a number', 0],
+    ['false', false],
+    ['a wildcard', '*'],
+    ['a prototype name', '__proto__'],
+  ])('an entity that is %s is an invalid request, never the first or the own', async (_what, entityUuid) => {
+    const principal = await holding(['threats:read']);
+    const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
+    const error = await denied(act, 'invalid_request', 'malformed_entity');
+    expect(error.keyId).toBe(principal.keyId);
+  });
+
+  it('refuses an entity that the key cannot address', async () => {
+    const principal = await holding(['threats:read']);
+    for (const entityUuid of [THIRD, NOWHERE, [THIRD]]) {
+      const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
+      await denied(act, 'entity_forbidden', 'entity_not_accessible');
+    }
+  });
+
+  it('checks scopes first: who may not do it learns nothing of entities', async () => {
+    const principal = await holding(['threats:read']);
+    for (const entityUuid of [undefined, THIRD, '', [OWN, OTHER]]) {
+      const act = async () => policy.authorize(principal, 'triage', { entityUuid });
+      const error = await denied(act, 'insufficient_scope', 'scope_missing');
+      expect(error.requiredScopes).toEqual(['threats:read', 'threats:write']);
+    }
+  });
+
+  it('wants every scope of the operation', async () => {
+    expect(policy.authorize(await holding(['threats:read', 'threats:write']), 'triage')).toBe(OWN);
+    const act = async () => policy.authorize(await holding(['threats:write', 'users:write']), 'triage');
+    await denied(act, 'insufficient_scope', 'scope_missing');
+  });
+
+  it('lets any valid key in where the table says [], and nowhere else', async () => {
+    const principal = await holding([]);
+    expect(policy.authorize(principal, 'whoami', { entityUuid: OTHER })).toBe(OTHER);
+    const act = async () => policy.authorize(principal, 'whoami', { entityUuid: THIRD });
+    await denied(act, 'entity_forbidden', 'entity_not_accessible');
+    expect(policy.allowed(principal)).toEqual(['whoami']);
+  });
+
+  it.each(['listthreats', 'toString', '__proto__', 'hasOwnProperty', '', undefined, null, 7, ['whoami']])(
+    'the operation %j is not in the table: a TypeError',
+    async (operation) => {
+      const principal = await holding(['threats:read']);
+      const name = untyped<'whoami'>(operation);
+      expect(() => policy.authorize(principal, name)).toThrow(/^policy: .* is not in the table/);
+      expect(() => policy.leastScopes([name])).toThrow(TypeError);
+    },
+  );
+});
+
+describe('the table', () => {
+  it('lists what a principal may use, in the order written', async () => {
+    expect(policy.operations).toEqual(['whoami', 'listThreats', 'triage', 'createUser', 'constructor']);
+    expect(policy.allowed(await holding(['threats:read', 'threats:write']))).toEqual([
+      'whoami',
+      'listThreats',
+      'triage',
+    ]);
+    expect(policy.allowed(await holding(['constructor:read', 'users:write']))).toEqual([
+      'whoami',
+      'createUser',
+      'constructor',
+    ]);
+  });
+
+  it('allows exactly what authorize lets through, for every set of scopes', async () => {
+    const cases = fc.uniqueArray(fc.constantFrom(...catalog.all));
+    await fc.assert(
+      fc.asyncProperty(cases, async (scopes) => {
+        const principal = await holding(scopes);
+        const passes = policy.operations.filter((operation) => {
+          try {
+            return policy.authorize(principal, operation) === OWN;
+          } catch {
+            return false;
+          }
+        });
+        expect(policy.allowed(principal)).toEqual(passes);
+        // And no more than its scopes: an independent reading of the table.
+        for (const operation of passes) {
+          const least = policy.leastScopes([operation]);
+          expect(coversScopes(scopes, least)).toBe(true);
+          expect(least.length === 0 || hasScopes(principal, ...least)).toBe(true);
+        }
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+
+  it('knows the least scopes for an integration, in catalog order', () => {
+    expect(policy.leastScopes(['createUser', 'triage', 'listThreats'])).toEqual([
+      'threats:read',
+      'threats:write',
+      'users:write',
+    ]);
+    expect(policy.leastScopes([])).toEqual([]);
+    expect(policy.leastScopes(['whoami'])).toEqual([]);
+  });
+
+  it('names what nobody mapped', () => {
+    expect(policy.unmapped(['whoami', 'exportReport', 'toString', 'exportReport'])).toEqual([
+      'exportReport',
+      'toString',
+      'exportReport',
+    ]);
+    expect(policy.unmapped(policy.operations)).toEqual([]);
+    for (const names of [undefined, null, 'whoami', [7]]) {
+      expect(() => policy.unmapped(untyped(names))).toThrow(/^names: /);
+      expect(() => policy.leastScopes(untyped(names))).toThrow(TypeError);
+    }
+  });
+
+  it('is frozen, and holds copies of what it was made from', async () => {
+    const scopes: 'threats:read'[] = [];
+    const table = { open: scopes };
+    const own = definePolicy(catalog, table);
+    scopes.push('threats:read');
+    expect(own.authorize(await holding([]), 'open')).toBe(OWN);
+    for (const object of [own, own.operations, own.allowed(await holding([])), own.leastScopes(['open'])]) {
+      expect(Object.isFrozen(object)).toBe(true);
+    }
+    expect(() => Object.assign(own, { authorize: () => OWN })).toThrow(TypeError);
+  });
+
+  it.each([
+    ['nothing', undefined, /definePolicy: pass/],
+    ['null', null, /definePolicy: pass/],
+    ['a text', 'whoami', /definePolicy/],
+    ['an empty table', {}, /at least one operation/],
+    ['a list', [['threats:read'], []], /at least one operation/],
+    ['a Map', new Map([['list', []]]), /at least one operation/],
+    ['an inherited table', Object.create({ whoami: [] }), /at least one operation/],
+    ['a scope that is no list', { list: 'threats:read' }, /"list": pass a list/],
+    ['nothing for an operation', { list: undefined }, /"list": pass a list/],
+    ['true for an operation', { list: true }, /"list": pass a list/],
+    ['a wildcard', { list: ['threats:*'] }, /definePolicy: "list": .*"threats:\*"/],
+    ['every wildcard', { list: ['*:*'] }, /definePolicy: "list"/],
+    ['a typo', { list: ['threats:raed'] }, /"list": element 0: name a scope of the catalog, not "threats:raed"/],
+    ['a malformed scope', { list: ['threats'] }, /definePolicy: "list": .*"threats"/],
+    ['a hole', { list: new Array(1) }, /element 0/],
+  ])('%s is no table', (_what, table, message) => {
+    const make = () => definePolicy(catalog, untyped<Record<string, readonly []>>(table));
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+  });
+
+  it('takes a table from a module of its own, of which nothing but the names tells', () => {
+    const table = Object.defineProperty({ whoami: [] }, Symbol.toStringTag, { value: 'Module' });
+    expect(definePolicy(catalog, table).operations).toEqual(['whoami']);
+  });
+
+  it.each([undefined, null, {}, { all: catalog.all }])('%j is no catalog', (given) => {
+    const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
+    expect(make).toThrow(new TypeError('definePolicy: pass what defineScopes returned, then the table'));
+  });
+
+  // `undefined` was answered with the engine's own words for reading a property of it.
+  it.each([undefined, null, 'key', {}])('%j is no principal, for an operation without scopes either', (given) => {
+    const said = 'principal: pass one that this copy of keyscope made; is there a guard?';
+    const principal = untyped<Principal>(given);
+    for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
+      expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));
+    expect(() => policy.allowed(principal)).toThrow(new TypeError(said));
+  });
+
+  it('takes reserved scopes as any other: what is reserved concerns handing out', () => {
+    const other = defineScopes({ a: { b: 'c' } }, { reserved: ['a:b'] });
+    expect(definePolicy(other, { x: ['a:b'] }).leastScopes(['x'])).toEqual(['a:b']);
+  });
+});

@@ -1,0 +1,334 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Principal } from 'keyscope';
+import {
+  canAddress,
+  createKeyring,
+  definePolicy,
+  defineScopes,
+  hasScopes,
+  requireEntity,
+  requireScopes,
+  toMe,
+} from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { AUTHORITY, denied, issue, NOWHERE, OTHER, OWN, rowOf, setUp, THIRD, untyped } from '../support/keyring.ts';
+
+async function principalOf(scopes: readonly string[] = ['threats:read', 'decoys:read']): Promise<Principal> {
+  const { keyring } = setUp();
+  const input = {
+    name: 'ci',
+    scopes: untyped<['threats:read']>(scopes),
+    expiresAt: 'never',
+    metadata: { a: '1' },
+  } as const;
+  const { key } = await keyring.issue(
+    { ...input, accessibleEntities: [OTHER] },
+    { entityUuid: OWN, entities: [OTHER] },
+  );
+  return keyring.verify(key);
+}
+
+/** The guards throw as they are called; here their error is what a promise would reject with. */
+const rejecting = (act: () => unknown) => async () => act();
+
+describe('requireScopes', () => {
+  it('returns where all are held, and says what is needed where one is missing', async () => {
+    const principal = await principalOf();
+    expect(requireScopes(principal, 'threats:read')).toBeUndefined();
+    requireScopes(principal, 'decoys:read', 'threats:read', 'decoys:read');
+    const error = await denied(
+      rejecting(() => requireScopes(principal, 'threats:read', 'threats:write')),
+      'insufficient_scope',
+      'scope_missing',
+    );
+    expect(error.requiredScopes).toEqual(['threats:read', 'threats:write']);
+    expect(error.keyId).toBe(principal.keyId);
+  });
+
+  it('without scopes is a TypeError, for it would let everybody in', async () => {
+    const principal = await principalOf();
+    for (const guard of [requireScopes, hasScopes]) {
+      expect(() => guard(principal)).toThrow(/^scopes: name at least one/);
+      expect(() => guard(principal, ...[])).toThrow(TypeError);
+    }
+  });
+
+  it.each([
+    '*:*',
+    'threats:*',
+    '*:read',
+    '',
+    'threats',
+    'threats:read ',
+    ' threats:read',
+    'threats:read:x',
+    'threats:read,decoys:read',
+    'threats:read decoys:read',
+    'THREATS:READ',
+    '__proto__:read',
+    undefined,
+    null,
+    7,
+    ['threats:read'],
+    { toString: () => 'threats:read' },
+  ])('%j is no requirement: a TypeError, whether held or not', async (scope) => {
+    // A wildcard on the required side must never be a question that can be answered with yes.
+    const principal = await principalOf();
+    for (const guard of [requireScopes, hasScopes]) {
+      expect(() => guard(principal, untyped(scope))).toThrow(TypeError);
+      expect(() => guard(principal, 'threats:read', untyped(scope))).toThrow(/^scopes: .*name concrete scopes/);
+      expect(() => guard(principal, 'threats:write', untyped(scope))).toThrow(/^scopes: .*name concrete scopes/);
+    }
+  });
+
+  it.each(['threat:read', 'threats:rea', 'threats:reads', 'hreats:read', 'threats:write', 'decoys:update', 'x:read'])(
+    'holding threats:read and decoys:read does not grant %s',
+    async (scope) => {
+      const principal = await principalOf();
+      expect(hasScopes(principal, scope)).toBe(false);
+      await denied(
+        rejecting(() => requireScopes(principal, scope)),
+        'insufficient_scope',
+        'scope_missing',
+      );
+    },
+  );
+
+  it('of a key without scopes grants nothing, not even names of Object.prototype', async () => {
+    const principal = await principalOf([]);
+    for (const name of ['constructor', 'valueof', 'tostring', 'has', 'size']) {
+      for (const scope of [`${name}:read`, `threats:${name}`]) expect(hasScopes(principal, scope)).toBe(false);
+    }
+    expect(hasScopes(await principalOf(['constructor:read']), 'constructor:read')).toBe(true);
+  });
+});
+
+describe('requireEntity', () => {
+  it('returns for each entity of the key, and for no other', async () => {
+    const principal = await principalOf();
+    for (const entity of [OWN, OTHER]) {
+      expect(requireEntity(principal, entity)).toBeUndefined();
+      expect(canAddress(principal, entity)).toBe(true);
+    }
+    for (const entity of [THIRD, NOWHERE, principal.keyId]) {
+      const act = rejecting(() => requireEntity(principal, entity));
+      const error = await denied(act, 'entity_forbidden', 'entity_not_accessible');
+      expect(error.keyId).toBe(principal.keyId);
+      expect(canAddress(principal, entity)).toBe(false);
+    }
+  });
+
+  it.each([
+    undefined,
+    null,
+    '',
+    7,
+    OWN.toUpperCase(),
+    ` ${OWN}`,
+    `${OWN}\n`,
+    `{${OWN}}`,
+    OWN.replaceAll('-', ''),
+    `${OWN},${OTHER}`,
+    '*',
+    [OWN],
+    { toString: () => OWN },
+    '\u{ff10}a0a0a0a-0000-4000-8000-00000000000a',
+  ])('%j is malformed, and addresses nothing', async (entity) => {
+    const principal = await principalOf();
+    await denied(
+      rejecting(() => requireEntity(principal, entity)),
+      'invalid_request',
+      'malformed_entity',
+    );
+    expect(canAddress(principal, untyped(entity))).toBe(false);
+  });
+});
+
+describe('a principal', () => {
+  const policy = definePolicy(defineScopes({ threats: { read: 'Read.' } }), { list: ['threats:read'], whoami: [] });
+
+  it('cannot be copied, forged or taken from JSON: a request body is none', async () => {
+    const principal = await principalOf();
+    const fakes: readonly unknown[] = [
+      { ...principal },
+      { ...principal, scopes: ['threats:read', 'users:delete'] },
+      Object.assign(Object.create(Object.getPrototypeOf(principal)), principal),
+      Object.create(principal),
+      structuredClone(principal),
+      JSON.parse(JSON.stringify(principal)),
+      new Proxy(principal, {}),
+      // Whose trap is not asked.
+      new Proxy(principal, {
+        getPrototypeOf: () => {
+          throw new RangeError('a trap');
+        },
+      }),
+      { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes: ['threats:read'] },
+      {},
+      [],
+      'principal',
+      principal.keyId,
+    ];
+    for (const fake of fakes.map((value) => untyped<Principal>(value))) {
+      for (const guard of [
+        () => requireScopes(fake, 'threats:read'),
+        () => hasScopes(fake, 'threats:read'),
+        () => requireEntity(fake, OWN),
+        () => canAddress(fake, OWN),
+        () => policy.authorize(fake, 'list'),
+        () => policy.authorize(fake, 'whoami', { entityUuid: OWN }),
+        () => policy.allowed(fake),
+      ]) {
+        expect(guard).toThrow(TypeError);
+        expect(guard).toThrow(/^principal: pass one that/);
+      }
+    }
+  });
+
+  it('is none where there is none', () => {
+    for (const nothing of [undefined, null].map((value) => untyped<Principal>(value))) {
+      expect(() => requireScopes(nothing, 'threats:read')).toThrow(TypeError);
+      expect(() => requireEntity(nothing, OWN)).toThrow(TypeError);
+      expect(() => policy.authorize(nothing, 'whoami')).toThrow(TypeError);
+    }
+  });
+
+  it('is known to another keyring of the same package: guards ask no keyring', async () => {
+    expect(policy.authorize(await principalOf(), 'list')).toBe(OWN);
+  });
+
+  // It had the prototype of a class: strict comparisons found no principal equal to what it holds.
+  it('is data, and so is the record: they equal what they hold, in strict comparisons too', async () => {
+    const { keyring, store } = setUp();
+    const { key, info } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    for (const data of [principal, await rowOf(store, info.keyId)]) {
+      deepStrictEqual(data, { ...data });
+      expect(data).toStrictEqual(structuredClone(data));
+      expect(inspect(data)).toMatch(/^\{/);
+    }
+  });
+
+  it('and its lists cannot be changed, in strict mode with a TypeError', async () => {
+    const { keyring, store } = setUp();
+    const { key, info } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    const record = await rowOf(store, info.keyId);
+    const objects: readonly object[] = [
+      principal,
+      principal.scopes,
+      principal.accessibleEntities,
+      principal.metadata,
+      record,
+      record.scopes,
+      record.accessibleEntities,
+      record.metadata,
+      record.scopesUsed,
+      info.scopes,
+      info.accessibleEntities,
+      info.metadata,
+    ];
+    for (const object of objects) {
+      for (const name of [...Object.keys(object), 'added', '0', 'length']) {
+        expect(() => Object.assign(object, { [name]: 'users:delete' })).toThrow(TypeError);
+        if (Object.hasOwn(object, name)) expect(Reflect.deleteProperty(object, name)).toBe(false);
+      }
+      expect(Object.isFrozen(object)).toBe(true);
+    }
+    expect(() => (principal.scopes as string[]).push('users:delete')).toThrow(TypeError);
+    expect(() => (principal.accessibleEntities as string[]).push(OTHER)).toThrow(TypeError);
+    expect(hasScopes(await keyring.verify(key), 'users:delete')).toBe(false);
+  });
+
+  it('does not grant by a prototype that somebody polluted', async () => {
+    const principal = await principalOf([]);
+    Object.defineProperty(Object.prototype, 'threats:read', { value: true, configurable: true });
+    try {
+      expect(hasScopes(principal, 'threats:read')).toBe(false);
+      expect(policy.allowed(principal)).toEqual(['whoami']);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'threats:read');
+    }
+  });
+});
+
+describe('what a key was granted', () => {
+  it('is its own, also among more combinations of scopes than are remembered', async () => {
+    const actions = Array.from({ length: 11 }, (_, i) => [`a${i}`, 'Do it.'] as const);
+    const wide = defineScopes({ things: Object.fromEntries(actions) });
+    const keyring = createKeyring({ prefix: 'acme', catalog: wide, store: memoryStore(), peppers: 'none' });
+    // Each number names a subset: those scopes whose bit is set.
+    for (let subset = 0; subset < 2 ** actions.length; subset += 1) {
+      const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
+      const { key } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, AUTHORITY);
+      const principal = await keyring.verify(key);
+      expect(wide.all.filter((scope) => hasScopes(principal, scope))).toEqual(scopes);
+    }
+  });
+});
+
+describe('what is remembered of scopes', () => {
+  setFlagsFromString('--expose-gc');
+  const gc: () => void = runInNewContext('gc');
+  const heap = () => {
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+
+  it('is bounded, whatever combinations of them whoever may issue keys chooses', async () => {
+    const actions = Array.from({ length: 16 }, (_, i) => [`a${i}`, 'Do it.'] as const);
+    const wide = defineScopes({ things: Object.fromEntries(actions) });
+    let subset = 0;
+    const verify = async () => {
+      const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
+      return { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes } as unknown as Principal;
+    };
+    const options = { prefix: 'acme', store: memoryStore(), peppers: 'none', checkParent: false } as const;
+    const keyring = createKeyring({ ...options, catalog: wide, tokens: { verify } });
+    await keyring.authenticate('Bearer a.b.c');
+    const before = heap();
+    for (subset = 1; subset <= 20_000; subset++) await keyring.authenticate('Bearer a.b.c');
+    expect(heap() - before).toBeLessThan(5e6);
+    await keyring.authenticate('Bearer a.b.c'); // All of it is still in use.
+  });
+});
+
+describe('a scope that the catalog no longer knows', () => {
+  it('is shown and grants nothing', async () => {
+    const store = memoryStore();
+    const { keyring, clock } = setUp({ store, peppers: 'none' });
+    const scopes = ['threats:read', 'threats:write', 'decoys:read'] as const;
+    const { key } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, AUTHORITY);
+    const smaller = defineScopes({ decoys: { read: 'Read.', update: 'Update.' }, threats: { list: 'List.' } });
+    const later = createKeyring({ prefix: 'acme', catalog: smaller, store, peppers: 'none', now: clock.now });
+    const principal = await later.verify(key);
+    expect(toMe(principal).scopes).toEqual(scopes);
+    expect(hasScopes(principal, 'decoys:read')).toBe(true);
+    // `threats:read` is stored on the key, and still no longer a scope of the service.
+    for (const scope of ['threats:read', 'threats:write', 'threats:list', 'decoys:update']) {
+      expect(hasScopes(principal, scope)).toBe(false);
+    }
+    const policy = definePolicy(smaller, { listDecoys: ['decoys:read'], listThreats: ['threats:list'] });
+    expect(policy.allowed(principal)).toEqual(['listDecoys']);
+    // The older keyring still grants it: it is the catalog that decides, not the record.
+    expect(hasScopes(await keyring.verify(key), 'threats:read')).toBe(true);
+  });
+});
+
+describe('toMe', () => {
+  it('shows exactly four fields, in their order, of a principal with more', async () => {
+    const principal = await principalOf();
+    expect(JSON.stringify(toMe(principal))).toBe(
+      `{"entity_uuid":"${OWN}","key_id":"${principal.keyId}","scopes":["threats:read","decoys:read"],` +
+        `"accessible_entities":["${OWN}","${OTHER}"]}`,
+    );
+  });
+
+  it('refuses nothing with a TypeError', () => {
+    for (const value of [undefined, null]) expect(() => toMe(untyped(value))).toThrow(TypeError);
+  });
+});

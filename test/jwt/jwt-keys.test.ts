@@ -1,0 +1,125 @@
+/** The keys that tokens are signed with: every form that people have one in, and what is said of those that will not do. */
+import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
+import type { CryptoKey } from 'jose';
+import { exportJWK, generateKeyPair, importJWK, jwtVerify } from 'jose';
+import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
+import { describe, expect, it } from 'vitest';
+import { ALGS, type Alg, AUDIENCE, ISSUER, KEY_ID, makePair, principal } from '../support/jwt.ts';
+import { catalog, START, thrown, untyped } from '../support/keyring.ts';
+
+const es = await makePair('ES256', 'first');
+const signing = { issuer: ISSUER, audience: AUDIENCE, now: () => START };
+const withKey = (alg: Alg, privateKey: unknown) =>
+  createTokenIssuer({ ...signing, alg, kid: 'k1', privateKey: untyped<string>(privateKey) });
+
+const ec = createPrivateKey({ key: es.privateKey as JsonWebKey, format: 'jwk' });
+const pem = String(ec.export({ type: 'pkcs8', format: 'pem' }));
+const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+const ed25519 = generateKeyPairSync('ed25519').privateKey;
+const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
+const { d: _private, ...publicHalf } = es.privateKey;
+
+// Web Crypto's keys, Node's, and texts.
+const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
+  ['a public CryptoKey', 'ES256', (await generateKeyPair('ES256')).publicKey],
+  ['a CryptoKey of another curve', 'ES256', (await generateKeyPair('ES384')).privateKey],
+  ['a CryptoKey that agrees on secrets', 'ES256', (await generateKeyPair('ECDH-ES')).privateKey],
+  ['a CryptoKey of another kind', 'EdDSA', (await generateKeyPair('ES256')).privateKey],
+  ['a CryptoKey of another padding', 'PS256', (await generateKeyPair('RS256')).privateKey],
+  ['a CryptoKey of another hash', 'RS256', (await generateKeyPair('RS384')).privateKey],
+  [
+    'a CryptoKey of 1,024 bits',
+    'RS256',
+    small.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, true, ['sign']),
+  ],
+  ['a public JWK', 'ES256', publicHalf],
+  ['a JWK for another algorithm', 'EdDSA', es.privateKey],
+  ['a JWK that says so', 'ES256', { ...es.privateKey, alg: 'ES384' }],
+  ['a JWK to encrypt', 'ES256', { ...es.privateKey, use: 'enc' }],
+  ['half a JWK', 'ES256', { d: 'x' }],
+  ['a JWK of 1,024 bits', 'RS256', { kty: 'RSA', d: 'x', n: 'x'.repeat(171) }],
+  ['a JWK as text', 'ES256', JSON.stringify(es.privateKey)],
+  ['a pair', 'ES256', { privateKey: ec, publicKey: createPublicKey(ec) }],
+  ['a public KeyObject', 'ES256', createPublicKey(ec)],
+  ['a secret KeyObject', 'ES256', createSecretKey(Buffer.alloc(32))],
+  ['a KeyObject of another curve', 'ES256', p384],
+  ['a KeyObject of another kind', 'ES256', ed25519],
+  ['a KeyObject of 1,024 bits', 'PS256', small],
+  ['a KeyObject that no JWK is for', 'PS256', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey],
+  ['the PEM of a public key', 'ES256', createPublicKey(ec).export({ type: 'spki', format: 'pem' })],
+  ['the PEM of SEC 1', 'ES256', ec.export({ type: 'sec1', format: 'pem' })],
+  ['an encrypted PEM', 'ES256', ec.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })],
+  ['a PEM whose line breaks were lost', 'ES256', pem.replaceAll('\n', '\\n')],
+  ['an empty text', 'ES256', ''],
+  ['nothing', 'ES256', undefined],
+  ['a number', 'ES256', 7],
+];
+const LATER: readonly (readonly [string, Alg, unknown])[] = [
+  ['a PEM of another curve', 'ES256', p384.export({ type: 'pkcs8', format: 'pem' })],
+  ['a PEM of another kind', 'ES256', ed25519.export({ type: 'pkcs8', format: 'pem' })],
+  ['a PEM of 1,024 bits', 'RS256', small.export({ type: 'pkcs8', format: 'pem' })],
+  ['a PEM that is cut short', 'ES256', pem.replace(/\n[^\n]*\n(?=-)/, '\n')],
+  ['a PEM that holds nothing', 'ES256', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
+  ['a JWK that is none', 'ES256', { ...es.privateKey, d: 'x' }],
+  ['a JWK for another use', 'ES256', { ...es.privateKey, key_ops: ['verify'] }],
+];
+
+describe('a signing key', () => {
+  // It took a JWK or an extractable CryptoKey, and neither what jose makes by default nor what is in files.
+  it.each(ALGS)(
+    'signs with %s, and publishes its public half alone, in every form that a key comes in',
+    async (alg) => {
+      const pair = await makePair(alg);
+      const keyObject = createPrivateKey({ key: pair.privateKey as JsonWebKey, format: 'jwk' });
+      const pem = String(keyObject.export({ type: 'pkcs8', format: 'pem' }));
+      const imported = (extractable: boolean) => importJWK(pair.privateKey, alg, { extractable }) as Promise<CryptoKey>;
+      const forms = { jwk: pair.privateKey, keyObject, pem, spaced: `\n ${pem.replaceAll('\n', '\r\n')} ` };
+      const sealed = await imported(false);
+      for (const [form, privateKey] of Object.entries({ ...forms, cryptoKey: await imported(true), sealed })) {
+        const issuer = createTokenIssuer({ ...signing, alg, kid: alg, privateKey, otherKeys: [es.publicKey] });
+        const { accessToken } = await issuer.exchange(principal);
+        const key = await importJWK(pair.publicKey, alg);
+        const { payload } = await jwtVerify(accessToken, key, { currentDate: new Date(START) });
+        expect([form, payload.sub]).toEqual([form, KEY_ID]);
+        // With the key that is not extractable, all but this.
+        if (privateKey === sealed)
+          await expect(issuer.jwks()).rejects.toThrow(/^jwks: this private key is not extractable/);
+        else expect([form, await issuer.jwks()]).toEqual([form, { keys: [pair.publicKey, es.publicKey] }]);
+      }
+    },
+  );
+
+  it('signs with what jose makes when it is told nothing, whose public half its user publishes', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const issuer = createTokenIssuer({ ...signing, alg: 'ES256', kid: 'first', privateKey });
+    const error = await thrown(() => issuer.jwks());
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as TypeError).message).toContain(
+      "{ keys: [{ ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }] }",
+    );
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256', use: 'sig' }] };
+    const { accessToken } = await issuer.exchange(principal);
+    expect(
+      (await createTokenVerifier({ ...signing, jwks, algorithms: ['ES256'], catalog }).verify(accessToken)).keyId,
+    ).toBe(KEY_ID);
+  });
+
+  const instead =
+    /^privateKey: pass a private key for \w+ \([\w ,;-]+\): a JWK object, a CryptoKey, [\w ,#()]+ breaks$/;
+
+  it.each(REFUSED)('that is %s is refused at start, and shows nothing of itself', (_what, alg, privateKey) => {
+    expect(() => withKey(alg, privateKey)).toThrow(TypeError);
+    expect(() => withKey(alg, privateKey)).toThrow(instead);
+  });
+
+  it.each(LATER)('that is %s is refused when it is first used, in the same words', async (_what, alg, privateKey) => {
+    const issuer = withKey(alg, privateKey);
+    for (const act of [() => issuer.exchange(principal), () => issuer.jwks(), () => issuer.exchange(principal)]) {
+      const error = await thrown(act);
+      if (!(error instanceof TypeError)) throw error;
+      expect(error.message).toMatch(instead);
+      // No cause: it is not known what that quotes.
+      expect(Reflect.ownKeys(error).sort()).toEqual(['message', 'stack']);
+    }
+  });
+});
