@@ -1,6 +1,7 @@
 import { defineConfig } from 'tsup';
 
-// One output file per source file, so that the package can be compared with the repository line by line.
+// One output file per source file, so that the package can be compared with the repository line by
+// line.
 export default defineConfig({
   entry: ['src/**/*.ts'],
   format: 'esm',
@@ -10,6 +11,7 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   silent: true,
-  // TypeScript itself writes the declarations: one per file too, with maps that lead to the shipped source.
+  // TypeScript itself writes the declarations: one per file too, with maps that lead to the shipped
+  // source.
   onSuccess: 'tsc -p tsconfig.build.json',
 });

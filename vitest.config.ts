@@ -3,8 +3,8 @@ import type { Reporter } from 'vitest/node';
 
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
 
-// The run in plain lines, for whoever reads a log and not a terminal: what was skipped by the name of its outermost
-// suite, and the sum.
+// The run in plain lines, for whoever reads a log and not a terminal: what was skipped by the name
+// of its outermost suite, and the sum.
 const summary: Reporter = {
   onTestRunEnd(modules) {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -15,12 +15,14 @@ const summary: Reporter = {
     }
     for (const [name, count] of skipped) console.log(`skipped ${count} of ${name}`);
     const count = (state: string) => tests.filter((test) => test.result().state === state).length;
-    console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
+    console.log(
+      `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`,
+    );
   },
 };
 
-// `npm test` runs the units, and the examples over real sockets. What needs a database server, a cluster, processes of its
-// own or long is apart: `npm run test:stores`.
+// `npm test` runs the units, and the examples over real sockets. What needs a database server, a
+// cluster, processes of its own or long is apart: `npm run test:stores`.
 const project = (name: string, include: string[], exclude: string[]) => ({
   extends: true as const,
   test: { name, include, exclude },
@@ -28,7 +30,8 @@ const project = (name: string, include: string[], exclude: string[]) => ({
 
 export default defineConfig({
   resolve: {
-    // Examples import the package by name; here that is the source, so that coverage counts and no build is stale.
+    // Examples import the package by name; here that is the source, so that coverage counts and no
+    // build is stale.
     alias: [
       { find: /^keyscope$/, replacement: source('index.ts') },
       { find: /^keyscope\/(.+)$/, replacement: source('$1/index.ts') },
@@ -36,7 +39,11 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project('unit', ['test/*.test.ts', 'test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts'], []),
+      project(
+        'unit',
+        ['test/*.test.ts', 'test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts'],
+        [],
+      ),
       project('examples', ['test/{examples,http}/*.test.ts'], []),
       project('servers', ['test/{servers,slow}/*.test.ts'], []),
     ],

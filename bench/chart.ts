@@ -1,7 +1,8 @@
 /**
- * Bar charts as SVG: lying bars from zero, groups below one another, what is ours in a colour, and a line over each bar
- * from the 10th to the 90th percentile. Nothing but shapes and text: no script, no style sheet, no font from anywhere.
- * There is no background, and the colours stand on white as on black.
+ * Bar charts as SVG: lying bars from zero, groups below one another, what is ours in a colour, and
+ * a line over each bar from the 10th to the 90th percentile. Nothing but shapes and text: no
+ * script, no style sheet, no font from anywhere. There is no background, and the colours stand on
+ * white as on black.
  */
 import { figure, number, type Row, type Table, type Unit } from './report.ts';
 

@@ -1,4 +1,7 @@
-/** Cold start: `node bench/cold.ts`. Each import in a process of its own, in rounds whose order is drawn anew. */
+/**
+ * Cold start: `node bench/cold.ts`. Each import in a process of its own, in rounds whose order is
+ * drawn anew.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,9 +32,14 @@ try {
     jose: () => importTime('jose'),
     'better-auth': () => importTime('better-auth', PEERS),
   };
-  const lanes = Object.entries(imports).map(([name, time]) => ({ name, over: EMPTY, turn: async () => 1e6 * time() }));
+  const lanes = Object.entries(imports).map(([name, time]) => ({
+    name,
+    over: EMPTY,
+    turn: async () => 1e6 * time(),
+  }));
   const figures = await measureLanes(lanes, ROUNDS);
-  const ms = (name: string) => (figures.find((figure) => figure.name === name)?.ns ?? Number.NaN) / 1e6;
+  const ms = (name: string) =>
+    (figures.find((figure) => figure.name === name)?.ns ?? Number.NaN) / 1e6;
   publish({
     name: 'cold',
     title: 'Cold start',

@@ -1,6 +1,6 @@
 /**
- * What is measured: the ways from a header to a caller who holds one scope. Each is filled with `count` keys of its own,
- * every one of which holds the same four scopes.
+ * What is measured: the ways from a header to a caller who holds one scope. Each is filled with
+ * `count` keys of its own, every one of which holds the same four scopes.
  */
 
 import type { Keyring, KeyStore } from 'keyscope';
@@ -30,8 +30,9 @@ import { type Caller, check, digest } from './plain.ts';
 export interface Door {
   readonly values: HeaderValues;
   /**
-   * Lets each of a list in who holds the scope, one after another, and answers the last one's id; throws or rejects
-   * where it does not. A list, so that a door is charged for its own promises and for none of the benchmark's.
+   * Lets each of a list in who holds the scope, one after another, and answers the last one's id;
+   * throws or rejects where it does not. A list, so that a door is charged for its own promises and
+   * for none of the benchmark's.
    */
   enter(list: readonly Headers[], scope: string): string | Promise<string>;
   /** Whose key it is. */
@@ -42,7 +43,8 @@ export type Open = (count: number) => Door | Promise<Door>;
 
 /** Every key has been seen once, as in a service that has run for a while. */
 export async function seen(door: Door): Promise<Door> {
-  for (let i = 0; i < door.values.count; i++) await door.enter([door.values.headers(i)], SCOPES[0] as string);
+  for (let i = 0; i < door.values.count; i++)
+    await door.enter([door.values.headers(i)], SCOPES[0] as string);
   return door;
 }
 
@@ -50,7 +52,14 @@ export async function seen(door: Door): Promise<Door> {
 
 export function callerOf(index: number): Caller {
   const scopes = new Set<string>(SCOPES);
-  return { id: idOf(index), name: `integration ${index}`, entity: ENTITY, scopes, expiresAt: EXPIRES, revokedAt: null };
+  return {
+    id: idOf(index),
+    name: `integration ${index}`,
+    entity: ENTITY,
+    scopes,
+    expiresAt: EXPIRES,
+    revokedAt: null,
+  };
 }
 
 function plain(count: number): Door {
@@ -90,7 +99,11 @@ function floor(count: number): Door {
 
 // ── Ours ──────────────────────────────────────────────────────────────────────────────────────────────
 
-export function doorOf(keyring: Keyring<typeof catalog>, values: HeaderValues, id: (index: number) => string): Door {
+export function doorOf(
+  keyring: Keyring<typeof catalog>,
+  values: HeaderValues,
+  id: (index: number) => string,
+): Door {
   const enter = async (list: readonly Headers[], scope: string) => {
     let id = '';
     for (const headers of list) {
@@ -105,11 +118,22 @@ export function doorOf(keyring: Keyring<typeof catalog>, values: HeaderValues, i
 
 function ours(count: number, wrap = (store: KeyStore) => store): Promise<Door> {
   const { store, values } = fill(count);
-  return seen(doorOf(createKeyring({ prefix: PREFIX, catalog, store: wrap(store), peppers: 'none' }), values, idOf));
+  return seen(
+    doorOf(
+      createKeyring({ prefix: PREFIX, catalog, store: wrap(store), peppers: 'none' }),
+      values,
+      idOf,
+    ),
+  );
 }
 
 async function oursPeppered(count: number): Promise<Door> {
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers: PEPPERS });
+  const keyring = createKeyring({
+    prefix: PREFIX,
+    catalog,
+    store: memoryStore(),
+    peppers: PEPPERS,
+  });
   const input = { name: 'integration', scopes: SCOPES, expiresAt: new Date(EXPIRES) } as const;
   const ids: string[] = [];
   const keys: string[] = [];
@@ -122,7 +146,10 @@ async function oursPeppered(count: number): Promise<Door> {
 }
 
 const cached = (count: number) => (store: KeyStore) =>
-  cacheStore(store, { cache: new LRUCache<string, object>({ max: count }), maxStalenessMs: 30_000 });
+  cacheStore(store, {
+    cache: new LRUCache<string, object>({ max: count }),
+    maxStalenessMs: 30_000,
+  });
 
 /** By name. What is ours says so. */
 export const DOORS: Readonly<Record<string, Open>> = {

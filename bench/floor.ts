@@ -1,6 +1,7 @@
 /**
- * The floor: what hash, look-up and checksum cost by themselves, written by hand and synchronous. Nothing here
- * checks a prefix, a life cycle or a row; it is the least that any check of such a key has to do.
+ * The floor: what hash, look-up and checksum cost by themselves, written by hand and synchronous.
+ * Nothing here checks a prefix, a life cycle or a row; it is the least that any check of such a key
+ * has to do.
  */
 import { hash } from 'node:crypto';
 
@@ -10,7 +11,9 @@ const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 const DIGITS = new Uint8Array(128);
-for (const [i, digit] of [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'].entries()) {
+for (const [i, digit] of [
+  ...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
+].entries()) {
   DIGITS[digit.charCodeAt(0)] = i;
 }
 

@@ -1,21 +1,26 @@
 /**
- * Timing side by side: every round runs every case once, in an order drawn anew, so that what disturbs the machine for
- * a second disturbs all of them alike. Ratios are taken within a round, medians over the rounds.
+ * Timing side by side: every round runs every case once, in an order drawn anew, so that what
+ * disturbs the machine for a second disturbs all of them alike. Ratios are taken within a round,
+ * medians over the rounds.
  *
- * mitata runs each case in a loop compiled for it alone, makes its inputs outside of the timing, unrolls the calls, and
- * awaits only what is a promise. By itself it measures one case to its end and then the next. Here the measurements
- * of all cases are under way at once, and the first input of each sample is a promise that is kept when it is the case's
- * turn: so one sample of a case is its part of a round. Inputs are made anew for each call, because a string that was
- * looked up before has its hash cached and would look faster than one from a socket.
+ * mitata runs each case in a loop compiled for it alone, makes its inputs outside of the timing,
+ * unrolls the calls, and awaits only what is a promise. By itself it measures one case to its end
+ * and then the next. Here the measurements of all cases are under way at once, and the first input
+ * of each sample is a promise that is kept when it is the case's turn: so one sample of a case is
+ * its part of a round. Inputs are made anew for each call, because a string that was looked up
+ * before has its hash cached and would look faster than one from a socket.
  *
- * Garbage is collected when it is, in whichever case the heap is full: medians leave most of that out. What each case
- * leaves behind is in `memory.ts`.
+ * Garbage is collected when it is, in whichever case the heap is full: medians leave most of that
+ * out. What each case leaves behind is in `memory.ts`.
  */
 import { do_not_optimize, measure as measureByMitata } from 'mitata';
 
 export interface Case<Input = unknown> {
   readonly name: string;
-  /** Calls in one round. Some milliseconds' worth, so that the clock's grain does not show. Default: 1. */
+  /**
+   * Calls in one round. Some milliseconds' worth, so that the clock's grain does not show. Default:
+   * 1.
+   */
   readonly calls?: number;
   /** Operations in one call: more than one where a call would hide what one costs. */
   readonly batch: number;
@@ -166,7 +171,10 @@ function laneOf(each: Case, rounds: number): Lane {
 }
 
 /** Rounds with a turn for each lane, in an order drawn anew; the first fifth is not counted. */
-export async function measureLanes(lanes: readonly Lane[], rounds: number): Promise<readonly Figure[]> {
+export async function measureLanes(
+  lanes: readonly Lane[],
+  rounds: number,
+): Promise<readonly Figure[]> {
   const draw = drawer(1);
   const times = new Map<string, number[]>(lanes.map(({ name }) => [name, []]));
   for (let round = -warmUp(rounds); round < rounds; round++) {
@@ -197,7 +205,9 @@ export const keep = do_not_optimize;
 
 /** A Markdown table whose columns line up, numbers to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, i) => Math.max(title.length, 3, ...rows.map((row) => (row[i] ?? '').length)));
+  const widths = head.map((title, i) =>
+    Math.max(title.length, 3, ...rows.map((row) => (row[i] ?? '').length)),
+  );
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
   const rule = `| ${widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;

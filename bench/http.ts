@@ -1,6 +1,7 @@
 /**
- * What a guard costs a service: `node bench/http.ts`, `-- --quick` for a short run. Each server stands in a process of
- * its own and autocannon in another. All servers of a framework are up at once and take turns under load, in rounds.
+ * What a guard costs a service: `node bench/http.ts`, `-- --quick` for a short run. Each server
+ * stands in a process of its own and autocannon in another. All servers of a framework are up at
+ * once and take turns under load, in rounds.
  */
 import assert from 'node:assert/strict';
 import { type Figure, measureLanes, quantile, summarize } from './harness.ts';
@@ -19,7 +20,12 @@ type Server = Child<Ready, object, NodeJS.CpuUsage>;
 type Generator = Child<true, Job, Load>;
 
 /** Seconds that a turn took, and of them those that the server and the generator worked. */
-type Turn = { readonly requests: number; readonly seconds: number; readonly served: number; readonly loaded: number };
+type Turn = {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly served: number;
+  readonly loaded: number;
+};
 
 /** The servers of a framework, by the clock and by the processor time that they took themselves. */
 interface Measured {
@@ -89,8 +95,14 @@ async function measureServers(framework: string, generator: Generator): Promise<
     const figures = await measureLanes(lanes, ROUNDS);
     // Without the rounds that warmed them up.
     const counted = Array.from(turns, ([name, all]) => [name, all.slice(-ROUNDS)] as const);
-    const times = counted.map(([name, all]) => [name, all.map((t) => (1e9 * t.served) / t.requests)] as const);
-    return { figures, busy: summarize(lanes, new Map(times)), turns: counted.flatMap(([, all]) => all) };
+    const times = counted.map(
+      ([name, all]) => [name, all.map((t) => (1e9 * t.served) / t.requests)] as const,
+    );
+    return {
+      figures,
+      busy: summarize(lanes, new Map(times)),
+      turns: counted.flatMap(([, all]) => all),
+    };
   } finally {
     for (const server of servers.values()) server.process.disconnect();
   }
@@ -101,7 +113,9 @@ async function measureServers(framework: string, generator: Generator): Promise<
 const WORKED = 'a second of processor time';
 
 const rowsOf = (figures: readonly Figure[], group: string): readonly Row[] =>
-  figures.map((figure) => rowOf(figure, 'ops/s', { name: figure.name, group, ours: figure.name === OURS }));
+  figures.map((figure) =>
+    rowOf(figure, 'ops/s', { name: figure.name, group, ours: figure.name === OURS }),
+  );
 
 async function main(): Promise<void> {
   const generator: Generator | null = await start('load.ts');
@@ -120,7 +134,8 @@ async function main(): Promise<void> {
     const parts = turns.map((each) => each[worked] / each.seconds);
     return percent(quantile(parts, 0.5));
   };
-  const ratio = (group: string) => rows.find((row) => row.group === group && row.name === OURS)?.ratio;
+  const ratio = (group: string) =>
+    rows.find((row) => row.group === group && row.name === OURS)?.ratio;
   publish({
     name: 'http',
     title: 'HTTP: a guarded route, on four frameworks',
@@ -136,7 +151,13 @@ async function main(): Promise<void> {
     rows,
     aims: Object.keys(SERVERS).flatMap((framework) => [
       aim(`${framework}, of the plain check`, ratio(framework), '≥', 0.97, '×'),
-      aim(`${framework}, of the plain check, ${WORKED}`, ratio(`${framework}, ${WORKED}`), '≥', 0.97, '×'),
+      aim(
+        `${framework}, of the plain check, ${WORKED}`,
+        ratio(`${framework}, ${WORKED}`),
+        '≥',
+        0.97,
+        '×',
+      ),
     ]),
   });
 }

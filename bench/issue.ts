@@ -1,4 +1,7 @@
-/** Making keys: `node bench/issue.ts`. Into an empty store each round: the figure is a key's and not a growing table's. */
+/**
+ * Making keys: `node bench/issue.ts`. Into an empty store each round: the figure is a key's and not
+ * a growing table's.
+ */
 import assert from 'node:assert/strict';
 import { createKeyring, type Peppers } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -55,7 +58,10 @@ function ours(name: string, peppers: Peppers): Case {
   };
 }
 
-const figures = await measure([byHand(), ours(OURS, 'none'), ours(`${OURS}, pepper and seal`, PEPPERS)], ROUNDS);
+const figures = await measure(
+  [byHand(), ours(OURS, 'none'), ours(`${OURS}, pepper and seal`, PEPPERS)],
+  ROUNDS,
+);
 const speed = figures.find(({ name }) => name === OURS)?.ratio ?? Number.NaN;
 publish({
   name: 'issue',
@@ -65,6 +71,8 @@ publish({
     '`bench/plain.ts`: `randomBytes`, `randomUUID`, SHA-256 and `Map.set`.',
   unit: 'ops/s',
   base: 'by hand',
-  rows: figures.map((figure) => rowOf(figure, 'ops/s', { name: figure.name, ours: figure.name.startsWith(OURS) })),
+  rows: figures.map((figure) =>
+    rowOf(figure, 'ops/s', { name: figure.name, ours: figure.name.startsWith(OURS) }),
+  ),
   aims: [aim('issue on the memory store, of the same by hand', 1 / speed, '≥', 0.5, '×')],
 });

@@ -1,6 +1,6 @@
 /**
- * What tokens cost beside bare jose, and the MCP gate beside no auth: `npm run bench:jwt`. Figures of one run, in rounds
- * whose order is drawn anew. Prints ratios and aims; asserts no time.
+ * What tokens cost beside bare jose, and the MCP gate beside no auth: `npm run bench:jwt`. Figures
+ * of one run, in rounds whose order is drawn anew. Prints ratios and aims; asserts no time.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -24,9 +24,18 @@ const peppers = [{ id: 'bench', secret: 'for the bench alone, and not random at 
 
 async function casesOf(alg: TokenAlgorithm): Promise<readonly Case[]> {
   const pair = await generateKeyPair(alg, { extractable: true });
-  const [privateKey, publicKey] = [await exportJWK(pair.privateKey), await exportJWK(pair.publicKey)];
+  const [privateKey, publicKey] = [
+    await exportJWK(pair.privateKey),
+    await exportJWK(pair.publicKey),
+  ];
   const jwks = { keys: [{ ...publicKey, alg, kid: 'bench', use: 'sig' }] };
-  const tokens = createTokenIssuer({ issuer, audience, privateKey: pair.privateKey, alg, kid: 'bench' });
+  const tokens = createTokenIssuer({
+    issuer,
+    audience,
+    privateKey: pair.privateKey,
+    alg,
+    kid: 'bench',
+  });
   const verifier = createTokenVerifier({ issuer, audience, jwks, algorithms: [alg], catalog });
   const store = memoryStore();
   const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers, tokens: verifier });
@@ -35,7 +44,8 @@ async function casesOf(alg: TokenAlgorithm): Promise<readonly Case[]> {
   const principal = await keyring.verify(key);
   const { accessToken } = await tokens.exchange(principal);
   const bare = createLocalJWKSet(jwks);
-  const requiredClaims = 'iss aud exp iat jti sub client_id scope entity_uuid accessible_entities'.split(' ');
+  const requiredClaims =
+    'iss aud exp iat jti sub client_id scope entity_uuid accessible_entities'.split(' ');
   const options = { issuer, audience, algorithms: [alg], typ: 'at+jwt', requiredClaims };
   const { keyId, entityUuid, accessibleEntities, scopes } = principal;
   const sign = () => {
@@ -72,7 +82,9 @@ async function casesOf(alg: TokenAlgorithm): Promise<readonly Case[]> {
   return [
     make('jose jwtVerify', null, () => jwtVerify(accessToken, bare, options)),
     make('verify', 'jose jwtVerify', () => verifier.verify(accessToken)),
-    make('keyring, parent looked up', 'jose jwtVerify', () => keyring.authenticate(`Bearer ${accessToken}`)),
+    make('keyring, parent looked up', 'jose jwtVerify', () =>
+      keyring.authenticate(`Bearer ${accessToken}`),
+    ),
     make('jose SignJWT', null, sign),
     make('exchange', 'jose SignJWT', () => tokens.exchange(principal)),
   ];
@@ -81,23 +93,36 @@ async function casesOf(alg: TokenAlgorithm): Promise<readonly Case[]> {
 // ── MCP ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * One server, one tool, on a socket: as it is; behind the gate; and as it is with its body read as the gate reads it, which
- * spares the SDK two streams and shows what is left of the gate without that.
+ * One server, one tool, on a socket: as it is; behind the gate; and as it is with its body read as
+ * the gate reads it, which spares the SDK two streams and shows what is left of the gate without
+ * that.
  */
-async function mcpCases(): Promise<{ readonly cases: readonly Case[]; readonly close: () => unknown }> {
+async function mcpCases(): Promise<{
+  readonly cases: readonly Case[];
+  readonly close: () => unknown;
+}> {
   const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
   const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers });
   const input = { name: 'bench', scopes: ['threats:read'], expiresAt: 'never' } as const;
   const { key } = await keyring.issue(input, { entityUuid: ENTITY });
   const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'bench', version: '1.0.0' }, { capabilities: { tools: {} } });
+    const server = new McpServer(
+      { name: 'bench', version: '1.0.0' },
+      { capabilities: { tools: {} } },
+    );
     server.registerTool('listThreats', { description: 'List threats.' }, () => ({
       content: [{ type: 'text', text: '[]' }],
     }));
     return server;
   });
   const resource = 'http://127.0.0.1/mcp';
-  const gate = createMcpGate({ keyring, policy, tools: [{ name: 'listThreats' }], realm: 'bench', resource });
+  const gate = createMcpGate({
+    keyring,
+    policy,
+    tools: [{ name: 'listThreats' }],
+    realm: 'bench',
+    resource,
+  });
   const doors = {
     'no auth': (request: Request) => handler.fetch(request),
     'no auth, body parsed before': async (request: Request) =>
@@ -107,7 +132,9 @@ async function mcpCases(): Promise<{ readonly cases: readonly Case[]; readonly c
       return entry instanceof Response ? entry : handler.fetch(request, entry);
     },
   };
-  const servers = Object.values(doors).map((door) => createServer(getRequestListener(door)).listen(0, '127.0.0.1'));
+  const servers = Object.values(doors).map((door) =>
+    createServer(getRequestListener(door)).listen(0, '127.0.0.1'),
+  );
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   const body = JSON.stringify({

@@ -8,7 +8,11 @@ export const PREFIX = 'key';
 export const catalog = defineScopes({
   threats: { read: 'List and read threats.', write: 'Update threats.' },
   interactions: { read: 'List and read interactions.' },
-  decoys: { read: 'List and read decoys.', update: 'Update decoys.', delete: 'Decommission a decoy.' },
+  decoys: {
+    read: 'List and read decoys.',
+    update: 'Update decoys.',
+    delete: 'Decommission a decoy.',
+  },
   reports: { read: 'Export the report.' },
 });
 /** What every key holds. */
@@ -23,17 +27,20 @@ export const [NEEDED, LACKING] = ['threats:read', 'reports:read'] as const;
 export const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
 /** Every key expires, so that every check has to look at the clock. */
 export const EXPIRES = Date.parse('2100-01-01');
-export const PEPPERS = [{ id: 'bench', secret: 'for the bench alone, and not random at all' }] as const;
+export const PEPPERS = [
+  { id: 'bench', secret: 'for the bench alone, and not random at all' },
+] as const;
 
-export const idOf = (index: number): string => `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+export const idOf = (index: number): string =>
+  `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
 
 /** A request's headers, as far as a check reads them. */
 export type Headers = { readonly authorization: string };
 
 /**
- * `Bearer …` values as bytes, all of one length. `headers` makes a string of its own on each call, flat and one byte a
- * character, as reading a socket does: a string that was used before has its hash cached, and a look-up by it would look
- * faster than it is.
+ * `Bearer …` values as bytes, all of one length. `headers` makes a string of its own on each call,
+ * flat and one byte a character, as reading a socket does: a string that was used before has its
+ * hash cached, and a look-up by it would look faster than it is.
  */
 export class HeaderValues {
   readonly #bytes: Buffer;
@@ -47,13 +54,20 @@ export class HeaderValues {
     [this.#length, this.count] = [first.length, count];
     this.#bytes = Buffer.allocUnsafe(count * first.length);
     for (let i = 0, value = first; i < count; i++, value = i < count ? next() : '') {
-      if (value.length !== this.#length) throw new Error(`keys of several lengths: ${value.length - 7} among them`);
+      if (value.length !== this.#length)
+        throw new Error(`keys of several lengths: ${value.length - 7} among them`);
       this.#bytes.write(value, i * this.#length, 'latin1');
     }
   }
 
   headers(index: number): Headers {
-    return { authorization: this.#bytes.toString('latin1', index * this.#length, (index + 1) * this.#length) };
+    return {
+      authorization: this.#bytes.toString(
+        'latin1',
+        index * this.#length,
+        (index + 1) * this.#length,
+      ),
+    };
   }
 
   key(index: number): string {
@@ -65,7 +79,10 @@ export function* newKeys(count: number): Generator<string> {
   for (let i = 0; i < count; i++) yield generateKey({ prefix: PREFIX });
 }
 
-/** What `issue` would store for this key, without a pepper. Made here because a million of them take a while. */
+/**
+ * What `issue` would store for this key, without a pepper. Made here because a million of them take
+ * a while.
+ */
 export function recordOf(index: number, key: string): KeyRecord {
   return {
     keyId: idOf(index),

@@ -1,6 +1,6 @@
 /**
- * What `import 'keyscope'` loads, how long that takes in a process of its own, and what a bundler makes of it. Bytes are
- * exact: `test/size.test.ts` holds them to a bound.
+ * What `import 'keyscope'` loads, how long that takes in a process of its own, and what a bundler
+ * makes of it. Bytes are exact: `test/size.test.ts` holds them to a bound.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,10 @@ export interface Bundle {
   readonly gzipped: number;
 }
 
-/** The source, bundled for a Worker as `wrangler` does it: one ES module, dependencies in it, minified. */
+/**
+ * The source, bundled for a Worker as `wrangler` does it: one ES module, dependencies in it,
+ * minified.
+ */
 export async function bundle(entry: string): Promise<Bundle> {
   const { outputFiles } = await build({
     stdin: { contents: entry, resolveDir: root, loader: 'ts' },
@@ -33,10 +36,26 @@ export async function bundle(entry: string): Promise<Bundle> {
   return { code, minified: Buffer.byteLength(code), gzipped: gzipSync(code, { level: 9 }).length };
 }
 
-/** The bytes of JavaScript that an entry loads: the package's own, as it is published, and its dependencies'. */
-export async function loaded(entry: string): Promise<{ readonly own: number; readonly others: number }> {
-  const options = { write: false, format: 'esm', target: 'es2023', absWorkingDir: root, logLevel: 'error' } as const;
-  const { metafile } = await build({ ...options, entryPoints: [entry], bundle: true, metafile: true });
+/**
+ * The bytes of JavaScript that an entry loads: the package's own, as it is published, and its
+ * dependencies'.
+ */
+export async function loaded(
+  entry: string,
+): Promise<{ readonly own: number; readonly others: number }> {
+  const options = {
+    write: false,
+    format: 'esm',
+    target: 'es2023',
+    absWorkingDir: root,
+    logLevel: 'error',
+  } as const;
+  const { metafile } = await build({
+    ...options,
+    entryPoints: [entry],
+    bundle: true,
+    metafile: true,
+  });
   const files = Object.entries(metafile.inputs);
   const own = files.filter(([path]) => path.startsWith('src/')).map(([path]) => path);
   // One output file per source file, as the package is built.
@@ -49,14 +68,18 @@ export async function loaded(entry: string): Promise<{ readonly own: number; rea
 
 // ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Milliseconds of one import, in a process that has loaded nothing else; `from` is a folder that finds it. */
+/**
+ * Milliseconds of one import, in a process that has loaded nothing else; `from` is a folder that
+ * finds it.
+ */
 export function importTime(specifier: string, from = '.'): number {
   const code = `const start = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - start)`;
   const cwd = fileURLToPath(new URL(from, new URL('..', import.meta.url)));
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
-    cwd,
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', code],
+    { cwd, encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(`import '${specifier}' failed: ${stderr}`);
   return Number(stdout);
 }

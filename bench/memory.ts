@@ -1,7 +1,7 @@
 /**
- * Memory: `node bench/memory.ts`. What a key takes in the heap, and what a verification leaves to be collected. It runs
- * itself again with room for young objects that no collection cuts short while allocations are counted, and with a
- * collector that can be called.
+ * Memory: `node bench/memory.ts`. What a key takes in the heap, and what a verification leaves to
+ * be collected. It runs itself again with room for young objects that no collection cuts short
+ * while allocations are counted, and with a collector that can be called.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -41,7 +41,9 @@ async function held(name: string): Promise<number> {
   return bytes;
 }
 
-/** Bytes that one call allocates: the headers are made before, and nothing is collected meanwhile. */
+/**
+ * Bytes that one call allocates: the headers are made before, and nothing is collected meanwhile.
+ */
 async function allocated(door: Door, calls: number): Promise<readonly number[]> {
   const draw = drawer(4);
   const rounds: number[] = [];
@@ -59,7 +61,12 @@ async function allocated(door: Door, calls: number): Promise<readonly number[]> 
 
 async function main(): Promise<void> {
   const rows: Row[] = [];
-  for (const name of ['plain check', 'keyscope', 'keyscope, pepper and seal', 'keyscope, cacheStore'])
+  for (const name of [
+    'plain check',
+    'keyscope',
+    'keyscope, pepper and seal',
+    'keyscope, cacheStore',
+  ])
     rows.push({ name, group: HELD, value: await held(name), ours: name !== 'plain check' });
   for (const [name, open] of Object.entries(DOORS)) {
     const door = await Promise.resolve(open(1_000)).catch(missing);
@@ -70,7 +77,8 @@ async function main(): Promise<void> {
     const spread = (quantile(rounds, 0.9) - quantile(rounds, 0.1)) / value;
     rows.push({ name, group: GARBAGE, value, spread, ours: name.startsWith('keyscope') });
   }
-  const of = (group: string, name: string) => rows.find((row) => row.group === group && row.name === name)?.value;
+  const of = (group: string, name: string) =>
+    rows.find((row) => row.group === group && row.name === name)?.value;
   publish({
     name: 'memory',
     title: 'Memory',
@@ -88,9 +96,16 @@ async function main(): Promise<void> {
 
 if (gc) await main();
 else {
-  const flags = ['--expose-gc', '--min-semi-space-size=128', '--max-semi-space-size=128', '--max-old-space-size=8192'];
-  const { status } = spawnSync(process.execPath, [...flags, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  });
+  const flags = [
+    '--expose-gc',
+    '--min-semi-space-size=128',
+    '--max-semi-space-size=128',
+    '--max-old-space-size=8192',
+  ];
+  const { status } = spawnSync(
+    process.execPath,
+    [...flags, fileURLToPath(import.meta.url), ...process.argv.slice(2)],
+    { stdio: 'inherit' },
+  );
   process.exitCode = status ?? 1;
 }

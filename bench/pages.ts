@@ -1,6 +1,6 @@
 /**
- * `bench/results/README.md` and a chart a table, of the JSON that the parts left, and the figures in the README of the
- * repository, between two comments there: `node bench/pages.ts`.
+ * `bench/results/README.md` and a chart a table, of the JSON that the parts left, and the figures
+ * in the README of the repository, between two comments there: `node bench/pages.ts`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
@@ -10,11 +10,14 @@ import { type Aim, type Machine, number, RESULTS, rowsOf, type Table, times } fr
 type Kept = Table & { readonly machine: Machine };
 
 const ORDER = ['verify', 'refusals', 'issue', 'scopes', 'http', 'size', 'cold', 'memory', 'stores'];
-const rank = ({ name }: Kept): number => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
+const rank = ({ name }: Kept): number =>
+  (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
 
 function kept(): readonly Kept[] {
   const files = readdirSync(RESULTS).filter((file) => file.endsWith('.json'));
-  const tables = files.map((file) => JSON.parse(readFileSync(new URL(file, RESULTS), 'utf8')) as Kept);
+  const tables = files.map(
+    (file) => JSON.parse(readFileSync(new URL(file, RESULTS), 'utf8')) as Kept,
+  );
   return tables.sort((a, b) => rank(a) - rank(b));
 }
 
@@ -47,7 +50,8 @@ ${measuredOn(each.machine)}`;
 
 const README = new URL('../README.md', import.meta.url);
 /** Where the README shows a table. */
-const between = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=\\n<!-- /${name} -->)`, 's');
+const between = (name: string): RegExp =>
+  new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=\\n<!-- /${name} -->)`, 's');
 
 /** The first group of a table, with the machine below it. */
 export function shownOf(each: Kept): string {
@@ -61,10 +65,18 @@ const SIDE_BY_SIDE = ['bare', 'plain check', 'keyscope'];
 /** Of the frameworks a line each, by requests in a second. */
 export function frameworksOf({ rows, machine }: Kept): string {
   // A second figure of the same framework has a comma in its name.
-  const groups = [...new Set(rows.map(({ group = '' }) => group))].filter((group) => !group.includes(','));
+  const groups = [...new Set(rows.map(({ group = '' }) => group))].filter(
+    (group) => !group.includes(','),
+  );
   const lines = groups.map((group) => {
-    const found = SIDE_BY_SIDE.map((name) => rows.find((row) => row.group === group && row.name === name));
-    return [group, ...found.map((row) => (row ? number(row.value) : '')), times(found.at(-1)?.ratio)];
+    const found = SIDE_BY_SIDE.map((name) =>
+      rows.find((row) => row.group === group && row.name === name),
+    );
+    return [
+      group,
+      ...found.map((row) => (row ? number(row.value) : '')),
+      times(found.at(-1)?.ratio),
+    ];
   });
   const head = ['requests/s', ...SIDE_BY_SIDE, 'of the plain check'];
   return `${table(head, lines)}\n\n${measuredOn(machine)}`;

@@ -1,10 +1,11 @@
 /**
- * The yardstick: API keys by hand, as a careful backend engineer writes them in a service of their own. Digests and no
- * keys are stored, expiry and revocation are looked at, the scope is required, and a refusal is an `Error` with a status
- * that a route or a framework's error handler turns into an answer. Everything is synchronous and in a `Map`.
+ * The yardstick: API keys by hand, as a careful backend engineer writes them in a service of their
+ * own. Digests and no keys are stored, expiry and revocation are looked at, the scope is required,
+ * and a refusal is an `Error` with a status that a route or a framework's error handler turns into
+ * an answer. Everything is synchronous and in a `Map`.
  *
- * What it does without, beside keyscope: a checksum, a prefix for scanners, a pepper, a seal, reserved scopes, entities,
- * rotation, usage, any other store, and repeated or oversized headers.
+ * What it does without, beside keyscope: a checksum, a prefix for scanners, a pepper, a seal,
+ * reserved scopes, entities, rotation, usage, any other store, and repeated or oversized headers.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import type { Headers } from './keys.ts';
@@ -38,21 +39,37 @@ export function check(keys: Keys, headers: Partial<Headers>, scope: string): Cal
   if (key === undefined) throw new HttpError(401, 'Unauthorized');
   const caller = keys.get(digest(key));
   if (caller === undefined || caller.revokedAt !== null) throw new HttpError(401, 'Unauthorized');
-  if (caller.expiresAt !== null && caller.expiresAt <= Date.now()) throw new HttpError(401, 'Unauthorized');
+  if (caller.expiresAt !== null && caller.expiresAt <= Date.now())
+    throw new HttpError(401, 'Unauthorized');
   if (!caller.scopes.has(scope)) throw new HttpError(403, 'Forbidden');
   return caller;
 }
 
-export type Wish = Pick<Caller, 'name' | 'entity' | 'expiresAt'> & { readonly scopes: readonly string[] };
+export type Wish = Pick<Caller, 'name' | 'entity' | 'expiresAt'> & {
+  readonly scopes: readonly string[];
+};
 
 /** Makes a key of 192 bits, keeps its digest, and returns it: nobody can ask for it again. */
-export function issue(keys: Keys, known: ReadonlySet<string>, wish: Wish): { key: string; caller: Caller } {
+export function issue(
+  keys: Keys,
+  known: ReadonlySet<string>,
+  wish: Wish,
+): { key: string; caller: Caller } {
   const { name, entity, expiresAt } = wish;
   if (name === '' || name.length > 100) throw new HttpError(400, 'name: 1 to 100 characters');
-  if (expiresAt !== null && expiresAt <= Date.now()) throw new HttpError(400, 'expiresAt: in the past');
-  for (const scope of wish.scopes) if (!known.has(scope)) throw new HttpError(400, `unknown scope: ${scope}`);
+  if (expiresAt !== null && expiresAt <= Date.now())
+    throw new HttpError(400, 'expiresAt: in the past');
+  for (const scope of wish.scopes)
+    if (!known.has(scope)) throw new HttpError(400, `unknown scope: ${scope}`);
   const key = `key_${randomBytes(24).toString('base64url')}`;
-  const caller = { id: randomUUID(), name, entity, scopes: new Set(wish.scopes), expiresAt, revokedAt: null };
+  const caller = {
+    id: randomUUID(),
+    name,
+    entity,
+    scopes: new Set(wish.scopes),
+    expiresAt,
+    revokedAt: null,
+  };
   keys.set(digest(key), caller);
   return { key, caller };
 }

@@ -1,6 +1,6 @@
 /**
- * What it costs to say no: `node bench/refusals.ts`. Beside the plain check, which throws an `Error` with a status, as a
- * route does. Each refusal is caught and its status or code is read.
+ * What it costs to say no: `node bench/refusals.ts`. Beside the plain check, which throws an
+ * `Error` with a status, as a route does. Each refusal is caught and its status or code is read.
  */
 import assert from 'node:assert/strict';
 import type { KeyStore } from 'keyscope';
@@ -8,7 +8,16 @@ import { createKeyring, generateKey, isAccessError, requireScopes } from 'keysco
 import { memoryStore } from 'keyscope/stores/memory';
 import { callerOf } from './doors.ts';
 import { type Case, drawer, keep, measure } from './harness.ts';
-import { catalog, type Headers, HeaderValues, LACKING, NEEDED, newKeys, PREFIX, recordOf } from './keys.ts';
+import {
+  catalog,
+  type Headers,
+  HeaderValues,
+  LACKING,
+  NEEDED,
+  newKeys,
+  PREFIX,
+  recordOf,
+} from './keys.ts';
 import { type Caller, check, digest, HttpError } from './plain.ts';
 import { aim, publish, quick, rowOf } from './report.ts';
 
@@ -91,7 +100,8 @@ async function ours(list: readonly Headers[], scope: string): Promise<void> {
 async function checkOurs({ values, scope, reason, lookUps }: Kind): Promise<void> {
   const before = asked;
   for (const index of [7, KEYS - 1]) {
-    const enter = async () => requireScopes(await watched.authenticate(values.headers(index)), scope);
+    const enter = async () =>
+      requireScopes(await watched.authenticate(values.headers(index)), scope);
     await assert.rejects(enter, { reason });
   }
   assert.equal(asked - before, 2 * lookUps, `${reason}: look-ups`);
@@ -113,7 +123,12 @@ function casesOf(kind: Kind): readonly Case<readonly Headers[]>[] {
       check: () => assert.throws(() => check(callers, values.headers(7), scope), { status }),
       run: (list) => plainly(list, scope),
     },
-    { ...common, name: `${name}, keyscope`, check: () => checkOurs(kind), run: (list) => ours(list, scope) },
+    {
+      ...common,
+      name: `${name}, keyscope`,
+      check: () => checkOurs(kind),
+      run: (list) => ours(list, scope),
+    },
   ];
 }
 

@@ -1,6 +1,7 @@
 /**
- * What the parts of the benchmark hand over, and how it is written down: a table as Markdown on the console and as JSON
- * in `bench/results/`, with the machine it was measured on. `run.ts` makes pages and charts of the JSON.
+ * What the parts of the benchmark hand over, and how it is written down: a table as Markdown on the
+ * console and as JSON in `bench/results/`, with the machine it was measured on. `run.ts` makes
+ * pages and charts of the JSON.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
@@ -68,7 +69,11 @@ const machine = (): Machine => ({
 });
 
 /** A figure as a row. The base of a group has no ratio to itself. */
-export function rowOf(figure: Figure, unit: 'ops/s' | 'ns', as: Pick<Row, 'name' | 'group' | 'ours'>): Row {
+export function rowOf(
+  figure: Figure,
+  unit: 'ops/s' | 'ns',
+  as: Pick<Row, 'name' | 'group' | 'ours'>,
+): Row {
   const { name, ns, over, ratio, spread } = figure;
   const compared = ratio === null || over === name ? {} : { ratio: 1 / ratio };
   return { ...as, value: unit === 'ns' ? ns : 1e9 / ns, spread, ...compared };
@@ -77,7 +82,13 @@ export function rowOf(figure: Figure, unit: 'ops/s' | 'ns', as: Pick<Row, 'name'
 // ── Aims ──────────────────────────────────────────────────────────────────────────────────────────────
 
 /** An aim in one figure. What was not measured is not met. */
-export function aim(what: string, value: number | undefined, sign: '≥' | '≤', bound: number, unit: string): Aim {
+export function aim(
+  what: string,
+  value: number | undefined,
+  sign: '≥' | '≤',
+  bound: number,
+  unit: string,
+): Aim {
   const measured = value ?? Number.NaN;
   return {
     what,
@@ -90,19 +101,27 @@ export function aim(what: string, value: number | undefined, sign: '≥' | '≤'
 // ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Three significant digits, thousands apart: more than that no timing repeats. */
-export const number = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+export const number = (value: number): string =>
+  value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 
 /** A figure of a table: bytes to the last one. */
 export const figure = (value: number, unit: Unit): string =>
   unit === 'bytes' ? Math.round(value).toLocaleString('en-US') : number(value);
 
-export const percent = (part: number | undefined): string => (part === undefined ? '' : `${Math.round(100 * part)} %`);
+export const percent = (part: number | undefined): string =>
+  part === undefined ? '' : `${Math.round(100 * part)} %`;
 
-export const times = (ratio: number | undefined): string => (ratio === undefined ? '' : `${number(ratio)} ×`);
+export const times = (ratio: number | undefined): string =>
+  ratio === undefined ? '' : `${number(ratio)} ×`;
 
 export function rowsOf({ rows, unit, base }: Table): string {
   const noisy = rows.some(({ spread }) => spread !== undefined);
-  const head = ['case', unit, ...(base === undefined ? [] : [`of ${base}`]), ...(noisy ? ['spread'] : [])];
+  const head = [
+    'case',
+    unit,
+    ...(base === undefined ? [] : [`of ${base}`]),
+    ...(noisy ? ['spread'] : []),
+  ];
   const groups = [...new Set(rows.map(({ group }) => group))];
   return groups
     .map((group) => {
@@ -133,5 +152,8 @@ export function publish(done: Table): void {
   if (done.aims.length > 0) console.log(`\n${aimsOf(done.aims)}`);
   if (quick) return;
   mkdirSync(RESULTS, { recursive: true });
-  writeFileSync(new URL(`${done.name}.json`, RESULTS), `${JSON.stringify({ ...done, machine: machine() }, null, 2)}\n`);
+  writeFileSync(
+    new URL(`${done.name}.json`, RESULTS),
+    `${JSON.stringify({ ...done, machine: machine() }, null, 2)}\n`,
+  );
 }

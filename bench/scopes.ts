@@ -1,9 +1,17 @@
 /**
- * One scope check, once it is known who is calling: `node bench/scopes.ts`. Over several callers and scopes in turn, so
- * that no answer can be folded away. Peers are built once for a caller, as their documentation says.
+ * One scope check, once it is known who is calling: `node bench/scopes.ts`. Over several callers
+ * and scopes in turn, so that no answer can be folded away. Peers are built once for a caller, as
+ * their documentation says.
  */
 import assert from 'node:assert/strict';
-import { createKeyring, definePolicy, hasScopes, isAccessError, type Principal, requireScopes } from 'keyscope';
+import {
+  createKeyring,
+  definePolicy,
+  hasScopes,
+  isAccessError,
+  type Principal,
+  requireScopes,
+} from 'keyscope';
 import { type Case, keep, measure } from './harness.ts';
 import { catalog, fill, LACKING, NEEDED, PREFIX, SCOPES } from './keys.ts';
 import { load, missing } from './peers/load.ts';
@@ -29,7 +37,8 @@ const HELD = SCOPES.map(askedOf);
 const { store, values } = fill(16);
 const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: 'none' });
 const principals: Principal[] = [];
-for (let i = 0; i < values.count; i++) principals.push(await keyring.authenticate(values.headers(i)));
+for (let i = 0; i < values.count; i++)
+  principals.push(await keyring.authenticate(values.headers(i)));
 const policy = definePolicy(catalog, { listThreats: [NEEDED] });
 
 /** One check of a caller of whatever kind. */
@@ -37,7 +46,12 @@ type Ask<Caller> = (caller: Caller, asked: Asked) => boolean;
 const REPEAT = 8;
 
 /** `calls`: some milliseconds' worth. */
-function answering<Caller>(name: string, calls: number, callers: readonly Caller[], ask: Ask<Caller>): Case {
+function answering<Caller>(
+  name: string,
+  calls: number,
+  callers: readonly Caller[],
+  ask: Ask<Caller>,
+): Case {
   const count = () => {
     let held = 0;
     for (const caller of callers) for (const asked of ALL) if (ask(caller, asked)) held += 1;
@@ -70,7 +84,8 @@ function guarding<Caller>(
     check() {
       for (const caller of callers) for (const asked of HELD) guard(caller, asked);
       // A policy's operation is its own; every other guard refuses what was not granted.
-      if (!name.startsWith('policy')) assert.throws(() => guard(callers[0] as Caller, askedOf(LACKING)), name);
+      if (!name.startsWith('policy'))
+        assert.throws(() => guard(callers[0] as Caller, askedOf(LACKING)), name);
     },
     prepare: () => undefined,
     run() {
@@ -86,7 +101,9 @@ interface Ability {
   can(action: string, subject: string): boolean;
 }
 interface Casl {
-  createMongoAbility(rules: readonly { readonly action: string; readonly subject: string }[]): Ability;
+  createMongoAbility(
+    rules: readonly { readonly action: string; readonly subject: string }[],
+  ): Ability;
 }
 interface AccessControl {
   lock(): this;
@@ -97,16 +114,29 @@ async function casl(): Promise<readonly Case[]> {
   const { createMongoAbility } = (await load('@casl/ability')) as Casl;
   const rules = HELD.map(({ action, resource }) => ({ action, subject: resource }));
   const abilities = principals.map(() => createMongoAbility(rules));
-  // Not its `ForbiddenError.from(ability)`, which makes an error before it knows whether it wants one.
-  return [answering('@casl/ability', 16, abilities, (ability, { action, resource }) => ability.can(action, resource))];
+  // Not its `ForbiddenError.from(ability)`, which makes an error before it knows whether it wants
+  // one.
+  return [
+    answering('@casl/ability', 16, abilities, (ability, { action, resource }) =>
+      ability.can(action, resource),
+    ),
+  ];
 }
 
 async function accessControl(): Promise<readonly Case[]> {
-  const library = (await load('accesscontrol')) as { AccessControl: new (grants: object) => AccessControl };
-  const grants = HELD.map(({ action, resource }) => ({ role: 'integration', action, resource, attributes: ['*'] }));
+  const library = (await load('accesscontrol')) as {
+    AccessControl: new (grants: object) => AccessControl;
+  };
+  const grants = HELD.map(({ action, resource }) => ({
+    role: 'integration',
+    action,
+    resource,
+    attributes: ['*'],
+  }));
   const control = new library.AccessControl(grants).lock();
   const roles = principals.map(() => 'integration');
-  const ask: Ask<string> = (role, { action, resource }) => control.can(role).do(action, resource).granted;
+  const ask: Ask<string> = (role, { action, resource }) =>
+    control.can(role).do(action, resource).granted;
   return [answering('accesscontrol', 1, roles, ask)];
 }
 
@@ -122,11 +152,19 @@ assert.throws(() => requireScopes(principals[0] as Principal, LACKING), isAccess
 const figures = await measure(
   [
     answering(SET, 64, sets, (set, { scope }) => set.has(scope)),
-    answering('keyscope, hasScopes', 64, principals, (principal, { scope }) => hasScopes(principal, scope)),
-    answering("text.split(' ').includes", 8, texts, (text, { scope }) => text.split(' ').includes(scope)),
+    answering('keyscope, hasScopes', 64, principals, (principal, { scope }) =>
+      hasScopes(principal, scope),
+    ),
+    answering("text.split(' ').includes", 8, texts, (text, { scope }) =>
+      text.split(' ').includes(scope),
+    ),
     guarding(SET, 64, sets, throwing),
-    guarding('keyscope, requireScopes', 64, principals, (principal, { scope }) => requireScopes(principal, scope)),
-    guarding('policy.authorize of keyscope', 64, principals, (principal) => policy.authorize(principal, 'listThreats')),
+    guarding('keyscope, requireScopes', 64, principals, (principal, { scope }) =>
+      requireScopes(principal, scope),
+    ),
+    guarding('policy.authorize of keyscope', 64, principals, (principal) =>
+      policy.authorize(principal, 'listThreats'),
+    ),
     ...((await casl().catch(missing)) ?? []),
     ...((await accessControl().catch(missing)) ?? []),
   ],

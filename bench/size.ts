@@ -1,4 +1,7 @@
-/** Bytes: `node bench/size.ts`. What a Worker uploads and what Node reads; exact, so one run is enough. */
+/**
+ * Bytes: `node bench/size.ts`. What a Worker uploads and what Node reads; exact, so one run is
+ * enough.
+ */
 import { bundle, loaded } from './loading.ts';
 import { aim, publish, type Row } from './report.ts';
 
@@ -18,11 +21,19 @@ if (import.meta.main) {
   const rows: Row[] = [];
   for (const [name, entry] of Object.entries(BUNDLES)) {
     const { gzipped } = await bundle(entry);
-    rows.push({ name, group: 'A bundle for a Worker, minified and gzipped', value: gzipped, ours: true });
+    rows.push({
+      name,
+      group: 'A bundle for a Worker, minified and gzipped',
+      value: gzipped,
+      ours: true,
+    });
   }
   const { own, others } = await loaded('src/index.ts');
   const group = "JavaScript that import 'keyscope' loads, as published";
-  rows.push({ name: 'of keyscope', group, value: own, ours: true }, { name: 'of @noble/hashes', group, value: others });
+  rows.push(
+    { name: 'of keyscope', group, value: own, ours: true },
+    { name: 'of @noble/hashes', group, value: others },
+  );
   const createKeyring = rows.find(({ name }) => name === CREATE)?.value ?? Number.NaN;
   publish({
     name: 'size',

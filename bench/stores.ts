@@ -1,11 +1,13 @@
 /**
- * What a store costs beside its bare driver: `npm run bench:stores`, with `-- --quick` for fewer rounds and no million
- * keys, `-- --large` for ten million in PostgreSQL, and the names of stores to run those alone. Every figure of a table
- * is  * is from one run, in rounds whose order is drawn anew. Prints figures and aims; asserts no time. A store whose server does
- * not answer is skipped by name; what is kept sums up a run of all of them.
+ * What a store costs beside its bare driver: `npm run bench:stores`, with `-- --quick` for fewer
+ * rounds and no million keys, `-- --large` for ten million in PostgreSQL, and the names of stores
+ * to run those alone. Every figure of a table is * is from one run, in rounds whose order is drawn
+ * anew. Prints figures and aims; asserts no time. A store whose server does not answer is skipped
+ * by name; what is kept sums up a run of all of them.
  *
- * Look-ups are of random keys among all. `bare`: the driver with the same prepared look-up, its row unread. `batch: false`
- * and `store`: `findByDigest` without and with batches. `cached`: `cacheStore` before it, warm.
+ * Look-ups are of random keys among all. `bare`: the driver with the same prepared look-up, its row
+ * unread. `batch: false` and `store`: `findByDigest` without and with batches. `cached`:
+ * `cacheStore` before it, warm.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -41,8 +43,10 @@ const thousands = (n: number): string => Math.round(n).toLocaleString('en-US');
 
 // ── Keys without plaintexts ───────────────────────────────────────────────────────────────────────────
 
-// What stands in the tables here are digests of numbers: servers make a million of them faster than we send them.
-const digestOf = (i: number): string => `s1$${createHash('sha256').update(`key ${i}`).digest('hex')}`;
+// What stands in the tables here are digests of numbers: servers make a million of them faster than
+// we send them.
+const digestOf = (i: number): string =>
+  `s1$${createHash('sha256').update(`key ${i}`).digest('hex')}`;
 
 const recordOf = (i: number): KeyRecord => ({
   keyId: idOf(i),
@@ -90,7 +94,11 @@ const own = `keyscope_bench_${process.pid}`;
 
 async function postgres(count: number): Promise<Filled> {
   const schema = `${own}_${count}`;
-  const pool = new pg.Pool({ connectionString: POSTGRES, max: 10, options: `-c search_path=${schema}` });
+  const pool = new pg.Pool({
+    connectionString: POSTGRES,
+    max: 10,
+    options: `-c search_path=${schema}`,
+  });
   const number = async (sql: string) => Number(Object.values((await pool.query(sql)).rows[0])[0]);
   await pool.query(`CREATE SCHEMA ${schema}`);
   await postgresStore(pool).findById(idOf(0));
@@ -103,7 +111,8 @@ async function postgres(count: number): Promise<Filled> {
     FROM generate_series(0, ${count - 1}) AS i`);
   await pool.query('VACUUM ANALYZE keyscope_keys');
   return {
-    bare: async (digest) => (await pool.query({ name: 'bare', text: `${LOOK_UP}$1`, values: [digest] })).rows[0],
+    bare: async (digest) =>
+      (await pool.query({ name: 'bare', text: `${LOOK_UP}$1`, values: [digest] })).rows[0],
     store: (batch) => postgresStore(pool, { batch }),
     bytes: async () => [
       await number("SELECT pg_table_size('keyscope_keys')"),
@@ -141,7 +150,8 @@ async function mariadb(count: number): Promise<Filled> {
     bare: async (digest) => ((await pool.execute(`${LOOK_UP}?`, [digest]))[0] as unknown[])[0],
     store: (batch) => mysqlStore(pool, { batch }),
     async bytes() {
-      const [sizes] = await rows(`SELECT data_length AS data, index_length AS indexes FROM information_schema.tables
+      const [sizes] =
+        await rows(`SELECT data_length AS data, index_length AS indexes FROM information_schema.tables
         WHERE table_schema = '${database}' AND table_name = 'keyscope_keys'`);
       const { data, indexes } = sizes ?? {};
       return [Number(data), Number(indexes)];
@@ -163,11 +173,14 @@ async function redis(count: number): Promise<Filled> {
   const client = createClient({ url: REDIS });
   await client.connect();
   const prefix = `${own}:${count}:`;
-  const info = async (name: string) => Number(new RegExp(`${name}:(\\d+)`).exec(await client.info())?.[1]);
+  const info = async (name: string) =>
+    Number(new RegExp(`${name}:(\\d+)`).exec(await client.info())?.[1]);
   const before = await info('used_memory');
   const store = redisStore(client, { prefix });
   for (let i = 0; i < count; i += 1000) {
-    await Promise.all(Array.from({ length: Math.min(1000, count - i) }, (_, n) => store.insert(recordOf(i + n))));
+    await Promise.all(
+      Array.from({ length: Math.min(1000, count - i) }, (_, n) => store.insert(recordOf(i + n))),
+    );
   }
   const after = await info('used_memory');
   return {
@@ -189,7 +202,9 @@ function sqlite(count: number): Filled {
   const file = join(folder, 'keys.db');
   const [keys, bare] = [new DatabaseSync(file), new DatabaseSync(file)];
   const store = sqliteStore(keys);
-  const insert = bare.prepare(`INSERT INTO keyscope_keys (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, '?')})`);
+  const insert = bare.prepare(
+    `INSERT INTO keyscope_keys (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, '?')})`,
+  );
   bare.exec('BEGIN');
   for (let i = 0; i < count; i++) {
     const values = Object.values(recordOf(i)).map((value) =>
@@ -224,7 +239,13 @@ interface Target {
 }
 
 const TARGETS: readonly Target[] = [
-  { name: 'PostgreSQL', open: postgres, url: POSTGRES, batches: true, sizes: [...SIZES, ...LARGEST] },
+  {
+    name: 'PostgreSQL',
+    open: postgres,
+    url: POSTGRES,
+    batches: true,
+    sizes: [...SIZES, ...LARGEST],
+  },
   { name: 'MariaDB', open: mariadb, url: MYSQL, batches: true, sizes: SIZES },
   { name: 'Redis', open: redis, url: REDIS, batches: false, sizes: SIZES },
   { name: 'SQLite', open: sqlite, url: null, batches: false, sizes: SIZES },
@@ -253,7 +274,11 @@ async function drive(find: Find, keys: number, concurrent: number, total: number
   };
   const start = performance.now();
   await Promise.all(Array.from({ length: concurrent }, worker));
-  return { rate: (1000 * total) / (performance.now() - start), p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+  return {
+    rate: (1000 * total) / (performance.now() - start),
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+  };
 }
 
 interface Case {
@@ -273,7 +298,9 @@ async function measure(cases: readonly Case[]): Promise<ReadonlyMap<Case, readon
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const each of shuffled(cases, draw)) {
-      figures.get(each)?.push(await drive(each.find, each.keys, each.concurrent, totals.get(each) ?? 0));
+      figures
+        .get(each)
+        ?.push(await drive(each.find, each.keys, each.concurrent, totals.get(each) ?? 0));
     }
   }
   return figures;
@@ -296,17 +323,27 @@ const byDigest =
   (digest) =>
     store.findByDigest([digest]);
 const cached = (store: KeyStore): KeyStore =>
-  cacheStore(store, { cache: new LRUCache<string, object>({ max: 100_000 }), maxStalenessMs: 30_000 });
+  cacheStore(store, {
+    cache: new LRUCache<string, object>({ max: 100_000 }),
+    maxStalenessMs: 30_000,
+  });
 
 // ── Tables ────────────────────────────────────────────────────────────────────────────────────────────
 
-const ms = (value: number): string => (value < 0.1 ? `${(1000 * value).toFixed(1)} µs` : `${value.toFixed(2)} ms`);
-const mib = (bytes: number | null): string => (bytes === null ? '' : `${(bytes / 2 ** 20).toFixed(1)} MiB`);
+const ms = (value: number): string =>
+  value < 0.1 ? `${(1000 * value).toFixed(1)} µs` : `${value.toFixed(2)} ms`;
+const mib = (bytes: number | null): string =>
+  bytes === null ? '' : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const aims: Aim[] = [];
 const rows: Row[] = [];
 
 /** A row of the summary, beside the bare driver at the same concurrency. */
-function sumUp(name: string, group: string, own: readonly Figure[], bare: readonly Figure[] | null): void {
+function sumUp(
+  name: string,
+  group: string,
+  own: readonly Figure[],
+  bare: readonly Figure[] | null,
+): void {
   const rates = own.map(({ rate }) => rate);
   const value = quantile(rates, 0.5);
   const spread = (quantile(rates, 0.9) - quantile(rates, 0.1)) / value;
@@ -326,7 +363,9 @@ async function variants({ name, batches }: Target, filled: Filled, keys: number)
     const found = await find(digestOf(7));
     assert.ok(JSON.stringify(found).includes(idOf(7)), `${name}, ${what}: the key is not found`);
     for (let i = 0; i < keys; i += 500) {
-      await Promise.all(Array.from({ length: Math.min(500, keys - i) }, (_, n) => find(digestOf(i + n))));
+      await Promise.all(
+        Array.from({ length: Math.min(500, keys - i) }, (_, n) => find(digestOf(i + n))),
+      );
     }
   }
   const cases = CONCURRENT.flatMap((concurrent) =>
@@ -334,12 +373,20 @@ async function variants({ name, batches }: Target, filled: Filled, keys: number)
   );
   const figures = await measure(cases);
   const of = (what: string, concurrent: number): readonly Figure[] =>
-    figures.get(cases.find((each) => each.name === what && each.concurrent === concurrent) as Case) ?? [];
+    figures.get(
+      cases.find((each) => each.name === what && each.concurrent === concurrent) as Case,
+    ) ?? [];
   const lines = cases.map(({ name: what, concurrent }) => {
     const own = of(what, concurrent);
     const over = ratio(own, of('bare', concurrent), 'rate').toFixed(2);
     const latencies = [ms(median(own, 'p50')), ms(median(own, 'p99'))];
-    return [what, String(concurrent), thousands(median(own, 'rate')), ...latencies, what === 'bare' ? '' : `${over} ×`];
+    return [
+      what,
+      String(concurrent),
+      thousands(median(own, 'rate')),
+      ...latencies,
+      what === 'bare' ? '' : `${over} ×`,
+    ];
   });
   console.log(`\n### ${name}, ${thousands(keys)} keys\n`);
   console.log(table(['look-up', 'concurrent', 'a second', 'p50', 'p99', 'of bare'], lines));
@@ -355,7 +402,15 @@ async function variants({ name, batches }: Target, filled: Filled, keys: number)
   }
   // The server's counters come late.
   await new Promise((resolve) => setTimeout(resolve, 1500));
-  aims.push(aim(`${name}, written by all of these look-ups`, (await filled.writes()) - before, '≤', 0, 'rows'));
+  aims.push(
+    aim(
+      `${name}, written by all of these look-ups`,
+      (await filled.writes()) - before,
+      '≤',
+      0,
+      'rows',
+    ),
+  );
 }
 
 async function growth({ name, sizes }: Target, all: ReadonlyMap<number, Filled>): Promise<void> {
@@ -391,16 +446,21 @@ async function growth({ name, sizes }: Target, all: ReadonlyMap<number, Filled>)
 /** `verify` through a warm cache, beside `verify` on the memory store. */
 async function cachedVerify({ name }: Target, filled: Filled): Promise<void> {
   const stores = [memoryStore(), cached(filled.store(true))];
-  const rings = stores.map((store) => createKeyring({ prefix: PREFIX, catalog, store, peppers: PEPPERS }));
+  const rings = stores.map((store) =>
+    createKeyring({ prefix: PREFIX, catalog, store, peppers: PEPPERS }),
+  );
   const input = { name: 'bench', scopes: ['threats:read'], expiresAt: 'never' } as const;
   const rounds: number[][] = [[], []];
   const keys = await Promise.all(
-    rings.map((ring) => Promise.all(Array.from({ length: 500 }, () => ring.issue(input, { entityUuid: ENTITY })))),
+    rings.map((ring) =>
+      Promise.all(Array.from({ length: 500 }, () => ring.issue(input, { entityUuid: ENTITY }))),
+    ),
   );
   for (let round = -2; round < 3 * ROUNDS; round++) {
     for (const at of shuffled([0, 1], draw)) {
       const start = performance.now();
-      for (let again = 0; again < 10; again++) for (const { key } of keys[at] ?? []) await rings[at]?.verify(key);
+      for (let again = 0; again < 10; again++)
+        for (const { key } of keys[at] ?? []) await rings[at]?.verify(key);
       if (round >= 0) rounds[at]?.push(performance.now() - start);
     }
   }
@@ -408,7 +468,9 @@ async function cachedVerify({ name }: Target, filled: Filled): Promise<void> {
     (rounds[1] ?? []).map((time, i) => time / (rounds[0]?.[i] ?? Number.NaN)),
     0.5,
   );
-  aims.push(aim(`${name}, verify through a warm cache, time of the memory store`, over, '≤', 2, '×'));
+  aims.push(
+    aim(`${name}, verify through a warm cache, time of the memory store`, over, '≤', 2, '×'),
+  );
 }
 
 const PORTS: Readonly<Record<string, number>> = { 'mysql:': 3306, 'redis:': 6379 };
@@ -418,7 +480,11 @@ async function answers(url: string | null): Promise<boolean> {
   if (url === null) return true;
   const { protocol, hostname, port } = new URL(url);
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) || (PORTS[protocol] ?? 5432), timeout: 2000 });
+    const socket = connect({
+      host: hostname,
+      port: Number(port) || (PORTS[protocol] ?? 5432),
+      timeout: 2000,
+    });
     const done = (answer: boolean) => () => {
       socket.destroy();
       resolve(answer);

@@ -1,14 +1,23 @@
 /**
- * From a header to a caller who holds one scope: `node bench/verify.ts`, `-- --quick` for fewer rounds and no million
- * keys. Up to 100,000 keys all doors stand in one process; with a million each has one of its own, which would
- * otherwise share their caches' misses and each other's garbage. Those too take turns in rounds.
+ * From a header to a caller who holds one scope: `node bench/verify.ts`, `-- --quick` for fewer
+ * rounds and no million keys. Up to 100,000 keys all doors stand in one process; with a million
+ * each has one of its own, which would otherwise share their caches' misses and each other's
+ * garbage. Those too take turns in rounds.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { freemem } from 'node:os';
 import { DOORS, type Door } from './doors.ts';
-import { type Case, drawer, type Figure, type Lane, lanesOf, measure, measureLanes } from './harness.ts';
+import {
+  type Case,
+  drawer,
+  type Figure,
+  type Lane,
+  lanesOf,
+  measure,
+  measureLanes,
+} from './harness.ts';
 import { type Headers, LACKING, NEEDED } from './keys.ts';
 import { missing } from './peers/load.ts';
 import { aim, publish, quick, type Row, rowOf } from './report.ts';
@@ -18,10 +27,14 @@ const PLAIN = 'plain check';
 /** What is in one call: so many that the call itself does not count. */
 const LIST = 16;
 
-/** The doors of a size: those whose cost does not grow with it stand beside the others once, at the smallest. */
+/**
+ * The doors of a size: those whose cost does not grow with it stand beside the others once, at the
+ * smallest.
+ */
 const SIZES: Readonly<Record<number, readonly string[]>> = {
   1000: Object.keys(DOORS),
-  // Without tokens, which are not looked up, and without better-auth's memory adapter, which looks at every row.
+  // Without tokens, which are not looked up, and without better-auth's memory adapter, which looks
+  // at every row.
   100000: Object.keys(DOORS).filter((name) => !/jose|memory adapter|awaited/.test(name)),
   1000000: [
     PLAIN,
@@ -42,7 +55,11 @@ const thousands = (n: number): string => n.toLocaleString('en-US');
 
 async function checkDoor({ values, enter, id }: Door, name: string): Promise<void> {
   for (const index of [7, values.count - 1])
-    assert.equal(await enter([values.headers(index)], NEEDED), id(index), `${name}: lets in whose key it is`);
+    assert.equal(
+      await enter([values.headers(index)], NEEDED),
+      id(index),
+      `${name}: lets in whose key it is`,
+    );
   // The floor is no check: it says whose a key is, and that alone.
   if (name === 'bare floor') return;
   const refused = async (headers: Headers, scope: string, why: string) =>
@@ -51,13 +68,17 @@ async function checkDoor({ values, enter, id }: Door, name: string): Promise<voi
   // Ten characters from the end all bits of one count, in base64url too.
   const another = authorization.replace(/.(?=.{9}$)/, (c) => (c === 'x' ? 'y' : 'x'));
   await refused({ authorization: another }, NEEDED, 'another key');
-  await refused({ authorization: authorization.replace('Bearer', 'Basic') }, NEEDED, 'another scheme');
+  await refused(
+    { authorization: authorization.replace('Bearer', 'Basic') },
+    NEEDED,
+    'another scheme',
+  );
   await refused(values.headers(8), LACKING, 'a scope that was not granted');
 }
 
 /**
- * Some milliseconds of each, however fast it is once it is compiled. With fewer the first calls of a turn, for which the
- * caches hold what the case before left, are too large a part of it.
+ * Some milliseconds of each, however fast it is once it is compiled. With fewer the first calls of
+ * a turn, for which the caches hold what the case before left, are too large a part of it.
  */
 async function callsOf({ values, enter }: Door): Promise<number> {
   const end = performance.now() + 200;
@@ -105,12 +126,17 @@ async function inOneProcess(count: number): Promise<readonly Figure[]> {
 
 // ── A process each ────────────────────────────────────────────────────────────────────────────────────
 
-async function laneIn(name: string): Promise<{ readonly lane: Lane; readonly child: ChildProcess }> {
+async function laneIn(
+  name: string,
+): Promise<{ readonly lane: Lane; readonly child: ChildProcess }> {
   const execArgv = [...process.execArgv, '--max-old-space-size=8192'];
   const child = fork(new URL(import.meta.url), ['--door', name, String(ROUNDS)], { execArgv });
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`${name}: its process ended`)));
+  const ended = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${name}: its process ended`)),
+  );
   ended.catch(() => {});
-  const message = () => new Promise<number>((resolve) => child.once('message', (ns: number) => resolve(ns)));
+  const message = () =>
+    new Promise<number>((resolve) => child.once('message', (ns: number) => resolve(ns)));
   const answer = () => Promise.race([message(), ended]);
   await answer();
   const turn = async () => {
@@ -149,7 +175,11 @@ async function aProcessEach(): Promise<readonly Figure[]> {
 const rowsOf = (figures: readonly Figure[], size: number): readonly Row[] =>
   figures.map((figure) => {
     const { name } = figure;
-    return rowOf(figure, 'ops/s', { name, group: `${thousands(size)} keys`, ours: name.startsWith('keyscope') });
+    return rowOf(figure, 'ops/s', {
+      name,
+      group: `${thousands(size)} keys`,
+      ours: name.startsWith('keyscope'),
+    });
   });
 
 async function main(): Promise<void> {
@@ -179,7 +209,13 @@ async function main(): Promise<void> {
     rows,
     aims: [
       aim('SHA-256, 1,000 keys, of the plain check', ratio('keyscope', 1_000), '≥', 0.75, '×'),
-      aim('the same, of prefixed-api-key and a Map', over('keyscope', 'prefixed-api-key and a Map'), '≥', 2.5, '×'),
+      aim(
+        'the same, of prefixed-api-key and a Map',
+        over('keyscope', 'prefixed-api-key and a Map'),
+        '≥',
+        2.5,
+        '×',
+      ),
       aim("the same, of better-auth's best", best, '≥', 150, '×'),
       aim(
         'the same with pepper and seal, of the plain check',
@@ -188,7 +224,13 @@ async function main(): Promise<void> {
         0.5,
         '×',
       ),
-      aim('SHA-256, 1,000,000 keys, of a Map of that size', ratio('keyscope', MILLION), '≥', 0.8, '×'),
+      aim(
+        'SHA-256, 1,000,000 keys, of a Map of that size',
+        ratio('keyscope', MILLION),
+        '≥',
+        0.8,
+        '×',
+      ),
     ],
   });
 }

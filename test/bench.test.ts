@@ -1,4 +1,7 @@
-/** Where a mistake in the benchmark would falsify its figures: the rounds, the medians and ratios, the aims, the charts. */
+/**
+ * Where a mistake in the benchmark would falsify its figures: the rounds, the medians and ratios,
+ * the aims, the charts.
+ */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chartOf } from '../bench/chart.js';
 import { type Case, drawer, measure, quantile, shuffled, summarize } from '../bench/harness.js';
@@ -8,9 +11,9 @@ import { aim, rowOf, rowsOf, type Table } from '../bench/report.js';
 
 describe('figures', () => {
   it('takes quantiles of what was measured, in whatever order', () => {
-    expect([0, 0.1, 0.5, 0.9, 1].map((part) => quantile([9, 1, 8, 2, 7, 3, 6, 4, 5, 10, 0], part))).toEqual([
-      0, 1, 5, 9, 10,
-    ]);
+    expect(
+      [0, 0.1, 0.5, 0.9, 1].map((part) => quantile([9, 1, 8, 2, 7, 3, 6, 4, 5, 10, 0], part)),
+    ).toEqual([0, 1, 5, 9, 10]);
     expect(quantile([7], 0.9)).toBe(7);
     // As numbers: as text 10 stands before 9.
     expect(quantile([10, 9, 100], 0.5)).toBe(10);
@@ -33,18 +36,40 @@ describe('figures', () => {
 
   it('says faster where less time was taken, and nothing of the base', () => {
     const figure = { name: 'one', over: 'base', ns: 500, ratio: 0.25, spread: 0.1 };
-    expect(rowOf(figure, 'ops/s', { name: 'a' })).toEqual({ name: 'a', value: 2e6, spread: 0.1, ratio: 4 });
-    expect(rowOf(figure, 'ns', { name: 'a' })).toEqual({ name: 'a', value: 500, spread: 0.1, ratio: 4 });
-    expect(rowOf({ ...figure, over: 'one' }, 'ns', { name: 'a' })).toEqual({ name: 'a', value: 500, spread: 0.1 });
+    expect(rowOf(figure, 'ops/s', { name: 'a' })).toEqual({
+      name: 'a',
+      value: 2e6,
+      spread: 0.1,
+      ratio: 4,
+    });
+    expect(rowOf(figure, 'ns', { name: 'a' })).toEqual({
+      name: 'a',
+      value: 500,
+      spread: 0.1,
+      ratio: 4,
+    });
+    expect(rowOf({ ...figure, over: 'one' }, 'ns', { name: 'a' })).toEqual({
+      name: 'a',
+      value: 500,
+      spread: 0.1,
+    });
   });
 
   it('meets an aim from its bound on, and none that was not measured', () => {
-    expect(aim('a', 0.75, '≥', 0.75, '×')).toEqual({ what: 'a', wanted: '≥ 0.75 ×', measured: '0.75 ×', met: true });
+    expect(aim('a', 0.75, '≥', 0.75, '×')).toEqual({
+      what: 'a',
+      wanted: '≥ 0.75 ×',
+      measured: '0.75 ×',
+      met: true,
+    });
     expect(aim('a', 0.7499, '≥', 0.75, '×').met).toBe(false);
     expect(aim('a', 600, '≤', 600, 'bytes').met).toBe(true);
     expect(aim('a', 601, '≤', 600, 'bytes').met).toBe(false);
     for (const sign of ['≥', '≤'] as const)
-      expect(aim('a', undefined, sign, 1, '×')).toMatchObject({ measured: 'not measured', met: false });
+      expect(aim('a', undefined, sign, 1, '×')).toMatchObject({
+        measured: 'not measured',
+        met: false,
+      });
   });
 });
 
@@ -54,7 +79,16 @@ describe('rounds', () => {
 
   function logging(name: string, log: string[], more: Partial<Case> = {}): Case {
     const [check, prepare, run] = [() => {}, () => undefined, () => undefined];
-    return { name, over: null, batch: 1, check, prepare, run, renew: () => log.push(name), ...more };
+    return {
+      name,
+      over: null,
+      batch: 1,
+      check,
+      prepare,
+      run,
+      renew: () => log.push(name),
+      ...more,
+    };
   }
 
   it('gives every case one turn in every round, in an order that changes', async () => {
@@ -115,16 +149,21 @@ describe('rounds', () => {
       throw new Error('lets everybody in');
     };
     const counting = logging('a', [], { run: () => (ran += 1) });
-    await expect(measure([counting, logging('b', [], { check: wrong })], ROUNDS)).rejects.toThrow('lets everybody in');
+    await expect(measure([counting, logging('b', [], { check: wrong })], ROUNDS)).rejects.toThrow(
+      'lets everybody in',
+    );
     expect(ran).toBe(0);
-    await expect(measure([logging('c', [], { run: wrong })], ROUNDS)).rejects.toThrow('lets everybody in');
+    await expect(measure([logging('c', [], { run: wrong })], ROUNDS)).rejects.toThrow(
+      'lets everybody in',
+    );
   });
 
   it('draws evenly, the same in every run', () => {
     const [one, two] = [drawer(1), drawer(1)];
     const draws = Array.from({ length: 6000 }, () => one(6));
     expect(draws).toEqual(Array.from({ length: 6000 }, () => two(6)));
-    for (let i = 0; i < 6; i++) expect(Math.abs(draws.filter((n) => n === i).length - 1000)).toBeLessThan(150);
+    for (let i = 0; i < 6; i++)
+      expect(Math.abs(draws.filter((n) => n === i).length - 1000)).toBeLessThan(150);
     expect(shuffled([1, 2, 3, 4, 5], one).sort()).toEqual([1, 2, 3, 4, 5]);
   });
 
@@ -160,7 +199,10 @@ describe('pages', () => {
     expect(new Set(lefts).size).toBe(1);
     expect(tops).toEqual([...(tops ?? [])].sort((a, b) => a - b));
     const [plain = 0, ours = 0, slow = 0] = widths ?? [];
-    expect([ours / plain, slow / plain]).toEqual([expect.closeTo(0.75, 2), expect.closeTo(0.25, 2)]);
+    expect([ours / plain, slow / plain]).toEqual([
+      expect.closeTo(0.75, 2),
+      expect.closeTo(0.25, 2),
+    ]);
   });
 
   it('says in words what it shows, in an image that loads nothing', () => {
@@ -196,7 +238,14 @@ describe('pages', () => {
       { name: 'plain check', group, value: 1000 + i },
       { name: 'a peer', group, value: 1, ratio: 0.001 },
     ]);
-    const machine = { date: '2026-01-02', cpu: 'C', cores: 2, memory: '1 GiB', node: 'v24', os: 'L' };
+    const machine = {
+      date: '2026-01-02',
+      cpu: 'C',
+      cores: 2,
+      memory: '1 GiB',
+      node: 'v24',
+      os: 'L',
+    };
     expect(
       frameworksOf({ ...sample, rows, machine }),
     ).toBe(`| requests/s |  bare | plain check | keyscope | of the plain check |

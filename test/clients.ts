@@ -1,6 +1,7 @@
 /**
- * What must compile of the drivers' and frameworks' own types, by the TypeScript of this project and by the oldest that
- * is supported: `npm run test:package` compiles it against the built package. Nothing of it runs.
+ * What must compile of the drivers' and frameworks' own types, by the TypeScript of this project
+ * and by the oldest that is supported: `npm run test:package` compiles it against the built
+ * package. Nothing of it runs.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
@@ -27,7 +28,10 @@ import { createGuard as fastifyGuard } from '../examples/fastify/adapter.ts';
 import { type Guarded, createGuard as honoGuard } from '../examples/hono/adapter.ts';
 
 // Before TypeScript 6 better-sqlite3's `prepare` gave a union that took no null.
-export const sqlite = [sqliteStore(new DatabaseSync('keys.db')), sqliteStore(new Database('keys.db'))];
+export const sqlite = [
+  sqliteStore(new DatabaseSync('keys.db')),
+  sqliteStore(new Database('keys.db')),
+];
 export const postgresql = [
   postgresStore(new pg.Pool()),
   postgresStore(new pg.Client()),
@@ -47,18 +51,24 @@ const store = cacheStore(memoryStore(), {
 });
 export const channel = redisInvalidation({ publisher: createClient(), subscriber: new Redis() });
 
-const catalog = defineScopes({ threats: { read: 'Read threats.' }, users: { delete: 'Delete users.' } });
+const catalog = defineScopes({
+  threats: { read: 'Read threats.' },
+  users: { delete: 'Delete users.' },
+});
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
 const options = { keyring, policy, realm: 'acme' };
 
-// A guard leaves the types of a route's own parameters alone: Express' were once widened to `string | string[]`.
+// A guard leaves the types of a route's own parameters alone: Express' were once widened to `string
+// | string[]`.
 express().get('/threats/:id', expressGuard(options)('listThreats'), (req, res) => {
   const { id }: { readonly id: string } = req.params;
   res.json({ id, entity: req.entityUuid, key: req.principal.keyId });
 });
 // HTTP/2 has requests and answers of its own types.
-const fastify = { onRequest: fastifyGuard(options)('listThreats', { entity: ({ headers }) => headers['x-entity'] }) };
+const fastify = {
+  onRequest: fastifyGuard(options)('listThreats', { entity: ({ headers }) => headers['x-entity'] }),
+};
 Fastify().get('/threats', fastify, (request) => request.principal.keyId);
 Fastify({ http2: true }).get('/threats', fastify, (request) => request.principal.keyId);
 Fastify({ http2: true, https: {} }).get('/threats', fastify, (request) => request.principal.keyId);

@@ -1,6 +1,7 @@
 /**
- * How much there is to load. Bytes are exact, so they may fail a build, which times may not. A change that needs more is
- * free to raise a bound, and shows it. The figures are printed, so that a run shows them.
+ * How much there is to load. Bytes are exact, so they may fail a build, which times may not. A
+ * change that needs more is free to raise a bound, and shows it. The figures are printed, so that a
+ * run shows them.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { bundle, loaded } from '../bench/loading.js';

@@ -1,6 +1,6 @@
 /**
- * What reaches those who install the package, and through whose hands: the workflows that test and publish it, and the
- * packages that it brings along.
+ * What reaches those who install the package, and through whose hands: the workflows that test and
+ * publish it, and the packages that it brings along.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -34,23 +34,30 @@ function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<s
   const { steps, permissions = inherited, needs = [], environment } = job;
   const commands = steps.flatMap(({ run = [] }) => run);
   const granted = Object.entries(permissions ?? {}).map(([what, how]) => `${what}: ${how}`);
-  const publishes = commands.some((command) => command.includes('npm publish')) || granted.includes('id-token: write');
+  const publishes =
+    commands.some((command) => command.includes('npm publish')) ||
+    granted.includes('id-token: write');
   if (permissions === undefined) yield 'has whatever permissions the repository grants by default';
   if (granted.some((grant) => grant !== (publishes ? 'id-token: write' : 'contents: read')))
     yield `may do more than it needs: ${granted}`;
   for (const { uses = '', with: options } of steps) {
     // A tag can be moved to another commit.
-    if (uses !== '' && !/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(uses)) yield `${uses} is not pinned to a commit`;
+    if (uses !== '' && !/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(uses))
+      yield `${uses} is not pinned to a commit`;
     if (uses.startsWith('actions/checkout@') && options?.['persist-credentials'] !== false)
       yield 'leaves its token to whatever runs next';
   }
-  // What GitHub puts into a command before a shell reads it can be a title or a branch of a stranger's making.
-  if (commands.some((command) => command.includes('${{'))) yield 'builds a command from an expression';
+  // What GitHub puts into a command before a shell reads it can be a title or a branch of a
+  // stranger's making.
+  if (commands.some((command) => command.includes('${{')))
+    yield 'builds a command from an expression';
   if (!publishes) return;
   if (commands.join() !== PUBLISH) yield `runs something else than ${PUBLISH}`;
-  if (steps.some(({ uses = '' }) => uses.startsWith('actions/checkout@'))) yield 'publishes with the code at hand';
+  if (steps.some(({ uses = '' }) => uses.startsWith('actions/checkout@')))
+    yield 'publishes with the code at hand';
   if (![needs].flat().includes('test')) yield 'publishes what was not tested';
-  if (environment === undefined) yield 'publishes without an environment, which can ask for an approval';
+  if (environment === undefined)
+    yield 'publishes without an environment, which can ask for an approval';
 }
 
 /** What is wrong with a workflow; nothing, where it is as SECURITY.md and its own head say. */
@@ -61,11 +68,14 @@ function faultsOf(text: string): readonly string[] {
   );
   if (/\bsecrets\b/.test(text.replace(/#.*/g, ''))) faults.push('there is a secret to steal');
   // Both run with the rights of this repository on what a stranger proposes.
-  if (/pull_request_target|workflow_run/.test(JSON.stringify(on))) faults.push('strangers start it');
+  if (/pull_request_target|workflow_run/.test(JSON.stringify(on)))
+    faults.push('strangers start it');
   return faults;
 }
 
-const WORKFLOWS = readdirSync(new URL('.github/workflows', root)).map((name) => `.github/workflows/${name}`);
+const WORKFLOWS = readdirSync(new URL('.github/workflows', root)).map(
+  (name) => `.github/workflows/${name}`,
+);
 const [CI, RELEASE] = ['.github/workflows/ci.yml', '.github/workflows/release.yml'] as const;
 
 const expression = (name: string) => `$\{{ ${name} }}`;
@@ -84,15 +94,35 @@ describe('a workflow', () => {
   it.each([
     [CI, /@[0-9a-f]{40}/, '@v5', 'actions/checkout@v5 is not pinned to a commit'],
     [CI, /@([0-9a-f]{39})[0-9a-f]/, '@$1', 'is not pinned to a commit'],
-    [CI, /permissions:\n {2}contents: read\n/, '', 'ci has whatever permissions the repository grants by default'],
+    [
+      CI,
+      /permissions:\n {2}contents: read\n/,
+      '',
+      'ci has whatever permissions the repository grants by default',
+    ],
     [CI, 'contents: read', 'contents: write', 'ci may do more than it needs: contents: write'],
-    [CI, 'persist-credentials: false', 'fetch-depth: 1', 'ci leaves its token to whatever runs next'],
+    [
+      CI,
+      'persist-credentials: false',
+      'fetch-depth: 1',
+      'ci leaves its token to whatever runs next',
+    ],
     [CI, 'pull_request:', 'pull_request_target:', 'strangers start it'],
-    [CI, 'bash .ci/run', `echo ${expression('github.head_ref')}`, 'ci builds a command from an expression'],
+    [
+      CI,
+      'bash .ci/run',
+      `echo ${expression('github.head_ref')}`,
+      'ci builds a command from an expression',
+    ],
     [CI, 'bash .ci/run', 'npm publish', 'ci runs something else'],
     [RELEASE, ' --provenance', '', 'publish runs something else'],
     [RELEASE, ' --ignore-scripts', '', 'publish runs something else'],
-    [RELEASE, 'id-token: write', 'id-token: write\n      contents: write', 'publish may do more than it needs'],
+    [
+      RELEASE,
+      'id-token: write',
+      'id-token: write\n      contents: write',
+      'publish may do more than it needs',
+    ],
     [RELEASE, 'needs: [pack, test]', 'needs: pack', 'publish publishes what was not tested'],
     [RELEASE, '    environment: npm\n', '', 'publish publishes without an environment'],
     [
@@ -126,17 +156,29 @@ describe('installing the package', () => {
     const { packages } = JSON.parse(read('package-lock.json')) as {
       packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     };
-    const brought = Object.entries(packages).filter(([path, { dev, devOptional }]) => path && !dev && !devOptional);
+    const brought = Object.entries(packages).filter(
+      ([path, { dev, devOptional }]) => path && !dev && !devOptional,
+    );
     expect(brought.map(([path]) => path)).toEqual(
       ['@noble/hashes', 'jose', 'zod'].map((name) => `node_modules/${name}`),
     );
     for (const [path, { integrity, hasInstallScript }] of brought) {
-      expect({ path, integrity, hasInstallScript }).toEqual({ path, integrity: expect.stringMatching(/^sha512-/) });
-      const { scripts = {}, dependencies, optionalDependencies, peerDependencies } = manifestOf(path);
+      expect({ path, integrity, hasInstallScript }).toEqual({
+        path,
+        integrity: expect.stringMatching(/^sha512-/),
+      });
+      const {
+        scripts = {},
+        dependencies,
+        optionalDependencies,
+        peerDependencies,
+      } = manifestOf(path);
       expect({ dependencies, optionalDependencies, peerDependencies }, path).toEqual({});
       // Without `install`, npm builds what has this file.
       const built = existsSync(new URL(`${path}/binding.gyp`, root));
-      expect([...HOOKS.slice(0, 3).filter((hook) => hook in scripts), built], path).toEqual([false]);
+      expect([...HOOKS.slice(0, 3).filter((hook) => hook in scripts), built], path).toEqual([
+        false,
+      ]);
     }
   });
 });

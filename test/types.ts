@@ -15,12 +15,25 @@ import type {
   RequestLike,
   ScopeOf,
 } from 'keyscope';
-import { createKeyring, definePolicy, defineScopes, isAccessError, parseAuthorization, requireEntity } from 'keyscope';
+import {
+  createKeyring,
+  definePolicy,
+  defineScopes,
+  isAccessError,
+  parseAuthorization,
+  requireEntity,
+} from 'keyscope';
 import type { IssueInputJson, KeyInfoJson } from 'keyscope/schemas';
-import { issueInputSchema, issueInputSchemaFor, type keyInfoSchema, type meSchema } from 'keyscope/schemas';
+import {
+  issueInputSchema,
+  issueInputSchemaFor,
+  type keyInfoSchema,
+  type meSchema,
+} from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 
-type Equals<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Equals<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(holds: Equals<A, B>): void => void holds;
 
 const catalog = defineScopes(
@@ -45,7 +58,8 @@ type Scope =
   | 'users:write'
   | 'users:delete';
 same<ScopeOf<typeof catalog>, Scope>(true);
-// `users:*` and `*:delete` are reserved, `*:*`, `*:read`, `*:write` and `decoys:*` catch a reserved scope.
+// `users:*` and `*:delete` are reserved, `*:*`, `*:read`, `*:write` and `decoys:*` catch a reserved
+// scope.
 same<PatternOf<typeof catalog>, Scope | 'threats:*'>(true);
 same<(typeof catalog)['all'], readonly Scope[]>(true);
 same<ReturnType<typeof catalog.expand>, readonly Scope[]>(true);
@@ -54,11 +68,16 @@ const open = defineScopes({ a: { x: 'A sentence.', y: 'Another.' }, b: { x: 'A t
 same<PatternOf<typeof open>, 'a:x' | 'a:y' | 'b:x' | '*:*' | 'a:*' | 'b:*' | '*:x' | '*:y'>(true);
 same<ScopeOf<typeof open>, 'a:x' | 'a:y' | 'b:x'>(true);
 
-const one = defineScopes({ a: { x: 'A sentence.', y: 'Another.' }, b: { x: 'A third.' } }, { reserved: ['a:x'] });
+const one = defineScopes(
+  { a: { x: 'A sentence.', y: 'Another.' }, b: { x: 'A third.' } },
+  { reserved: ['a:x'] },
+);
 same<PatternOf<typeof one>, 'a:x' | 'a:y' | 'b:x' | 'b:*' | '*:y'>(true);
 
 // A definition that is known only at run time gives up the literals, not the functions.
-const loose = defineScopes(JSON.parse('{"a":{"b":"A sentence."}}') as Record<string, Record<string, string>>);
+const loose = defineScopes(
+  JSON.parse('{"a":{"b":"A sentence."}}') as Record<string, Record<string, string>>,
+);
 const wide: Catalog = loose;
 
 export const catalogs = () => [
@@ -146,15 +165,28 @@ export function frozen(principal: Principal): void {
   same<Principal['via'], 'key' | 'jwt'>(true);
   same<
     keyof Principal,
-    'keyId' | 'name' | 'entityUuid' | 'accessibleEntities' | 'scopes' | 'metadata' | 'expiresAt' | 'via'
+    | 'keyId'
+    | 'name'
+    | 'entityUuid'
+    | 'accessibleEntities'
+    | 'scopes'
+    | 'metadata'
+    | 'expiresAt'
+    | 'via'
   >(true);
 }
 
-const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'], removeUser: ['users:delete'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  listThreats: ['threats:read'],
+  removeUser: ['users:delete'],
+});
 same<typeof policy, Policy<'whoami' | 'listThreats' | 'removeUser'>>(true);
 
 export async function operations(principal: Principal): Promise<void> {
-  same<ReturnType<typeof policy.allowed>, readonly ('whoami' | 'listThreats' | 'removeUser')[]>(true);
+  same<ReturnType<typeof policy.allowed>, readonly ('whoami' | 'listThreats' | 'removeUser')[]>(
+    true,
+  );
   const entityUuid = policy.authorize(principal, 'listThreats');
   same<typeof entityUuid, string>(true);
   // @ts-expect-error: an operation that is not in the table
@@ -241,12 +273,24 @@ export function logged(event: KeyringEvent): string {
 type Headers = Readonly<Record<string, string | undefined>>;
 /** As `@types/aws-lambda` has those of API Gateway and of an Application Load Balancer. */
 type AwsEvents =
-  | { headers: Headers; multiValueHeaders: Record<string, string[] | undefined>; requestContext: object }
-  | { headers: Headers | null; multiValueHeaders: Record<string, string[]> | null; requestContext: object }
-  | { headers?: Headers | undefined; multiValueHeaders?: Record<string, string[] | undefined> | undefined };
+  | {
+      headers: Headers;
+      multiValueHeaders: Record<string, string[] | undefined>;
+      requestContext: object;
+    }
+  | {
+      headers: Headers | null;
+      multiValueHeaders: Record<string, string[]> | null;
+      requestContext: object;
+    }
+  | {
+      headers?: Headers | undefined;
+      multiValueHeaders?: Record<string, string[] | undefined> | undefined;
+    };
 
 export const requestsOfAws = (event: AwsEvents): RequestLike => event;
-export const requestOf = (request: Request | IncomingMessage | Http2ServerRequest): RequestLike => request;
+export const requestOf = (request: Request | IncomingMessage | Http2ServerRequest): RequestLike =>
+  request;
 // @ts-expect-error: it is around the request
 export const requestAround = (request: Request): RequestLike => ({ request, params: {} });
 
@@ -262,7 +306,8 @@ same<IssueInputJson['expiresAt'], string>(true);
 
 export async function requests(body: unknown): Promise<void> {
   const general: IssueInput = issueInputSchema.parse(body);
-  // What was parsed for the catalog goes into `issue` as it is; what was parsed for any catalog does not.
+  // What was parsed for the catalog goes into `issue` as it is; what was parsed for any catalog
+  // does not.
   await keyring.issue(issueInputSchemaFor(catalog).parse(body), authority);
   // @ts-expect-error: these scopes may be anything
   await keyring.issue(general, authority);

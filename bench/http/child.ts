@@ -9,14 +9,18 @@ export interface Child<Ready, Question, Answer> {
   readonly ask: (question: Question) => Promise<Answer>;
 }
 
-/** Starts `file` of this folder, or says that a library it needs is not installed and returns null. */
+/**
+ * Starts `file` of this folder, or says that a library it needs is not installed and returns null.
+ */
 export async function start<Ready, Question, Answer>(
   file: string,
   ...args: string[]
 ): Promise<Child<Ready, Question, Answer> | null> {
   const name = [file, ...args].join(' ');
   const child = fork(new URL(file, import.meta.url), args);
-  const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${name}: its process ended`)));
+  const gone = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${name}: its process ended`)),
+  );
   gone.catch(() => {});
   const answer = async () => (await Promise.race([once(child, 'message'), gone]))[0];
   const { ready, missing } = await answer();
@@ -34,7 +38,10 @@ export async function start<Ready, Question, Answer>(
 
 /** The other end: makes ready, says so, then answers until the parent is gone. */
 export async function answerParent<Ready, Question, Answer>(
-  open: () => Promise<{ readonly ready: Ready; readonly answer: (question: Question) => Answer | Promise<Answer> }>,
+  open: () => Promise<{
+    readonly ready: Ready;
+    readonly answer: (question: Question) => Answer | Promise<Answer>;
+  }>,
 ): Promise<void> {
   process.on('disconnect', () => process.exit());
   try {

@@ -17,10 +17,19 @@ export interface Load {
 }
 
 type Client = { setRequests(requests: readonly object[]): void };
-type Result = { requests: { total: number }; start: Date; finish: Date; non2xx: number; errors: number };
+type Result = {
+  requests: { total: number };
+  start: Date;
+  finish: Date;
+  non2xx: number;
+  errors: number;
+};
 type Autocannon = (options: object) => Promise<Result>;
 
-async function run(autocannon: Autocannon, { url, tokens, seconds, connections }: Job): Promise<Load> {
+async function run(
+  autocannon: Autocannon,
+  { url, tokens, seconds, connections }: Job,
+): Promise<Load> {
   let clients = 0;
   // A share of the tokens for each connection, in requests that are built beforehand.
   const setupClient = (client: Client) => {
@@ -33,8 +42,13 @@ async function run(autocannon: Autocannon, { url, tokens, seconds, connections }
   const options = { url, connections, duration: seconds, sampleInt: 20, setupClient };
   const { requests, start, finish, non2xx, errors } = await autocannon(options);
   const { user, system } = process.cpuUsage(before);
-  if (non2xx + errors > 0) throw new Error(`${url}: ${non2xx} answers other than 200, ${errors} failures`);
-  return { requests: requests.total, seconds: (+finish - +start) / 1000, worked: (user + system) / 1e6 };
+  if (non2xx + errors > 0)
+    throw new Error(`${url}: ${non2xx} answers other than 200, ${errors} failures`);
+  return {
+    requests: requests.total,
+    seconds: (+finish - +start) / 1000,
+    worked: (user + system) / 1e6,
+  };
 }
 
 await answerParent(async () => {

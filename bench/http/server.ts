@@ -1,4 +1,7 @@
-/** One server in a process of its own, named in the arguments. Whoever asks is told how long it has worked. */
+/**
+ * One server in a process of its own, named in the arguments. Whoever asks is told how long it has
+ * worked.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,12 +1,18 @@
 /**
- * The servers that the HTTP part loads: one route on four frameworks, each bare, behind a middleware that does nothing,
- * behind the hand-written check, behind keyscope, and behind what people install for it.
+ * The servers that the HTTP part loads: one route on four frameworks, each bare, behind a
+ * middleware that does nothing, behind the hand-written check, behind keyscope, and behind what
+ * people install for it.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
-import type { FastifyInstance, FastifyPluginCallback, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyPluginCallback,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+} from 'fastify';
 import { fastify } from 'fastify';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bearerAuth } from 'hono/bearer-auth';
@@ -24,7 +30,9 @@ import { type Caller, check, digest, HttpError, issue, type Keys } from '../plai
 export interface Credentials {
   /** Each is answered 200. */
   readonly tokens: readonly string[];
-  /** As genuine as those, but without the scope: answered 403. Only where the server knows scopes. */
+  /**
+   * As genuine as those, but without the scope: answered 403. Only where the server knows scopes.
+   */
   readonly underScoped?: string;
   /** Whether no credential, or another, is answered 401. */
   readonly guarded: boolean;
@@ -54,7 +62,8 @@ function plainKeys() {
   const tokens = Array.from({ length: COUNT }, () => make(SCOPES));
   const underScoped = make(['decoys:read']);
   const find = (key: string): Caller | undefined => keys.get(digest(key));
-  const entityOf = (headers: IncomingHttpHeaders) => check(keys, headers as Partial<Headers>, NEEDED).entity;
+  const entityOf = (headers: IncomingHttpHeaders) =>
+    check(keys, headers as Partial<Headers>, NEEDED).entity;
   return { entityOf, find, tokens, credentials: { tokens, underScoped, guarded: true } };
 }
 
@@ -65,7 +74,12 @@ async function ourKeys() {
   const policy = definePolicy(catalog, { listThreats: [NEEDED] });
   const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers: 'none' });
   const make = async (scopes: typeof SCOPES) =>
-    (await keyring.issue({ name: 'bench', scopes, expiresAt: new Date(EXPIRES) }, { entityUuid: ENTITY })).key;
+    (
+      await keyring.issue(
+        { name: 'bench', scopes, expiresAt: new Date(EXPIRES) },
+        { entityUuid: ENTITY },
+      )
+    ).key;
   const tokens = await Promise.all(Array.from({ length: COUNT }, () => make(SCOPES)));
   return {
     guarding: { policy, keyring, realm: 'bench' },
@@ -85,7 +99,9 @@ async function jwts() {
       .setIssuedAt()
       .setExpirationTime('1h')
       .sign(privateKey);
-  const tokens = await Promise.all(Array.from({ length: COUNT }, (_, i) => make(SCOPES.join(' '), `client ${i}`)));
+  const tokens = await Promise.all(
+    Array.from({ length: COUNT }, (_, i) => make(SCOPES.join(' '), `client ${i}`)),
+  );
   const jwk = publicKey.export({ format: 'jwk' });
   return {
     options: { issuer, audience, publicKey: jwk },
@@ -180,31 +196,47 @@ const onHono: Record<string, Serve> = {
 
 type Hook = onRequestHookHandler | onRequestAsyncHookHandler;
 
-async function onRoute(onRequest?: Hook, prepare?: (app: FastifyInstance) => unknown): Promise<RequestListener> {
+async function onRoute(
+  onRequest?: Hook,
+  prepare?: (app: FastifyInstance) => unknown,
+): Promise<RequestListener> {
   const app = fastify();
   await prepare?.(app);
-  app.get(PATH, onRequest ? { onRequest } : {}, (request) => answerTo(request.entityUuid ?? ENTITY));
+  app.get(PATH, onRequest ? { onRequest } : {}, (request) =>
+    answerTo(request.entityUuid ?? ENTITY),
+  );
   await app.ready();
   return (request, response) => app.routing(request, response);
 }
 
-type BearerAuth = { readonly keys?: ReadonlySet<string>; readonly auth?: (token: string) => boolean };
+type BearerAuth = {
+  readonly keys?: ReadonlySet<string>;
+  readonly auth?: (token: string) => boolean;
+};
 
 async function behindBearerAuth(options: BearerAuth): Promise<RequestListener> {
-  const { default: plugin } = (await load('@fastify/bearer-auth')) as { default: FastifyPluginCallback<BearerAuth> };
+  const { default: plugin } = (await load('@fastify/bearer-auth')) as {
+    default: FastifyPluginCallback<BearerAuth>;
+  };
   return onRoute(undefined, (app) => app.register(plugin, options));
 }
 
 const onFastify: Record<string, Serve> = {
   bare: async () => ({ ...unread(), listener: await onRoute() }),
-  [NOTHING]: async () => ({ ...unread(), listener: await onRoute((_request, _reply, done) => done()) }),
+  [NOTHING]: async () => ({
+    ...unread(),
+    listener: await onRoute((_request, _reply, done) => done()),
+  }),
   [PLAIN]: async () => {
     const { entityOf, credentials } = plainKeys();
     const hook: onRequestHookHandler = (request, _reply, done) => {
       request.entityUuid = entityOf(request.headers);
       done();
     };
-    return { ...credentials, listener: await onRoute(hook, (app) => app.decorateRequest('entityUuid', '')) };
+    return {
+      ...credentials,
+      listener: await onRoute(hook, (app) => app.decorateRequest('entityUuid', '')),
+    };
   },
   [OURS]: async () => {
     const { guarding, credentials } = await ourKeys();
@@ -226,12 +258,16 @@ const onFastify: Record<string, Serve> = {
 function routed(...middleware: readonly RequestHandler[]): RequestListener {
   const app = express();
   app.get(PATH, ...middleware, (req, res) => void res.json(answerTo(req.entityUuid ?? ENTITY)));
-  const onError: ErrorRequestHandler = (error, _req, res, _next) => void res.status(error.status ?? 500).end();
+  const onError: ErrorRequestHandler = (error, _req, res, _next) =>
+    void res.status(error.status ?? 500).end();
   app.use(onError);
   return app;
 }
 
-type OAuth2 = { auth(options: object): RequestHandler; requiredScopes(scope: string): RequestHandler };
+type OAuth2 = {
+  auth(options: object): RequestHandler;
+  requiredScopes(scope: string): RequestHandler;
+};
 
 const onExpress: Record<string, Serve> = {
   bare: () => ({ ...unread(), listener: routed() }),

@@ -1,10 +1,12 @@
 /**
- * better-auth with its API-key plugin, set up for speed. Rate limits are off: they are on by default and refuse the
- * eleventh request of a day. `deferUpdates` is off: it answers before the row is written back and does the same work
- * afterwards, which in a benchmark is somebody else's time. Each key has a user of its own: in secondary storage every
- * verification reads the list of its user's keys. Hashing stays on, as anywhere. Nothing is logged.
+ * better-auth with its API-key plugin, set up for speed. Rate limits are off: they are on by
+ * default and refuse the eleventh request of a day. `deferUpdates` is off: it answers before the
+ * row is written back and does the same work afterwards, which in a benchmark is somebody else's
+ * time. Each key has a user of its own: in secondary storage every verification reads the list of
+ * its user's keys. Hashing stays on, as anywhere. Nothing is logged.
  *
- * The plugin writes the row back on every verification; the memory adapter looks through all rows for one.
+ * The plugin writes the row back on every verification; the memory adapter looks through all rows
+ * for one.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Door } from '../doors.ts';
@@ -69,12 +71,17 @@ async function create(storage: Storage): Promise<Made> {
   return { api, tables, secondary };
 }
 
-/** Makes one key with the plugin, and of it the others: what it stores, with another id, user and hash each. */
+/**
+ * Makes one key with the plugin, and of it the others: what it stores, with another id, user and
+ * hash each.
+ */
 function fillFrom(template: Row, { tables, secondary }: Made, count: number) {
   const keys = Array.from({ length: count }, () => `key_${randomBytes(32).toString('hex')}`);
   const inTable = tables.apikey[0];
   tables.apikey = [];
-  const serialized = JSON.parse(secondary.get(`api-key:by-id:${template.id}`) ?? 'null') as Row | null;
+  const serialized = JSON.parse(
+    secondary.get(`api-key:by-id:${template.id}`) ?? 'null',
+  ) as Row | null;
   secondary.clear();
   for (const [i, text] of keys.entries()) {
     const key = createHash('sha256').update(text).digest('base64url');
@@ -93,10 +100,17 @@ export async function betterAuth(count: number, storage: Storage): Promise<Door>
   const made = await create(storage);
   const { api } = made;
   const template = await api.createApiKey({
-    body: { userId: 'user', name: 'integration', permissions: permissionsOf(SCOPES), expiresIn: 86_400 * 300 },
+    body: {
+      userId: 'user',
+      name: 'integration',
+      permissions: permissionsOf(SCOPES),
+      expiresIn: 86_400 * 300,
+    },
   });
   const keys = fillFrom(template, made, count);
-  const needed = new Map<string, Permissions>(catalog.all.map((scope) => [scope, permissionsOf([scope])]));
+  const needed = new Map<string, Permissions>(
+    catalog.all.map((scope) => [scope, permissionsOf([scope])]),
+  );
   async function one(headers: Headers, scope: string): Promise<string> {
     const key = BEARER.exec(headers.authorization)?.[1];
     if (key === undefined) throw new HttpError(401, 'Unauthorized');

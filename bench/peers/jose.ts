@@ -1,7 +1,7 @@
 /**
- * jose with a token a caller instead of a key: no look-up, and no revocation before the token expires. The key is
- * imported once. HS256 is the fastest it has, with one secret for whoever signs and whoever verifies; RS256 is the fastest
- * to verify of those where they differ.
+ * jose with a token a caller instead of a key: no look-up, and no revocation before the token
+ * expires. The key is imported once. HS256 is the fastest it has, with one secret for whoever signs
+ * and whoever verifies; RS256 is the fastest to verify of those where they differ.
  */
 import { generateKeyPair, generateSecret, jwtVerify, SignJWT } from 'jose';
 import type { Door } from '../doors.ts';
@@ -13,7 +13,8 @@ const [issuer, audience] = ['https://acme.example', 'https://api.acme.example'];
 
 export async function jose(count: number, alg: 'HS256' | 'RS256'): Promise<Door> {
   const secret = alg === 'HS256' ? await generateSecret(alg) : null;
-  const pair = secret === null ? await generateKeyPair(alg) : { privateKey: secret, publicKey: secret };
+  const pair =
+    secret === null ? await generateKeyPair(alg) : { privateKey: secret, publicKey: secret };
   const claims = { scope: SCOPES.join(' '), entity: ENTITY };
   const sign = (i: number) =>
     new SignJWT(claims)

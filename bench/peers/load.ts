@@ -1,10 +1,14 @@
 /**
- * A peer by its name. Peers are installed in this folder, so only a file in it finds them; where they are not, whoever
- * asks is skipped. What is used of one is typed where it is used, because types must hold without them too.
+ * A peer by its name. Peers are installed in this folder, so only a file in it finds them; where
+ * they are not, whoever asks is skipped. What is used of one is typed where it is used, because
+ * types must hold without them too.
  */
 export const load = (name: string): Promise<unknown> => import(name);
 
-/** For `catch`: null where a package is not installed, which is said; whatever else failed goes on failing. */
+/**
+ * For `catch`: null where a package is not installed, which is said; whatever else failed goes on
+ * failing.
+ */
 export function missing(error: unknown): null {
   const { code, message } = error as { readonly code?: unknown; readonly message: string };
   if (code !== 'ERR_MODULE_NOT_FOUND') throw error;

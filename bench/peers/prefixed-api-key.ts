@@ -1,6 +1,7 @@
 /**
- * prefixed-api-key makes and checks strings; where they are kept is the user's affair. As its documentation has it: the
- * short token finds the row, `checkAPIKey` compares the hash of the long one. Beside that, what the plain check does.
+ * prefixed-api-key makes and checks strings; where they are kept is the user's affair. As its
+ * documentation has it: the short token finds the row, `checkAPIKey` compares the hash of the long
+ * one. Beside that, what the plain check does.
  */
 import type { Door } from '../doors.ts';
 import { EXPIRES, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
@@ -30,24 +31,36 @@ interface Row {
 const BEARER = /^Bearer +(\w+)$/i;
 
 export async function prefixedApiKey(count: number): Promise<Door> {
-  const { generateAPIKey, extractShortToken, checkAPIKey } = (await load('prefixed-api-key')) as Library;
+  const { generateAPIKey, extractShortToken, checkAPIKey } = (await load(
+    'prefixed-api-key',
+  )) as Library;
   const rows = new Map<string, Row>();
   const tokens: string[] = [];
   while (tokens.length < count) {
     // Hundreds at a time: each waits for its random bytes.
-    const made = await Promise.all(Array.from({ length: 500 }, () => generateAPIKey({ keyPrefix: 'key' })));
+    const made = await Promise.all(
+      Array.from({ length: 500 }, () => generateAPIKey({ keyPrefix: 'key' })),
+    );
     for (const { token, shortToken, longTokenHash } of made.slice(0, count - tokens.length)) {
       const id = idOf(tokens.push(token) - 1);
-      rows.set(shortToken, { id, longTokenHash, scopes: new Set(SCOPES), expiresAt: EXPIRES, revokedAt: null });
+      rows.set(shortToken, {
+        id,
+        longTokenHash,
+        scopes: new Set(SCOPES),
+        expiresAt: EXPIRES,
+        revokedAt: null,
+      });
     }
   }
   function one(headers: Headers, scope: string): string {
     const token = BEARER.exec(headers.authorization)?.[1];
     if (token === undefined) throw new HttpError(401, 'Unauthorized');
     const row = rows.get(extractShortToken(token));
-    if (row === undefined || !checkAPIKey(token, row.longTokenHash)) throw new HttpError(401, 'Unauthorized');
+    if (row === undefined || !checkAPIKey(token, row.longTokenHash))
+      throw new HttpError(401, 'Unauthorized');
     if (row.revokedAt !== null) throw new HttpError(401, 'Unauthorized');
-    if (row.expiresAt !== null && row.expiresAt <= Date.now()) throw new HttpError(401, 'Unauthorized');
+    if (row.expiresAt !== null && row.expiresAt <= Date.now())
+      throw new HttpError(401, 'Unauthorized');
     if (!row.scopes.has(scope)) throw new HttpError(403, 'Forbidden');
     return row.id;
   }

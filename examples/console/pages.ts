@@ -1,4 +1,7 @@
-/** What the console shows: HTML from data, without any decisions. The template escapes whatever is put into it. */
+/**
+ * What the console shows: HTML from data, without any decisions. The template escapes whatever is
+ * put into it.
+ */
 import { html } from 'hono/html';
 import type { KeyInfo } from 'keyscope';
 import type { Member } from '../platform/accounts.ts';
@@ -10,9 +13,19 @@ export const BASE = '/console';
 export const KEYS = `${BASE}/settings/configuration/api-keys`;
 
 /** How long a new key may live, in days. */
-export const LIFETIMES = { 30: '30 days', 90: '90 days', 365: 'One year', never: 'No end' } as const;
+export const LIFETIMES = {
+  30: '30 days',
+  90: '90 days',
+  365: 'One year',
+  never: 'No end',
+} as const;
 /** How long the old key lives on after a rotation, in hours. */
-export const OVERLAPS = { 0: 'Ends at once', 1: 'One hour', 24: 'One day', 168: 'One week' } as const;
+export const OVERLAPS = {
+  0: 'Ends at once',
+  1: 'One hour',
+  24: 'One day',
+  168: 'One week',
+} as const;
 
 // ── Frame ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -93,7 +106,12 @@ export const MENUS: Readonly<Record<string, (member: Member) => Html>> = {
     [`${BASE}/settings/configuration`, 'Configuration'],
     'What it works with.',
   ),
-  [`${BASE}/settings/configuration`]: menu('Configuration', CONFIGURATION, [KEYS, 'API Keys'], 'Access for programs.'),
+  [`${BASE}/settings/configuration`]: menu(
+    'Configuration',
+    CONFIGURATION,
+    [KEYS, 'API Keys'],
+    'Access for programs.',
+  ),
 };
 
 // ── Keys ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -104,7 +122,10 @@ const time = (date: Date | null, none: string): Html | string => {
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
 };
 
-function state({ revokedAt, retireAt, expiresAt }: KeyInfo, now: number): { ended: boolean; words: string } {
+function state(
+  { revokedAt, retireAt, expiresAt }: KeyInfo,
+  now: number,
+): { ended: boolean; words: string } {
   const past = (date: Date | null) => date !== null && date.getTime() <= now;
   if (revokedAt !== null) return { ended: true, words: 'Revoked' };
   if (past(expiresAt)) return { ended: true, words: 'Expired' };
@@ -115,7 +136,12 @@ function state({ revokedAt, retireAt, expiresAt }: KeyInfo, now: number): { ende
 const scopeList = (scopes: readonly string[]) =>
   scopes.length > 0 ? scopes.map((scope) => html`<code>${scope}</code> `) : 'none: /me alone';
 
-export function keysPage(member: Member, keys: readonly KeyInfo[], next: string | null, now: number): Html {
+export function keysPage(
+  member: Member,
+  keys: readonly KeyInfo[],
+  next: string | null,
+  now: number,
+): Html {
   const row = (key: KeyInfo) => html`<tr>
       <th scope="row"><a href="${KEYS}/${key.keyId}">${key.name} <small>${key.keyId}</small></a></th>
       <td>${state(key, now).words}</td>
@@ -150,10 +176,14 @@ export interface NewKey {
 
 const options = (choices: Readonly<Record<string, string>>, chosen: string) =>
   Object.entries(choices).map(
-    ([value, words]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${words}</option>`,
+    ([value, words]) =>
+      html`<option value="${value}"${value === chosen ? html` selected` : ''}>${words}</option>`,
   );
 
-/** @param offered Scopes that the member may grant. @param once What allows this form to make one key. */
+/**
+ * @param offered Scopes that the member may grant. @param once What allows this form to make one
+ * key.
+ */
 export function newKeyPage(
   member: Member,
   offered: readonly string[],
@@ -165,7 +195,10 @@ export function newKeyPage(
       <input type="checkbox" name="scopes" value="${scope}"${input.scopes.includes(scope) ? html` checked` : ''}>
       <span><code>${scope}</code> ${catalog.describe(scope)}</span>
     </label>`;
-  const [reserved, plain] = [offered.filter(catalog.isReserved), offered.filter((scope) => !catalog.isReserved(scope))];
+  const [reserved, plain] = [
+    offered.filter(catalog.isReserved),
+    offered.filter((scope) => !catalog.isReserved(scope)),
+  ];
   const reservedFields = html`<fieldset>
       <legend>Reserved scopes</legend>
       <p>For the cases that need them.</p>
@@ -218,7 +251,13 @@ export const shownOncePage = (member: Member, key: string, info: KeyInfo, api: s
   );
 
 /** @param unused Scopes that the integration has not called for long. */
-export function keyPage(member: Member, key: KeyInfo, unused: readonly string[], once: string, now: number): Html {
+export function keyPage(
+  member: Member,
+  key: KeyInfo,
+  unused: readonly string[],
+  once: string,
+  now: number,
+): Html {
   const { ended, words } = state(key, now);
   const scope = (name: string) => html`<tr>
       <th scope="row"><code>${name}</code></th>
@@ -233,7 +272,9 @@ export function keyPage(member: Member, key: KeyInfo, unused: readonly string[],
     Expires: time(key.expiresAt, 'never'),
     'Last used': time(key.lastUsedAt, 'never'),
     ...(key.retireAt && { Replaced: html`ends ${time(key.retireAt, '')}` }),
-    ...(key.rotatedFrom && { Replaces: html`<a href="${KEYS}/${key.rotatedFrom}">its predecessor</a>` }),
+    ...(key.rotatedFrom && {
+      Replaces: html`<a href="${KEYS}/${key.rotatedFrom}">its predecessor</a>`,
+    }),
     ...(key.justification !== null && { Justification: key.justification }),
   };
   const manage = html`<h2>End or replace it</h2>

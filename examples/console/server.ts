@@ -1,7 +1,7 @@
 /**
- * The platform's console, where keys are made, shown once, replaced and revoked. Its pages are for people with a
- * session; for programs, it serves REST and MCP as well. `npm run demo` starts it, and so does
- * `npx node examples/console/server.ts`.
+ * The platform's console, where keys are made, shown once, replaced and revoked. Its pages are for
+ * people with a session; for programs, it serves REST and MCP as well. `npm run demo` starts it,
+ * and so does `npx node examples/console/server.ts`.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -41,10 +41,16 @@ import {
   signInPage,
 } from './pages.ts';
 
-/** What the console is made of: a {@link Platform}, and who is told of errors that no visitor has caused. */
+/**
+ * What the console is made of: a {@link Platform}, and who is told of errors that no visitor has
+ * caused.
+ */
 export type ConsoleService = Pick<Platform, 'keyring' | 'accounts' | 'publicUrl' | 'now'> & {
   readonly report?: (error: unknown) => void;
-  /** A visitor's address. Default: the other end of the connection, which behind a proxy is the proxy. */
+  /**
+   * A visitor's address. Default: the other end of the connection, which behind a proxy is the
+   * proxy.
+   */
   readonly clientAddress?: (c: Context) => string;
 };
 
@@ -54,17 +60,25 @@ const SESSION_MS = 8 * HOUR_MS;
 /** How long a scope must be unused for `advise` to name it. */
 const UNUSED_MS = 90 * DAY_MS;
 
-/** Who is signed in. `forms`: those that were shown and not yet sent, so that none makes two keys. */
+/**
+ * Who is signed in. `forms`: those that were shown and not yet sent, so that none makes two keys.
+ */
 interface Session {
   readonly account: SignedIn;
   readonly forms: LRUCache<string, true>;
 }
 
-type Env = { Bindings: HttpBindings; Variables: { form: URLSearchParams; session: Session; member: Member } };
+type Env = {
+  Bindings: HttpBindings;
+  Variables: { form: URLSearchParams; session: Session; member: Member };
+};
 type Visit = Context<Env>;
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
-const ASSETS = { style: ['text/css', asset('style.css')], script: ['text/javascript', asset('script.js')] } as const;
+const ASSETS = {
+  style: ['text/css', asset('style.css')],
+  script: ['text/javascript', asset('script.js')],
+} as const;
 
 /** Thrown when a page cannot be served. */
 class Refused extends Error {
@@ -96,12 +110,27 @@ export function createConsole(service: ConsoleService): Hono<Env> {
 
   // ── What every answer has ──
 
-  const policy = { defaultSrc: ["'none'"], scriptSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ['data:'] };
-  const contentSecurityPolicy = { ...policy, formAction: ["'self'"], frameAncestors: ["'none'"], baseUri: ["'none'"] };
-  app.use(secureHeaders({ contentSecurityPolicy, referrerPolicy: 'same-origin', xFrameOptions: 'DENY' }));
+  const policy = {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ['data:'],
+  };
+  const contentSecurityPolicy = {
+    ...policy,
+    formAction: ["'self'"],
+    frameAncestors: ["'none'"],
+    baseUri: ["'none'"],
+  };
+  app.use(
+    secureHeaders({ contentSecurityPolicy, referrerPolicy: 'same-origin', xFrameOptions: 'DENY' }),
+  );
   app.get('/:asset{style|script}', (c) => {
     const [type, text] = ASSETS[c.req.param('asset') as keyof typeof ASSETS];
-    return c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8`, 'Cache-Control': 'no-cache' });
+    return c.body(text, 200, {
+      'Content-Type': `${type}; charset=utf-8`,
+      'Cache-Control': 'no-cache',
+    });
   });
   app.use(async (c, next) => {
     await next();
@@ -113,11 +142,13 @@ export function createConsole(service: ConsoleService): Hono<Env> {
     origin === own || (!isSecure(service) && origin === new URL(url).origin);
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }));
   const limit = bodyLimit({ maxSize: BODY_LIMIT });
-  // Before anybody is looked up: it may take long to arrive, and what counts is who somebody is once it has.
+  // Before anybody is looked up: it may take long to arrive, and what counts is who somebody is
+  // once it has.
   app.post('*', async (c, next) => {
     const read = async () => c.set('form', await formOf(c));
     await limit(c, read).catch((error) => {
-      // Anything else is the stream itself: a form that ends before its time is the visitor's doing.
+      // Anything else is the stream itself: a form that ends before its time is the visitor's
+      // doing.
       const ours = error instanceof Refused || error instanceof HTTPException;
       throw ours ? error : new Refused(400, 'This form did not arrive as a whole.');
     });
@@ -130,17 +161,22 @@ export function createConsole(service: ConsoleService): Hono<Env> {
   for (const [path, menu] of Object.entries(MENUS))
     app.get(path.slice(BASE.length) || '/', (c) => c.html(menu(c.var.member)));
   serveKeys(app, service);
-  app.all('*', (c) => c.html(messagePage('Not found', 'There is nothing at this address.', c.var.member), 404));
+  app.all('*', (c) =>
+    c.html(messagePage('Not found', 'There is nothing at this address.', c.var.member), 404),
+  );
   app.onError((error, c) => {
     const page = (words: string) => messagePage('Not done', words, c.get('member') ?? null);
-    if (error instanceof HTTPException) return c.html(page(WORDS[error.status] ?? error.message), error.status);
+    if (error instanceof HTTPException)
+      return c.html(page(WORDS[error.status] ?? error.message), error.status);
     if (error instanceof Refused) return c.html(page(error.message), error.status);
     if (!isAccessError(error)) report(error);
     const { status, headers, body } = toResponse(error, { realm: REALM });
     const { 'Retry-After': retry } = headers;
     if (retry) c.header('Retry-After', retry);
     const unknown = isStoreError(error) && c.req.method === 'POST';
-    const words = unknown ? 'The key store did not answer. Look in the list before trying again.' : null;
+    const words = unknown
+      ? 'The key store did not answer. Look in the list before trying again.'
+      : null;
     return c.html(page(words ?? JSON.parse(body).detail), status as 500);
   });
   return app;
@@ -149,8 +185,8 @@ export function createConsole(service: ConsoleService): Hono<Env> {
 const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
 
 /**
- * Whoever has one IPv6 address has 2^64, so a network of that size counts as one visitor. An IPv4 address in the form
- * of IPv6 is one by itself.
+ * Whoever has one IPv6 address has 2^64, so a network of that size counts as one visitor. An IPv4
+ * address in the form of IPv6 is one by itself.
  */
 function visitor(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
@@ -160,14 +196,20 @@ function visitor(address: string): string {
 }
 
 /**
- * Limits wrong tries in a quarter of an hour: for one email from one address, and for any email from one address. There
- * is no limit for one email from anywhere, with which strangers could lock a member out. The counters are bounded too:
- * the address is counted first, so that one over its limit adds no more emails, and apart, so that emails evict no
- * address.
+ * Limits wrong tries in a quarter of an hour: for one email from one address, and for any email
+ * from one address. There is no limit for one email from anywhere, with which strangers could lock
+ * a member out. The counters are bounded too: the address is counted first, so that one over its
+ * limit adds no more emails, and apart, so that emails evict no address.
  */
 function createThrottle(now: () => number) {
   const counter = (most: number) => {
-    const settings = { max: 10_000, ttl: HOUR_MS / 4, ttlResolution: 0, noUpdateTTL: true, perf: { now } };
+    const settings = {
+      max: 10_000,
+      ttl: HOUR_MS / 4,
+      ttlResolution: 0,
+      noUpdateTTL: true,
+      perf: { now },
+    };
     const tries = new LRUCache<string, number>(settings);
     const count = (name: string): number => {
       const found = (tries.get(name) ?? 0) + 1;
@@ -180,7 +222,8 @@ function createThrottle(now: () => number) {
   const pair = (address: string, email: string) => `${address} ${email.slice(0, 254)}`;
   return {
     /** The number of seconds until the next try; 0 if this one is allowed. */
-    wait: (address: string, email: string) => addresses.count(address) || pairs.count(pair(address, email)),
+    wait: (address: string, email: string) =>
+      addresses.count(address) || pairs.count(pair(address, email)),
     /** A correct try clears the wrong ones for this email, but none for others. */
     forgive: (address: string, email: string) => pairs.forget(pair(address, email)),
   };
@@ -188,11 +231,16 @@ function createThrottle(now: () => number) {
 
 function serveSessions(app: Hono<Env>, service: ConsoleService): void {
   const { accounts, now, clientAddress = (c) => getConnInfo(c).remote.address ?? '' } = service;
-  const sessions = new LRUCache<string, Session>({ max: 10_000, ttl: SESSION_MS, ttlResolution: 0, perf: { now } });
+  const sessions = new LRUCache<string, Session>({
+    max: 10_000,
+    ttl: SESSION_MS,
+    ttlResolution: 0,
+    perf: { now },
+  });
   const throttle = createThrottle(now);
   const secure = isSecure(service);
-  // By its prefix (RFC 6265bis §4.1.3), a browser takes the cookie from this host alone. Without it, another host of the
-  // same domain could put a visitor into a session of its own choosing.
+  // By its prefix (RFC 6265bis §4.1.3), a browser takes the cookie from this host alone. Without
+  // it, another host of the same domain could put a visitor into a session of its own choosing.
   const [name, scope] = secure ? ['__Host-session', '/'] : ['session', BASE];
   const cookie = { path: scope, httpOnly: true, sameSite: 'Strict', secure } as const;
   const idOf = (c: Visit) => getCookie(c, name) ?? '';
@@ -201,7 +249,11 @@ function serveSessions(app: Hono<Env>, service: ConsoleService): void {
   app.get('/sign-in', (c) => c.html(signInPage(null, '')));
   app.post('/sign-in', async (c) => {
     const { form } = c.var;
-    const [email, password, address] = [field(form, 'email'), field(form, 'password'), visitor(clientAddress(c))];
+    const [email, password, address] = [
+      field(form, 'email'),
+      field(form, 'password'),
+      visitor(clientAddress(c)),
+    ];
     const seconds = throttle.wait(address, email);
     if (seconds > 0) {
       const words = `That was wrong too often. Try again in ${Math.ceil(seconds / 60)} minutes.`;
@@ -240,7 +292,8 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   /** On whose behalf: the session decides, and nothing that a form says. */
   function authorityOf(c: Visit): Authority {
     const { authority } = c.var.member;
-    if (authority === null) throw new Refused(403, 'Your role looks at keys, and makes and ends none.');
+    if (authority === null)
+      throw new Refused(403, 'Your role looks at keys, and makes and ends none.');
     return authority;
   }
   const offered = (c: Visit) => catalog.expand(authorityOf(c).scopes ?? ['*:*']);
@@ -263,11 +316,13 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
   app.get(path, async (c) => {
     const { entityUuid } = c.var.member;
     const after = c.req.query('after');
-    const { keys, next } = await keyring.list({ after, limit: 50 }, { entityUuid }).catch((error) => {
-      throw error instanceof TypeError && after !== undefined
-        ? new Refused(400, 'This is no page of the list.')
-        : error;
-    });
+    const { keys, next } = await keyring
+      .list({ after, limit: 50 }, { entityUuid })
+      .catch((error) => {
+        throw error instanceof TypeError && after !== undefined
+          ? new Refused(400, 'This is no page of the list.')
+          : error;
+      });
     return c.html(keysPage(c.var.member, keys, next, now()));
   });
 
@@ -287,8 +342,14 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     const { name, scopes, lifetime, justification } = entered;
     closeForm(c);
     const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
-    const expiresAt = lifetime === 'never' ? lifetime : new Date(now() + days * DAY_MS).toISOString();
-    const read = schema.safeParse({ name, scopes, expiresAt, ...(justification !== '' && { justification }) });
+    const expiresAt =
+      lifetime === 'never' ? lifetime : new Date(now() + days * DAY_MS).toISOString();
+    const read = schema.safeParse({
+      name,
+      scopes,
+      expiresAt,
+      ...(justification !== '' && { justification }),
+    });
     if (read.success) return showOnce(c, await keyring.issue(read.data, authority));
     const error = read.error.issues.map(({ message }) => message).join('; ');
     return c.html(newKeyPage(c.var.member, offered(c), openForm(c), entered, error), 400);
@@ -314,11 +375,15 @@ function serveKeys(app: Hono<Env>, { keyring, publicUrl, now }: ConsoleService):
     const known = field(form, 'action') === 'rotate' && Object.hasOwn(OVERLAPS, overlap);
     if (!known) throw new Refused(400, 'The form asks for what nobody offered.');
     closeForm(c);
-    const next = keyring.rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority).catch((error) => {
-      // For programs, a denial of their credential; here, the key on the page has changed.
-      const ended = isAccessError(error) && error.code === 'invalid_token';
-      throw ended ? new Refused(409, 'This key has ended, or its record is damaged: make a new one.') : error;
-    });
+    const next = keyring
+      .rotate(id, { overlapMs: Number(overlap) * HOUR_MS }, authority)
+      .catch((error) => {
+        // For programs, a denial of their credential; here, the key on the page has changed.
+        const ended = isAccessError(error) && error.code === 'invalid_token';
+        throw ended
+          ? new Refused(409, 'This key has ended, or its record is damaged: make a new one.')
+          : error;
+      });
     return showOnce(c, await next);
   });
 }
@@ -336,8 +401,13 @@ export function createServer(platform: Platform): Server {
 }
 
 /** A new password for an admin of the demo's organization; `null` if it has no admin. */
-export async function openAccount({ accounts, domain }: Platform): Promise<{ email: string; password: string } | null> {
-  const admin = domain.listUsers(ENTITY, { limit: 10, after: null }).items.find(({ role }) => role === 'admin');
+export async function openAccount({
+  accounts,
+  domain,
+}: Platform): Promise<{ email: string; password: string } | null> {
+  const admin = domain
+    .listUsers(ENTITY, { limit: 10, after: null })
+    .items.find(({ role }) => role === 'admin');
   if (!admin) return null;
   const password = randomBytes(12).toString('base64url');
   await accounts.setPassword({ entityUuid: ENTITY, userId: admin.id }, password);

@@ -1,7 +1,8 @@
 /**
- * Runs the published contract on the adapter: the test that your own adapter should have from the first day. As it is:
- * `node --test contract.ts` on Node 22.18 or newer, or `npx tsx --test contract.ts`. Compiled by TypeScript with
- * `rewriteRelativeImportExtensions`: `node --test contract.js`.
+ * Runs the published contract on the adapter: the test that your own adapter should have from the
+ * first day. As it is: `node --test contract.ts` on Node 22.18 or newer, or `npx tsx --test
+ * contract.ts`. Compiled by TypeScript with `rewriteRelativeImportExtensions`: `node --test
+ * contract.js`.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -17,10 +18,13 @@ const urlOf = (req: IncomingMessage) => new URL(req.url ?? '/', 'http://localhos
 
 const serve: ServeAdapter = async ({ handle, ...options }) => {
   const guard = createGuard(options);
-  const answer: Handler = (_req, res, { principal, entityUuid }) => res.end(handle(principal, entityUuid));
+  const answer: Handler = (_req, res, { principal, entityUuid }) =>
+    res.end(handle(principal, entityUuid));
   const routes = {
     '/whoami': guard('whoami')(answer),
-    '/reports': guard('readReports', { entity: (req) => urlOf(req).searchParams.getAll('entity') })(answer),
+    '/reports': guard('readReports', { entity: (req) => urlOf(req).searchParams.getAll('entity') })(
+      answer,
+    ),
   };
   const server = createServer((req, res) => {
     const route = routes[urlOf(req).pathname as keyof typeof routes];

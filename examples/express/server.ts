@@ -1,6 +1,6 @@
 /**
- * The platform on Express 5. `npx node examples/express/server.ts` starts it on the demo's own file, once
- * `npm run demo` or `npm run build` has built the package.
+ * The platform on Express 5. `npx node examples/express/server.ts` starts it on the demo's own
+ * file, once `npm run demo` or `npm run build` has built the package.
  */
 import type { Server } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
@@ -27,7 +27,8 @@ export function createServer(service: Service): Server {
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
     app[verb](route.path, entity, async (req, res) => {
       const { principal, entityUuid, params, url } = req;
-      // After the guard, so that strangers cannot upload. Not `express.raw`, which answers too large a body at its end.
+      // After the guard, so that strangers cannot upload. Not `express.raw`, which answers too
+      // large a body at its end.
       const body = route.method === 'GET' ? undefined : await readBody(req);
       const header = (name: string) => req.get(name);
       send(res, await answer(route, service, { principal, entityUuid, params, url, header, body }));

@@ -1,13 +1,20 @@
 /**
- * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own file, once
- * `npm run demo` or `npm run build` has built the package.
+ * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own
+ * file, once `npm run demo` or `npm run build` has built the package.
  */
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
 import { run } from '../platform/boot.ts';
 import type { Service } from '../platform/http.ts';
-import { answer, createNodeServer, entityOf, REALM, send as sendNode, unrouted } from '../platform/http.ts';
+import {
+  answer,
+  createNodeServer,
+  entityOf,
+  REALM,
+  send as sendNode,
+  unrouted,
+} from '../platform/http.ts';
 import { policy } from '../platform/policy.ts';
 import type { Answer } from '../platform/problem.ts';
 import { BODY_LIMIT, failure, reportError } from '../platform/problem.ts';
@@ -34,7 +41,9 @@ export async function createServer(service: Service): Promise<Server> {
 
   // Bytes, whatever the type: the table says what the type must be.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
+    done(null, bytes),
+  );
 
   // On request, so that strangers cannot upload anything.
   const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
@@ -46,7 +55,10 @@ export async function createServer(service: Service): Promise<Server> {
       handler: async (request, reply) => {
         const { principal, entityUuid, params, url, body } = request;
         const header = (name: string) => [request.headers[name]].flat()[0];
-        return send(reply, await answer(route, service, { principal, entityUuid, params, url, header, body }));
+        return send(
+          reply,
+          await answer(route, service, { principal, entityUuid, params, url, header, body }),
+        );
       },
     });
   }

@@ -1,4 +1,6 @@
-/** The platform on Hono 4. `npm run demo` starts it, and so does `npx node examples/hono/server.ts`. */
+/**
+ * The platform on Hono 4. `npm run demo` starts it, and so does `npx node examples/hono/server.ts`.
+ */
 import type { Server } from 'node:http';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -15,7 +17,8 @@ import { createGuard } from './adapter.ts';
 
 export function createApp(service: Service): Hono<Guarded> {
   const app = new Hono<Guarded>();
-  const respond = ({ status, headers, body }: Answer) => new Response(body === '' ? null : body, { status, headers });
+  const respond = ({ status, headers, body }: Answer) =>
+    new Response(body === '' ? null : body, { status, headers });
 
   const { keyring, report = reportError } = service;
   const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
@@ -38,7 +41,14 @@ export function createApp(service: Service): Hono<Guarded> {
         const body = route.method === 'GET' ? undefined : await c.req.arrayBuffer().catch(cutShort);
         const header = (name: string) => c.req.raw.headers.get(name);
         return respond(
-          await answer(route, service, { principal, entityUuid, params: c.req.param(), url, header, body }),
+          await answer(route, service, {
+            principal,
+            entityUuid,
+            params: c.req.param(),
+            url,
+            header,
+            body,
+          }),
         );
       },
     );

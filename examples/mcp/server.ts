@@ -1,10 +1,15 @@
 /**
- * The platform with MCP at `/mcp` beside REST: one process, one keyring, one policy. `npm run demo` starts it, and so
- * does `npx node examples/mcp/server.ts`.
+ * The platform with MCP at `/mcp` beside REST: one process, one keyring, one policy. `npm run demo`
+ * starts it, and so does `npx node examples/mcp/server.ts`.
  */
 import type { Server } from 'node:http';
 import type { McpRequestContext } from '@modelcontextprotocol/server';
-import { createMcpHandler, fromJsonSchema, McpServer, originValidationResponse } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  McpServer,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
 import { allowedTools, createMcpGate, principalOf, protectedResourceMetadata } from 'keyscope/mcp';
 import { createApp } from '../hono/server.ts';
 import { run } from '../platform/boot.ts';
@@ -19,12 +24,19 @@ import { callTool, tools } from './tools.ts';
 export const MCP_PATH = '/mcp';
 
 // Compiled once, not for each request.
-const TOOLS = tools.map((tool) => ({ ...tool, schema: fromJsonSchema<Record<string, unknown>>(tool.inputSchema) }));
+const TOOLS = tools.map((tool) => ({
+  ...tool,
+  schema: fromJsonSchema<Record<string, unknown>>(tool.inputSchema),
+}));
 
 /** A server for one request: it has only the caller's tools, so lists and calls cannot differ. */
 function createMcpServer(service: Service, { authInfo }: McpRequestContext): McpServer {
-  // Declared, so that a caller without tools gets an empty list; without change notices, as no stream is held open.
-  const server = new McpServer({ name: 'deception-platform', version: '1.0.0' }, { capabilities: { tools: {} } });
+  // Declared, so that a caller without tools gets an empty list; without change notices, as no
+  // stream is held open.
+  const server = new McpServer(
+    { name: 'deception-platform', version: '1.0.0' },
+    { capabilities: { tools: {} } },
+  );
   for (const tool of allowedTools(policy, principalOf(authInfo), TOOLS)) {
     const { name, description, annotations, schema } = tool;
     server.registerTool(name, { description, annotations, inputSchema: schema }, (args, context) =>
@@ -50,14 +62,19 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
     onOutage: service.report ?? reportError,
   });
   // Stateless: no session to steal and, without subscriptions, no stream that outlives its key.
-  const handler = createMcpHandler((context) => createMcpServer(service, context), { maxSubscriptions: 0 });
+  const handler = createMcpHandler((context) => createMcpServer(service, context), {
+    maxSubscriptions: 0,
+  });
   const origins = [new URL(resource).hostname];
 
   return async (request) => {
     const { pathname } = new URL(request.url);
     if (pathname === metadata.path) {
-      if (request.method === 'GET' || request.method === 'HEAD') return Response.json(metadata.document);
-      const { status, headers, body } = problem(405, 'This path does not take this method.', { Allow: 'GET, HEAD' });
+      if (request.method === 'GET' || request.method === 'HEAD')
+        return Response.json(metadata.document);
+      const { status, headers, body } = problem(405, 'This path does not take this method.', {
+        Allow: 'GET, HEAD',
+      });
       return new Response(body, { status, headers });
     }
     if (pathname !== MCP_PATH) return null;

@@ -1,7 +1,7 @@
 /**
- * The platform's operations as MCP tools. The same table as for the REST routes says what each does, what may be sent
- * and what is done, and the same policy says who may: a tool's name is its operation. A tool answers what its route
- * answers.
+ * The platform's operations as MCP tools. The same table as for the REST routes says what each
+ * does, what may be sent and what is done, and the same policy says who may: a tool's name is its
+ * operation. A tool answers what its route answers.
  *
  * Nothing here depends on an SDK: a server of either generation lists `tools` and calls `callTool`.
  */
@@ -17,8 +17,17 @@ import type { Route } from '../platform/routes.ts';
 import { entity, routes } from '../platform/routes.ts';
 
 /** Everything that a route accepts, side by side: no name occurs in two of path, query and body. */
-function argumentsOf({ id, query, body }: Route): { readonly type: 'object' } & Readonly<Record<string, unknown>> {
-  const shape = { ...(id !== null && { id }), ...query.shape, ...body?.shape, entity_uuid: entity.optional() };
+function argumentsOf({
+  id,
+  query,
+  body,
+}: Route): { readonly type: 'object' } & Readonly<Record<string, unknown>> {
+  const shape = {
+    ...(id !== null && { id }),
+    ...query.shape,
+    ...body?.shape,
+    entity_uuid: entity.optional(),
+  };
   return { ...z.toJSONSchema(z.strictObject(shape), { io: 'input' }), type: 'object' };
 }
 
@@ -35,11 +44,19 @@ export const tools = routes.map((route) => ({
 }));
 export type Tool = (typeof tools)[number];
 
-/** Splits arguments into path, query and body again. The route refuses what is left over, as it does in REST. */
-function callOf({ id, body }: Route, { entity_uuid: _, ...args }: Readonly<Record<string, unknown>>) {
+/**
+ * Splits arguments into path, query and body again. The route refuses what is left over, as it does
+ * in REST.
+ */
+function callOf(
+  { id, body }: Route,
+  { entity_uuid: _, ...args }: Readonly<Record<string, unknown>>,
+) {
   const { id: named, ...others } = args;
   const rest = id === null ? args : others;
-  return body === null ? { id: named, query: rest, body: undefined } : { id: named, query: {}, body: rest };
+  return body === null
+    ? { id: named, query: rest, body: undefined }
+    : { id: named, query: {}, body: rest };
 }
 
 /** What both SDKs accept as a tool's result. */
@@ -50,9 +67,9 @@ export type ToolResult = {
 };
 
 /**
- * Guards and serves one call. A refusal is an error within the result, for the caller to read and fix: the problem
- * document that the route would have sent. The gate has already admitted the call; guarding it again means that no tool
- * depends on how the gate read the body.
+ * Guards and serves one call. A refusal is an error within the result, for the caller to read and
+ * fix: the problem document that the route would have sent. The gate has already admitted the call;
+ * guarding it again means that no tool depends on how the gate read the body.
  */
 export function callTool(
   { domain, report }: Service,
@@ -71,7 +88,8 @@ export function callTool(
     };
   } catch (error) {
     const denied = isAccessError(error) ? toResponse(error, { realm: REALM }) : undefined;
-    const { body } = denied ?? (error instanceof Conflict ? problem(409, error.message) : failure(error, report));
+    const { body } =
+      denied ?? (error instanceof Conflict ? problem(409, error.message) : failure(error, report));
     return { content: [{ type: 'text', text: body }], isError: true };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Who may sign in to the console: users of the platform who have a password. The minimum that the page needs: a service
- * has its own accounts, or uses a library for them.
+ * Who may sign in to the console: users of the platform who have a password. The minimum that the
+ * page needs: a service has its own accounts, or uses a library for them.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,7 +14,10 @@ export interface Account {
   readonly userId: string;
 }
 
-/** One who has given their password. `version`: which one, because a session ends with the password that began it. */
+/**
+ * One who has given their password. `version`: which one, because a session ends with the password
+ * that began it.
+ */
 export interface SignedIn extends Account {
   readonly version: string;
 }
@@ -27,9 +30,15 @@ export interface Member {
 }
 
 export interface Accounts {
-  /** Lets a user sign in with their current email, and ends their sessions. Throws if another user has it. */
+  /**
+   * Lets a user sign in with their current email, and ends their sessions. Throws if another user
+   * has it.
+   */
   setPassword(account: Account, password: string): Promise<void>;
-  /** Whose credentials these are; `null`, after the same work, if they are nobody's or belong to a deleted user. */
+  /**
+   * Whose credentials these are; `null`, after the same work, if they are nobody's or belong to a
+   * deleted user.
+   */
   signIn(email: string, password: string): Promise<SignedIn | null>;
   /** The user's current state; `null` once they are deleted, or have another password. */
   find(account: SignedIn): Member | null;
@@ -38,8 +47,8 @@ export interface Accounts {
 }
 
 /**
- * What a role may grant, and so what its form offers. The keyring enforces it whatever the form says. Ending a key is
- * not granting: whoever manages keys may end any of their organization.
+ * What a role may grant, and so what its form offers. The keyring enforces it whatever the form
+ * says. Ending a key is not granting: whoever manages keys may end any of their organization.
  */
 const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
   admin: ['*:*'],
@@ -47,12 +56,15 @@ const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
   viewer: null,
 };
 
-// For passwords that people choose, so it is slow on purpose (OWASP: 32 MiB, three times). Keys need none of this.
+// For passwords that people choose, so it is slow on purpose (OWASP: 32 MiB, three times). Keys
+// need none of this.
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
 
 const hashPassword = (password: string, salt: Uint8Array): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFC'), salt, 32, COST, (error, hash) => (error ? reject(error) : resolve(hash)));
+    scrypt(password.normalize('NFC'), salt, 32, COST, (error, hash) =>
+      error ? reject(error) : resolve(hash),
+    );
   });
 
 interface Row {
@@ -69,10 +81,11 @@ export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
 
   const versionOf = ({ salt }: Row) => Buffer.from(salt).toString('hex');
   const rowOf = ({ entityUuid, userId }: Account) =>
-    db.prepare('SELECT * FROM passwords WHERE entity_uuid = ? AND user_id = ?').get(entityUuid, userId) as
-      | Row
-      | undefined;
-  const rowFor = (email: string) => db.prepare('SELECT * FROM passwords WHERE email = ?').get(email) as Row | undefined;
+    db
+      .prepare('SELECT * FROM passwords WHERE entity_uuid = ? AND user_id = ?')
+      .get(entityUuid, userId) as Row | undefined;
+  const rowFor = (email: string) =>
+    db.prepare('SELECT * FROM passwords WHERE email = ?').get(email) as Row | undefined;
 
   function find(account: SignedIn): Member | null {
     const { entityUuid, userId, version } = account;
@@ -96,7 +109,13 @@ export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
       entityUuid,
       userId,
     );
-    db.prepare('INSERT INTO passwords VALUES (?, ?, ?, ?, ?)').run(entityUuid, userId, email, salt, hash);
+    db.prepare('INSERT INTO passwords VALUES (?, ?, ?, ?, ?)').run(
+      entityUuid,
+      userId,
+      email,
+      salt,
+      hash,
+    );
   }
 
   async function signIn(email: string, password: string): Promise<SignedIn | null> {

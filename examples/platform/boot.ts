@@ -1,4 +1,7 @@
-/** Assembles the platform, on one SQLite file unless told otherwise: for the demo and for single servers. */
+/**
+ * Assembles the platform, on one SQLite file unless told otherwise: for the demo and for single
+ * servers.
+ */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -51,17 +54,22 @@ export interface Platform {
 }
 
 /**
- * A secret kept beside the database, not in it. From the environment, as in production; or, so that newcomers need no
- * setup, from a file made on the first run. With both, keys made under either keep working.
+ * A secret kept beside the database, not in it. From the environment, as in production; or, so that
+ * newcomers need no setup, from a file made on the first run. With both, keys made under either
+ * keep working.
  */
 async function readPeppers(folder: string): Promise<{ peppers: Pepper[]; source: string }> {
   const file = join(folder, 'pepper');
   const { KEYSCOPE_PEPPER: given } = process.env;
   const generate = () => randomBytes(32).toString('base64url');
   const peppers = given ? [{ id: 'env', secret: given }] : [];
-  if (!given || existsSync(file)) peppers.push({ id: 'file', secret: await readSecret(file, generate) });
+  if (!given || existsSync(file))
+    peppers.push({ id: 'file', secret: await readSecret(file, generate) });
   const older = existsSync(file) ? `, and ${shown(file)} for keys that it made` : '';
-  return { peppers, source: given ? `the environment variable KEYSCOPE_PEPPER${older}` : shown(file) };
+  return {
+    peppers,
+    source: given ? `the environment variable KEYSCOPE_PEPPER${older}` : shown(file),
+  };
 }
 
 /** A path as one would type it here. */
@@ -70,13 +78,19 @@ export const shown = (path: string): string => relative(process.cwd(), path) || 
 export interface PlatformOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Where the keys are, as accepted by `openStore`. Default: the folder's SQLite file, with the service's rows. */
+  /**
+   * Where the keys are, as accepted by `openStore`. Default: the folder's SQLite file, with the
+   * service's rows.
+   */
   readonly store?: string | undefined;
   /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
   readonly publicUrl?: string;
 }
 
-/** How long a key that another process revoked may still work here, unless a channel tells of it sooner. */
+/**
+ * How long a key that another process revoked may still work here, unless a channel tells of it
+ * sooner.
+ */
 export const MAX_STALENESS_MS = 5_000;
 
 /** A server's look-ups are cached, so that most requests need no database. */
@@ -85,13 +99,24 @@ async function openKeys(address: string): Promise<OpenedStore> {
   if (address.startsWith('sqlite:')) return opened;
   const { store, invalidation } = opened;
   const cache = new LRUCache<string, object>({ max: 10_000 });
-  const options = { cache, maxStalenessMs: MAX_STALENESS_MS, ...(invalidation && { invalidation }) };
+  const options = {
+    cache,
+    maxStalenessMs: MAX_STALENESS_MS,
+    ...(invalidation && { invalidation }),
+  };
   return { ...opened, store: cacheStore(store, options) };
 }
 
-export async function openPlatform(folder: string, options: PlatformOptions = {}): Promise<Platform> {
+export async function openPlatform(
+  folder: string,
+  options: PlatformOptions = {},
+): Promise<Platform> {
   const file = join(folder, 'platform.db');
-  const { now = Date.now, store: address = `sqlite:${file}`, publicUrl = 'http://127.0.0.1:8787' } = options;
+  const {
+    now = Date.now,
+    store: address = `sqlite:${file}`,
+    publicUrl = 'http://127.0.0.1:8787',
+  } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { peppers, source } = await readPeppers(folder);
   const tokens = await openTokens(folder, publicUrl, now);
@@ -100,7 +125,14 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
   try {
     const { rest, mcp } = audiences(publicUrl);
     const keyringFor = (audience: string) =>
-      createKeyring({ prefix: PREFIX, catalog, store: keys.store, peppers, now, tokens: tokens.verifiers[audience] });
+      createKeyring({
+        prefix: PREFIX,
+        catalog,
+        store: keys.store,
+        peppers,
+        now,
+        tokens: tokens.verifiers[audience],
+      });
     // One store with two doors: a token made for one does not open the other. Keys open both.
     const [keyring, mcpKeyring] = [keyringFor(rest), keyringFor(mcp)];
     const rows = new DatabaseSync(file, { timeout: 5_000 });
@@ -123,7 +155,13 @@ export async function openPlatform(folder: string, options: PlatformOptions = {}
   }
 }
 
-const SCOPES = ['threats:read', 'interactions:read', 'decoys:read', 'canaries:read', 'reports:read'] as const;
+const SCOPES = [
+  'threats:read',
+  'interactions:read',
+  'decoys:read',
+  'canaries:read',
+  'reports:read',
+] as const;
 
 /** Whether the folder contains all of the service's data. */
 function isWhole({ keys }: Pick<Platform, 'keys'>, folder: string): boolean {
@@ -133,22 +171,30 @@ function isWhole({ keys }: Pick<Platform, 'keys'>, folder: string): boolean {
 }
 
 /**
- * What is stored where, for whoever has just started the service. Starting afresh is offered only if keys and pepper
- * are deleted together: keys that stay in a database without their pepper no longer work.
+ * What is stored where, for whoever has just started the service. Starting afresh is offered only
+ * if keys and pepper are deleted together: keys that stay in a database without their pepper no
+ * longer work.
  */
-export function whereabouts(platform: Pick<Platform, 'file' | 'keys' | 'pepper'>, folder: string): string {
+export function whereabouts(
+  platform: Pick<Platform, 'file' | 'keys' | 'pepper'>,
+  folder: string,
+): string {
   const { file, keys, pepper } = platform;
   const stop = 'Stop: Ctrl-C';
   if (keys.kind === 'memory')
     return `Keys: in memory, until it stops. The service's own rows: ${shown(file)}. Pepper: ${pepper}.\n${stop}`;
   const [where, rows] = [keys.kind === 'file' ? shown(keys.path) : keys.name, shown(file)];
-  const database = where === rows ? `Database: ${rows}` : `Rows of the service: ${rows}. Keys: ${where}`;
+  const database =
+    where === rows ? `Database: ${rows}` : `Rows of the service: ${rows}. Keys: ${where}`;
   const lines = `${database} (digests of keys, never keys). Pepper: ${pepper}.\n`;
   if (isWhole(platform, folder)) return `${lines}${stop}. Start afresh: rm -r ${shown(folder)}`;
   return `${lines}Keep the pepper: without it none of these keys works any more, wherever they are.\n${stop}`;
 }
 
-/** Makes a key if the entity has none, and says what to do with it; on later runs, says that it was shown. */
+/**
+ * Makes a key if the entity has none, and says what to do with it; on later runs, says that it was
+ * shown.
+ */
 async function firstKey(platform: Platform, url: string, folder: string): Promise<string> {
   const { keyring } = platform;
   const authority = { entityUuid: ENTITY };
@@ -190,8 +236,9 @@ interface Arguments {
 }
 
 /**
- * Reads the command line. If it asks for help, or has unknown arguments, prints the usage and returns `null`: nothing
- * is to be started. It does not repeat what was written, because an address may contain a password.
+ * Reads the command line. If it asks for help, or has unknown arguments, prints the usage and
+ * returns `null`: nothing is to be started. It does not repeat what was written, because an address
+ * may contain a password.
  *
  * @param own Flags accepted in addition to `--store` and `--help`.
  */
@@ -201,7 +248,11 @@ export function readArguments(
   args: readonly string[] = process.argv.slice(2),
 ): Arguments | null {
   try {
-    const options: ParseArgsOptionsConfig = { ...own, store: { type: 'string' }, help: { type: 'boolean' } };
+    const options: ParseArgsOptionsConfig = {
+      ...own,
+      store: { type: 'string' },
+      help: { type: 'boolean' },
+    };
     const { help, ...given } = parseArgs({ args, options }).values;
     if (!help) return given;
     console.log(`Usage: ${usage}${HELP}`);
@@ -212,7 +263,10 @@ export function readArguments(
   return null;
 }
 
-/** Starts a server and stays up. `also`: what else there is to try besides REST. `folder`: where its files are. */
+/**
+ * Starts a server and stays up. `also`: what else there is to try besides REST. `folder`: where its
+ * files are.
+ */
 export async function run(
   createServer: (platform: Platform) => Server | Promise<Server>,
   also: (origin: string, platform: Platform) => string | Promise<string> = () => '',
@@ -236,7 +290,10 @@ export async function run(
     const { holder, origin } = held;
     if (typeof holder !== 'number') opened.push(() => holder.close());
     const { PUBLIC_URL } = process.env;
-    const platform = await openPlatform(folder, { store: args.store, publicUrl: PUBLIC_URL || origin });
+    const platform = await openPlatform(folder, {
+      store: args.store,
+      publicUrl: PUBLIC_URL || origin,
+    });
     opened.push(() => platform.close());
     const server = await createServer(platform);
     opened.push(() => stop(server));
@@ -244,7 +301,9 @@ export async function run(
     const words = `${await firstKey(platform, url, folder)}\n${await also(origin, platform)}`;
     // Before it says that it is up: whoever waits for that may end it at once.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, shutDown);
-    console.log(`The deception platform is up at ${url}\n\n${words}\n${whereabouts(platform, folder)}`);
+    console.log(
+      `The deception platform is up at ${url}\n\n${words}\n${whereabouts(platform, folder)}`,
+    );
   } catch (error) {
     console.error(whyNot(error));
     process.exitCode = 1;

@@ -1,8 +1,8 @@
 /**
- * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through console, HTTP and
- * MCP, on its own port and folder, and exits non-zero on the first surprise. `--store <address>` keeps the keys in
- * another database (`postgres://…`, `mysql://…`, `redis://…`), where a second instance joins the walk, unless it is in
- * memory.
+ * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through
+ * console, HTTP and MCP, on its own port and folder, and exits non-zero on the first surprise.
+ * `--store <address>` keeps the keys in another database (`postgres://…`, `mysql://…`,
+ * `redis://…`), where a second instance joins the walk, unless it is in memory.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,10 @@ import { explain } from './problem.ts';
 
 class Surprise extends Error {}
 
-/** Everything that `--check` prints goes through here: no key reaches a terminal's scroll-back or a CI log. */
+/**
+ * Everything that `--check` prints goes through here: no key reaches a terminal's scroll-back or a
+ * CI log.
+ */
 const say = (text: string) => console.log(redactKeys(text, { prefix: PREFIX }));
 
 interface Expected {
@@ -50,7 +53,9 @@ async function ask(url: string, key: string, expected: Expected, note = ''): Pro
   const body: Record<string, unknown> = JSON.parse(text);
   const got: Expected = {
     status: response.status,
-    ...(expected.challenge !== undefined && { challenge: response.headers.get('WWW-Authenticate') ?? 'none' }),
+    ...(expected.challenge !== undefined && {
+      challenge: response.headers.get('WWW-Authenticate') ?? 'none',
+    }),
     body: Object.fromEntries(Object.keys(expected.body).map((field) => [field, body[field]])),
   };
   same(got, expected);
@@ -72,12 +77,22 @@ const REFUSED: Expected = {
 
 // ── The console ───────────────────────────────────────────────────────────────────────────────────────
 
-/** "Obtaining a key" of the interface: what a browser sends, from signing in to the page that shows the key once. */
-async function obtainKey(origin: string, platform: Platform, scopes: readonly string[]): Promise<string> {
+/**
+ * "Obtaining a key" of the interface: what a browser sends, from signing in to the page that shows
+ * the key once.
+ */
+async function obtainKey(
+  origin: string,
+  platform: Platform,
+  scopes: readonly string[],
+): Promise<string> {
   const account = await openAccount(platform);
   if (account === null) throw new Surprise('there is no admin who could sign in');
   let cookie = '';
-  const visit = async (path: string, fields?: Readonly<Record<string, string>>): Promise<string> => {
+  const visit = async (
+    path: string,
+    fields?: Readonly<Record<string, string>>,
+  ): Promise<string> => {
     const form = fields && new URLSearchParams(fields);
     if (fields) for (const scope of path === KEYS ? scopes : []) form?.append('scopes', scope);
     const request = form ? { method: 'POST', body: form } : {};
@@ -90,7 +105,9 @@ async function obtainKey(origin: string, platform: Platform, scopes: readonly st
   };
   await visit(`${BASE}/sign-in`, account);
   const once = /name="once" value="([^"]+)"/.exec(await visit(`${KEYS}/new`))?.[1] ?? '';
-  const key = /id="key" value="([^"]+)"/.exec(await visit(KEYS, { once, name: 'Check', lifetime: 'never' }))?.[1];
+  const key = /id="key" value="([^"]+)"/.exec(
+    await visit(KEYS, { once, name: 'Check', lifetime: 'never' }),
+  )?.[1];
   if (key === undefined) throw new Surprise('the console showed no key');
   return key;
 }
@@ -121,24 +138,41 @@ async function walkMcp(url: string, key: string, me: unknown): Promise<void> {
 }
 
 /** A call that is refused before it reaches a tool: status and challenge say why. */
-async function refusedCall(url: string, name: string, key: string | null, status: number, params: string) {
+async function refusedCall(
+  url: string,
+  name: string,
+  key: string | null,
+  status: number,
+  params: string,
+) {
   const headers = {
     'Content-Type': 'application/json',
     Accept: 'application/json, text/event-stream',
     ...(key !== null && { Authorization: `Bearer ${key}` }),
   };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: {} },
+  });
   const response = await fetch(url, { method: 'POST', headers, body });
   const challenge = response.headers.get('WWW-Authenticate');
   say(`   tools/call ${name} → ${response.status} ${challenge}`);
   const metadata = `resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"`;
-  same([response.status, challenge], [status, `Bearer realm="deception platform", ${params}${metadata}`]);
+  same(
+    [response.status, challenge],
+    [status, `Bearer realm="deception platform", ${params}${metadata}`],
+  );
   same(response.headers.get('Cache-Control'), 'no-store');
 }
 
 // ── A second process ──────────────────────────────────────────────────────────────────────────────────
 
-/** What `--instance` runs: the same service in another process, on the same database. Runs until its input ends. */
+/**
+ * What `--instance` runs: the same service in another process, on the same database. Runs until its
+ * input ends.
+ */
 async function instance(folder: string, store: string): Promise<void> {
   const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL });
   const server = createServer(platform);
@@ -151,25 +185,43 @@ async function instance(folder: string, store: string): Promise<void> {
 const status = async (url: string, key: string): Promise<number> =>
   (await fetch(`${url}/me`, { headers: { Authorization: `Bearer ${key}` } })).status;
 
-async function walkTwo(base: string, { keyring }: Platform, folder: string, store: string): Promise<void> {
+async function walkTwo(
+  base: string,
+  { keyring }: Platform,
+  folder: string,
+  store: string,
+): Promise<void> {
   say('12. Two instances on one database: a key that one of them revokes ends in the other');
-  const argv = [...process.execArgv, fileURLToPath(import.meta.url), '--instance', folder, '--store', store];
+  const argv = [
+    ...process.execArgv,
+    fileURLToPath(import.meta.url),
+    '--instance',
+    folder,
+    '--store',
+    store,
+  ];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
   try {
     const up = once(createInterface({ input: child.stdout }), 'line');
     const [line] = await Promise.race([up, closed.then(() => [''])]);
     if (line === '') throw new Surprise('the other instance did not start');
-    const { key, info } = await keyring.issue({ name: 'Two', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY });
+    const { key, info } = await keyring.issue(
+      { name: 'Two', scopes: [], expiresAt: 'never' },
+      { entityUuid: ENTITY },
+    );
     same([await status(base, key), await status(line, key)], [200, 200]);
     await keyring.revoke(info.keyId, { entityUuid: ENTITY });
     const revoked = performance.now();
     same(await status(base, key), 401);
     while ((await status(line, key)) === 200) {
-      if (performance.now() - revoked > 2 * MAX_STALENESS_MS) throw new Surprise('the other instance still lets it in');
+      if (performance.now() - revoked > 2 * MAX_STALENESS_MS)
+        throw new Surprise('the other instance still lets it in');
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    say(`   refused by the other instance ${Math.ceil(performance.now() - revoked)} ms after revoke answered`);
+    say(
+      `   refused by the other instance ${Math.ceil(performance.now() - revoked)} ms after revoke answered`,
+    );
   } finally {
     child.stdin.end();
     await closed;
@@ -181,13 +233,23 @@ async function check(store: string | undefined): Promise<void> {
   const clock = { ahead: 0 };
   try {
     const now = () => Date.now() + clock.ahead;
-    await walk(await openPlatform(folder, { now, store, publicUrl: PUBLIC_URL }), clock, folder, store);
+    await walk(
+      await openPlatform(folder, { now, store, publicUrl: PUBLIC_URL }),
+      clock,
+      folder,
+      store,
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function walk(platform: Platform, clock: { ahead: number }, folder: string, store?: string): Promise<void> {
+async function walk(
+  platform: Platform,
+  clock: { ahead: number },
+  folder: string,
+  store?: string,
+): Promise<void> {
   const server = createServer(platform);
   const authority = { entityUuid: ENTITY };
   const { keyring } = platform;
@@ -200,7 +262,9 @@ async function walk(platform: Platform, clock: { ahead: number }, folder: string
     const { keyId } = await keyring.verify(first.key);
     say(`   ${first.key}, key id ${keyId}`);
     if (store && platform.keys.kind !== 'memory')
-      say(`   It stays in that database, as do its tables and the other keys made here, of entity ${ENTITY}`);
+      say(
+        `   It stays in that database, as do its tables and the other keys made here, of entity ${ENTITY}`,
+      );
 
     say('2. /me shows what the key is');
     const me = { entity_uuid: ENTITY, key_id: keyId, scopes, accessible_entities: [ENTITY] };
@@ -213,7 +277,8 @@ async function walk(platform: Platform, clock: { ahead: number }, folder: string
     say('4. Under-scoped: it lacks users:read');
     await ask(`${base}/users`, first.key, {
       status: 403,
-      challenge: 'Bearer realm="deception platform", error="insufficient_scope", scope="users:read"',
+      challenge:
+        'Bearer realm="deception platform", error="insufficient_scope", scope="users:read"',
       body: { error: 'insufficient_scope', scope: 'users:read' },
     });
 
@@ -229,7 +294,13 @@ async function walk(platform: Platform, clock: { ahead: number }, folder: string
     await refusedCall(mcp, 'whoami', null, 401, '');
 
     say('8. MCP, under-scoped: it lacks users:read');
-    await refusedCall(mcp, 'listUsers', first.key, 403, 'error="insufficient_scope", scope="users:read", ');
+    await refusedCall(
+      mcp,
+      'listUsers',
+      first.key,
+      403,
+      'error="insufficient_scope", scope="users:read", ',
+    );
 
     say('9. Rotate with an overlap of one minute: both keys work');
     const second = await keyring.rotate(keyId, { overlapMs: 60_000 }, authority);
@@ -237,7 +308,9 @@ async function walk(platform: Platform, clock: { ahead: number }, folder: string
     await ask(`${base}/me`, first.key, { status: 200, body: me }, 'old');
     await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
 
-    say('10. One minute later (the clock is set forward): the old key has ended, the new one has not');
+    say(
+      '10. One minute later (the clock is set forward): the old key has ended, the new one has not',
+    );
     clock.ahead = 60_001;
     await ask(`${base}/me`, first.key, REFUSED, 'old');
     await ask(`${base}/me`, second.key, { status: 200, body: next }, 'new');
@@ -246,7 +319,8 @@ async function walk(platform: Platform, clock: { ahead: number }, folder: string
     await keyring.revoke(second.info.keyId, authority);
     await ask(`${base}/me`, second.key, REFUSED, 'new');
     await refusedCall(mcp, 'whoami', second.key, 401, 'error="invalid_token", ');
-    if (platform.keys.kind === 'memory') say('12. Two instances: left out, for no other process shares this memory');
+    if (platform.keys.kind === 'memory')
+      say('12. Two instances: left out, for no other process shares this memory');
     else if (store !== undefined) await walkTwo(base, platform, folder, store);
     say('All as expected.');
   } catch (error) {

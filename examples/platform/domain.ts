@@ -1,6 +1,6 @@
 /**
- * What the platform manages, in SQLite. Every table is keyed by entity, and every statement below filters by it:
- * another entity's row looks as absent as one that never existed.
+ * What the platform manages, in SQLite. Every table is keyed by entity, and every statement below
+ * filters by it: another entity's row looks as absent as one that never existed.
  *
  * The fields are examples: just enough for every operation to have something to do.
  */
@@ -69,7 +69,8 @@ interface Tables {
 }
 type Table = keyof Tables;
 
-// The columns besides `entity_uuid`, `id` and `created_at`: the whole schema, and what each projection shows.
+// The columns besides `entity_uuid`, `id` and `created_at`: the whole schema, and what each
+// projection shows.
 const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   threats: ['title', 'severity', 'status', 'notes'],
   interactions: ['decoy_id', 'threat_id', 'source_ip', 'summary'],
@@ -126,10 +127,16 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
   createTables(db);
 
   // The names of tables and columns come from this file; every value is a parameter.
-  const select = (table: Table) => `SELECT id, created_at, ${COLUMNS[table].join(', ')} FROM ${table}`;
+  const select = (table: Table) =>
+    `SELECT id, created_at, ${COLUMNS[table].join(', ')} FROM ${table}`;
 
-  function page<T extends Table>(table: T, entityUuid: string, { limit, after }: PageInput): Page<Tables[T]> {
-    // One row more than asked for shows whether there is a next page; '~' sorts after every time and id.
+  function page<T extends Table>(
+    table: T,
+    entityUuid: string,
+    { limit, after }: PageInput,
+  ): Page<Tables[T]> {
+    // One row more than asked for shows whether there is a next page; '~' sorts after every time
+    // and id.
     const { created_at, id } = after ?? { created_at: '~', id: '~' };
     const rows = db
       .prepare(
@@ -138,7 +145,10 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
       .all(entityUuid, created_at, id, limit + 1) as unknown as Tables[T][];
     const items = rows.slice(0, limit);
     const last = rows.length > limit ? items.at(-1) : undefined;
-    return { items, next: last === undefined ? null : { created_at: last.created_at, id: last.id } };
+    return {
+      items,
+      next: last === undefined ? null : { created_at: last.created_at, id: last.id },
+    };
   }
 
   function find<T extends Table>(table: T, entityUuid: string, id: string): Tables[T] | null {
@@ -156,7 +166,12 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
     return row;
   }
 
-  function update<T extends Table>(table: T, entityUuid: string, id: string, change: Change<Tables[T]>) {
+  function update<T extends Table>(
+    table: T,
+    entityUuid: string,
+    id: string,
+    change: Change<Tables[T]>,
+  ) {
     const given = Object.entries(change).filter(
       ([column, value]) => COLUMNS[table].includes(column) && value !== undefined,
     );
@@ -170,7 +185,11 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
     return find(table, entityUuid, id);
   }
 
-  function active<T extends 'decoys' | 'canaries'>(table: T, entityUuid: string, id: string): Tables[T] | null {
+  function active<T extends 'decoys' | 'canaries'>(
+    table: T,
+    entityUuid: string,
+    id: string,
+  ): Tables[T] | null {
     const row = find(table, entityUuid, id);
     if (row?.status === 'decommissioned') throw new Conflict('It is decommissioned.');
     return row;
@@ -182,46 +201,66 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
 
   const count = (table: Table, column: string, entityUuid: string): Record<string, number> => {
     const rows = db
-      .prepare(`SELECT ${column} AS name, count(*) AS n FROM ${table} WHERE entity_uuid = ? GROUP BY 1 ORDER BY 1`)
+      .prepare(
+        `SELECT ${column} AS name, count(*) AS n FROM ${table} WHERE entity_uuid = ? GROUP BY 1 ORDER BY 1`,
+      )
       .all(entityUuid);
     return Object.fromEntries(rows.map(({ name, n }) => [String(name), Number(n)]));
   };
 
   const total = (entityUuid: string): number => {
-    const row = db.prepare('SELECT count(*) AS n FROM interactions WHERE entity_uuid = ?').get(entityUuid);
+    const row = db
+      .prepare('SELECT count(*) AS n FROM interactions WHERE entity_uuid = ?')
+      .get(entityUuid);
     return (row as { n: number }).n;
   };
 
   return {
     listThreats: (entityUuid: string, input: PageInput) => page('threats', entityUuid, input),
     readThreat: (entityUuid: string, id: string) => find('threats', entityUuid, id),
-    updateThreat: (entityUuid: string, id: string, change: Change<Pick<Threat, 'status' | 'notes'>>) =>
-      update('threats', entityUuid, id, change),
+    updateThreat: (
+      entityUuid: string,
+      id: string,
+      change: Change<Pick<Threat, 'status' | 'notes'>>,
+    ) => update('threats', entityUuid, id, change),
 
-    listInteractions: (entityUuid: string, input: PageInput) => page('interactions', entityUuid, input),
+    listInteractions: (entityUuid: string, input: PageInput) =>
+      page('interactions', entityUuid, input),
     readInteraction: (entityUuid: string, id: string) => find('interactions', entityUuid, id),
 
     listDecoys: (entityUuid: string, input: PageInput) => page('decoys', entityUuid, input),
     readDecoy(entityUuid: string, id: string) {
       const decoy = find('decoys', entityUuid, id);
       const breadcrumbs = db
-        .prepare(`${select('breadcrumbs')} WHERE entity_uuid = ? AND decoy_id = ? ORDER BY created_at, id`)
+        .prepare(
+          `${select('breadcrumbs')} WHERE entity_uuid = ? AND decoy_id = ? ORDER BY created_at, id`,
+        )
         .all(entityUuid, id) as unknown as Breadcrumb[];
       return decoy && { ...decoy, breadcrumbs };
     },
     /** Asks for a software update; the decoy reports its new version once it has it. */
     updateDecoy: (entityUuid: string, id: string) =>
-      active('decoys', entityUuid, id) && update('decoys', entityUuid, id, { update_requested_at: time() }),
+      active('decoys', entityUuid, id) &&
+      update('decoys', entityUuid, id, { update_requested_at: time() }),
     /** Idempotent; the row stays, because interactions name it. False if there is none. */
     decommissionDecoy: (entityUuid: string, id: string) => decommission('decoys', entityUuid, id),
 
     listCanaries: (entityUuid: string, input: PageInput) => page('canaries', entityUuid, input),
     readCanary: (entityUuid: string, id: string) => find('canaries', entityUuid, id),
     createCanary: (entityUuid: string, input: Pick<Canary, 'name' | 'kind' | 'notes'>) =>
-      insert('canaries', entityUuid, { id: newId(), created_at: time(), ...input, status: 'active' }),
-    updateCanary: (entityUuid: string, id: string, change: Change<Pick<Canary, 'name' | 'notes'>>) =>
-      active('canaries', entityUuid, id) && update('canaries', entityUuid, id, change),
-    decommissionCanary: (entityUuid: string, id: string) => decommission('canaries', entityUuid, id),
+      insert('canaries', entityUuid, {
+        id: newId(),
+        created_at: time(),
+        ...input,
+        status: 'active',
+      }),
+    updateCanary: (
+      entityUuid: string,
+      id: string,
+      change: Change<Pick<Canary, 'name' | 'notes'>>,
+    ) => active('canaries', entityUuid, id) && update('canaries', entityUuid, id, change),
+    decommissionCanary: (entityUuid: string, id: string) =>
+      decommission('canaries', entityUuid, id),
 
     exportReport: (entityUuid: string): Report => ({
       generated_at: time(),
@@ -241,16 +280,20 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
     listUsers: (entityUuid: string, input: PageInput) => page('users', entityUuid, input),
     readUser: (entityUuid: string, id: string) => find('users', entityUuid, id),
     createUser(entityUuid: string, input: Pick<User, 'email' | 'name' | 'role'>) {
-      const taken = db.prepare('SELECT 1 FROM users WHERE entity_uuid = ? AND email = ?').get(entityUuid, input.email);
+      const taken = db
+        .prepare('SELECT 1 FROM users WHERE entity_uuid = ? AND email = ?')
+        .get(entityUuid, input.email);
       if (taken) throw new Conflict('A user with this email exists.');
       return insert('users', entityUuid, { id: newId(), created_at: time(), ...input });
     },
     deleteUser: (entityUuid: string, id: string) =>
-      db.prepare('DELETE FROM users WHERE entity_uuid = ? AND id = ?').run(entityUuid, id).changes === 1,
+      db.prepare('DELETE FROM users WHERE entity_uuid = ? AND id = ?').run(entityUuid, id)
+        .changes === 1,
 
     /** Gives an entity some data, the same on each machine; does nothing if it has decoys. */
     seed(entityUuid: string): void {
-      // The check is part of the transaction: of processes that start at once, only one finds nothing.
+      // The check is part of the transaction: of processes that start at once, only one finds
+      // nothing.
       db.exec('BEGIN IMMEDIATE');
       const isNew = page('decoys', entityUuid, { limit: 1, after: null }).items.length === 0;
       for (const [table, rows] of Object.entries(isNew ? seedRows(entityUuid) : {})) {
@@ -263,7 +306,9 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}) {
 
 function createTables(db: DatabaseSync): void {
   for (const [table, columns] of Object.entries(COLUMNS)) {
-    const texts = columns.map((column) => `${column} TEXT${column === 'update_requested_at' ? '' : ' NOT NULL'}, `);
+    const texts = columns.map(
+      (column) => `${column} TEXT${column === 'update_requested_at' ? '' : ' NOT NULL'}, `,
+    );
     db.exec(`CREATE TABLE IF NOT EXISTS ${table} (
       entity_uuid TEXT NOT NULL, id TEXT NOT NULL, created_at TEXT NOT NULL, ${texts.join('')}
       PRIMARY KEY (entity_uuid, id)) STRICT, WITHOUT ROWID`);

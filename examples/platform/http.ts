@@ -1,6 +1,6 @@
 /**
- * What the three servers share at the HTTP edge, so that a request gets the same answer whichever framework serves it.
- * The frameworks route, guard and read the body; this reads the rest.
+ * What the three servers share at the HTTP edge, so that a request gets the same answer whichever
+ * framework serves it. The frameworks route, guard and read the body; this reads the rest.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -22,11 +22,16 @@ export interface Service {
   readonly domain: Domain;
   /** How clients reach the service, as in `https://api.example.com`. */
   readonly publicUrl?: string;
-  /** Accepts tokens made for MCP, whereas `keyring` accepts those made for REST. Default: `keyring`. */
+  /**
+   * Accepts tokens made for MCP, whereas `keyring` accepts those made for REST. Default: `keyring`.
+   */
   readonly mcpKeyring?: Keyring<typeof catalog>;
   /** Makes tokens, if the service does. */
   readonly tokens?: Tokens;
-  /** Told of every error that is not the client's, including outages of the key store. Default: the console. */
+  /**
+   * Told of every error that is not the client's, including outages of the key store. Default: the
+   * console.
+   */
   readonly report?: Report;
 }
 
@@ -47,7 +52,8 @@ export const entityOf = (url: string): readonly string[] => parameters(url).getA
 function queryOf(url: string): Record<string, string> {
   const others = [...parameters(url)].filter(([name]) => name !== ENTITY);
   const query = Object.fromEntries(others);
-  if (Object.keys(query).length < others.length) throw new Refusal(400, 'query: a parameter is repeated');
+  if (Object.keys(query).length < others.length)
+    throw new Refusal(400, 'query: a parameter is repeated');
   return query;
 }
 
@@ -79,12 +85,17 @@ function bodyOf({ header, body }: Admitted): unknown {
 }
 
 /** Serves one route to an admitted request. Rejects with errors that are not the client's fault. */
-export async function answer(route: Route, { domain }: Service, request: Admitted): Promise<Answer> {
+export async function answer(
+  route: Route,
+  { domain }: Service,
+  request: Admitted,
+): Promise<Answer> {
   try {
     const { principal, entityUuid, params, url } = request;
     const query = queryOf(url);
     const sent = route.method === 'GET' ? undefined : bodyOf(request);
-    if (route.body === null && sent !== undefined) throw new Refusal(400, 'body: this operation takes none');
+    if (route.body === null && sent !== undefined)
+      throw new Refusal(400, 'body: this operation takes none');
     const body = route.handle({ domain, principal, entityUuid, id: params.id, query, body: sent });
     const { status } = route;
     if (body === undefined) return { status, headers: {}, body: '' };
@@ -104,15 +115,19 @@ const SHAPES = routes.map(({ method, path }) => ({
 }));
 
 /**
- * A request that no route accepted: 404, or for a known path 405, or 204 to OPTIONS, both with `Allow`. None of these
- * needs a credential: they reveal what the documentation says, and nothing about what exists.
+ * A request that no route accepted: 404, or for a known path 405, or 204 to OPTIONS, both with
+ * `Allow`. None of these needs a credential: they reveal what the documentation says, and nothing
+ * about what exists.
  */
 export function unrouted(method: string, url: string): Answer {
   const path = url.replace(/\?.*$/, '');
   const methods = SHAPES.filter(({ shape }) => shape.test(path)).map((route) => route.method);
   if (methods.length === 0) return problem(404, 'There is nothing at this path.');
-  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort().join(', ');
-  if (method === 'OPTIONS') return { status: 204, headers: { Allow: allow, 'Cache-Control': 'no-store' }, body: '' };
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
+    .sort()
+    .join(', ');
+  if (method === 'OPTIONS')
+    return { status: 204, headers: { Allow: allow, 'Cache-Control': 'no-store' }, body: '' };
   return problem(405, 'This path does not take this method.', { Allow: allow });
 }
 
@@ -130,11 +145,14 @@ export function send(res: ServerResponse, { status, headers, body }: Answer): vo
 const [LINGER_MS, LINGER_BYTES] = [500, 16 * BODY_LIMIT];
 
 /**
- * Answers a client that may never stop sending, and closes. What it sends is discarded for a moment more, because
- * closing a connection with unread bytes can lose the answer (RFC 9112 §9.6).
+ * Answers a client that may never stop sending, and closes. What it sends is discarded for a moment
+ * more, because closing a connection with unread bytes can lose the answer (RFC 9112 §9.6).
  */
 function hangUp(res: ServerResponse, body: string): void {
-  res.setHeader('Connection', 'close').setHeader('Content-Length', Buffer.byteLength(body)).write(body);
+  res
+    .setHeader('Connection', 'close')
+    .setHeader('Content-Length', Buffer.byteLength(body))
+    .write(body);
   let read = 0;
   const end = () => {
     clearTimeout(timer);
@@ -150,33 +168,45 @@ function hangUp(res: ServerResponse, body: string): void {
   res.req.resume();
 }
 
-// Routers differ over percent-encoding, dot segments, empty segments and trailing slashes. They agree on this.
+// Routers differ over percent-encoding, dot segments, empty segments and trailing slashes. They
+// agree on this.
 const TARGET = /^(?:\/\.well-known)?(?:\/[0-9A-Za-z_-]{1,64})+(?:\.json)?(?:\?[!-"$-~]*)?$/;
 const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 function unreadable({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
   if (!TARGET.test(url)) return problem(404, 'There is nothing at this path.');
-  // Frameworks differ over repeated lines, and over a missing or invalid host: `999.1.1.1` has the letters of one.
+  // Frameworks differ over repeated lines, and over a missing or invalid host: `999.1.1.1` has the
+  // letters of one.
   const { host = '' } = headers;
   const types = headersDistinct['content-type']?.length ?? 0;
   if (types > 1 || !HOST.test(host) || !URL.canParse(`http://${host}`)) return refused(400).answer;
   return null;
 }
 
-/** What Node's parser refuses never becomes a request: the answer has to be written to the socket itself. */
+/**
+ * What Node's parser refuses never becomes a request: the answer has to be written to the socket
+ * itself.
+ */
 function unparsed(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const { headers, body } = problem(status, 'The request could not be read.', { Connection: 'close' });
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 431
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 408
+        : 400;
+  const { headers, body } = problem(status, 'The request could not be read.', {
+    Connection: 'close',
+  });
   const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body) });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   socket.end(`HTTP/1.1 ${status} ${JSON.parse(body).title}\r\n${head}\r\n${body}`);
 }
 
 /**
- * A Node server in front of a framework's listener, which never sees requests that frameworks read differently, or
- * those for what is served beside the routes. This takes nothing away from the guards: they are on the routes, whatever
- * path led there.
+ * A Node server in front of a framework's listener, which never sees requests that frameworks read
+ * differently, or those for what is served beside the routes. This takes nothing away from the
+ * guards: they are on the routes, whatever path led there.
  */
 export function createNodeServer(listener: RequestListener, service?: Service): Server {
   const open = service && createOpen(service, REALM);

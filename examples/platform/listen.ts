@@ -29,8 +29,9 @@ export async function hold(): Promise<{ readonly holder: NetServer; readonly ori
 const GRACE_MS = 5_000;
 
 /**
- * Lets requests in flight finish, for a while. By itself, Node would wait for ever: once a server is closing, it no
- * longer times out a client that has connected and says nothing, or half of a request.
+ * Lets requests in flight finish, for a while. By itself, Node would wait for ever: once a server
+ * is closing, it no longer times out a client that has connected and says nothing, or half of a
+ * request.
  */
 export const stop = (server: Server, graceMs = GRACE_MS): Promise<void> =>
   new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /**
- * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table, the policy, and the
- * schemas of requests and answers. Only what those do not say is written here: how a request is refused.
+ * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table,
+ * the policy, and the schemas of requests and answers. Only what those do not say is written here:
+ * how a request is refused.
  */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
@@ -16,7 +17,9 @@ type Json = Readonly<Record<string, unknown>>;
 // ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
 
 const ANSWERS = { ...shapes, Token: tokenAnswer, TokenError: tokenError, KeySet: keySet };
-const NAMES = new Map<z.ZodType, string>(Object.entries(ANSWERS).map(([name, schema]) => [schema, name]));
+const NAMES = new Map<z.ZodType, string>(
+  Object.entries(ANSWERS).map(([name, schema]) => [schema, name]),
+);
 const uri = (name: string) => `#/components/schemas/${name}`;
 
 /** OpenAPI 3.1 accepts JSON Schema 2020-12 as it is; the document sets dialect and base URI. */
@@ -30,7 +33,9 @@ function answered(): Json {
   const registry = z.registry<{ id: string }>();
   for (const [schema, id] of NAMES) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, { uri });
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, embedded(schema)]));
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, embedded(schema)]),
+  );
 }
 
 const content = (schema: Json, type = 'application/json') => ({ content: { [type]: { schema } } });
@@ -39,7 +44,8 @@ const content = (schema: Json, type = 'application/json') => ({ content: { [type
 function answer(description: string | undefined, schema: z.ZodType | null): Json {
   if (schema === null) return { description };
   const name = NAMES.get(schema);
-  if (name === undefined) throw new TypeError('an answer without a name: add its schema to the shapes');
+  if (name === undefined)
+    throw new TypeError('an answer without a name: add its schema to the shapes');
   const type = schema === shapes.Problem ? 'application/problem+json' : 'application/json';
   return { description, ...content({ $ref: uri(name) }, type) };
 }
@@ -68,16 +74,25 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
   },
   Forbidden: {
     status: 403,
-    description: 'The key lacks a scope (insufficient_scope) or cannot address the entity (entity_forbidden).',
+    description:
+      'The key lacks a scope (insufficient_scope) or cannot address the entity (entity_forbidden).',
     header: 'WWW-Authenticate',
   },
-  NotFound: { status: 404, description: 'There is nothing with this id in the entity.', by: ({ id }) => id !== null },
+  NotFound: {
+    status: 404,
+    description: 'There is nothing with this id in the entity.',
+    by: ({ id }) => id !== null,
+  },
   Conflict: {
     status: 409,
     description: 'The state of what is there does not allow it.',
     by: ({ method }) => method === 'POST' || method === 'PATCH',
   },
-  ContentTooLarge: { status: 413, description: 'The body is too large.', by: ({ method }) => method !== 'GET' },
+  ContentTooLarge: {
+    status: 413,
+    description: 'The body is too large.',
+    by: ({ method }) => method !== 'GET',
+  },
   UnsupportedMediaType: {
     status: 415,
     description: 'The body is of another type, encoded or compressed.',
@@ -92,7 +107,9 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
 
 const responses = Object.fromEntries(
   Object.entries(REFUSALS).map(([name, { description, header }]) => {
-    const headers = header !== undefined && { headers: { [header]: { schema: { type: 'string' } } } };
+    const headers = header !== undefined && {
+      headers: { [header]: { schema: { type: 'string' } } },
+    };
     return [name, { ...answer(description, shapes.Problem), ...headers }];
   }),
 );
@@ -136,17 +153,25 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** Beside the routes, where tokens are made, for anyone: the credential is in the request's body. */
+/**
+ * Beside the routes, where tokens are made, for anyone: the credential is in the request's body.
+ */
 const EXCHANGE: Readonly<Record<string, Json>> = {
   '/v1/token': {
     post: {
       operationId: 'exchangeToken',
       summary: 'Exchange a key for a short-lived token (RFC 8693).',
       security: [],
-      requestBody: { required: true, ...content(sent(tokenRequest), 'application/x-www-form-urlencoded') },
+      requestBody: {
+        required: true,
+        ...content(sent(tokenRequest), 'application/x-www-form-urlencoded'),
+      },
       responses: {
         200: answer('OK', tokenAnswer),
-        400: answer('The request is refused, or the key is (RFC 6749 §5.2, RFC 8693 §2.2.2).', tokenError),
+        400: answer(
+          'The request is refused, or the key is (RFC 6749 §5.2, RFC 8693 §2.2.2).',
+          tokenError,
+        ),
         ...refusals((name) => name === 'ContentTooLarge' || name === 'ServiceUnavailable'),
       },
     },
@@ -176,8 +201,14 @@ const OPEN: Readonly<Record<string, Json>> = {
   },
 };
 
-/** The document. `server`: the origin that clients use, from configuration. `tokens`: whether the server makes any. */
-export function openApi(server: string, { tokens = true }: { readonly tokens?: boolean } = {}): Json {
+/**
+ * The document. `server`: the origin that clients use, from configuration. `tokens`: whether the
+ * server makes any.
+ */
+export function openApi(
+  server: string,
+  { tokens = true }: { readonly tokens?: boolean } = {},
+): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replace(/:([a-z]+)/g, '{$1}');
@@ -185,12 +216,20 @@ export function openApi(server: string, { tokens = true }: { readonly tokens?: b
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Deception platform', version: '1', license: { name: 'MIT', identifier: 'MIT' } },
+    info: {
+      title: 'Deception platform',
+      version: '1',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: server }],
     paths: { ...paths, ...(tokens && EXCHANGE), ...OPEN },
     components: {
       securitySchemes: {
-        bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key, or a short-lived token for one.' },
+        bearerAuth: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key, or a short-lived token for one.',
+        },
       },
       schemas: answered(),
       responses,

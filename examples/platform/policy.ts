@@ -1,4 +1,6 @@
-/** Operation → the scopes it needs: one table for REST routes, and for all other interfaces to come. */
+/**
+ * Operation → the scopes it needs: one table for REST routes, and for all other interfaces to come.
+ */
 import { definePolicy } from 'keyscope';
 import { catalog } from './catalog.ts';
 

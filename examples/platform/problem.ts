@@ -8,12 +8,27 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Never stored: it may answer a request that carried a credential, even on a path without a guard. */
-export function problem(status: number, detail: string, headers: Readonly<Record<string, string>> = {}): Answer {
+/**
+ * Never stored: it may answer a request that carried a credential, even on a path without a guard.
+ */
+export function problem(
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
   return {
     status,
-    headers: { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store', ...headers },
-    body: JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }),
+    headers: {
+      'Content-Type': 'application/problem+json',
+      'Cache-Control': 'no-store',
+      ...headers,
+    },
+    body: JSON.stringify({
+      type: 'about:blank',
+      title: STATUS_CODES[status] ?? 'Error',
+      status,
+      detail,
+    }),
   };
 }
 
@@ -39,27 +54,37 @@ const FRAMEWORK: Readonly<Record<number, string>> = {
 export type Report = (error: unknown) => void;
 
 /**
- * What went wrong, for a log or a terminal. For a broken store it is the driver's message, which says what to fix;
- * other fields of its error may quote rows. It is one line: if a driver quotes what a client sent, a line break in that
- * would begin an entry of the client's own making.
+ * What went wrong, for a log or a terminal. For a broken store it is the driver's message, which
+ * says what to fix; other fields of its error may quote rows. It is one line: if a driver quotes
+ * what a client sent, a line break in that would begin an entry of the client's own making.
  */
 export function explain(error: unknown): string {
   const { message, cause } = Object(error);
   const why = isStoreError(error) ? Object(cause).message || Object(cause).code : undefined;
   const text = why ? `${message}: ${why}` : String(message);
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
-/** Where the service's own errors go, unless it says otherwise. A `StoreError` by itself does not show its cause. */
-export const reportError: Report = (error) => console.error(isStoreError(error) ? explain(error) : error);
+/**
+ * Where the service's own errors go, unless it says otherwise. A `StoreError` by itself does not
+ * show its cause.
+ */
+export const reportError: Report = (error) =>
+  console.error(isStoreError(error) ? explain(error) : error);
 
 /**
- * The answer to an error that came out of a framework: those with one of the statuses above are the client's, all
- * others the service's own. `report` sees the latter, and the client nothing of them.
+ * The answer to an error that came out of a framework: those with one of the statuses above are the
+ * client's, all others the service's own. `report` sees the latter, and the client nothing of them.
  */
 export function failure(error: unknown, report: Report = reportError): Answer {
   if (error instanceof Refusal) return error.answer;
-  const { status, statusCode = status } = (error ?? {}) as { status?: unknown; statusCode?: unknown };
+  const { status, statusCode = status } = (error ?? {}) as {
+    status?: unknown;
+    statusCode?: unknown;
+  };
   const detail = typeof statusCode === 'number' ? FRAMEWORK[statusCode] : undefined;
   if (detail !== undefined) return problem(Number(statusCode), detail);
   report(error);
@@ -67,4 +92,5 @@ export function failure(error: unknown, report: Report = reportError): Answer {
 }
 
 /** These read alike, whoever noticed. */
-export const refused = (status: 400 | 413 | 415): Refusal => new Refusal(status, FRAMEWORK[status] ?? '');
+export const refused = (status: 400 | 413 | 415): Refusal =>
+  new Refusal(status, FRAMEWORK[status] ?? '');

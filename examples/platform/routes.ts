@@ -1,7 +1,8 @@
 /**
- * The interface as one table: method, path, operation, what it does in a sentence, what may be sent, what is answered,
- * and what is done. The REST servers, the MCP tools and the OpenAPI document are made from it, and decide nothing
- * themselves. A route's operation is its name in the policy.
+ * The interface as one table: method, path, operation, what it does in a sentence, what may be
+ * sent, what is answered, and what is done. The REST servers, the MCP tools and the OpenAPI
+ * document are made from it, and decide nothing themselves. A route's operation is its name in the
+ * policy.
  */
 import type { Principal } from 'keyscope';
 import { toMe } from 'keyscope';
@@ -57,12 +58,18 @@ interface Row<A extends z.ZodType | null, Q extends z.ZodObject, B extends z.Zod
   /** Default: 200, or 204 if nothing is answered. */
   readonly status?: number;
   readonly answer: A;
-  readonly handle: (call: Call<z.output<Q>, z.output<B>>) => A extends z.ZodType ? Shown<z.output<A>> : void;
+  readonly handle: (
+    call: Call<z.output<Q>, z.output<B>>,
+  ) => A extends z.ZodType ? Shown<z.output<A>> : void;
 }
 
 const NOTHING = z.strictObject({});
 
-function route<A extends z.ZodType | null, Q extends z.ZodObject = typeof NOTHING, B extends z.ZodObject = never>(
+function route<
+  A extends z.ZodType | null,
+  Q extends z.ZodObject = typeof NOTHING,
+  B extends z.ZodObject = never,
+>(
   line: `${Route['method']} /${string}`,
   operation: Operation,
   { handle, query = NOTHING as Q, body, answer, ...row }: Row<A, Q, B>,
@@ -96,14 +103,20 @@ function check<S extends z.ZodType>(schema: S, value: unknown, where: string): z
   if (success) return data;
   const issue = error.issues[0];
   const path = [where, ...(issue?.path ?? [])].join('.');
-  throw new Refusal(400, `${path}: ${issue?.code === 'unrecognized_keys' ? 'an unknown field' : issue?.message}`);
+  throw new Refusal(
+    400,
+    `${path}: ${issue?.code === 'unrecognized_keys' ? 'an unknown field' : issue?.message}`,
+  );
 }
 
 // ── What may be sent ──────────────────────────────────────────────────────────────────────────────────
 
 const ID = z.string('a text').describe('Of what it is done to.');
 
-/** `entity_uuid`, which every operation accepts and the guard reads: here it is described, not checked. */
+/**
+ * `entity_uuid`, which every operation accepts and the guard reads: here it is described, not
+ * checked.
+ */
 export const entity = z
   .string()
   .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -114,7 +127,10 @@ const text = (max: number) =>
   z
     .string()
     .max(max)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'well-formed text without NUL');
+    .refine(
+      (value) => value.isWellFormed() && !value.includes('\0'),
+      'well-formed text without NUL',
+    );
 const line = text(100).regex(/^\P{Cc}+$/u, '1 to 100 characters, no control characters');
 const notes = text(2000);
 const someOf = <T extends z.ZodRawShape>(shape: T) =>
@@ -124,7 +140,8 @@ const someOf = <T extends z.ZodRawShape>(shape: T) =>
     .refine((body) => Object.keys(body).length > 0, 'name at least one field')
     .meta({ minProperties: 1 });
 
-const encode = ({ created_at, id }: Position): string => Buffer.from(`${created_at} ${id}`).toString('base64url');
+const encode = ({ created_at, id }: Position): string =>
+  Buffer.from(`${created_at} ${id}`).toString('base64url');
 
 const cursor = z.string().transform((text, context): Position => {
   const [created_at, id, ...rest] = Buffer.from(text, 'base64url').toString().split(' ');
@@ -165,7 +182,8 @@ const gone = (ended: boolean): void => void found(ended || null);
 
 export const routes: readonly Route[] = [
   route('GET /me', 'whoami', {
-    summary: 'Who this key is: its entity, its id, its scopes, and the entities that it can address.',
+    summary:
+      'Who this key is: its entity, its id, its scopes, and the entities that it can address.',
     answer: shapes.Me,
     handle: ({ principal }) => toMe(principal),
   }),
@@ -212,7 +230,8 @@ export const routes: readonly Route[] = [
     handle: ({ domain, entityUuid, id }) => found(domain.readDecoy(entityUuid, id)),
   }),
   route('POST /decoys/:id/software-update', 'updateDecoy', {
-    summary: "Trigger a software update of a decoy. It goes on after the answer; 'readDecoy' shows it.",
+    summary:
+      "Trigger a software update of a decoy. It goes on after the answer; 'readDecoy' shows it.",
     status: 202,
     answer: shapes.Decoy,
     handle: ({ domain, entityUuid, id }) => found(domain.updateDecoy(entityUuid, id)),
@@ -272,7 +291,11 @@ export const routes: readonly Route[] = [
   }),
   route('POST /users', 'createUser', {
     summary: 'Create a console user.',
-    body: z.strictObject({ email: z.email().max(254).toLowerCase(), name: line, role: z.enum(USER_ROLES) }),
+    body: z.strictObject({
+      email: z.email().max(254).toLowerCase(),
+      name: line,
+      role: z.enum(USER_ROLES),
+    }),
     status: 201,
     answer: shapes.User,
     handle: ({ domain, entityUuid, body }) => domain.createUser(entityUuid, body),

@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * The content of the file, which is made if it is missing. Processes that start at once all get the same: the file is
- * there in full or not at all, and later ones use what they find.
+ * The content of the file, which is made if it is missing. Processes that start at once all get the
+ * same: the file is there in full or not at all, and later ones use what they find.
  */
-export async function readSecret(file: string, make: () => string | Promise<string>): Promise<string> {
+export async function readSecret(
+  file: string,
+  make: () => string | Promise<string>,
+): Promise<string> {
   if (!existsSync(file)) {
     const draft = `${file}.${randomUUID()}`;
     try {

@@ -1,6 +1,6 @@
 /**
- * The shapes of the answers, by their names in the OpenAPI document. The route table holds its handlers to them: what
- * does not fit does not compile.
+ * The shapes of the answers, by their names in the OpenAPI document. The route table holds its
+ * handlers to them: what does not fit does not compile.
  */
 import { meSchema } from 'keyscope/schemas';
 import { z } from 'zod';
@@ -9,7 +9,8 @@ import { CANARY_KINDS, THREAT_STATUSES, USER_ROLES } from './domain.ts';
 const row = { id: z.uuid(), created_at: z.iso.datetime() };
 const state = z.enum(['active', 'decommissioned']);
 const counts = z.record(z.string(), z.int());
-const page = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), next: z.string().nullable() });
+const page = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), next: z.string().nullable() });
 
 const threat = z.object({
   ...row,
@@ -34,7 +35,13 @@ const decoy = z.object({
   status: state,
 });
 const breadcrumb = z.object({ ...row, decoy_id: z.uuid(), kind: z.string(), location: z.string() });
-const canary = z.object({ ...row, name: z.string(), kind: z.enum(CANARY_KINDS), notes: z.string(), status: state });
+const canary = z.object({
+  ...row,
+  name: z.string(),
+  kind: z.enum(CANARY_KINDS),
+  notes: z.string(),
+  status: state,
+});
 const user = z.object({ ...row, email: z.email(), name: z.string(), role: z.enum(USER_ROLES) });
 
 export const shapes = {

@@ -1,6 +1,6 @@
 /**
- * Opens the store at an address. Only here does the platform know database drivers; each is loaded only for its own
- * addresses, so a service installs just the one that it uses.
+ * Opens the store at an address. Only here does the platform know database drivers; each is loaded
+ * only for its own addresses, so a service installs just the one that it uses.
  */
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
@@ -9,9 +9,15 @@ import type { Invalidation } from 'keyscope/cache';
 
 export interface OpenedStore {
   readonly store: KeyStore;
-  /** For `cacheStore`: tells other processes that a key has ended. Absent if the database has no such channel. */
+  /**
+   * For `cacheStore`: tells other processes that a key has ended. Absent if the database has no
+   * such channel.
+   */
   readonly invalidation?: Invalidation;
-  /** Ends the connections, including those to a server that no longer answers. Flush the keyring first. */
+  /**
+   * Ends the connections, including those to a server that no longer answers. Flush the keyring
+   * first.
+   */
   close(): Promise<void>;
 }
 
@@ -21,8 +27,8 @@ const MOST = 10;
 const PATIENCE = 2_000;
 
 /**
- * Without this, a server that accepts connections but never answers would be waited for forever: `sever` ends the wait.
- * Resolves with whether the server answered.
+ * Without this, a server that accepts connections but never answers would be waited for forever:
+ * `sever` ends the wait. Resolves with whether the server answered.
  */
 async function patiently(waiting: Promise<unknown>, sever: () => void): Promise<boolean> {
   let answered = true;
@@ -40,7 +46,10 @@ async function patiently(waiting: Promise<unknown>, sever: () => void): Promise<
   return answered;
 }
 
-/** Sockets that can be severed: a driver may end but leave one open, waiting for the server's last word. */
+/**
+ * Sockets that can be severed: a driver may end but leave one open, waiting for the server's last
+ * word.
+ */
 function openSockets() {
   const open = new Set<Socket>();
   return {
@@ -55,13 +64,15 @@ function openSockets() {
   };
 }
 
-// A lost idle connection tells nobody who is waiting; unhandled, its error ends the process. The next request is
-// answered by another connection, or with 503. Drivers keep passwords out of these messages.
+// A lost idle connection tells nobody who is waiting; unhandled, its error ends the process. The
+// next request is answered by another connection, or with 503. Drivers keep passwords out of these
+// messages.
 const report = (error: Error) => console.error(`The key store lost a connection: ${error.message}`);
 
 async function openSqlite(url: string): Promise<OpenedStore> {
   const path = url.slice('sqlite:'.length);
-  // SQLite would put the file into the file system's root, and with no path at all keep the keys until it is closed.
+  // SQLite would put the file into the file system's root, and with no path at all keep the keys
+  // until it is closed.
   if (path === '' || path.startsWith('//')) {
     throw new TypeError(
       'openStore: write the path right behind the colon, as in sqlite:keys.db or sqlite:/srv/keys.db',
@@ -83,7 +94,8 @@ async function openPostgres(url: string): Promise<OpenedStore> {
   const sockets = openSockets();
   const config = { connectionString: url, stream: sockets.make, connectionTimeoutMillis: PATIENCE };
   const pool = new pg.Pool({ ...config, max: MOST }).on('error', report);
-  // Listening takes a separate connection, and another one if that is lost: an outage sees many come and go.
+  // Listening takes a separate connection, and another one if that is lost: an outage sees many
+  // come and go.
   const listeners = new Set<InstanceType<typeof pg.Client>>();
   const listen = () => {
     const client = new pg.Client({ ...config, keepAlive: true });
@@ -94,9 +106,14 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     store: postgresStore(pool),
     invalidation: postgresInvalidation(listen),
     async close() {
-      // A listening connection keeps no process alive; while its end is awaited, it has to. The types lack `ref`.
-      for (const client of listeners) if ('ref' in client && typeof client.ref === 'function') client.ref();
-      await patiently(Promise.all([pool.end(), ...[...listeners].map((client) => client.end())]), sockets.sever);
+      // A listening connection keeps no process alive; while its end is awaited, it has to. The
+      // types lack `ref`.
+      for (const client of listeners)
+        if ('ref' in client && typeof client.ref === 'function') client.ref();
+      await patiently(
+        Promise.all([pool.end(), ...[...listeners].map((client) => client.end())]),
+        sockets.sever,
+      );
     },
   };
 }
@@ -113,7 +130,8 @@ async function openMysql(url: string): Promise<OpenedStore> {
   return {
     store: mysqlStore(pool),
     async close() {
-      // It waits for the server only if an answer is pending, and rejects if a connection was never made.
+      // It waits for the server only if an answer is pending, and rejects if a connection was never
+      // made.
       await patiently(pool.end(), sockets.sever).catch(() => {});
       sockets.sever();
     },
@@ -129,14 +147,21 @@ async function openRedis(url: string): Promise<OpenedStore> {
   const address = new URL(url);
   const prefix = address.searchParams.get('prefix') ?? 'keyscope:';
   address.search = '';
-  // While the server is away, requests are refused at once: a queued command would be carried out after the answer.
-  const publisher = createClient({ url: address.href, disableOfflineQueue: true }).on('error', report);
+  // While the server is away, requests are refused at once: a queued command would be carried out
+  // after the answer.
+  const publisher = createClient({ url: address.href, disableOfflineQueue: true }).on(
+    'error',
+    report,
+  );
   const subscriber = publisher.duplicate().on('error', report);
   const sever = () => {
     publisher.destroy();
     subscriber.destroy();
   };
-  const connected = await patiently(Promise.all([publisher.connect(), subscriber.connect()]), sever);
+  const connected = await patiently(
+    Promise.all([publisher.connect(), subscriber.connect()]),
+    sever,
+  );
   if (!connected) throw new Error(`Redis did not answer within ${PATIENCE} ms`);
   return {
     store: redisStore(publisher, { prefix }),
@@ -158,7 +183,8 @@ const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> =
 };
 
 /** What `openStore` accepts, for usage and errors. */
-export const ADDRESSES = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
+export const ADDRESSES =
+  'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
 
 const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
 
@@ -179,19 +205,21 @@ export function placeOf(url: string): Place {
   // SQLite reads a path that begins with `file:` as a URI.
   const uri = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/.exec(path);
   const [, name = path, query = ''] = uri ?? [];
-  if (name === ':memory:' || new URLSearchParams(query).get('mode') === 'memory') return { kind: 'memory' };
+  if (name === ':memory:' || new URLSearchParams(query).get('mode') === 'memory')
+    return { kind: 'memory' };
   return { kind: 'file', path: resolve(uri ? decodeURIComponent(name) : name) };
 }
 
 /**
- * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own tools write it:
- * `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL stores create their tables on first
- * use, Redis its version.
+ * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own
+ * tools write it: `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL
+ * stores create their tables on first use, Redis its version.
  *
- * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is waited for, at most
- * two seconds.
+ * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is
+ * waited for, at most two seconds.
  *
- * @throws TypeError on any other scheme, and on `sqlite://`. It names only the scheme: the rest may contain a password.
+ * @throws TypeError on any other scheme, and on `sqlite://`. It names only the scheme: the rest may
+ *   contain a password.
  * @example
  * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
  */

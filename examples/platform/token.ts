@@ -1,6 +1,7 @@
 /**
- * `POST /v1/token`: exchanges a key for a short-lived token, in the manner of RFC 8693. Parameters and errors are those
- * of its §§2.1 and 2.2; a key counts as an access token. `entity_uuid`, which may be repeated, narrows the entities.
+ * `POST /v1/token`: exchanges a key for a short-lived token, in the manner of RFC 8693. Parameters
+ * and errors are those of its §§2.1 and 2.2; a key counts as an access token. `entity_uuid`, which
+ * may be repeated, narrows the entities.
  */
 import type { Keyring } from 'keyscope';
 import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
@@ -24,8 +25,13 @@ export const tokenRequest = z.object({
   grant_type: z.literal(GRANT, `Send ${GRANT} as grant_type.`),
   subject_token: z.string(SUBJECT).describe('The key.'),
   subject_token_type: z.literal(ACCESS_TOKEN, SUBJECT),
-  requested_token_type: z.enum(TOKEN_TYPES, 'requested_token_type: access tokens alone are made here.').optional(),
-  scope: z.string().optional().describe("Scopes with a space between them, of the key's. Left out, it is all of them."),
+  requested_token_type: z
+    .enum(TOKEN_TYPES, 'requested_token_type: access tokens alone are made here.')
+    .optional(),
+  scope: z
+    .string()
+    .optional()
+    .describe("Scopes with a space between them, of the key's. Left out, it is all of them."),
   entity_uuid: z
     .array(z.string().meta({ format: 'uuid' }))
     .optional()
@@ -33,7 +39,9 @@ export const tokenRequest = z.object({
   resource: z
     .array(z.string())
     .optional()
-    .describe('Which door the token is to open: the URL of this service with /v1, or with /mcp. Left out, it is /v1.'),
+    .describe(
+      'Which door the token is to open: the URL of this service with /v1, or with /mcp. Left out, it is /v1.',
+    ),
   audience: z.array(z.string()).optional().describe("The same as 'resource'."),
 });
 // RFC 6749 §3.2: no parameter may be repeated; RFC 8693 §2.1 allows these.
@@ -56,7 +64,10 @@ export const tokenError = z.object({
   error_description: z.string(),
 });
 
-const json = (status: number, body: z.output<typeof tokenAnswer> | z.output<typeof tokenError>): Answer => ({
+const json = (
+  status: number,
+  body: z.output<typeof tokenAnswer> | z.output<typeof tokenError>,
+): Answer => ({
   status,
   // RFC 6749 §5.1 requires both.
   headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' },
@@ -81,38 +92,63 @@ export interface TokenService {
 // Any key may be exchanged; admitted like any operation, so that events and usage cover it.
 const policy = definePolicy(catalog, { exchangeToken: [] });
 
-const MALFORMED = 'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
+const MALFORMED =
+  'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
 const malformed = (problem: string) => new ExchangeError('invalid_request', problem);
 
 /** The parameters; one without a value counts as omitted (RFC 6749 §3.2). */
 function read(type: string | null | undefined, body: string): Readonly<Record<string, unknown>> {
-  if (!FORM.test(type ?? '')) throw malformed('Send the parameters as application/x-www-form-urlencoded.');
-  const given = new URLSearchParams([...new URLSearchParams(body)].filter(([, value]) => value !== ''));
-  const lists = REPEATABLE.filter((name) => given.has(name)).map((name) => [name, given.getAll(name)] as const);
+  if (!FORM.test(type ?? ''))
+    throw malformed('Send the parameters as application/x-www-form-urlencoded.');
+  const given = new URLSearchParams(
+    [...new URLSearchParams(body)].filter(([, value]) => value !== ''),
+  );
+  const lists = REPEATABLE.filter((name) => given.has(name)).map(
+    (name) => [name, given.getAll(name)] as const,
+  );
   const others = [...given].filter(([name]) => !REPEATABLE.includes(name));
   const fields = Object.fromEntries<unknown>([...others, ...lists]);
-  if (Object.keys(fields).length < others.length + lists.length) throw malformed('A parameter is repeated.');
+  if (Object.keys(fields).length < others.length + lists.length)
+    throw malformed('A parameter is repeated.');
   return fields;
 }
 
 type Given = z.output<typeof tokenRequest>;
 
-/** The issuer for the service that was named; only one may be named, and only one that tokens are made for. */
-function issuerOf({ issuers }: TokenService, { resource = [], audience = [] }: Given): Pick<TokenIssuer, 'exchange'> {
+/**
+ * The issuer for the service that was named; only one may be named, and only one that tokens are
+ * made for.
+ */
+function issuerOf(
+  { issuers }: TokenService,
+  { resource = [], audience = [] }: Given,
+): Pick<TokenIssuer, 'exchange'> {
   const [target = Object.keys(issuers)[0] ?? '', another] = new Set([...resource, ...audience]);
-  const issuer = another === undefined && Object.hasOwn(issuers, target) ? issuers[target] : undefined;
-  if (issuer === undefined) throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
+  const issuer =
+    another === undefined && Object.hasOwn(issuers, target) ? issuers[target] : undefined;
+  if (issuer === undefined)
+    throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
   return issuer;
 }
 
 async function exchange(service: TokenService, given: Given): Promise<Answer> {
   const { subject_token, requested_token_type = ACCESS_TOKEN } = given;
   const issuer = issuerOf(service, given);
-  const { principal } = await service.keyring.admit(`Bearer ${subject_token}`, { policy, operation: 'exchangeToken' });
+  const { principal } = await service.keyring.admit(`Bearer ${subject_token}`, {
+    policy,
+    operation: 'exchangeToken',
+  });
   const input = { scopes: given.scope?.split(' '), accessibleEntities: given.entity_uuid };
-  const { accessToken, tokenType, expiresIn, scope } = await issuer.exchange(principal, input).catch(described);
+  const { accessToken, tokenType, expiresIn, scope } = await issuer
+    .exchange(principal, input)
+    .catch(described);
   const issued = { access_token: accessToken, issued_token_type: requested_token_type };
-  return json(200, { ...issued, token_type: tokenType, expires_in: expiresIn, ...(scope !== '' && { scope }) });
+  return json(200, {
+    ...issued,
+    token_type: tokenType,
+    expires_in: expiresIn,
+    ...(scope !== '' && { scope }),
+  });
 }
 
 /** The issuer's own words, unless a parameter is malformed: then they quote what was sent. */
@@ -132,9 +168,13 @@ export async function answerToken(
     if (data === undefined) {
       const issue = error.issues[0];
       const unsupported = issue?.path[0] === 'grant_type' && Object.hasOwn(fields, 'grant_type');
-      return refusal(unsupported ? 'unsupported_grant_type' : 'invalid_request', issue?.message ?? '');
+      return refusal(
+        unsupported ? 'unsupported_grant_type' : 'invalid_request',
+        issue?.message ?? '',
+      );
     }
-    if (ACTOR.some((name) => Object.hasOwn(fields, name))) throw malformed('Nobody acts for another here.');
+    if (ACTOR.some((name) => Object.hasOwn(fields, name)))
+      throw malformed('Nobody acts for another here.');
     return await exchange(service, data);
   } catch (error) {
     if (isExchangeError(error)) return refusal(error.code, error.message);

@@ -1,6 +1,6 @@
 /**
- * Short-lived tokens for the platform's keys: one signing key, and a separate audience for each door, so that a token
- * made for one does not open another.
+ * Short-lived tokens for the platform's keys: one signing key, and a separate audience for each
+ * door, so that a token made for one does not open another.
  */
 import { join } from 'node:path';
 import type { JSONWebKeySet, JWK } from 'jose';
@@ -36,21 +36,34 @@ export interface Tokens {
   readonly jwks: JSONWebKeySet;
 }
 
-/** Where each door is, as tokens name it (`aud`); all that clients and servers are told here is configuration. */
-export const audiences = (publicUrl: string) => ({ rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` });
+/**
+ * Where each door is, as tokens name it (`aud`); all that clients and servers are told here is
+ * configuration.
+ */
+export const audiences = (publicUrl: string) => ({
+  rest: `${publicUrl}/v1`,
+  mcp: `${publicUrl}/mcp`,
+});
 
 async function generate(): Promise<string> {
   const { privateKey } = await generateKeyPair(ALG, { extractable: true });
   return JSON.stringify(await exportJWK(privateKey));
 }
 
-/** From the environment, as in production; or, so that newcomers need no setup, from a file made on the first run. */
+/**
+ * From the environment, as in production; or, so that newcomers need no setup, from a file made on
+ * the first run.
+ */
 async function signingKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
   return JSON.parse(given || (await readSecret(join(folder, 'signing-key.json'), generate)));
 }
 
-export async function openTokens(folder: string, publicUrl: string, now: () => number): Promise<Tokens> {
+export async function openTokens(
+  folder: string,
+  publicUrl: string,
+  now: () => number,
+): Promise<Tokens> {
   const privateKey = await signingKey(folder);
   // An id derived from the key: another key has another.
   const kid = await calculateJwkThumbprint(privateKey);

@@ -1,13 +1,15 @@
 /**
- * A service behind the gate: accepts the platform's tokens, and needs only the address of its public keys. It does not
- * notice that a key was revoked; a token lives for at most 15 minutes. If that is too long and the key store can be
- * reached, pass a keyring made with the verifier as `tokens`: it looks the key up on each use.
+ * A service behind the gate: accepts the platform's tokens, and needs only the address of its
+ * public keys. It does not notice that a key was revoked; a token lives for at most 15 minutes. If
+ * that is too long and the key store can be reached, pass a keyring made with the verifier as
+ * `tokens`: it looks the key up on each use.
  *
  *   const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
  *   createServer(tokens, 'reports').listen(8080); // without any database
  *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // revocation on use
  *
- * `npx node examples/resource-server/server.ts` starts it behind a platform started with `npm run demo`.
+ * `npx node examples/resource-server/server.ts` starts it behind a platform started with `npm run
+ * demo`.
  */
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -27,20 +29,26 @@ import { audiences } from '../platform/tokens.ts';
 type Door = { authenticate(request: Request): Promise<Principal> };
 
 /** A verifier of the platform's tokens. */
-export const createTokens = (options: Omit<TokenVerifierOptions, 'algorithms' | 'catalog'>): TokenVerifier =>
-  createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
+export const createTokens = (
+  options: Omit<TokenVerifierOptions, 'algorithms' | 'catalog'>,
+): TokenVerifier => createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
 
 /** Headers are read as a keyring reads them; only tokens are accepted. */
 const doorOf = (tokens: TokenVerifier): Door => ({
   async authenticate({ headers }) {
     const credential = parseAuthorization(headers.get('authorization'));
     if (credential.kind === 'bearer') return tokens.verify(credential.token);
-    if (credential.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
+    if (credential.kind === 'malformed')
+      throw new AccessError('invalid_request', 'malformed_header');
     throw new AccessError('missing_credentials', 'no_header');
   },
 });
 
-export function createServer(given: Door | TokenVerifier, realm: string, report = reportError): Server {
+export function createServer(
+  given: Door | TokenVerifier,
+  realm: string,
+  report = reportError,
+): Server {
   const door = 'authenticate' in given ? given : doorOf(given);
   const app = new Hono();
   app.use((c, next) => {
@@ -50,7 +58,9 @@ export function createServer(given: Door | TokenVerifier, realm: string, report 
   app.get('/v1/me', async (c) => c.json(toMe(await door.authenticate(c.req.raw))));
   app.get('/v1/reports/executive', async (c) => {
     const principal = await door.authenticate(c.req.raw);
-    const entityUuid = policy.authorize(principal, 'exportReport', { entityUuid: c.req.queries('entity_uuid') });
+    const entityUuid = policy.authorize(principal, 'exportReport', {
+      entityUuid: c.req.queries('entity_uuid'),
+    });
     return c.json({ entity_uuid: entityUuid, rows: [] });
   });
   app.onError((error) => {
@@ -104,9 +114,14 @@ async function main(): Promise<void> {
   try {
     const { PLATFORM_URL } = process.env;
     const issuer = PLATFORM_URL || 'http://127.0.0.1:8787';
-    // The platform makes tokens only for its own doors. This is a part of one of them, served separately.
+    // The platform makes tokens only for its own doors. This is a part of one of them, served
+    // separately.
     const audience = audiences(issuer).rest;
-    const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
+    const tokens = createTokens({
+      issuer,
+      audience,
+      jwks: new URL(`${issuer}/.well-known/jwks.json`),
+    });
     const server = createServer(tokens, REALM);
     const url = await listen(server, readPort(8788));
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server));

@@ -1,14 +1,17 @@
 /**
- * Caches look-ups in memory for a bounded time, so that most requests need no database. It keeps records, never
- * decisions: the keyring checks the marks, expiry, scopes and entities of a cached record on each request (its seal
- * once, because it is frozen), so an entry may outlive its key's expiry, but the key does not.
+ * Caches look-ups in memory for a bounded time, so that most requests need no database. It keeps
+ * records, never decisions: the keyring checks the marks, expiry, scopes and entities of a cached
+ * record on each request (its seal once, because it is frozen), so an entry may outlive its key's
+ * expiry, but the key does not.
  *
- * Only `findByDigest` is cached. `findById` serves `revoke`, `rotate`, `get`, `advise` and the parents of tokens, which
- * are rare or need the current state: it asks the store each time, as do `list` and `summarize`.
+ * Only `findByDigest` is cached. `findById` serves `revoke`, `rotate`, `get`, `advise` and the
+ * parents of tokens, which are rare or need the current state: it asks the store each time, as do
+ * `list` and `summarize`.
  *
- * An old answer cannot outlive a change: each change increments `generation`. An entry knows the generation in which
- * its look-up was sent, and is dead once a change of its key, or of one of its digests, is newer. This covers look-ups
- * in progress too, and nothing needs to be searched for and removed.
+ * An old answer cannot outlive a change: each change increments `generation`. An entry knows the
+ * generation in which its look-up was sent, and is dead once a change of its key, or of one of its
+ * digests, is newer. This covers look-ups in progress too, and nothing needs to be searched for and
+ * removed.
  */
 import { expect, fields, isUuid, whole } from '../core/errors.js';
 import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
@@ -17,25 +20,41 @@ import { mergeUsage } from '../stores/sql/shared.js';
 
 /** No entry is trusted for longer, in milliseconds, whatever `maxStalenessMs` allows. */
 const MOST_MS = 30_000;
-/** How long "no such key" is trusted, in milliseconds; after that, a key that was made elsewhere works. */
+/**
+ * How long "no such key" is trusted, in milliseconds; after that, a key that was made elsewhere
+ * works.
+ */
 const ABSENT_MS = 5_000;
-/** How many look-ups of unknown keys are remembered, apart from the known keys: a guess evicts only guesses. */
+/**
+ * How many look-ups of unknown keys are remembered, apart from the known keys: a guess evicts only
+ * guesses.
+ */
 const MAX_ABSENT = 1_024;
-/** How many look-ups in progress can be joined, and for how long: one that hangs does not hold up later requests. */
+/**
+ * How many look-ups in progress can be joined, and for how long: one that hangs does not hold up
+ * later requests.
+ */
 const MAX_FLIGHTS = 1_024;
 const JOIN_MS = 1_000;
 /** How many changes are remembered individually; the next one drops every entry. */
 const MAX_CHANGES = 10_000;
-/** Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next drops all of it. */
+/**
+ * Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next
+ * drops all of it.
+ */
 const MAX_USED = 10_000;
 /** How long to wait before a failed subscription is tried again. */
 const RETRY_MS = 1_000;
-/** Separates the digests in an entry's name. No digest contains it; a look-up with a text that does is not cached. */
+/**
+ * Separates the digests in an entry's name. No digest contains it; a look-up with a text that does
+ * is not cached.
+ */
 const SEPARATOR = '\n';
 
 /**
- * Where look-ups are kept: any bounded cache with these methods that answers synchronously, such as an `LRUCache` of
- * `lru-cache`. A plain `Map` has the methods but no bound. The cache may drop entries at any time.
+ * Where look-ups are kept: any bounded cache with these methods that answers synchronously, such as
+ * an `LRUCache` of `lru-cache`. A plain `Map` has the methods but no bound. The cache may drop
+ * entries at any time.
  */
 export interface LookupCache {
   /** `name`: the digests of a look-up; with one pepper, a single digest. Never a key. */
@@ -45,17 +64,21 @@ export interface LookupCache {
 }
 
 /**
- * How a process tells the others that a key has ended: Redis pub/sub, LISTEN and NOTIFY, or anything similar. Carries
- * only key ids, and may lose, repeat, delay and reorder them. Whoever can publish can only make a process ask its
- * database more often.
+ * How a process tells the others that a key has ended: Redis pub/sub, LISTEN and NOTIFY, or
+ * anything similar. Carries only key ids, and may lose, repeat, delay and reorder them. Whoever can
+ * publish can only make a process ask its database more often.
  */
 export interface Invalidation {
-  /** Tells every process. Not awaited; what it throws or rejects with is dropped, so log errors here. */
+  /**
+   * Tells every process. Not awaited; what it throws or rejects with is dropped, so log errors
+   * here.
+   */
   publish(keyId: string): Awaitable<void>;
   /**
-   * From now on, calls `listener` with each key id that another process publishes; its own may be included. If it
-   * throws or rejects, it is called again alongside a later look-up, at most once a second. Once it has succeeded, it
-   * has to keep the subscription up itself; what was missed while it was down is bounded by `maxStalenessMs`.
+   * From now on, calls `listener` with each key id that another process publishes; its own may be
+   * included. If it throws or rejects, it is called again alongside a later look-up, at most once a
+   * second. Once it has succeeded, it has to keep the subscription up itself; what was missed while
+   * it was down is bounded by `maxStalenessMs`.
    */
   subscribe(listener: (keyId: string) => void): Awaitable<unknown>;
 }
@@ -65,13 +88,17 @@ export interface CacheOptions {
   /** Bounded. About 2 KiB per key. */
   readonly cache: LookupCache;
   /**
-   * The maximum age of an answer, in milliseconds, 1 to 86,400,000: how long a key that was revoked elsewhere may still
-   * work. Above 30,000 it is 30,000: nothing is kept for longer, which satisfies a longer limit, too.
+   * The maximum age of an answer, in milliseconds, 1 to 86,400,000: how long a key that was revoked
+   * elsewhere may still work. Above 30,000 it is 30,000: nothing is kept for longer, which
+   * satisfies a longer limit, too.
    */
   readonly maxStalenessMs: number;
   /** Carries revocations to other processes sooner than that. */
   readonly invalidation?: Invalidation | undefined;
-  /** Milliseconds; for tests. An entry from the future is stale. Default: a clock that never goes back. */
+  /**
+   * Milliseconds; for tests. An entry from the future is stale. Default: a clock that never goes
+   * back.
+   */
   readonly now?: (() => number) | undefined;
 }
 
@@ -81,7 +108,10 @@ type Flight = { readonly since: number; readonly rows: Promise<Rows> };
 
 /** The answer to one look-up: a record, or none. */
 interface Entry {
-  /** The cache that it belongs to: caches may share one `LRUCache`, but do not know each other's changes. */
+  /**
+   * The cache that it belongs to: caches may share one `LRUCache`, but do not know each other's
+   * changes.
+   */
   readonly owner: object;
   readonly digests: readonly string[];
   rows: Rows;
@@ -101,8 +131,8 @@ function createChanges() {
   let floor = 0;
   // By key id or digest: the generation of the last change that invalidates an entry.
   const changed = new Map<string, number>();
-  // By key id: its recorded usage, which is merged into entries. If it counted as a change, every key in use would be
-  // looked up after every batch.
+  // By key id: its recorded usage, which is merged into entries. If it counted as a change, every
+  // key in use would be looked up after every batch.
   const used = new Map<string, { readonly usage: Usage; readonly generation: number }>();
 
   function use(keyId: string, more: Usage): void {
@@ -118,9 +148,11 @@ function createChanges() {
     if (entry.generation === generation) return true;
     const [record] = entry.rows;
     const isOld = (name: string) => (changed.get(name) ?? 0) > entry.generation;
-    if (entry.generation < floor || entry.digests.some(isOld) || (record && isOld(record.keyId))) return false;
+    if (entry.generation < floor || entry.digests.some(isOld) || (record && isOld(record.keyId)))
+      return false;
     const use = record && used.get(record.keyId);
-    if (use && use.generation > entry.generation && !bringIn(entry, record, use.usage)) return false;
+    if (use && use.generation > entry.generation && !bringIn(entry, record, use.usage))
+      return false;
     entry.generation = generation;
     return true;
   }
@@ -132,7 +164,8 @@ function createChanges() {
       floor = generation;
     }
     changed.set(name, generation);
-    // The next look-up brings its usage; and usage that was reported before the key was made is void.
+    // The next look-up brings its usage; and usage that was reported before the key was made is
+    // void.
     used.delete(name);
   }
 
@@ -156,7 +189,13 @@ function createEntries({ cache, maxStalenessMs, now }: Settings, changes: Change
   const absent = new Map<string, Entry>();
 
   const open = (digests: readonly string[]): Entry => {
-    return { owner, digests: [...digests], rows: NONE, since: now(), generation: changes.current() };
+    return {
+      owner,
+      digests: [...digests],
+      rows: NONE,
+      since: now(),
+      generation: changes.current(),
+    };
   };
 
   const isWithin = (ms: number, since: number): boolean => {
@@ -196,7 +235,8 @@ function createEntries({ cache, maxStalenessMs, now }: Settings, changes: Change
 
 type Memory = { find: Find; change(name: string): void; use(keyId: string, usage: Usage): void };
 
-// On Cloudflare Workers a query ends with the request that sent it: others that joined it would wait in vain.
+// On Cloudflare Workers a query ends with the request that sent it: others that joined it would
+// wait in vain.
 const mayJoin = () => globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
 
 function createMemory(ask: Find, settings: Settings): Memory {
@@ -215,11 +255,15 @@ function createMemory(ask: Find, settings: Settings): Memory {
   }
 
   function send(name: string, digests: readonly string[]): Awaitable<Rows> {
-    // Opened before the look-up is sent: its age counts from here, as do the changes that it may have missed.
+    // Opened before the look-up is sent: its age counts from here, as do the changes that it may
+    // have missed.
     const entry = open(digests);
     const answer = ask(digests);
     if (!isPromise(answer)) return land(name, entry, answer);
-    const flight = { since: entry.since, rows: Promise.resolve(answer).then((rows) => land(name, entry, rows)) };
+    const flight = {
+      since: entry.since,
+      rows: Promise.resolve(answer).then((rows) => land(name, entry, rows)),
+    };
     if (joins) put(flights, name, flight, MAX_FLIGHTS);
     const landed = () => flights.get(name) === flight && flights.delete(name);
     flight.rows.then(landed, landed);
@@ -232,12 +276,15 @@ function createMemory(ask: Find, settings: Settings): Memory {
     const entry = recall(name);
     if (entry !== undefined) return entry.rows;
     const flight = flights.get(name);
-    return flight !== undefined && isWithin(JOIN_MS, flight.since) ? flight.rows : send(name, digests);
+    return flight !== undefined && isWithin(JOIN_MS, flight.since)
+      ? flight.rows
+      : send(name, digests);
   }
 
   function change(name: string): void {
     changes.change(name);
-    // Until they land, their keys are unknown, so all of them are dropped: who asks from now on sees the change.
+    // Until they land, their keys are unknown, so all of them are dropped: who asks from now on
+    // sees the change.
     flights.clear();
   }
 
@@ -250,7 +297,10 @@ function nameOf(digests: readonly string[]): string | undefined {
   return fit && digests.length > 0 ? digests.join(SEPARATOR) : undefined;
 }
 
-/** The rows to remember: none, or one that is well-formed and was asked for. `undefined` for any other answer. */
+/**
+ * The rows to remember: none, or one that is well-formed and was asked for. `undefined` for any
+ * other answer.
+ */
 function readAnswer(answer: unknown, digests: readonly string[]): Rows | undefined {
   if (!Array.isArray(answer) || answer.length > 1) return undefined;
   if (answer.length === 0) return NONE;
@@ -273,7 +323,11 @@ function put<T>(ring: Map<string, T>, name: string, entry: T, limit: number): vo
 
 type Channel = { publish(keyId: string): void; keepUp(): void };
 
-function createChannel(invalidation: Invalidation | undefined, change: Memory['change'], now: () => number): Channel {
+function createChannel(
+  invalidation: Invalidation | undefined,
+  change: Memory['change'],
+  now: () => number,
+): Channel {
   if (invalidation === undefined) return { publish() {}, keepUp() {} };
   let subscribed = false;
   let tried = Number.NEGATIVE_INFINITY;
@@ -305,7 +359,15 @@ async function attempt(act: () => unknown, failed: () => void = () => {}): Promi
 // ── Options ───────────────────────────────────────────────────────────────────────────────────────────
 
 const OPTIONS = ['cache', 'maxStalenessMs', 'invalidation', 'now'] as const;
-const METHODS = ['insert', 'findByDigest', 'findById', 'list', 'markEnded', 'touch', 'summarize'] as const;
+const METHODS = [
+  'insert',
+  'findByDigest',
+  'findById',
+  'list',
+  'markEnded',
+  'touch',
+  'summarize',
+] as const;
 
 type Settings = CacheOptions & { readonly now: () => number };
 
@@ -315,7 +377,10 @@ const has = (value: unknown, methods: readonly string[]): boolean =>
 function readOptions(options: CacheOptions): Settings {
   const given = fields(options, OPTIONS, 'cacheStore') as Partial<CacheOptions>;
   const { cache, maxStalenessMs, invalidation, now = steadyClock() } = given;
-  expect(has(cache, ['get', 'set', 'delete']), 'cache: pass something bounded with get, set and delete');
+  expect(
+    has(cache, ['get', 'set', 'delete']),
+    'cache: pass something bounded with get, set and delete',
+  );
   const allowed = whole(maxStalenessMs, 1, 86_400_000, 'maxStalenessMs, in milliseconds');
   const channel = invalidation === undefined || has(invalidation, ['publish', 'subscribe']);
   expect(channel, 'invalidation: pass { publish, subscribe } or leave it out');
@@ -324,8 +389,9 @@ function readOptions(options: CacheOptions): Settings {
 }
 
 /**
- * Never goes back when the time is set, and advances while the machine sleeps, which `performance.now` need not: it
- * adds what `Date.now` gains on it. A gain counts from the last loss: a time set ahead, then right, hides no sleep.
+ * Never goes back when the time is set, and advances while the machine sleeps, which
+ * `performance.now` need not: it adds what `Date.now` gains on it. A gain counts from the last
+ * loss: a time set ahead, then right, hides no sleep.
  */
 function steadyClock(): () => number {
   let slept = 0;
@@ -333,7 +399,8 @@ function steadyClock(): () => number {
   return () => {
     const steady = performance.now();
     const gain = Date.now() - steady - lead;
-    // The fractions that `Date.now` lacks are not a gain. They would add up: the clock would run at twice the speed.
+    // The fractions that `Date.now` lacks are not a gain. They would add up: the clock would run at
+    // twice the speed.
     if (Math.abs(gain) >= 2) {
       lead += gain;
       slept += Math.max(gain, 0);
@@ -344,7 +411,8 @@ function steadyClock(): () => number {
 
 // ── The store ─────────────────────────────────────────────────────────────────────────────────────────
 
-const isPromise = <T>(answer: Awaitable<T>): answer is PromiseLike<T> => typeof Object(answer).then === 'function';
+const isPromise = <T>(answer: Awaitable<T>): answer is PromiseLike<T> =>
+  typeof Object(answer).then === 'function';
 
 /** Runs `write`, then `after` whatever the outcome, before anybody sees the answer. */
 function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T> {
@@ -359,27 +427,31 @@ function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T>
 }
 
 /**
- * Makes a store that caches look-ups. When a key is revoked, retired or made through this store, the store shows it at
- * once. When that happens through any other store or process, it shows within `maxStalenessMs`, and a new key that was
- * tried before it existed within 5 s. With `invalidation`, an end shows as soon as its message arrives; while the
- * channel is down, the bound holds. A cached answer is returned at once, without a promise.
+ * Makes a store that caches look-ups. When a key is revoked, retired or made through this store,
+ * the store shows it at once. When that happens through any other store or process, it shows within
+ * `maxStalenessMs`, and a new key that was tried before it existed within 5 s. With `invalidation`,
+ * an end shows as soon as its message arrives; while the channel is down, the bound holds. A cached
+ * answer is returned at once, without a promise.
  *
- * Concurrent look-ups of one key share one query, except on Cloudflare Workers, where a query belongs to one request.
- * Errors are not cached. While the store is down, keys pass only as long as their entries live. Usage that other
- * processes record shows late in `findByDigest`, as does that of more than 10,000 keys; `list` and `get` show it at
- * once.
+ * Concurrent look-ups of one key share one query, except on Cloudflare Workers, where a query
+ * belongs to one request. Errors are not cached. While the store is down, keys pass only as long as
+ * their entries live. Usage that other processes record shows late in `findByDigest`, as does that
+ * of more than 10,000 keys; `list` and `get` show it at once.
  *
- * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are not).
+ * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are
+ * not).
  *
  * @param store The store that keeps the keys.
- * @param options `cache`: where look-ups are kept. `maxStalenessMs`: their maximum age, in milliseconds.
+ * @param options `cache`: where look-ups are kept. `maxStalenessMs`: their maximum age, in
+ *   milliseconds.
  * @throws TypeError that says what to pass instead.
  * @example
  * const cache = new LRUCache<string, object>({ max: 10_000 });
  * const store = cacheStore(postgresStore(pool), { cache, maxStalenessMs: 10_000 });
  */
 export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
-  for (const name of METHODS) expect(has(store, [name]), `cacheStore: the store has no method ${name}; see KeyStore`);
+  for (const name of METHODS)
+    expect(has(store, [name]), `cacheStore: the store has no method ${name}; see KeyStore`);
   const settings = readOptions(options);
   const ask: Find = (digests) => {
     channel.keepUp();
@@ -389,15 +461,16 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
   const channel = createChannel(settings.invalidation, change, settings.now);
   channel.keepUp();
 
-  // Before the write, because its failure leaves open whether it happened; and after it, because a look-up that was
-  // sent meanwhile may have been answered from before it.
+  // Before the write, because its failure leaves open whether it happened; and after it, because a
+  // look-up that was sent meanwhile may have been answered from before it.
   function changing<T>(names: readonly string[], write: () => Awaitable<T>): Awaitable<T> {
     names.forEach(change);
     return followed(write, () => names.forEach(change));
   }
 
   const summarize = (now?: number) => store.summarize(now ?? Date.now());
-  // The same number of parameters as the store's: from it, `storeContract` knows whether it accepts a time.
+  // The same number of parameters as the store's: from it, `storeContract` knows whether it accepts
+  // a time.
   Object.defineProperty(summarize, 'length', { value: store.summarize.length });
 
   return {

@@ -1,4 +1,7 @@
-/** The closed list of scopes that a service has, with one sentence per scope; and the types derived from it. */
+/**
+ * The closed list of scopes that a service has, with one sentence per scope; and the types derived
+ * from it.
+ */
 import { expect, fields, isObject, quote, raise, text } from './errors.js';
 import { coveredBy, isScope, patterns } from './scope.js';
 
@@ -6,12 +9,21 @@ import { coveredBy, isScope, patterns } from './scope.js';
 export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 type ScopesIn<D> = { [R in keyof D & string]: `${R}:${keyof D[R] & string}` }[keyof D & string];
-type Pattern<S extends string> = S | '*:*' | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
+type Pattern<S extends string> =
+  | S
+  | '*:*'
+  | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
 
 /** The scopes of `S` that pattern `P` matches: each `*` matches any segment. */
-type Matching<S, P> = P extends `${infer R}:${infer A}` ? Extract<S, `${Segment<R>}:${Segment<A>}`> : never;
+type Matching<S, P> = P extends `${infer R}:${infer A}`
+  ? Extract<S, `${Segment<R>}:${Segment<A>}`>
+  : never;
 type Segment<T extends string> = T extends '*' ? string : T;
-type Harmless<S, Reserved, P> = P extends string ? ([Matching<S, P> & Reserved] extends [never] ? P : never) : never;
+type Harmless<S, Reserved, P> = P extends string
+  ? [Matching<S, P> & Reserved] extends [never]
+    ? P
+    : never
+  : never;
 
 /** A service's scopes. Made by {@link defineScopes}; frozen. */
 export interface Catalog<S extends string = string, Reserved extends string = string> {
@@ -28,7 +40,8 @@ export interface Catalog<S extends string = string, Reserved extends string = st
   /**
    * Returns the concrete scopes that patterns match, in catalog order, reserved ones included.
    *
-   * @throws TypeError on a malformed pattern, a scope that the catalog does not have, or a pattern that matches none.
+   * @throws TypeError on a malformed pattern, a scope that the catalog does not have, or a pattern
+   *   that matches none.
    * @example
    * catalog.expand(['threats:*']); // ['threats:read']
    */
@@ -42,7 +55,8 @@ export interface Catalog<S extends string = string, Reserved extends string = st
    */
   difference(a: readonly string[], b: readonly string[]): readonly S[];
   /**
-   * Whether a scope must be named individually and justified; `false` for anything that is not a scope of the catalog.
+   * Whether a scope must be named individually and justified; `false` for anything that is not a
+   * scope of the catalog.
    *
    * @example
    * catalog.isReserved('users:delete'); // true
@@ -54,25 +68,31 @@ export interface Catalog<S extends string = string, Reserved extends string = st
 export type ScopeOf<C> = C extends Catalog<infer S, string> ? S : never;
 
 /** {@link ScopeOf}, plus the wildcards that match something but no reserved scope. */
-export type PatternOf<C> = C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Pattern<S>> : never;
+export type PatternOf<C> =
+  C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Pattern<S>> : never;
 
 /**
  * Defines a service's scopes.
  *
- * Not checked: whether any operation needs a scope; the size of the catalog, although a key has at most 256 scopes.
+ * Not checked: whether any operation needs a scope; the size of the catalog, although a key has at
+ * most 256 scopes.
  *
  * @param definition Resource → action → one sentence of 1 to 200 characters. Names are lower case:
  *   `[a-z][a-z0-9_-]{0,63}`.
- * @param options `reserved`: scopes or patterns that no wildcard grants and that require a justification.
- * @throws TypeError on a malformed name or sentence, an empty catalog or resource, or a reserved pattern that
- *   matches nothing.
+ * @param options `reserved`: scopes or patterns that no wildcard grants and that require a
+ *   justification.
+ * @throws TypeError on a malformed name or sentence, an empty catalog or resource, or a reserved
+ *   pattern that matches nothing.
  * @example
  * const catalog = defineScopes(
  *   { threats: { read: 'List and read threats.' }, users: { delete: 'Delete users.' } },
  *   { reserved: ['users:*'] },
  * );
  */
-export function defineScopes<const D extends ScopeDefinition, const R extends Pattern<ScopesIn<D>> = never>(
+export function defineScopes<
+  const D extends ScopeDefinition,
+  const R extends Pattern<ScopesIn<D>> = never,
+>(
   definition: D,
   options: { readonly reserved?: readonly R[] | undefined } = {},
 ): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
@@ -91,17 +111,25 @@ export function defineScopes<const D extends ScopeDefinition, const R extends Pa
     expect(odd === undefined, 'scopes: pass what matches something in the catalog', odd);
     return Object.freeze(all.filter(coveredBy(set)));
   };
-  const without = (set: typeof all, other: typeof all) => Object.freeze(set.filter((scope) => !other.includes(scope)));
+  const without = (set: typeof all, other: typeof all) =>
+    Object.freeze(set.filter((scope) => !other.includes(scope)));
   const difference = (a: readonly string[], b: readonly string[]) => without(expand(a), expand(b));
-  const describe = (it: string) => sentences.get(it) ?? raise(new TypeError(`scopes: the catalog lacks ${quote(it)}`));
+  const describe = (it: string) =>
+    sentences.get(it) ?? raise(new TypeError(`scopes: the catalog lacks ${quote(it)}`));
   const guarded: ReadonlySet<string> = new Set(expand(reserved));
   const isReserved = (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope);
   return Object.freeze({ all, expand, describe, difference, isReserved });
 }
 
-/** Only own properties, which go into a Map: a resource called `constructor` is a name like any other. */
+/**
+ * Only own properties, which go into a Map: a resource called `constructor` is a name like any
+ * other.
+ */
 function entries(table: unknown): [string, unknown][] {
   const list = isObject(table) ? Object.entries(table) : [];
-  expect(list.length > 0, 'defineScopes: pass { resource: { action: sentence } }, none of them empty');
+  expect(
+    list.length > 0,
+    'defineScopes: pass { resource: { action: sentence } }, none of them empty',
+  );
   return list;
 }

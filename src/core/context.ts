@@ -1,13 +1,29 @@
 /**
- * What the operations share: the checked configuration of a keyring; a store and a clock that may break; events;
- * authority; and common steps.
+ * What the operations share: the checked configuration of a keyring; a store and a clock that may
+ * break; events; authority; and common steps.
  */
 import type { Catalog } from './catalog.js';
-import { AccessError, entityList, expect, fields, isUuid, raise, StoreError, whole } from './errors.js';
+import {
+  AccessError,
+  entityList,
+  expect,
+  fields,
+  isUuid,
+  raise,
+  StoreError,
+  whole,
+} from './errors.js';
 import { keyFormat } from './key.js';
 import { type Draft, type IssuedKey, issuedKey, type KeyRecord, sealedText } from './record.js';
 import { coveredBy, patterns } from './scope.js';
-import { drawEntropy, type Peppers, platformRandom, prepareSchemes, type RandomBytes, randomUuid } from './secret.js';
+import {
+  drawEntropy,
+  type Peppers,
+  platformRandom,
+  prepareSchemes,
+  type RandomBytes,
+  randomUuid,
+} from './secret.js';
 import type { KeyStore, SchemeSummary } from './store.js';
 import type { TokenVerifier } from './tokens.js';
 import { createUsage } from './usage.js';
@@ -21,18 +37,25 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly prefix: string;
   readonly catalog: C;
   readonly store: KeyStore;
-  /** The first digests new keys; all are tried on verify. `'none'`: anyone who can write to the database makes keys. */
+  /**
+   * The first digests new keys; all are tried on verify. `'none'`: anyone who can write to the
+   * database makes keys.
+   */
   readonly peppers: Peppers;
   /** Verifies short-lived tokens, which are then accepted alongside keys. */
   readonly tokens?: TokenVerifier | undefined;
-  /** Looks up the key behind a token on each use, so that the token ends with its key. Default: true. */
+  /**
+   * Looks up the key behind a token on each use, so that the token ends with its key. Default:
+   * true.
+   */
   readonly checkParent?: boolean | undefined;
   /** How long an asynchronous store may take, in milliseconds: 1 to 600,000. Default: 2,000. */
   readonly storeTimeoutMs?: number | undefined;
   /**
-   * Accepts keys made without a pepper alongside peppered ones, until a date: for a service that adds its first pepper
-   * while such keys are in use. Until then, anyone who can write to the database can insert a key of their own
-   * choosing, because no seal protects its row. Rotate those keys, then remove this option.
+   * Accepts keys made without a pepper alongside peppered ones, until a date: for a service that
+   * adds its first pepper while such keys are in use. Until then, anyone who can write to the
+   * database can insert a key of their own choosing, because no seal protects its row. Rotate those
+   * keys, then remove this option.
    */
   readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
@@ -40,8 +63,9 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   /** Bytes for keys, not for their ids; for tests. Default: the platform's secure source. */
   readonly random?: RandomBytes | undefined;
   /**
-   * Told of keys made, revoked and rotated, and of every `admit` that admits or denies. An `admit` that throws a
-   * `TypeError` (unknown operation, odd request) emits nothing. Whatever the listener throws is dropped.
+   * Told of keys made, revoked and rotated, and of every `admit` that admits or denies. An `admit`
+   * that throws a `TypeError` (unknown operation, odd request) emits nothing. Whatever the listener
+   * throws is dropped.
    */
   readonly onEvent?: EventListener | undefined;
 }
@@ -51,39 +75,78 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
   'insecureAcceptUnpeppered', 'now', 'random', 'onEvent'] as const;
 
 /**
- * {@link KeyringOptions}, checked and completed: every operation is a function of this and of its input. The store and
- * the clock are guarded: they answer in time and in shape, or throw a `StoreError`.
+ * {@link KeyringOptions}, checked and completed: every operation is a function of this and of its
+ * input. The store and the clock are guarded: they answer in time and in shape, or throw a
+ * `StoreError`.
  */
 export type Context = ReturnType<typeof createContext>;
 
 export function createContext(options: KeyringOptions) {
   const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
-  const { now = Date.now, random = platformRandom, onEvent, insecureAcceptUnpeppered: accept } = given;
-  for (const part of [now, random, onEvent === undefined ? now : onEvent, tokens === undefined ? now : tokens?.verify])
-    expect(typeof part === 'function', 'now, random, onEvent and tokens.verify: pass functions or leave them out');
+  const {
+    now = Date.now,
+    random = platformRandom,
+    onEvent,
+    insecureAcceptUnpeppered: accept,
+  } = given;
+  for (const part of [
+    now,
+    random,
+    onEvent === undefined ? now : onEvent,
+    tokens === undefined ? now : tokens?.verify,
+  ])
+    expect(
+      typeof part === 'function',
+      'now, random, onEvent and tokens.verify: pass functions or leave them out',
+    );
   expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  const until = accept === undefined ? new Date(0) : fields(accept, ['until'], 'insecureAcceptUnpeppered').until;
-  const end = until instanceof Date && !(accept && peppers === 'none') ? new Date(until).getTime() : Number.NaN;
+  const until =
+    accept === undefined
+      ? new Date(0)
+      : fields(accept, ['until'], 'insecureAcceptUnpeppered').until;
+  const end =
+    until instanceof Date && !(accept && peppers === 'none')
+      ? new Date(until).getTime()
+      : Number.NaN;
   expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   // `known`: the scopes that exist.
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
   const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
-  const [schemes, usage, clock] = [prepareSchemes(peppers), createUsage(store), () => readClock(now)];
+  const [schemes, usage, clock] = [
+    prepareSchemes(peppers),
+    createUsage(store),
+    () => readClock(now),
+  ];
   const withUnpeppered = [...schemes, ...prepareSchemes('none')] as const;
   // The schemes of the keys accepted now: for a time, also unpeppered ones. The first makes keys.
   const accepted = () => (end > 0 && clock() < end ? withUnpeppered : schemes);
-  // Undefined if there is no listener: then no event is made. Watching a broken audit sink is its owner's task; it
-  // neither admits nor denies anyone. Because the function is async, what the listener throws is a rejection too.
-  const emit = onEvent && ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
-  return Object.freeze({ format, catalog, known, accepted, store, clock, random, tokens, checkParent, usage, emit });
+  // Undefined if there is no listener: then no event is made. Watching a broken audit sink is its
+  // owner's task; it neither admits nor denies anyone. Because the function is async, what the
+  // listener throws is a rejection too.
+  const emit =
+    onEvent &&
+    ((event: KeyringEvent) => void (async () => onEvent(Object.freeze(event)))().catch(() => {}));
+  return Object.freeze({
+    format,
+    catalog,
+    known,
+    accepted,
+    store,
+    clock,
+    random,
+    tokens,
+    checkParent,
+    usage,
+    emit,
+  });
 }
 
 // ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
 
-// Whatever a store throws or rejects with, no answer, and an answer of the wrong shape all become a `StoreError`: 503
-// and fail closed, never "bad key".
+// Whatever a store throws or rejects with, no answer, and an answer of the wrong shape all become a
+// `StoreError`: 503 and fail closed, never "bad key".
 
 /** Returns the time; throws if it cannot be compared to a deadline. */
 export function readClock(now: Clock): number {
@@ -100,7 +163,10 @@ export function readClock(now: Clock): number {
 const isSummary = (row: SchemeSummary | null) =>
   typeof row?.scheme === 'string' && [row.live, row.lastUsedAt ?? 0].every(Number.isSafeInteger);
 
-/** Every method, and whether an answer has its shape. The content of a record is checked by `readRecord`. */
+/**
+ * Every method, and whether an answer has its shape. The content of a record is checked by
+ * `readRecord`.
+ */
 // biome-ignore format: writes, then reads
 const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
   insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
@@ -110,20 +176,30 @@ const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unkno
 };
 
 /**
- * The user's store as the operations see it: errors are wrapped, answers are awaited for at most `timeoutMs`, and their
- * shape is checked. A synchronous answer stays synchronous; any other becomes a native `Promise`.
+ * The user's store as the operations see it: errors are wrapped, answers are awaited for at most
+ * `timeoutMs`, and their shape is checked. A synchronous answer stays synchronous; any other
+ * becomes a native `Promise`.
  *
  * If a write timed out, it is unknown whether it took effect.
  */
 export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
     const method: unknown = Object(store)[name];
-    expect(typeof method === 'function', `store: pass an object with the method ${name}; await a promise of one`);
-    const broken = (how = 'broke its contract; see KeyStore', e?: unknown) => new StoreError(`store.${name} ${how}`, e);
+    expect(
+      typeof method === 'function',
+      `store: pass an object with the method ${name}; await a promise of one`,
+    );
+    const broken = (how = 'broke its contract; see KeyStore', e?: unknown) =>
+      new StoreError(`store.${name} ${how}`, e);
     const readInTime = (answer: unknown, argument: unknown) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(broken(`did not answer within ${timeoutMs} ms`)), timeoutMs);
-        const settled = Promise.resolve(answer).then(resolve, (cause) => reject(broken('failed: see cause', cause)));
+        const timer = setTimeout(
+          () => reject(broken(`did not answer within ${timeoutMs} ms`)),
+          timeoutMs,
+        );
+        const settled = Promise.resolve(answer).then(resolve, (cause) =>
+          reject(broken('failed: see cause', cause)),
+        );
         settled.finally(() => clearTimeout(timer));
       }).then((value) => (holds(value, argument) ? value : raise(broken())));
     const ask = (argument: unknown, second: unknown) => {
@@ -143,12 +219,14 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
 
 // ── Events ────────────────────────────────────────────────────────────────────────────────────────────
 
-type Told<Type, Id, More = unknown> = Readonly<{ type: Type; time: number; keyId: Id; entityUuid: Id } & More>;
+type Told<Type, Id, More = unknown> = Readonly<
+  { type: Type; time: number; keyId: Id; entityUuid: Id } & More
+>;
 type Denied = { operation: string } & { [F in 'code' | 'reason']: AccessError[F] | 'store_error' };
 
 /**
- * What happened, for logs and audit trails; `type` determines the fields. Nothing in it derives from a key, a header or
- * a digest. Times are milliseconds since the epoch.
+ * What happened, for logs and audit trails; `type` determines the fields. Nothing in it derives
+ * from a key, a header or a digest. Times are milliseconds since the epoch.
  */
 export type KeyringEvent =
   | Told<'key.issued' | 'key.revoked', string>
@@ -157,9 +235,9 @@ export type KeyringEvent =
   /** `entityUuid` is the entity that was addressed and checked. */
   | Told<'access.granted', string, { operation: string }>
   /**
-   * `keyId` is `null` if no key was recognised. `entityUuid` is `null` if what was addressed is not one UUID, or if
-   * nothing was addressed and nobody authenticated. `store_error`: the store or the clock is broken, and the answer was
-   * 503.
+   * `keyId` is `null` if no key was recognised. `entityUuid` is `null` if what was addressed is not
+   * one UUID, or if nothing was addressed and nobody authenticated. `store_error`: the store or the
+   * clock is broken, and the answer was 503.
    */
   | Told<'access.denied', string | null, Denied>;
 
@@ -168,13 +246,19 @@ export type EventListener = (event: KeyringEvent) => unknown;
 
 // ── Authority ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** The last argument of every management call. It comes from the caller's own session, never from a request. */
+/**
+ * The last argument of every management call. It comes from the caller's own session, never from a
+ * request.
+ */
 export interface Authority {
   /** Whose keys these are; another entity's key is `not_found`. */
   readonly entityUuid: string;
   /** The entities that may be granted; always includes `entityUuid`. Default: only `entityUuid`. */
   readonly entities?: readonly string[] | undefined;
-  /** The scopes that may be granted, patterns allowed. If absent, the whole catalog; `undefined` is refused. */
+  /**
+   * The scopes that may be granted, patterns allowed. If absent, the whole catalog; `undefined` is
+   * refused.
+   */
   readonly scopes?: readonly string[];
 }
 
@@ -184,17 +268,34 @@ export type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Auth
 const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
 
 export function checkAuthority(authority: unknown): Held {
-  // A default only for an absent field: `scopes: session.scoeps` is a mistake, not an unlimited authority.
-  const { entityUuid, entities, scopes } = { scopes: ['*:*'], ...fields(authority, INPUT, 'authority') };
+  // A default only for an absent field: `scopes: session.scoeps` is a mistake, not an unlimited
+  // authority.
+  const { entityUuid, entities, scopes } = {
+    scopes: ['*:*'],
+    ...fields(authority, INPUT, 'authority'),
+  };
   expect(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
-  return { entityUuid, entities: entityList(entityUuid, entities, 'authority.entities'), scopes: patterns(scopes) };
+  return {
+    entityUuid,
+    entities: entityList(entityUuid, entities, 'authority.entities'),
+    scopes: patterns(scopes),
+  };
 }
 
-/** Throws if a key would have more than its authority, and names all of the excess: scopes, then entities. */
-export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>): void {
+/**
+ * Throws if a key would have more than its authority, and names all of the excess: scopes, then
+ * entities.
+ */
+export function requireCeiling(
+  held: Held,
+  key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>,
+): void {
   const covered = coveredBy(new Set(held.scopes));
   const scopes = key.scopes.filter((scope) => !covered(scope));
-  const excess = [...scopes, ...key.accessibleEntities.filter((entity) => !held.entities.includes(entity))];
+  const excess = [
+    ...scopes,
+    ...key.accessibleEntities.filter((entity) => !held.entities.includes(entity)),
+  ];
   const reason = scopes.length > 0 ? 'scopes_beyond_authority' : 'entities_beyond_authority';
   if (excess.length > 0) throw new AccessError('ceiling_exceeded', reason, { excess });
 }
@@ -202,19 +303,40 @@ export function requireCeiling(held: Held, key: Pick<KeyRecord, 'scopes' | 'acce
 // ── Shared steps ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Makes a key, digests and seals it, and stores its record. */
-export async function mint({ format, random, accepted, store }: Context, draft: Draft): Promise<IssuedKey> {
+export async function mint(
+  { format, random, accepted, store }: Context,
+  draft: Draft,
+): Promise<IssuedKey> {
   const key = format.complete(drawEntropy(random));
   const [scheme] = accepted();
-  const marks = { seal: null, revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: Object.freeze({}) };
-  const unsealed: KeyRecord = { ...draft, keyId: randomUuid(), ...marks, digest: scheme.digest(key) };
+  const marks = {
+    seal: null,
+    revokedAt: null,
+    retireAt: null,
+    lastUsedAt: null,
+    scopesUsed: Object.freeze({}),
+  };
+  const unsealed: KeyRecord = {
+    ...draft,
+    keyId: randomUuid(),
+    ...marks,
+    digest: scheme.digest(key),
+  };
   // A plain object, which every store can accept. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
   return issuedKey(key, record);
 }
 
-/** The unchecked row of an entity's key; `null` for another entity's key, an id that is not a UUID, or no key. */
-export async function findOwn({ store }: Context, by: { entityUuid: string }, id: unknown): Promise<KeyRecord | null> {
+/**
+ * The unchecked row of an entity's key; `null` for another entity's key, an id that is not a UUID,
+ * or no key.
+ */
+export async function findOwn(
+  { store }: Context,
+  by: { entityUuid: string },
+  id: unknown,
+): Promise<KeyRecord | null> {
   expect(typeof id === 'string', 'keyId: pass a string', id);
   const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;

@@ -1,10 +1,16 @@
 /**
- * Puts the operations together: takes a configuration, returns one frozen object. Also the front door: from a request
- * to a principal, and on to an operation on an entity.
+ * Puts the operations together: takes a configuration, returns one frozen object. Also the front
+ * door: from a request to a principal, and on to an operation on an entity.
  */
 import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import { type Authority, type Context, checkAuthority, createContext, type KeyringOptions } from './context.js';
+import {
+  type Authority,
+  type Context,
+  checkAuthority,
+  createContext,
+  type KeyringOptions,
+} from './context.js';
 import { AccessError, expect, fields, isAccessError, isStoreError, isUuid } from './errors.js';
 import { type IssueInput, issue } from './issue.js';
 import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
@@ -21,8 +27,9 @@ export interface Keyring<C extends Catalog = Catalog> {
   /**
    * Makes a key. `result.key` is the plaintext, which cannot be recovered later.
    *
-   * The first argument may come from a request; the second is the caller's own authority and never does.
-   * After a `StoreError` it is unknown whether the record was written; nobody has its key, so issue again.
+   * The first argument may come from a request; the second is the caller's own authority and never
+   * does. After a `StoreError` it is unknown whether the record was written; nobody has its key, so
+   * issue again.
    *
    * Not checked: whether the entities exist, or whether another key has the same name.
    *
@@ -30,12 +37,13 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws TypeError on malformed input or unknown fields; nothing was written.
    * @throws StoreError.
    * @example
-   * const { key } = await keyring.issue({ name: 'CI', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid });
+   * const { key } = await keyring.issue({ name: 'CI', scopes: ['threats:read'], expiresAt: 'never'
+   * }, { entityUuid });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: Authority): Promise<IssuedKey>;
   /**
-   * Ends a key at once and for good. Idempotent; after a `StoreError`, call it again. Revoking a rotated key does not
-   * end its successor.
+   * Ends a key at once and for good. Idempotent; after a `StoreError`, call it again. Revoking a
+   * rotated key does not end its successor.
    *
    * Not checked: the seal; whether the authority covers the key's scopes and other entities.
    *
@@ -49,13 +57,15 @@ export interface Keyring<C extends Catalog = Catalog> {
   /**
    * Replaces a key by one with the same name, scopes, entities, justification and metadata.
    *
-   * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a `StoreError` the predecessor
-   * may be retired although nobody has the successor: `list` shows both; revoke the successor and issue a new key.
+   * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a
+   * `StoreError` the predecessor may be retired although nobody has the successor: `list` shows
+   * both; revoke the successor and issue a new key.
    *
    * Not checked: whether the catalog still has the scopes, which are copied as they are.
    *
-   * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not authenticate;
-   *   `ceiling_exceeded` with `excess`; `conflict` if it is rotated already or another call ends it first.
+   * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not
+   *   authenticate; `ceiling_exceeded` with `excess`; `conflict` if it is rotated already or
+   *   another call ends it first.
    * @throws TypeError on malformed input; nothing was written.
    * @throws StoreError.
    * @example
@@ -63,10 +73,11 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   rotate(keyId: string, input: RotateInput, authority: Authority): Promise<IssuedKey>;
   /**
-   * Returns one page of an entity's keys, ended ones included, newest first. Not checked: their seals.
+   * Returns one page of an entity's keys, ended ones included, newest first. Not checked: their
+   * seals.
    *
-   * @throws TypeError on a cursor that is not `next` of a previous page, a `limit` outside 1 to 1,000, or a malformed
-   *   authority.
+   * @throws TypeError on a cursor that is not `next` of a previous page, a `limit` outside 1 to
+   *   1,000, or a malformed authority.
    * @throws StoreError.
    * @example
    * const { keys, next } = await keyring.list({ limit: 50 }, { entityUuid });
@@ -82,23 +93,26 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   get(keyId: string, authority: Authority): Promise<KeyInfo | null>;
   /**
-   * Names the granted scopes that an integration does not use: not exercised by `admit` for `unusedForMs`, or never, in
-   * a key at least that old. Scopes never change: issue a key with fewer, switch to it, revoke this one.
+   * Names the granted scopes that an integration does not use: not exercised by `admit` for
+   * `unusedForMs`, or never, in a key at least that old. Scopes never change: issue a key with
+   * fewer, switch to it, revoke this one.
    *
-   * Writes the usage noted in this process first. Not checked: the seal; what other processes have not written yet
-   * (some seconds), and scopes that handlers require in addition to the policy.
+   * Writes the usage noted in this process first. Not checked: the seal; what other processes have
+   * not written yet (some seconds), and scopes that handlers require in addition to the policy.
    *
    * @throws AccessError `not_found`.
    * @throws TypeError on malformed input.
    * @throws StoreError.
    * @example
-   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs: 90 * 86_400_000 }, { entityUuid });
+   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs: 90 * 86_400_000 }, {
+   * entityUuid });
    */
   advise(keyId: string, input: AdviseInput, authority: Authority): Promise<Advice>;
   /**
-   * Counts the live keys of all entities under each pepper, and says when one of them was last used: removing a pepper
-   * from the configuration ends the keys made under it. For operators; reads the whole table unless the store has a
-   * better way. Writes the usage noted in this process first.
+   * Counts the live keys of all entities under each pepper, and says when one of them was last
+   * used: removing a pepper from the configuration ends the keys made under it. For operators;
+   * reads the whole table unless the store has a better way. Writes the usage noted in this process
+   * first.
    *
    * @throws StoreError.
    * @example
@@ -116,10 +130,12 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   verify(key: unknown): Promise<Principal>;
   /**
-   * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with Node's
-   * `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or nothing.
+   * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with
+   * Node's `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or
+   * nothing.
    *
-   * Not checked: scopes and entities; whether a fetch `Request` made on Node has kept a second `Authorization` line.
+   * Not checked: scopes and entities; whether a fetch `Request` made on Node has kept a second
+   * `Authorization` line.
    *
    * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
    * @throws TypeError on an object that is neither a request nor headers.
@@ -129,17 +145,24 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   authenticate(request?: RequestLike): Promise<Principal>;
   /**
-   * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the event.
+   * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the
+   * event.
    *
-   * Not checked: whether the policy was defined on this keyring's catalog; whether the entity exists.
+   * Not checked: whether the policy was defined on this keyring's catalog; whether the entity
+   * exists.
    *
    * @throws AccessError as `authenticate` and `policy.authorize` do.
-   * @throws TypeError on an operation that the policy does not have, and as `authenticate`; then no event is emitted.
+   * @throws TypeError on an operation that the policy does not have, and as `authenticate`; then no
+   *   event is emitted.
    * @throws StoreError.
    * @example
-   * const { principal, entityUuid } = await keyring.admit(request, { policy, operation: 'listThreats' });
+   * const { principal, entityUuid } = await keyring.admit(request, { policy, operation:
+   * 'listThreats' });
    */
-  admit<Operation extends string>(request: RequestLike, input: AdmitInput<Operation>): Promise<Admission>;
+  admit<Operation extends string>(
+    request: RequestLike,
+    input: AdmitInput<Operation>,
+  ): Promise<Admission>;
   /**
    * Writes the usage noted so far: on shutdown, or in a Worker's `waitUntil`.
    *
@@ -157,7 +180,8 @@ export interface Keyring<C extends Catalog = Catalog> {
  *
  * @throws TypeError that says what to write instead.
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none'
+ * });
  */
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
   const context = createContext(options);
@@ -165,10 +189,12 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   return Object.freeze<Keyring<C>>({
     issue: async (input, authority) => issue(context, checkAuthority(authority), input),
     revoke: async (keyId, authority) => revoke(context, checkAuthority(authority), keyId),
-    rotate: async (keyId, input, authority) => rotate(context, checkAuthority(authority), keyId, input),
+    rotate: async (keyId, input, authority) =>
+      rotate(context, checkAuthority(authority), keyId, input),
     list: async (input, authority) => list(context, checkAuthority(authority), input),
     get: async (keyId, authority) => get(context, checkAuthority(authority), keyId),
-    advise: (keyId, input, by) => flush().then(() => advise(context, checkAuthority(by), keyId, input)),
+    advise: (keyId, input, by) =>
+      flush().then(() => advise(context, checkAuthority(by), keyId, input)),
     pepperReport: () => flush().then(() => pepperReport(context)),
     verify: async (key) => verify(context, key),
     authenticate: async (request) => authenticate(context, request),
@@ -181,19 +207,28 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
 
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
-/** Accepts keys and, with a token verifier, JWTs: a key never contains a dot and a JWT always does. */
+/**
+ * Accepts keys and, with a token verifier, JWTs: a key never contains a dot and a JWT always does.
+ */
 function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
   const sent = parseAuthorization(authorizationOf(request));
-  if (sent.kind === 'bearer') return (sent.token.includes('.') ? verifyToken : verify)(context, sent.token);
+  if (sent.kind === 'bearer')
+    return (sent.token.includes('.') ? verifyToken : verify)(context, sent.token);
   if (sent.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
-  throw new AccessError('missing_credentials', sent.kind === 'missing' ? 'no_header' : 'other_scheme');
+  throw new AccessError(
+    'missing_credentials',
+    sent.kind === 'missing' ? 'no_header' : 'other_scheme',
+  );
 }
 
 async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {
   const { clock, emit, usage } = context;
   fields(input, ['policy', 'operation', 'entityUuid'], 'admit');
   const { policy, operation, entityUuid: asked } = input;
-  expect(typeof policy?.requires === 'function', 'admit: pass { policy, operation }, the policy from definePolicy');
+  expect(
+    typeof policy?.requires === 'function',
+    'admit: pass { policy, operation }, the policy from definePolicy',
+  );
   // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
   const scopes = policy.requires(operation);
   let [principal, time]: [Principal?, number?] = [];
@@ -211,7 +246,15 @@ async function admit(context: Context, request: unknown, input: AdmitInput): Pro
     const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
     const [entity = principal?.entityUuid, second] = [asked ?? []].flat();
     const entityUuid = isUuid(entity) && second === undefined ? entity : null;
-    emit({ type: 'access.denied', time, keyId: principal?.keyId ?? keyId, entityUuid, operation, code, reason });
+    emit({
+      type: 'access.denied',
+      time,
+      keyId: principal?.keyId ?? keyId,
+      entityUuid,
+      operation,
+      code,
+      reason,
+    });
     throw error;
   }
 }

@@ -6,8 +6,9 @@ import type { Principal } from './principal.js';
 export type Me = Readonly<ReturnType<typeof toMe>>;
 
 /**
- * Returns the body of `GET /me` for a principal. It is an allow-list: a field that a later version adds to `Principal`
- * stays out. No scope is required; for a narrowed token it shows what the token has.
+ * Returns the body of `GET /me` for a principal. It is an allow-list: a field that a later version
+ * adds to `Principal` stays out. No scope is required; for a narrowed token it shows what the token
+ * has.
  *
  * Not checked: whether a keyring made the principal.
  *
@@ -16,7 +17,15 @@ export type Me = Readonly<ReturnType<typeof toMe>>;
  * response.json(toMe(principal));
  */
 export function toMe(principal: Principal) {
-  expect(isUuid(principal?.keyId), 'toMe: pass the principal that verify, authenticate or admit returned');
+  expect(
+    isUuid(principal?.keyId),
+    'toMe: pass the principal that verify, authenticate or admit returned',
+  );
   const { entityUuid, keyId, scopes, accessibleEntities } = principal;
-  return { entity_uuid: entityUuid, key_id: keyId, scopes, accessible_entities: accessibleEntities };
+  return {
+    entity_uuid: entityUuid,
+    key_id: keyId,
+    scopes,
+    accessible_entities: accessibleEntities,
+  };
 }

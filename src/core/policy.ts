@@ -1,28 +1,48 @@
-/** One table for every entry point: operation → the scopes it needs, for REST routes and MCP tools alike. */
+/**
+ * One table for every entry point: operation → the scopes it needs, for REST routes and MCP tools
+ * alike.
+ */
 import type { Catalog, ScopeOf } from './catalog.js';
 import { expect, fields, quote, raise, strings } from './errors.js';
-import { canAddress, hasScopes, type Principal, requireEntity, requireScopes } from './principal.js';
+import {
+  canAddress,
+  hasScopes,
+  type Principal,
+  requireEntity,
+  requireScopes,
+} from './principal.js';
 
-/** Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError` everywhere. */
+/**
+ * Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError`
+ * everywhere.
+ */
 export interface Policy<Operation extends string = string> {
   /** Every operation, in the order written. */
   readonly operations: readonly Operation[];
   /**
    * Guards an operation: scopes first, then the entity.
    *
-   * `entityUuid` is what the request asked for: a UUID, or the list of values of a parameter. If there is none, the
-   * key's own entity is meant. Not checked: whether the key has ended since it was verified.
+   * `entityUuid` is what the request asked for: a UUID, or the list of values of a parameter. If
+   * there is none, the key's own entity is meant. Not checked: whether the key has ended since it
+   * was verified.
    *
    * @returns The entity that was checked; handlers must use no other.
-   * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not a lower-case UUID) or
-   *   `entity_forbidden`.
-   * @throws TypeError on an operation that is not in the table, an unknown option, or anything but a principal.
+   * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not a lower-case
+   *   UUID) or `entity_forbidden`.
+   * @throws TypeError on an operation that is not in the table, an unknown option, or anything but
+   *   a principal.
    * @example
-   * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
+   * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid
+   * });
    */
-  authorize(principal: Principal, operation: Operation, options?: { readonly entityUuid?: unknown }): string;
+  authorize(
+    principal: Principal,
+    operation: Operation,
+    options?: { readonly entityUuid?: unknown },
+  ): string;
   /**
-   * Returns the operations that a principal may use, in the order written: for menus and MCP `tools/list`.
+   * Returns the operations that a principal may use, in the order written: for menus and MCP
+   * `tools/list`.
    *
    * Not checked: the entity.
    *
@@ -32,7 +52,8 @@ export interface Policy<Operation extends string = string> {
    */
   allowed(principal: Principal): readonly Operation[];
   /**
-   * Returns the scopes that an operation needs, in catalog order. Guards call it when a route is declared.
+   * Returns the scopes that an operation needs, in catalog order. Guards call it when a route is
+   * declared.
    *
    * @throws TypeError on an operation that is not in the table.
    * @example
@@ -48,7 +69,8 @@ export interface Policy<Operation extends string = string> {
    */
   leastScopes(operations: readonly Operation[]): readonly string[];
   /**
-   * Returns those of `names` (routes, tools) that are not in the table; a test asserts that there are none.
+   * Returns those of `names` (routes, tools) that are not in the table; a test asserts that there
+   * are none.
    *
    * @throws TypeError if `names` is not a list of strings.
    * @example
@@ -61,7 +83,10 @@ export interface Policy<Operation extends string = string> {
 export interface AdmitInput<Operation extends string = string> {
   readonly policy: Policy<Operation>;
   readonly operation: NoInfer<Operation>;
-  /** As the request gave it, or the list of values of its parameter; if there is none, the key's own is meant. */
+  /**
+   * As the request gave it, or the list of values of its parameter; if there is none, the key's own
+   * is meant.
+   */
   readonly entityUuid?: unknown;
 }
 
@@ -71,7 +96,8 @@ export type Admission = { readonly principal: Principal; readonly entityUuid: st
 type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**
- * Defines which scopes each operation needs. Here, an explicit empty list is allowed: any valid key will do.
+ * Defines which scopes each operation needs. Here, an explicit empty list is allowed: any valid key
+ * will do.
  *
  * Not checked: whether each operation has a route or tool; see `unmapped`.
  *
@@ -82,30 +108,51 @@ type Table<C, Operation extends string> = Readonly<Record<Operation, readonly Sc
  * const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
  * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
  */
-export function definePolicy<C extends Catalog, const Op extends string>(catalog: C, table: Table<C, Op>): Policy<Op> {
-  expect(typeof catalog?.expand === 'function', 'definePolicy: pass what defineScopes returned, then the table');
+export function definePolicy<C extends Catalog, const Op extends string>(
+  catalog: C,
+  table: Table<C, Op>,
+): Policy<Op> {
+  expect(
+    typeof catalog?.expand === 'function',
+    'definePolicy: pass what defineScopes returned, then the table',
+  );
   const needs = new Map<string, readonly string[]>();
   const known = (scope: string) => catalog.all.includes(scope);
   for (const [op, scopes] of Object.entries(Array.isArray(table) ? {} : Object(table)))
-    needs.set(op, catalog.expand(strings(scopes, `definePolicy: ${quote(op)}`, known, 'name a scope of the catalog')));
+    needs.set(
+      op,
+      catalog.expand(
+        strings(scopes, `definePolicy: ${quote(op)}`, known, 'name a scope of the catalog'),
+      ),
+    );
   expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Op[]);
   const requires = (name: string): readonly string[] =>
-    needs.get(name) ?? raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
-  function authorize(principal: Principal, operation: string, options: { readonly entityUuid?: unknown } = {}): string {
+    needs.get(name) ??
+    raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
+  function authorize(
+    principal: Principal,
+    operation: string,
+    options: { readonly entityUuid?: unknown } = {},
+  ): string {
     const { entityUuid: asked } = fields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     // The one entity that is meant: the key's own by default, and never the first of several.
-    const meant = (Array.isArray(asked) && asked.length < 2 ? asked[0] : asked) ?? principal?.entityUuid;
+    const meant =
+      (Array.isArray(asked) && asked.length < 2 ? asked[0] : asked) ?? principal?.entityUuid;
     requireEntity(principal, meant);
     return meant;
   }
   function allowed(principal: Principal): readonly Op[] {
     canAddress(principal, principal?.entityUuid); // A copy throws here, even if no scope is needed.
-    return Object.freeze(operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))));
+    return Object.freeze(
+      operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))),
+    );
   }
-  const leastScopes = (names: readonly Op[]) => catalog.expand(strings(names, 'operations').flatMap(requires));
-  const unmapped = (names: readonly string[]) => Object.freeze(strings(names, 'names').filter((n) => !needs.has(n)));
+  const leastScopes = (names: readonly Op[]) =>
+    catalog.expand(strings(names, 'operations').flatMap(requires));
+  const unmapped = (names: readonly string[]) =>
+    Object.freeze(strings(names, 'names').filter((n) => !needs.has(n)));
   return Object.freeze({ operations, authorize, allowed, requires, leastScopes, unmapped });
 }

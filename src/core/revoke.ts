@@ -1,4 +1,7 @@
-/** Ends keys at once and for good. There is no un-revoke and no delete, so audit rows keep naming a key record. */
+/**
+ * Ends keys at once and for good. There is no un-revoke and no delete, so audit rows keep naming a
+ * key record.
+ */
 import { type Context, type Held, requireOwn } from './context.js';
 import { StoreError } from './errors.js';
 
@@ -7,7 +10,8 @@ export async function revoke(context: Context, by: Held, keyId: string): Promise
   const time = context.clock();
   const wrote = await context.store.markEnded(keyId, { revokedAt: time });
   if (wrote) context.emit?.({ type: 'key.revoked', time, keyId, entityUuid: by.entityUuid });
-  // Another call was faster; or the store wrote nothing, and then nobody may be told that the key is revoked.
+  // Another call was faster; or the store wrote nothing, and then nobody may be told that the key
+  // is revoked.
   else if (!Number.isSafeInteger((await requireOwn(context, by, keyId)).revokedAt))
     throw new StoreError('store.markEnded broke its contract; see KeyStore');
 }

@@ -2,11 +2,12 @@
 import type { Principal } from './principal.js';
 
 /**
- * Checks a JWT and returns the same `Principal` that a key would, with `via: 'jwt'`. `verify` rejects with
- * `AccessError` `invalid_token` on anything that is not a valid token for this service, and with `StoreError` if the
- * keys to check it are unavailable.
+ * Checks a JWT and returns the same `Principal` that a key would, with `via: 'jwt'`. `verify`
+ * rejects with `AccessError` `invalid_token` on anything that is not a valid token for this
+ * service, and with `StoreError` if the keys to check it are unavailable.
  *
- * The principal's `keyId` is the key that the token was exchanged for, its parent. The keyring checks the ids, entities
- * and scopes again; the verifier is responsible for `name`, `metadata` and `expiresAt`.
+ * The principal's `keyId` is the key that the token was exchanged for, its parent. The keyring
+ * checks the ids, entities and scopes again; the verifier is responsible for `name`, `metadata` and
+ * `expiresAt`.
  */
 export type TokenVerifier = { verify(token: string): Promise<Principal> };

@@ -1,7 +1,7 @@
 /**
- * Verification: a pure read. The order of the steps is guaranteed and tested: garbage costs no hash and no look-up, and
- * nothing about a key's state or rights is revealed before it is authenticated. Tokens, which stand for a key, come
- * last.
+ * Verification: a pure read. The order of the steps is guaranteed and tested: garbage costs no hash
+ * and no look-up, and nothing about a key's state or rights is revealed before it is authenticated.
+ * Tokens, which stand for a key, come last.
  */
 import { equalText } from './bytes.js';
 import { type Context, findOwn } from './context.js';
@@ -11,9 +11,13 @@ import { type KeyRecord, once, readRow, sealedText } from './record.js';
 import { isScope } from './scope.js';
 
 // One code for every reason: status, headers and body of the response are the same bytes.
-const refuse = (reason: DenialReason, keyId?: string) => new AccessError('invalid_token', reason, { keyId });
+const refuse = (reason: DenialReason, keyId?: string) =>
+  new AccessError('invalid_token', reason, { keyId });
 
-/** All steps, for whatever a caller sent as a key: answers or throws synchronously if the store does. */
+/**
+ * All steps, for whatever a caller sent as a key: answers or throws synchronously if the store
+ * does.
+ */
 export function verify(context: Context, key: unknown): Principal | Promise<Principal> {
   // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
   const garbage = context.format.refuse(key);
@@ -26,23 +30,36 @@ export function verify(context: Context, key: unknown): Principal | Promise<Prin
   return Array.isArray(rows) ? found(rows) : (rows as Promise<readonly unknown[]>).then(found);
 }
 
-/** Step 5. Exactly one match, compared here although the store has compared: it may return another key's row. */
+/**
+ * Step 5. Exactly one match, compared here although the store has compared: it may return another
+ * key's row.
+ */
 function match(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
-  if (rows.length > 1) throw new StoreError('store.findByDigest returned more than one record for a key');
+  if (rows.length > 1)
+    throw new StoreError('store.findByDigest returned more than one record for a key');
   const record = rows.length === 1 ? readRow(rows[0]) : raise(refuse('unknown_key'));
-  return digests.some((digest) => equalText(record.digest, digest)) ? record : raise(refuse('unknown_key'));
+  return digests.some((digest) => equalText(record.digest, digest))
+    ? record
+    : raise(refuse('unknown_key'));
 }
 
 /** Steps 6 to 10, from the seal on; also for a record that was found by its id. */
 export function requireLive(context: Context, record: KeyRecord): Principal {
   const { keyId, digest, revokedAt, retireAt, expiresAt } = record;
   // 6. Seal. A pepper that was removed leaves no scheme: its keys are unknown.
-  const scheme = context.accepted().find(({ tag }) => digest.startsWith(tag)) ?? raise(refuse('unknown_key', keyId));
-  // A frozen record cannot change, so its seal stays valid and its principal the same for as long as the object lives.
+  const scheme =
+    context.accepted().find(({ tag }) => digest.startsWith(tag)) ??
+    raise(refuse('unknown_key', keyId));
+  // A frozen record cannot change, so its seal stays valid and its principal the same for as long
+  // as the object lives.
   const principal = once(record, context, () => {
     const genuine = equalText(scheme.seal(sealedText(record)) ?? '', record.seal ?? '');
     if (!genuine) throw refuse('record_tampered', record.keyId);
-    return createPrincipal({ ...record, expiresAt: earliest(record.expiresAt, record.retireAt) }, 'key', context.known);
+    return createPrincipal(
+      { ...record, expiresAt: earliest(record.expiresAt, record.retireAt) },
+      'key',
+      context.known,
+    );
   });
   // 7. Revoked: by presence, so that no clock can bring a key back.
   if (revokedAt !== null) throw refuse('revoked', keyId);
@@ -55,15 +72,17 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
 }
 
 /** The earlier of two times; `null` means never. */
-const earliest = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+const earliest = (a: number | null, b: number | null) =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /**
- * Accepts a token only while the key behind it would authenticate, and for no more than that key has: the token's
- * scopes and entities are an upper bound on a principal made from the parent's record. Without `checkParent`, the
- * key is not looked up.
+ * Accepts a token only while the key behind it would authenticate, and for no more than that key
+ * has: the token's scopes and entities are an upper bound on a principal made from the parent's
+ * record. Without `checkParent`, the key is not looked up.
  *
- * The ids, entities and scopes of the claims are checked, the lists copied and frozen; a `*`, like any other malformed
- * one, is refused. Not checked: `name`, `metadata` and `expiresAt`, for which a custom verifier is responsible.
+ * The ids, entities and scopes of the claims are checked, the lists copied and frozen; a `*`, like
+ * any other malformed one, is refused. Not checked: `name`, `metadata` and `expiresAt`, for which a
+ * custom verifier is responsible.
  */
 export async function verifyToken(context: Context, token: string): Promise<Principal> {
   if (context.tokens === undefined) return verify(context, token); // It refuses the token: a key contains no dot.
@@ -79,7 +98,10 @@ export async function verifyToken(context: Context, token: string): Promise<Prin
   // One set for both: no scope is a UUID.
   const bound = new Set([...scopes, ...accessibleEntities]);
   const narrow = (held: readonly string[]) => Object.freeze(held.filter((each) => bound.has(each)));
-  const narrowed = { scopes: narrow(parent.scopes), accessibleEntities: narrow(parent.accessibleEntities) };
+  const narrowed = {
+    scopes: narrow(parent.scopes),
+    accessibleEntities: narrow(parent.accessibleEntities),
+  };
   const expiresAt = earliest(parent.expiresAt, claimed.expiresAt);
   // Checked again: the look-up took time.
   if (expiresAt !== null && context.clock() >= expiresAt) throw refuse('expired');

@@ -9,4 +9,9 @@ export type {
   TokenIssuerOptions,
   TokenVerifierOptions,
 } from './issuer.js';
-export { createTokenIssuer, createTokenVerifier, ExchangeError, isExchangeError } from './issuer.js';
+export {
+  createTokenIssuer,
+  createTokenVerifier,
+  ExchangeError,
+  isExchangeError,
+} from './issuer.js';

@@ -1,12 +1,14 @@
 /**
- * The package's JSON shapes as zod schemas, and as JSON Schemas for OpenAPI. The only module that imports `zod`.
+ * The package's JSON shapes as zod schemas, and as JSON Schemas for OpenAPI. The only module that
+ * imports `zod`.
  *
- * The core validates by hand and never loads this file, nor does this file load the core's checks: the rules are
- * repeated here, and one table of vectors holds both to the same answers. What a schema cannot know is left to the
- * core: the authority, and (without a catalog and a clock) which scopes exist and whether an expiry is past.
+ * The core validates by hand and never loads this file, nor does this file load the core's checks:
+ * the rules are repeated here, and one table of vectors holds both to the same answers. What a
+ * schema cannot know is left to the core: the authority, and (without a catalog and a clock) which
+ * scopes exist and whether an expiry is past.
  *
- * No issue of a failed parse quotes the input: people paste keys into the wrong field, and errors are logged. That is
- * why unknown fields are refused here and not by zod, which would name them.
+ * No issue of a failed parse quotes the input: people paste keys into the wrong field, and errors
+ * are logged. That is why unknown fields are refused here and not by zod, which would name them.
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
@@ -26,7 +28,10 @@ export type KeyInfoJson = {
         : KeyInfo[Field];
 };
 
-/** `issue`'s first argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an offset, or `never`. */
+/**
+ * `issue`'s first argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an offset,
+ * or `never`.
+ */
 export interface IssueInputJson extends Omit<IssueInput, 'expiresAt'> {
   readonly expiresAt: string;
 }
@@ -37,7 +42,10 @@ export interface ListInputQuery {
   readonly limit?: number | string | undefined;
 }
 
-/** A JSON Schema as data. Uses only keywords that draft 2020-12 and draft-07 share, so that both validators read it. */
+/**
+ * A JSON Schema as data. Uses only keywords that draft 2020-12 and draft-07 share, so that both
+ * validators read it.
+ */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const SEGMENT = '[a-z][a-z0-9_-]{0,63}';
@@ -49,7 +57,10 @@ const MAX_ENTITIES = 1000;
 
 // ── Parts ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A closed object, read by its own fields only: neither a polluted prototype nor `__proto__` adds one. */
+/**
+ * A closed object, read by its own fields only: neither a polluted prototype nor `__proto__` adds
+ * one.
+ */
 function closed<Shape extends z.core.$ZodShape>(schema: z.ZodObject<Shape, z.core.$strict>) {
   const known = Object.keys(schema.shape);
   const message = `unknown field; these are known: ${known.join(', ')}`;
@@ -75,8 +86,9 @@ const pattern = z.string(patternRule).regex(PATTERN, patternRule);
 const entities = listOf(uuid, MAX_ENTITIES, 'entities');
 
 /**
- * A text of 1 to `max` characters after NFC. The JSON Schema counts before NFC: it refuses a decomposed text that
- * composing would shorten to `max`, and accepts a few that composing lengthens.
+ * A text of 1 to `max` characters after NFC. The JSON Schema counts before NFC: it refuses a
+ * decomposed text that composing would shorten to `max`, and accepts a few that composing
+ * lengthens.
  */
 function text(max: number, what: string) {
   const rule = `${what}: 1 to ${max} characters of well-formed text, no control characters`;
@@ -94,8 +106,8 @@ function text(max: number, what: string) {
 }
 
 /**
- * A table of texts, passed on unchanged. Not `z.record`, which drops a key `__proto__` and names the offending key in
- * its issues.
+ * A table of texts, passed on unchanged. Not `z.record`, which drops a key `__proto__` and names
+ * the offending key in its issues.
  */
 function table(
   fits: (pairs: readonly (readonly [string, unknown])[]) => boolean,
@@ -106,7 +118,8 @@ function table(
   const isTable = (value: unknown): value is object =>
     typeof value === 'object' && value !== null && !Array.isArray(value);
   // Counted before they are read.
-  const check = (value: unknown) => isTable(value) && Object.keys(value).length <= most && fits(Object.entries(value));
+  const check = (value: unknown) =>
+    isTable(value) && Object.keys(value).length <= most && fits(Object.entries(value));
   return z
     .unknown()
     .refine(check, rule)
@@ -120,16 +133,23 @@ const metadataName = new RegExp(METADATA_NAME);
 const metadata = table(
   (pairs) => {
     const texts = pairs.flat();
-    const plain = texts.every((t) => typeof t === 'string' && t.isWellFormed() && !t.includes('\0'));
+    const plain = texts.every(
+      (t) => typeof t === 'string' && t.isWellFormed() && !t.includes('\0'),
+    );
     if (!plain || pairs.some(([name]) => !metadataName.test(name))) return false;
     return new TextEncoder().encode(texts.join('')).length <= 2048;
   },
   'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all; no quote, backslash or control in names',
-  { maxProperties: 16, propertyNames: { pattern: METADATA_NAME }, additionalProperties: { type: 'string' } },
+  {
+    maxProperties: 16,
+    propertyNames: { pattern: METADATA_NAME },
+    additionalProperties: { type: 'string' },
+  },
   16,
 );
 
-const expiryRule = "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
+const expiryRule =
+  "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
 // An offset can lead beyond the year 9999, which keyscope's JSON cannot express.
 const expiresAt = z.union(
@@ -149,7 +169,8 @@ function issueInput<Element extends z.ZodType<string, string>>(element: Element)
 }
 
 function toJsonSchema(schema: z.ZodType): JsonSchema {
-  // No `$schema`: inside an OpenAPI document, the document sets the dialect, and draft-07 validators stop at it.
+  // No `$schema`: inside an OpenAPI document, the document sets the dialect, and draft-07
+  // validators stop at it.
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: 'input',
@@ -166,7 +187,8 @@ function toJsonSchema(schema: z.ZodType): JsonSchema {
 /**
  * The body of `GET /me`: exactly its four fields.
  *
- * Its JSON Schema cannot express that `accessible_entities` contains `entity_uuid`; this schema checks it.
+ * Its JSON Schema cannot express that `accessible_entities` contains `entity_uuid`; this schema
+ * checks it.
  *
  * @example
  * const me = meSchema.parse(await response.json());
@@ -188,7 +210,10 @@ export const meSchema: z.ZodType<Me, Me> = closed(
 /** {@link meSchema} as a JSON Schema. */
 export const meJsonSchema: JsonSchema = toJsonSchema(meSchema);
 
-/** A `Date` as JSON writes it, anything else unchanged: an invalid one too, which JSON makes null, meaning "never". */
+/**
+ * A `Date` as JSON writes it, anything else unchanged: an invalid one too, which JSON makes null,
+ * meaning "never".
+ */
 function written(value: unknown): unknown {
   try {
     return value instanceof Date ? Date.prototype.toISOString.call(value) : value;
@@ -197,7 +222,10 @@ function written(value: unknown): unknown {
   }
 }
 
-/** The same for each value of a table. A table without a `Date`, and anything that is not a table, is unchanged. */
+/**
+ * The same for each value of a table. A table without a `Date`, and anything that is not a table,
+ * is unchanged.
+ */
 function writtenOut(value: unknown): unknown {
   const pairs = Array.isArray(value) ? [] : Object.entries(Object(value));
   if (!pairs.some(([, content]) => content instanceof Date)) return value;
@@ -209,20 +237,24 @@ const timeText = z.iso.datetime({ precision: 3, error: timeRule });
 const time = z.preprocess(written, timeText);
 // In this order: with `preprocess(…).nullable()`, the JSON Schema would not require the field.
 const timeOrNull = z.preprocess(written, timeText.nullable());
-const shownMetadata = table((pairs) => pairs.every(([, value]) => typeof value === 'string'), 'metadata: texts', {
-  additionalProperties: { type: 'string' },
-});
-const times = table((pairs) => pairs.every(([, value]) => timeText.safeParse(value).success), 'scopesUsed: times', {
-  additionalProperties: { type: 'string', format: 'date-time' },
-});
+const shownMetadata = table(
+  (pairs) => pairs.every(([, value]) => typeof value === 'string'),
+  'metadata: texts',
+  { additionalProperties: { type: 'string' } },
+);
+const times = table(
+  (pairs) => pairs.every(([, value]) => timeText.safeParse(value).success),
+  'scopesUsed: times',
+  { additionalProperties: { type: 'string', format: 'date-time' } },
+);
 const scopesUsed = z.preprocess(writtenOut, times);
 
 /**
- * A key as `list`, `get` and `issue` show it, before or after `JSON.stringify`: a `Date` becomes what JSON makes of it,
- * and an invalid one is refused.
+ * A key as `list`, `get` and `issue` show it, before or after `JSON.stringify`: a `Date` becomes
+ * what JSON makes of it, and an invalid one is refused.
  *
- * Names and metadata may be of any length, as when the core reads a stored record. Years beyond 9999 are refused,
- * although the core would show them: RFC 3339 cannot express them.
+ * Names and metadata may be of any length, as when the core reads a stored record. Years beyond
+ * 9999 are refused, although the core would show them: RFC 3339 cannot express them.
  *
  * @example
  * const keys = keyInfoSchema.array().parse(body.keys);
@@ -254,8 +286,8 @@ export const keyInfoJsonSchema: JsonSchema = toJsonSchema(keyInfoSchema);
 /**
  * `issue`'s first argument as a JSON request carries it, for any catalog.
  *
- * Not checked: whether the catalog has the scopes, whether reserved ones are justified, whether the expiry is in
- * the future. To answer those with 400 as well, use {@link issueInputSchemaFor}.
+ * Not checked: whether the catalog has the scopes, whether reserved ones are justified, whether the
+ * expiry is in the future. To answer those with 400 as well, use {@link issueInputSchemaFor}.
  *
  * @example
  * const input = issueInputSchema.parse(await request.json());
@@ -268,13 +300,15 @@ export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closed(
 export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
 
 /**
- * `issue`'s first argument for one catalog: whatever this accepts, `issue` refuses only by authority.
+ * `issue`'s first argument for one catalog: whatever this accepts, `issue` refuses only by
+ * authority.
  *
- * Scopes are those of the catalog and the wildcards that catch no reserved scope, as in the type `PatternOf`.
- * This is stricter than `issue` in one respect: a wildcard listed beside all reserved scopes it catches is refused too.
+ * Scopes are those of the catalog and the wildcards that catch no reserved scope, as in the type
+ * `PatternOf`. This is stricter than `issue` in one respect: a wildcard listed beside all reserved
+ * scopes it catches is refused too.
  *
- * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together. Entities are
- * counted as sent; `issue` removes duplicates first.
+ * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together.
+ * Entities are counted as sent; `issue` removes duplicates first.
  *
  * @param catalog What `defineScopes` returned.
  * @param options `now`: the keyring's clock; default `Date.now`.
@@ -300,7 +334,8 @@ export function issueInputSchemaFor<C extends Catalog>(
     if (wanting.length > 0 && input.justification === undefined) {
       refuse('justification', `say why ${wanting.join(' ')} is needed`);
     }
-    if (input.expiresAt !== 'never' && input.expiresAt.getTime() <= now()) refuse('expiresAt', 'a time in the future');
+    if (input.expiresAt !== 'never' && input.expiresAt.getTime() <= now())
+      refuse('expiresAt', 'a time in the future');
   });
   const justified = {
     if: { properties: { scopes: { type: 'array', contains: { enum: reserved } } } },
@@ -311,7 +346,10 @@ export function issueInputSchemaFor<C extends Catalog>(
   return closed(stated) as unknown as z.ZodType<IssueInput<PatternOf<C>>, IssueInputJson>;
 }
 
-/** {@link issueInputSchemaFor} as a JSON Schema: scopes as an enum, and when a justification is required. */
+/**
+ * {@link issueInputSchemaFor} as a JSON Schema: scopes as an enum, and when a justification is
+ * required.
+ */
 export function issueInputJsonSchemaFor(catalog: Catalog): JsonSchema {
   return toJsonSchema(issueInputSchemaFor(catalog));
 }
@@ -327,7 +365,11 @@ const limitDigits = z
 function isCursor(cursor: string): boolean {
   const [time = '', keyId = ''] = cursor.split('.');
   const createdAt = Number.parseInt(time, 36);
-  return Number.isSafeInteger(createdAt) && UUID.test(keyId) && `${createdAt.toString(36)}.${keyId}` === cursor;
+  return (
+    Number.isSafeInteger(createdAt) &&
+    UUID.test(keyId) &&
+    `${createdAt.toString(36)}.${keyId}` === cursor
+  );
 }
 
 /**
@@ -347,7 +389,9 @@ export const listInputSchema: z.ZodType<ListInput, ListInputQuery> = closed(
       .refine(isCursor, afterRule)
       .meta({ pattern: `^-?[0-9a-z]{1,11}\\.${UUID.source.slice(1)}` })
       .nullish(),
-    limit: z.union([z.int(limitRule).min(1, limitRule).max(1000, limitRule), limitDigits], limitRule).optional(),
+    limit: z
+      .union([z.int(limitRule).min(1, limitRule).max(1000, limitRule), limitDigits], limitRule)
+      .optional(),
   }),
 ) as unknown as z.ZodType<ListInput, ListInputQuery>;
 
@@ -360,6 +404,8 @@ function legalPatterns(catalog: Catalog): readonly string[] {
     const colon = name.indexOf(':');
     wildcards.add(`${name.slice(0, colon)}:*`).add(`*:${name.slice(colon + 1)}`);
   }
-  const harmless = [...wildcards].filter((wildcard) => !catalog.expand([wildcard]).some(catalog.isReserved));
+  const harmless = [...wildcards].filter(
+    (wildcard) => !catalog.expand([wildcard]).some(catalog.isReserved),
+  );
   return [...catalog.all, ...harmless];
 }

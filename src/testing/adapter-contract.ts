@@ -1,6 +1,7 @@
 /**
- * For tests only: the suites that every store and every adapter must pass, and principals without a keyring.
- * Uses no assertion library and no test runner; a failure throws an `Error` that says which promise was broken.
+ * For tests only: the suites that every store and every adapter must pass, and principals without a
+ * keyring. Uses no assertion library and no test runner; a failure throws an `Error` that says
+ * which promise was broken.
  */
 import { type Catalog, defineScopes, type ScopeOf } from '../core/catalog.js';
 import { toResponse } from '../core/challenge.js';
@@ -22,18 +23,26 @@ export interface AdapterSetup {
   readonly policy: Policy<'whoami' | 'readReports'>;
   readonly realm: string;
   readonly resourceMetadata: string;
-  /** For the handler of either route, with what the guard put on the request: returns the answer's text. May throw. */
+  /**
+   * For the handler of either route, with what the guard put on the request: returns the answer's
+   * text. May throw.
+   */
   readonly handle: (principal: Principal, entityUuid: string) => string;
 }
 
-/** The part of a fetch `Response` that is used; not every TypeScript configuration knows that type. */
+/**
+ * The part of a fetch `Response` that is used; not every TypeScript configuration knows that type.
+ */
 export interface FetchAnswer {
   readonly status: number;
   readonly headers: { forEach(each: (value: string, name: string) => void): void };
   text(): Promise<string>;
 }
 
-/** A bare app with its two routes: its URL, or its function that answers a fetch `Request`; and how to close it. */
+/**
+ * A bare app with its two routes: its URL, or its function that answers a fetch `Request`; and how
+ * to close it.
+ */
 export type ServedAdapter = { close?(): Awaitable<unknown> } & (
   | { readonly url: string }
   | { readonly fetch: (request: never) => Awaitable<FetchAnswer> }
@@ -43,25 +52,28 @@ export type ServedAdapter = { close?(): Awaitable<unknown> } & (
 export type ServeAdapter = (setup: AdapterSetup) => Awaitable<ServedAdapter>;
 
 /**
- * Registers some twenty tests of what an adapter promises: whom it lets in and with what, that its denials match
- * `toResponse` byte for byte, and that no failure lets anybody in.
+ * Registers some twenty tests of what an adapter promises: whom it lets in and with what, that its
+ * denials match `toResponse` byte for byte, and that no failure lets anybody in.
  *
- * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two routes:
- * `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the entity read from the query
- * parameter `entity` (all of its values). Both handlers answer 200 with `handle(principal, entityUuid)`.
+ * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two
+ * routes: `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the
+ * entity read from the query parameter `entity` (all of its values). Both handlers answer 200 with
+ * `handle(principal, entityUuid)`.
  *
- * Not checked: how a framework answers a bug or a handler that throws, beyond a status of 500 or more and no challenge
- * (many print the error's text in development); what happens to a handler's own `Cache-Control`; logging; bodies and
- * methods other than GET and HEAD; routers. If a server refuses long header lines with 431 or 400, a credential that is
- * too long never reaches the adapter and is left out. Headers that differ between requests, such as a request id, are
- * not compared. A service that takes over 0.1 s per request, one at a time, is too slow.
+ * Not checked: how a framework answers a bug or a handler that throws, beyond a status of 500 or
+ * more and no challenge (many print the error's text in development); what happens to a handler's
+ * own `Cache-Control`; logging; bodies and methods other than GET and HEAD; routers. If a server
+ * refuses long header lines with 431 or 400, a credential that is too long never reaches the
+ * adapter and is left out. Headers that differ between requests, such as a request id, are not
+ * compared. A service that takes over 0.1 s per request, one at a time, is too slow.
  *
- * @param test Registers one test: a name and an async function that throws if the adapter breaks a promise.
- * @param serve Called once per test: starts the app and returns `{ url }`, such as `http://127.0.0.1:3000`, or
- *   `{ fetch }` if nothing needs to listen. Only a `url` keeps two header lines apart; `fetch` gets them joined.
- *   `close`, if there is one, is called afterwards.
- * @throws TypeError if either argument is not a function. A test throws one if `serve` returns neither, or a `url` on a
- *   runtime without `node:http`.
+ * @param test Registers one test: a name and an async function that throws if the adapter breaks a
+ *   promise.
+ * @param serve Called once per test: starts the app and returns `{ url }`, such as
+ *   `http://127.0.0.1:3000`, or `{ fetch }` if nothing needs to listen. Only a `url` keeps two
+ *   header lines apart; `fetch` gets them joined. `close`, if there is one, is called afterwards.
+ * @throws TypeError if either argument is not a function. A test throws one if `serve` returns
+ *   neither, or a `url` on a runtime without `node:http`.
  * @example
  * adapterContract(test, ({ handle, ...options }) => {
  *   const guard = createGuard(options);
@@ -77,7 +89,10 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
     typeof test === 'function',
     'adapterContract: pass the function that registers a test, then one that serves the adapter',
   );
-  expect(typeof serve === 'function', 'adapterContract: pass a function that serves the adapter, (setup) => ({ url })');
+  expect(
+    typeof serve === 'function',
+    'adapterContract: pass a function that serves the adapter, (setup) => ({ url })',
+  );
   for (const [name, run] of CONTRACT) {
     test(name, async () => {
       const service = makeService();
@@ -132,7 +147,10 @@ interface Service {
   readonly secrets: Map<string, string>;
   /** In milliseconds; the keyring has no other clock. */
   readonly clock: { now: number };
-  issue(scopes: readonly Scope[], entityUuid?: string): Promise<{ readonly key: string; readonly keyId: string }>;
+  issue(
+    scopes: readonly Scope[],
+    entityUuid?: string,
+  ): Promise<{ readonly key: string; readonly keyId: string }>;
   /** Adds a key to the secrets. */
   watch(key: string): string;
 }
@@ -151,17 +169,31 @@ function makeService(): Service {
   const rows = memoryStore();
   const store = {
     ...rows,
-    findByDigest: (digests: readonly string[]) => hooks.lookUp(digests).then(() => rows.findByDigest(digests)),
+    findByDigest: (digests: readonly string[]) =>
+      hooks.lookUp(digests).then(() => rows.findByDigest(digests)),
   };
-  const ring = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER], now: () => clock.now });
+  const ring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store,
+    peppers: [PEPPER],
+    now: () => clock.now,
+  });
   const policy = definePolicy(catalog, { whoami: [], readReports: ['reports:read'] });
   const watch = (key: string) => {
     // Without its prefix, which is not secret, and the digest without its scheme.
-    secrets.set(key.slice('acme_'.length), 'a key').set(digestKey(key, PEPPER).replace(/^.*\$/, ''), 'a digest');
+    secrets
+      .set(key.slice('acme_'.length), 'a key')
+      .set(digestKey(key, PEPPER).replace(/^.*\$/, ''), 'a digest');
     return key;
   };
   const issue = async (scopes: readonly Scope[], entityUuid = OWN) => {
-    const input = { name: 'contract', scopes, expiresAt: new Date(clock.now + 1000), accessibleEntities: [OTHER] };
+    const input = {
+      name: 'contract',
+      scopes,
+      expiresAt: new Date(clock.now + 1000),
+      accessibleEntities: [OTHER],
+    };
     const { key, info } = await ring.issue(input, { entityUuid, entities: [OTHER] });
     return { key: watch(key), keyId: info.keyId };
   };
@@ -213,14 +245,22 @@ interface Answer {
   readonly body: string;
 }
 
-type Send = (method: string, path: string, lines: readonly Line[], signal: AbortSignal) => Promise<Answer>;
+type Send = (
+  method: string,
+  path: string,
+  lines: readonly Line[],
+  signal: AbortSignal,
+) => Promise<Answer>;
 
 /** What a test works with. */
 interface Setting extends Service {
   /** Whether header lines are sent as they are. */
   readonly overHttp: boolean;
   send(method: 'GET' | 'HEAD', path: string, ...lines: readonly Line[]): Promise<Answer>;
-  /** Runs `act` with requests that share one connection, one after another; `false` if there is none to share. */
+  /**
+   * Runs `act` with requests that share one connection, one after another; `false` if there is none
+   * to share.
+   */
   onOneConnection(act: (send: Setting['send']) => Promise<void>): Promise<void> | false;
 }
 
@@ -232,11 +272,16 @@ const bearer = (key: string): Line => ['Authorization', `Bearer ${key}`];
 function client({ secrets }: Service, served: ServedAdapter): Omit<Setting, keyof Service> {
   const { url, fetch } = Object(served);
   const overHttp = typeof url === 'string';
-  expect(overHttp || typeof fetch === 'function', 'adapterContract: let serve answer { url }, or { fetch }');
+  expect(
+    overHttp || typeof fetch === 'function',
+    'adapterContract: let serve answer { url }, or { fetch }',
+  );
   const over =
     (transport: Send): Setting['send'] =>
     async (method, path, ...lines) => {
-      const answer = await inTime(`${method} ${path}`, (signal) => transport(method, path, lines, signal));
+      const answer = await inTime(`${method} ${path}`, (signal) =>
+        transport(method, path, lines, signal),
+      );
       const text = [...answer.headers.flat(), answer.body].join('\n');
       for (const [secret, what] of secrets)
         check(!text.includes(secret), `the answer to ${method} ${path} holds ${what}`);
@@ -253,7 +298,10 @@ function client({ secrets }: Service, served: ServedAdapter): Omit<Setting, keyo
   return { overHttp, send: over(transport), onOneConnection };
 }
 
-async function inTime(what: string, act: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+async function inTime(
+  what: string,
+  act: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -276,7 +324,10 @@ const fetchClient =
     for (const [name, value] of lines) headers.append(name, value);
     const request = new Request(`http://adapter.example${path}`, { method, headers, signal });
     const response = await (async () => fetch(request))().catch(failed);
-    check(typeof response?.text === 'function', `fetch must answer ${method} ${path} with a Response`);
+    check(
+      typeof response?.text === 'function',
+      `fetch must answer ${method} ${path} with a Response`,
+    );
     const answered: Line[] = [];
     response.headers.forEach((value, name) => {
       answered.push([name.toLowerCase(), value]);
@@ -284,7 +335,10 @@ const fetchClient =
     return { status: response.status, headers: answered.sort(byName), body: await response.text() };
   };
 
-/** What a runtime answers if the app's function rejects; the error shows if another answer was expected. */
+/**
+ * What a runtime answers if the app's function rejects; the error shows if another answer was
+ * expected.
+ */
 const failed = (error: unknown): FetchAnswer => ({
   status: 500,
   headers: new Map<string, string>(),
@@ -314,7 +368,8 @@ type Process = { getBuiltinModule?(id: 'node:http'): NodeHttp | undefined };
 
 function nodeHttp(): NodeHttp {
   const http = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:http');
-  const instead = 'adapterContract: a url takes node:http (Node from 20.16 on, Bun, Deno); let serve answer { fetch }';
+  const instead =
+    'adapterContract: a url takes node:http (Node from 20.16 on, Bun, Deno); let serve answer { fetch }';
   expect(http !== undefined, instead);
   return http;
 }
@@ -350,7 +405,9 @@ async function readNode(response: NodeResponse): Promise<Answer> {
 const values = ({ headers }: Answer, name: string): string[] =>
   headers.filter((line) => line[0] === name.toLowerCase()).map(([, value]) => value);
 
-/** Fails unless the request was denied: answered as `toResponse` says, without running the handler. */
+/**
+ * Fails unless the request was denied: answered as `toResponse` says, without running the handler.
+ */
 async function denied(
   s: Setting,
   error: unknown,
@@ -368,7 +425,11 @@ async function denied(
   const shown = (read: (name: string) => readonly string[]) =>
     Object.fromEntries([...names].map((name) => [name, read(name)]));
   const expected = { status, headers: shown((name) => [headers[name] ?? []].flat()), body };
-  same({ status: answer.status, headers: shown((name) => values(answer, name)), body: answer.body }, expected, what);
+  same(
+    { status: answer.status, headers: shown((name) => values(answer, name)), body: answer.body },
+    expected,
+    what,
+  );
   return answer;
 }
 
@@ -387,39 +448,69 @@ async function letIn(
   check(more.length === 0, `${what}: the handler must run once, not ${more.length + 1} times`);
   const got = { keyId: Object(call.principal).keyId, entityUuid: call.entityUuid };
   same(got, { keyId, entityUuid: entity }, `${what}: what the handler got`);
-  same({ status, body }, { status: 200, body: said(keyId, entity) }, `${what}: what the handler said`);
+  same(
+    { status, body },
+    { status: 200, body: said(keyId, entity) },
+    `${what}: what the handler said`,
+  );
   return call;
 }
 
 /** Fails unless the answer is an error of the service: neither a success nor a denial. */
 function isFailure(answer: Answer, what: string): void {
   check(answer.status >= 500, `${what}: the status must be 500 or above, not ${answer.status}`);
-  check(values(answer, 'WWW-Authenticate').length === 0, `${what}: the answer must hold no challenge`);
+  check(
+    values(answer, 'WWW-Authenticate').length === 0,
+    `${what}: the answer must hold no challenge`,
+  );
 }
 
 const MISSING = new AccessError('missing_credentials', 'no_header');
 const MALFORMED = new AccessError('invalid_request', 'malformed_header');
 const INVALID = new AccessError('invalid_token', 'unknown_key');
-const UNDER_SCOPED = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes: ['reports:read'] });
+const UNDER_SCOPED = new AccessError('insufficient_scope', 'scope_missing', {
+  requiredScopes: ['reports:read'],
+});
 const NOT_ACCESSIBLE = new AccessError('entity_forbidden', 'entity_not_accessible');
 const OUTAGE = new StoreError('the store is broken');
 
 // ── Credentials ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Catches: a copied or missing principal, a scheme or a header name that is compared case-sensitively. */
+/**
+ * Catches: a copied or missing principal, a scheme or a header name that is compared
+ * case-sensitively.
+ */
 async function letsKeysIn(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read', 'reports:write']);
-  const { principal } = await letIn(s, [keyId, OWN], 'a key that holds the scope', '/reports', bearer(key));
+  const { principal } = await letIn(
+    s,
+    [keyId, OWN],
+    'a key that holds the scope',
+    '/reports',
+    bearer(key),
+  );
   let genuine = false;
   try {
     genuine = hasScopes(principal, 'reports:read', 'reports:write');
   } catch {
     // Not a principal: it was copied.
   }
-  check(genuine, 'the handler must get the principal itself, which guards such as hasScopes take, and no copy');
-  await letIn(s, [keyId, OWN], 'a scheme in lower case', '/reports', ['authorization', `bearer ${key}`]);
+  check(
+    genuine,
+    'the handler must get the principal itself, which guards such as hasScopes take, and no copy',
+  );
+  await letIn(s, [keyId, OWN], 'a scheme in lower case', '/reports', [
+    'authorization',
+    `bearer ${key}`,
+  ]);
   const bare = await s.issue([]);
-  await letIn(s, [bare.keyId, OWN], 'a key without scopes where none is needed', '/whoami', bearer(bare.key));
+  await letIn(
+    s,
+    [bare.keyId, OWN],
+    'a key without scopes where none is needed',
+    '/whoami',
+    bearer(bare.key),
+  );
 }
 
 /** Catches: no-store only on denials. */
@@ -428,17 +519,26 @@ async function storesNoAnswer(s: Setting): Promise<void> {
   for (const path of ['/whoami', '/reports']) {
     const cache = values(await s.send('GET', path, bearer(key)), 'Cache-Control').join(', ');
     const stored = !/(?:^|,)[ \t]*no-store[ \t]*(?:,|$)/i.test(cache);
-    check(!stored, `the answer to a key must carry Cache-Control: no-store, not ${JSON.stringify(cache)}`);
+    check(
+      !stored,
+      `the answer to a key must carry Cache-Control: no-store, not ${JSON.stringify(cache)}`,
+    );
   }
 }
 
-/** Catches: custom answers instead of `toResponse`'s, a charset added to the type, a challenge quoted by hand. */
+/**
+ * Catches: custom answers instead of `toResponse`'s, a charset added to the type, a challenge
+ * quoted by hand.
+ */
 async function deniesWithoutCredential(s: Setting): Promise<void> {
   await s.issue(['reports:read']);
-  for (const path of ['/whoami', '/reports', `/reports?entity=${OWN}`]) await denied(s, MISSING, `GET ${path}`, path);
+  for (const path of ['/whoami', '/reports', `/reports?entity=${OWN}`])
+    await denied(s, MISSING, `GET ${path}`, path);
 }
 
-/** Catches: anything behind the first space taken for the key, and headers parsed or cut by hand. */
+/**
+ * Catches: anything behind the first space taken for the key, and headers parsed or cut by hand.
+ */
 async function deniesOtherCredentials(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const other = await s.issue(['reports:read']);
@@ -458,7 +558,8 @@ async function deniesOtherCredentials(s: Setting): Promise<void> {
 async function deniesLongCredentials(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const line = bearer(key + 'x'.repeat(16_384));
-  // Many servers, including Node's, refuse a line of this length (RFC 6585 §5): then there is no request to deny.
+  // Many servers, including Node's, refuse a line of this length (RFC 6585 §5): then there is no
+  // request to deny.
   s.asked.length = 0;
   const { status } = await s.send('GET', '/reports', line);
   if (s.overHttp && s.asked.length === 0 && (status === 431 || status === 400)) return;
@@ -467,21 +568,43 @@ async function deniesLongCredentials(s: Setting): Promise<void> {
 
 /** Catches: `req.headers` passed on, where Node shows only the first line; the last one taken. */
 async function deniesTwoLines(s: Setting): Promise<void> {
-  const [one, other] = [bearer((await s.issue(['reports:read'])).key), bearer((await s.issue(['reports:read'])).key)];
+  const [one, other] = [
+    bearer((await s.issue(['reports:read'])).key),
+    bearer((await s.issue(['reports:read'])).key),
+  ];
   const basic: Line = ['Authorization', 'Basic YTpi'];
-  const pairs = { 'one key twice': [one, one], 'two keys': [one, other], 'Basic and a key': [basic, one] };
+  const pairs = {
+    'one key twice': [one, one],
+    'two keys': [one, other],
+    'Basic and a key': [basic, one],
+  };
   for (const [what, lines] of Object.entries(pairs)) {
     await denied(s, MALFORMED, `two Authorization lines, ${what}`, '/reports', ...lines);
-    await denied(s, MALFORMED, `two Authorization lines, ${what}, the other way round`, '/reports', ...lines.reverse());
+    await denied(
+      s,
+      MALFORMED,
+      `two Authorization lines, ${what}, the other way round`,
+      '/reports',
+      ...lines.reverse(),
+    );
   }
 }
 
-/** Catches: keys read from where they end up in logs and histories, or where a browser sends them automatically. */
+/**
+ * Catches: keys read from where they end up in logs and histories, or where a browser sends them
+ * automatically.
+ */
 async function readsOneHeader(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   for (const name of ['access_token', 'api_key', 'apikey', 'key', 'token', 'authorization'])
     await denied(s, MISSING, `a key in the query as ${name}`, `/reports?${name}=${key}`);
-  for (const name of ['X-API-Key', 'Api-Key', 'X-Auth-Token', 'X-Forwarded-Authorization', 'Proxy-Authorization'])
+  for (const name of [
+    'X-API-Key',
+    'Api-Key',
+    'X-Auth-Token',
+    'X-Forwarded-Authorization',
+    'Proxy-Authorization',
+  ])
     for (const value of [key, `Bearer ${key}`]) {
       await denied(s, MISSING, `a key in ${name}`, '/reports', [name, value]);
       await denied(
@@ -494,16 +617,26 @@ async function readsOneHeader(s: Setting): Promise<void> {
       );
     }
   for (const name of ['access_token', 'authorization', 'key', 'token'])
-    await denied(s, MISSING, `a key in the cookie ${name}`, '/reports', ['Cookie', `${name}=${key}`]);
+    await denied(s, MISSING, `a key in the cookie ${name}`, '/reports', [
+      'Cookie',
+      `${name}=${key}`,
+    ]);
 }
 
-/** Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state in a header. */
+/**
+ * Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state
+ * in a header.
+ */
 async function deniesAllKeysAlike(s: Setting): Promise<void> {
   const { ring, clock, issue, watch } = s;
   const authority = { entityUuid: OWN, entities: [OTHER] };
   const expired = await issue(['reports:read']);
   clock.now += 1000;
-  const [revoked, retired, live] = [await issue(['reports:read']), await issue(['reports:read']), await issue([])];
+  const [revoked, retired, live] = [
+    await issue(['reports:read']),
+    await issue(['reports:read']),
+    await issue([]),
+  ];
   await ring.revoke(revoked.keyId, { entityUuid: OWN });
   watch((await ring.rotate(retired.keyId, { overlapMs: 0 }, authority)).key);
   const { key } = live;
@@ -517,10 +650,13 @@ async function deniesAllKeysAlike(s: Setting): Promise<void> {
     'a malformed key': `${key}0`,
     'a token of another kind': 'eyJhbGciOiJub25lIn0.e30.',
   };
-  const ask = (what: string, credential: string) => denied(s, INVALID, what, '/reports', bearer(credential));
+  const ask = (what: string, credential: string) =>
+    denied(s, INVALID, what, '/reports', bearer(credential));
   const answers = [await ask('a malformed key', 'x'), await ask('a malformed key', 'x')];
-  for (const [what, credential] of Object.entries(refused)) answers.push(await ask(what, credential));
-  // A request id or the time, for example: headers whose value changes when the same request is repeated.
+  for (const [what, credential] of Object.entries(refused))
+    answers.push(await ask(what, credential));
+  // A request id or the time, for example: headers whose value changes when the same request is
+  // repeated.
   const [one = [], two = []] = answers.map(({ headers }) => headers);
   const fickle = new Set([
     'date',
@@ -534,7 +670,10 @@ async function deniesAllKeysAlike(s: Setting): Promise<void> {
     same(compared[i], compared[0], `${what} must be answered as every other key that is refused`);
 }
 
-/** Catches: callers believed because a proxy, a test or an attacker names them, and entities that nobody checks. */
+/**
+ * Catches: callers believed because a proxy, a test or an attacker names them, and entities that
+ * nobody checks.
+ */
 async function believesNoOther(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
   const other = await s.issue(['reports:read'], OTHER);
@@ -552,24 +691,47 @@ async function believesNoOther(s: Setting): Promise<void> {
   const values = [other.keyId, OTHER, FOREIGN, '1', 'true'];
   for (const value of values) {
     const forged = names.map((name): Line => [`X-${name}`, value]);
-    forged.push(['X-Scopes', 'reports:read'], ['X-Forwarded-User', value], ['X-Authenticated', 'true']);
+    forged.push(
+      ['X-Scopes', 'reports:read'],
+      ['X-Forwarded-User', value],
+      ['X-Authenticated', 'true'],
+    );
     await denied(s, MISSING, `headers that name a caller as ${value}`, '/reports', ...forged);
-    await letIn(s, [keyId, OWN], `headers that name another caller, ${value}`, '/reports', bearer(key), ...forged);
+    await letIn(
+      s,
+      [keyId, OWN],
+      `headers that name another caller, ${value}`,
+      '/reports',
+      bearer(key),
+      ...forged,
+    );
   }
 }
 
 // ── Scopes and entities ───────────────────────────────────────────────────────────────────────────────
 
-/** Catches: a guard that authenticates but does not authorize, or for another operation; 401 instead of 403. */
+/**
+ * Catches: a guard that authenticates but does not authorize, or for another operation; 401 instead
+ * of 403.
+ */
 async function deniesWithoutScope(s: Setting): Promise<void> {
   const [none, write] = [await s.issue([]), await s.issue(['reports:write'])];
   await denied(s, UNDER_SCOPED, 'a key without scopes', '/reports', bearer(none.key));
   await denied(s, UNDER_SCOPED, 'a key with another scope', '/reports', bearer(write.key));
   const path = `/reports?entity=${OTHER}`;
-  await denied(s, UNDER_SCOPED, 'a key with another scope, on an entity that it can address', path, bearer(write.key));
+  await denied(
+    s,
+    UNDER_SCOPED,
+    'a key with another scope, on an entity that it can address',
+    path,
+    bearer(write.key),
+  );
 }
 
-/** Catches: an entity reader that is not called, and the key's own entity passed on instead of the checked one. */
+/**
+ * Catches: an entity reader that is not called, and the key's own entity passed on instead of the
+ * checked one.
+ */
 async function handsOnTheEntity(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
   const on = (entity: string, what: string, query = '') =>
@@ -579,10 +741,19 @@ async function handsOnTheEntity(s: Setting): Promise<void> {
   await on(OWN, "the key's own entity", `?entity=${OWN}`);
   await on(OWN, 'no entity, after another was addressed');
   const elsewhere = await s.issue(['reports:read'], OTHER);
-  await letIn(s, [elsewhere.keyId, OTHER], "another entity's key", '/reports', bearer(elsewhere.key));
+  await letIn(
+    s,
+    [elsewhere.keyId, OTHER],
+    "another entity's key",
+    '/reports',
+    bearer(elsewhere.key),
+  );
 }
 
-/** Catches: the first or last of several values taken; values joined, trimmed or folded; empty taken for none. */
+/**
+ * Catches: the first or last of several values taken; values joined, trimmed or folded; empty taken
+ * for none.
+ */
 async function deniesOtherEntities(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   const ask = (query: string, error: AccessError) =>
@@ -617,7 +788,10 @@ async function deniesOtherEntities(s: Setting): Promise<void> {
 
 // ── What goes wrong ───────────────────────────────────────────────────────────────────────────────────
 
-/** Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while nobody can check. */
+/**
+ * Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while
+ * nobody can check.
+ */
 async function deniesWhileStoreIsBroken(s: Setting): Promise<void> {
   const { key, keyId } = await s.issue(['reports:read']);
   // Drivers quote what they were asked for.
@@ -625,7 +799,13 @@ async function deniesWhileStoreIsBroken(s: Setting): Promise<void> {
   for (const path of ['/whoami', '/reports', `/reports?entity=${OTHER}`])
     await denied(s, OUTAGE, `GET ${path} while the store is broken`, path, bearer(key));
   s.hooks.lookUp = async () => {};
-  await letIn(s, [keyId, OWN], 'the same key once the store is there again', '/reports', bearer(key));
+  await letIn(
+    s,
+    [keyId, OWN],
+    'the same key once the store is there again',
+    '/reports',
+    bearer(key),
+  );
 }
 
 /** Catches: every error turned into a denial, and requests let in when the guard itself fails. */
@@ -646,7 +826,10 @@ async function failsOnBugs(s: Setting): Promise<void> {
   }
 }
 
-/** Catches: a handler inside the guard's own `try`, whose errors become denials or run it a second time. */
+/**
+ * Catches: a handler inside the guard's own `try`, whose errors become denials or run it a second
+ * time.
+ */
 async function failsWithItsHandler(s: Setting): Promise<void> {
   const { key } = await s.issue(['reports:read']);
   s.hooks.handler = () => {
@@ -657,8 +840,8 @@ async function failsWithItsHandler(s: Setting): Promise<void> {
 }
 
 /**
- * Catches: one admission per route and another per app, decisions kept, by connection too, denials that the keyring is
- * not told of.
+ * Catches: one admission per route and another per app, decisions kept, by connection too, denials
+ * that the keyring is not told of.
  */
 async function asksOnce(s: Setting): Promise<void> {
   const { key } = await s.issue([]);
@@ -690,8 +873,9 @@ async function keepsRequestsApart(s: Setting): Promise<void> {
     { ...two, query: '', entity: OTHER },
   ];
   let [gate, turns]: [Promise<void> | undefined, number] = [undefined, 0];
-  // Look-ups wait for one another at a timer and resume together, some turns apart: other requests take steps between
-  // two steps of a request, and requests end in a different order than they began.
+  // Look-ups wait for one another at a timer and resume together, some turns apart: other requests
+  // take steps between two steps of a request, and requests end in a different order than they
+  // began.
   s.hooks.lookUp = async () => {
     const late = turns++ % 5;
     gate ??= new Promise<void>((resolve) => setTimeout(resolve, 10)).finally(() => {
@@ -700,10 +884,16 @@ async function keepsRequestsApart(s: Setting): Promise<void> {
     await gate;
     for (let i = 0; i < late; i++) await undefined;
   };
-  const all = Array.from({ length: 20 }, (_, i) => asks[i % asks.length]).filter((ask) => ask !== undefined);
+  const all = Array.from({ length: 20 }, (_, i) => asks[i % asks.length]).filter(
+    (ask) => ask !== undefined,
+  );
   const requests = all.map(async ({ key, keyId, query, entity }) => {
     const { status, body } = await s.send('GET', `/reports${query}`, bearer(key));
-    same({ status, body }, { status: 200, body: said(keyId, entity) }, '20 requests at once: whom a handler ran for');
+    same(
+      { status, body },
+      { status: 200, body: said(keyId, entity) },
+      '20 requests at once: whom a handler ran for',
+    );
   });
   await Promise.all(requests);
   check(s.calls.length === 20, `20 requests at once: 20 handlers must run, not ${s.calls.length}`);
@@ -721,7 +911,10 @@ async function deniesHead(s: Setting): Promise<void> {
     const { status, body } = await s.send('HEAD', `/reports${query}`, ...lines);
     // If GET routes do not serve HEAD, there is nothing to guard.
     const unserved = status === 404 || status === 405;
-    check(unserved || status === expected, `HEAD with ${what}: the status must be ${expected}, not ${status}`);
+    check(
+      unserved || status === expected,
+      `HEAD with ${what}: the status must be ${expected}, not ${status}`,
+    );
     check(body === '', `HEAD with ${what}: the answer must have no body`);
     check(s.calls.length === 0, `HEAD with ${what}: the handler must not run`);
   }
@@ -729,7 +922,10 @@ async function deniesHead(s: Setting): Promise<void> {
 
 // ── Set-up ────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Fails unless serving with an unusable option throws a TypeError, before any request could reveal it. */
+/**
+ * Fails unless serving with an unusable option throws a TypeError, before any request could reveal
+ * it.
+ */
 async function refusesToServe(serve: ServeAdapter, change: object): Promise<void> {
   let served: ServedAdapter;
   try {
@@ -748,9 +944,15 @@ async function refusesToServe(serve: ServeAdapter, change: object): Promise<void
   );
 }
 
-/** Catches: operations looked up only by the first request, a challenge written only by the first denial. */
+/**
+ * Catches: operations looked up only by the first request, a challenge written only by the first
+ * denial.
+ */
 const REFUSED_AT_SET_UP: readonly (readonly [string, object])[] = [
-  ['an operation that the policy lacks is refused at set-up', { policy: definePolicy(catalog, { whoami: [] }) }],
+  [
+    'an operation that the policy lacks is refused at set-up',
+    { policy: definePolicy(catalog, { whoami: [] }) },
+  ],
   ['a realm that no header can carry is refused at set-up', { realm: 'a\r\nb' }],
   ['a guard without a keyring is refused at set-up', { keyring: undefined }],
 ];
@@ -811,21 +1013,35 @@ const PRINCIPAL_OPTIONS = [
 ] as const;
 
 /**
- * Makes a principal that every guard accepts, without a key, a keyring or a store. For tests only: nobody was
- * authenticated. A service that calls it outside its tests has no authentication there.
+ * Makes a principal that every guard accepts, without a key, a keyring or a store. For tests only:
+ * nobody was authenticated. A service that calls it outside its tests has no authentication there.
  *
  * Not checked: `keyId`, `name`, `metadata`, `expiresAt`, `via`.
  *
- * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is not a UUID, an unknown
- *   option, or one inherited from a class or a prototype.
+ * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is not a
+ *   UUID, an unknown option, or one inherited from a class or a prototype.
  * @example
  * const principal = testPrincipal({ catalog, scopes: ['threats:read'] });
  * expect(listThreats(principal)).toEqual([]);
  */
-export function testPrincipal<const C extends Catalog>(options: TestPrincipalOptions<C>): Principal {
-  const given = fields(options, PRINCIPAL_OPTIONS, 'testPrincipal') as unknown as TestPrincipalOptions;
-  const { catalog, scopes, metadata = {}, entityUuid = '00000000-0000-4000-8000-000000000001' } = given;
-  expect(typeof catalog?.expand === 'function', 'testPrincipal: catalog: pass what defineScopes returned');
+export function testPrincipal<const C extends Catalog>(
+  options: TestPrincipalOptions<C>,
+): Principal {
+  const given = fields(
+    options,
+    PRINCIPAL_OPTIONS,
+    'testPrincipal',
+  ) as unknown as TestPrincipalOptions;
+  const {
+    catalog,
+    scopes,
+    metadata = {},
+    entityUuid = '00000000-0000-4000-8000-000000000001',
+  } = given;
+  expect(
+    typeof catalog?.expand === 'function',
+    'testPrincipal: catalog: pass what defineScopes returned',
+  );
   const known = new Set<string>(catalog.all);
   expect(Array.isArray(scopes), 'scopes: pass a list of scopes of the catalog');
   for (const scope of scopes) catalog.describe(scope);

@@ -1,7 +1,14 @@
 /** The suite that every store must pass; `keyscope/testing` publishes it. */
 import { expect } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
-import type { Awaitable, Ending, KeyStore, ListPosition, ListQuery, SchemeSummary } from '../core/store.js';
+import type {
+  Awaitable,
+  Ending,
+  KeyStore,
+  ListPosition,
+  ListQuery,
+  SchemeSummary,
+} from '../core/store.js';
 
 /** What registers a test: `test` of vitest, `node:test` or `bun:test`. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
@@ -10,17 +17,18 @@ export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 export type ContractStore = KeyStore & { close?(): Awaitable<void> };
 
 /**
- * Registers some forty tests for the contract of `KeyStore`: every sentence of `store.ts`, including concurrency and
- * the other rows. Ids, digests, entities and peppers are random, so the store need not be empty, and runs may follow
- * each other on one database, but must not overlap.
+ * Registers some forty tests for the contract of `KeyStore`: every sentence of `store.ts`,
+ * including concurrency and the other rows. Ids, digests, entities and peppers are random, so the
+ * store need not be empty, and runs may follow each other on one database, but must not overlap.
  *
- * A store whose `summarize` declares no parameter (`summarize.length` is 0, as with a default value or `...args`) may
- * use its own clock: whatever asks for a time other than now is then left out.
+ * A store whose `summarize` declares no parameter (`summarize.length` is 0, as with a default value
+ * or `...args`) may use its own clock: whatever asks for a time other than now is then left out.
  *
- * Not checked: that a write survives a crash; that two processes agree; that two databases are kept apart; an entity
- * with more than 150 keys; what happens when the database is gone; speed.
+ * Not checked: that a write survives a crash; that two processes agree; that two databases are kept
+ * apart; an entity with more than 150 keys; what happens when the database is gone; speed.
  *
- * @param test Registers one test: a name and an async function that throws if the store breaks a promise.
+ * @param test Registers one test: a name and an async function that throws if the store breaks a
+ *   promise.
  * @param factory Makes a store for one test; its `close`, if it has one, is called afterwards.
  * @throws TypeError if either argument is not a function.
  * @example
@@ -56,7 +64,10 @@ interface Setting {
   readonly entityUuid: string;
   /** The beginning of digests, up to the `$`; unique to this test. */
   readonly scheme: string;
-  /** A record with its own key id and digest. Mutable, because nothing that a caller passes in need be frozen. */
+  /**
+   * A record with its own key id and digest. Mutable, because nothing that a caller passes in need
+   * be frozen.
+   */
   record(given?: Partial<KeyRecord>): KeyRecord;
   /** The same, stored. */
   add(given?: Partial<KeyRecord>): Promise<KeyRecord>;
@@ -68,7 +79,8 @@ interface Setting {
   summaryOf(now?: number, of?: string): Promise<readonly SchemeSummary[]>;
 }
 
-// A time far from any clock that the test may run under: it exposes a store that uses its own clock.
+// A time far from any clock that the test may run under: it exposes a store that uses its own
+// clock.
 const T = 1_000_000_000_000;
 const DAY = 86_400_000;
 
@@ -109,8 +121,10 @@ function setting(store: KeyStore): Setting {
     same(await store.findById(expected.keyId), expected, `${when}: findById`);
     same(await store.findByDigest([expected.digest]), [expected], `${when}: findByDigest`);
   };
-  const list = async (given: Partial<ListQuery> = {}) => store.list({ entityUuid, after: null, limit: 100, ...given });
-  const summaryOf = async (now = T, of = scheme) => (await store.summarize(now)).filter((row) => row.scheme === of);
+  const list = async (given: Partial<ListQuery> = {}) =>
+    store.list({ entityUuid, after: null, limit: 100, ...given });
+  const summaryOf = async (now = T, of = scheme) =>
+    (await store.summarize(now)).filter((row) => row.scheme === of);
   return { store, entityUuid, scheme, record, add, holds, list, summaryOf };
 }
 
@@ -122,13 +136,17 @@ export function check(holds: boolean, otherwise: string): asserts holds {
 }
 
 /**
- * One text per content. Names are sorted, because databases may reorder a table; `undefined`, `NaN`, `bigint` and
- * anything else that is not JSON differ from whatever JSON would make of them.
+ * One text per content. Names are sorted, because databases may reorder a table; `undefined`,
+ * `NaN`, `bigint` and anything else that is not JSON differ from whatever JSON would make of them.
  */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(show).join(',')}]`;
   if (typeof value !== 'object' || value === null) {
-    const json = typeof value === 'string' || value === null || Number.isFinite(value) || typeof value === 'boolean';
+    const json =
+      typeof value === 'string' ||
+      value === null ||
+      Number.isFinite(value) ||
+      typeof value === 'boolean';
     return json ? JSON.stringify(value) : `<${typeof value} ${String(value)}>`;
   }
   const names = Object.keys(value).sort();
@@ -142,7 +160,8 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   // Where they differ, with some context: a record of 1,000 entities makes no message.
   let at = 0;
   while (got.charAt(at) === wanted.charAt(at)) at++;
-  const part = (text: string) => `${at > 80 ? '…' : ''}${text.slice(Math.max(0, at - 80), at + 120)}`;
+  const part = (text: string) =>
+    `${at > 80 ? '…' : ''}${text.slice(Math.max(0, at - 80), at + 120)}`;
   throw new Error(`${what}\n  expected ${part(wanted)}\n  but got  ${part(got)}`);
 }
 
@@ -161,10 +180,13 @@ const parallel = <A>(count: number, act: (i: number) => Awaitable<A>): Promise<A
   Promise.all(Array.from({ length: count }, async (_, i) => act(i)));
 
 /**
- * Starts calls one by one, while earlier ones may be in progress: the first two at once, then one after an answer of
- * the store, one after a second answer, and one after a timer.
+ * Starts calls one by one, while earlier ones may be in progress: the first two at once, then one
+ * after an answer of the store, one after a second answer, and one after a timer.
  */
-async function overlap(store: KeyStore, calls: readonly (() => Awaitable<unknown>)[]): Promise<void> {
+async function overlap(
+  store: KeyStore,
+  calls: readonly (() => Awaitable<unknown>)[],
+): Promise<void> {
   const running: Promise<unknown>[] = [];
   for (const [i, call] of calls.entries()) {
     if (i === 2 || i === 3) await store.findById(uuid());
@@ -185,8 +207,12 @@ async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<vo
   } catch {
     return;
   }
-  const empty = answer === null || answer === false || (Array.isArray(answer) && answer.length === 0);
-  check(empty, `a look-up with ${typeof value} ${show(String(value).slice(0, 200))} must find nothing`);
+  const empty =
+    answer === null || answer === false || (Array.isArray(answer) && answer.length === 0);
+  check(
+    empty,
+    `a look-up with ${typeof value} ${show(String(value).slice(0, 200))} must find nothing`,
+  );
 }
 
 /** Texts that mean something to a database, a script or a driver, and are ordinary text here. */
@@ -236,7 +262,10 @@ const nearTexts = (text: string): readonly string[] =>
     text.padEnd(2 ** 20, text),
   ].filter((near) => near !== text);
 
-/** Values that are not text, although a driver may read `text` from them, or a comparison with a number may hold. */
+/**
+ * Values that are not text, although a driver may read `text` from them, or a comparison with a
+ * number may hold.
+ */
 const oddValues = (text: string): readonly unknown[] => [
   0,
   1,
@@ -258,39 +287,85 @@ const oddValues = (text: string): readonly unknown[] => [
 // ── insert ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * What a pair's name may contain. The core accepts nothing else, because V8 13.6 (Node 24) reads names with quotes,
- * backslashes and control characters back as one another: a correct store that keeps JSON would lose them.
+ * What a pair's name may contain. The core accepts nothing else, because V8 13.6 (Node 24) reads
+ * names with quotes, backslashes and control characters back as one another: a correct store that
+ * keeps JSON would lose them.
  */
 const nameable = (text: string): string => text.replace(/["\\\p{Cc}]/gu, '');
 
 /**
- * Catches: null for empty and empty for null, trimmed, folded or normalized text, characters that are dropped or
- * replaced, numbers read from text, names that reach a prototype or are truncated, times in seconds or 32 bits,
- * reordered lists, a digest column that is too short.
+ * Catches: null for empty and empty for null, trimmed, folded or normalized text, characters that
+ * are dropped or replaced, numbers read from text, names that reach a prototype or are truncated,
+ * times in seconds or 32 bits, reordered lists, a digest column that is too short.
  */
 async function keepsEveryField({ store, entityUuid, record, holds, list }: Setting): Promise<void> {
-  const odd = JSON.parse('{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}');
+  const odd = JSON.parse(
+    '{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}',
+  );
   const quoted = `a'b"c\\d;--%_$1?\${x}`;
   const variants: readonly Partial<KeyRecord>[] = [
     {},
-    { name: 'Zoë 漢字 🦊 \u202eabc', justification: '🔑'.repeat(500), metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' } },
+    {
+      name: 'Zoë 漢字 🦊 \u202eabc',
+      justification: '🔑'.repeat(500),
+      metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' },
+    },
     { name: quoted, justification: quoted, metadata: { [nameable(quoted)]: quoted } },
-    // Letters of two characters each; a byte order mark; noncharacters; and what only a value may contain.
-    { name: 'Zu\u0308rich', justification: 'cafe\u0301', metadata: { 'e\u0301': 'Zu\u0308rich', '\u00e9': 'o' } },
+    // Letters of two characters each; a byte order mark; noncharacters; and what only a value may
+    // contain.
+    {
+      name: 'Zu\u0308rich',
+      justification: 'cafe\u0301',
+      metadata: { 'e\u0301': 'Zu\u0308rich', '\u00e9': 'o' },
+    },
     { name: '\ufeffa', justification: '\ufeff', metadata: { '\ufeffb': '\ufeffc', b: '\ufeff' } },
-    { name: 'a\uffff', justification: '\ufffe', metadata: { '\uffff': '\uffff', '\ufffe': '\ufdd0' } },
+    {
+      name: 'a\uffff',
+      justification: '\ufffe',
+      metadata: { '\uffff': '\uffff', '\ufffe': '\ufdd0' },
+    },
     { metadata: { a: '\u0001\u0008\u000b\u001b[1m\u007f\u0085\u009f', b: '\r\n' } },
     // With their values, nearly the 2 KiB that the core allows.
     { metadata: { [`${'n'.repeat(1015)}a`]: 'a', [`${'n'.repeat(1015)}b`]: 'b' } },
     { name: ' padded ', justification: ' ', metadata: { ' a ': ' b ' } },
     { name: 'null', justification: '', metadata: { a: '' }, scopes: [] },
-    { name: '007', justification: '1e3', metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' } },
+    {
+      name: '007',
+      justification: '1e3',
+      metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' },
+    },
     { metadata: odd, scopesUsed: { 'constructor:read': T } },
-    { seal: null, rotatedFrom: uuid(), expiresAt: T + 1, revokedAt: T + 2, retireAt: T + 3, lastUsedAt: T + 4 },
-    { createdAt: 0, expiresAt: 0, revokedAt: 0, retireAt: 0, lastUsedAt: 0, scopesUsed: { 'a:b': 0 } },
-    { createdAt: Number.MAX_SAFE_INTEGER, expiresAt: Number.MAX_SAFE_INTEGER, revokedAt: Number.MAX_SAFE_INTEGER },
-    { retireAt: Number.MAX_SAFE_INTEGER, lastUsedAt: Number.MAX_SAFE_INTEGER, scopesUsed: { 'a:b': 2 ** 53 - 1 } },
-    { createdAt: -1, scopes: ['z:z', 'a:a', 'm:m'], accessibleEntities: [uuid(), entityUuid, uuid()] },
+    {
+      seal: null,
+      rotatedFrom: uuid(),
+      expiresAt: T + 1,
+      revokedAt: T + 2,
+      retireAt: T + 3,
+      lastUsedAt: T + 4,
+    },
+    {
+      createdAt: 0,
+      expiresAt: 0,
+      revokedAt: 0,
+      retireAt: 0,
+      lastUsedAt: 0,
+      scopesUsed: { 'a:b': 0 },
+    },
+    {
+      createdAt: Number.MAX_SAFE_INTEGER,
+      expiresAt: Number.MAX_SAFE_INTEGER,
+      revokedAt: Number.MAX_SAFE_INTEGER,
+    },
+    {
+      retireAt: Number.MAX_SAFE_INTEGER,
+      lastUsedAt: Number.MAX_SAFE_INTEGER,
+      scopesUsed: { 'a:b': 2 ** 53 - 1 },
+    },
+    {
+      createdAt: -1,
+      scopes: ['z:z', 'a:a', 'm:m'],
+      accessibleEntities: [uuid(), entityUuid, uuid()],
+    },
     { digest: `s1$${hex()}` },
     // The longest digest: a pepper's id has up to 32 characters.
     { digest: `h1.${hex().slice(0, 32)}$${hex()}` },
@@ -308,16 +383,24 @@ async function keepsEveryField({ store, entityUuid, record, holds, list }: Setti
 
 /** Catches: columns that are too short, truncated lists. */
 async function keepsLongLists({ store, entityUuid, record, holds }: Setting): Promise<void> {
-  const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(64)}:${'a'.repeat(60)}${255 - i}`);
+  const scopes = Array.from(
+    { length: 256 },
+    (_, i) => `${'r'.repeat(64)}:${'a'.repeat(60)}${255 - i}`,
+  );
   const accessibleEntities = [entityUuid, ...Array.from({ length: 999 }, uuid)];
-  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`name-${i}`, '🦊'.repeat(30)]));
+  const metadata = Object.fromEntries(
+    Array.from({ length: 16 }, (_, i) => [`name-${i}`, '🦊'.repeat(30)]),
+  );
   const scopesUsed = Object.fromEntries(scopes.map((scope, i) => [scope, T + i]));
   const made = record({ scopes, accessibleEntities, metadata, scopesUsed, name: '🦊'.repeat(100) });
   await store.insert(made);
   await holds(made, '256 scopes and 1,000 entities');
 }
 
-/** Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach a prototype. */
+/**
+ * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach
+ * a prototype.
+ */
 async function keepsHostileTexts({ store, add, holds, list }: Setting): Promise<void> {
   const names = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
   const rest = await add();
@@ -348,10 +431,16 @@ async function keepsHostileTexts({ store, add, holds, list }: Setting): Promise<
 /** Catches: text truncated because it is too long, or at a NUL, and a half-written record. */
 async function keepsTextsWholeOrNot({ store, record, holds }: Setting): Promise<void> {
   const long = 'ab 🦊'.repeat(2 ** 15);
-  for (const given of [{ name: long }, { justification: long }, { name: 'a\0b' }, { justification: '\0' }]) {
+  for (const given of [
+    { name: long },
+    { justification: long },
+    { name: 'a\0b' },
+    { justification: '\0' },
+  ]) {
     const made = record(given);
     // The core sends neither, so a store may refuse them.
-    if (await succeeds(() => store.insert(made))) await holds(made, `${Object.keys(given)} that is long or has a NUL`);
+    if (await succeeds(() => store.insert(made)))
+      await holds(made, `${Object.keys(given)} that is long or has a NUL`);
     else {
       same(await store.findById(made.keyId), null, 'the key id of a record that was refused');
       same(await store.findByDigest([made.digest]), [], 'the digest of a record that was refused');
@@ -382,13 +471,23 @@ const INSTANTS = [
   8_640_000_000_000_000, // the last that a `Date` can hold
 ] as const;
 
-/** Catches: times converted through a calendar, a time zone, seconds or a float, and an order based on them. */
+/**
+ * Catches: times converted through a calendar, a time zone, seconds or a float, and an order based
+ * on them.
+ */
 async function keepsEveryMillisecond({ store, record, holds, list }: Setting): Promise<void> {
   const shuffled = [...INSTANTS].sort((a, b) => (a % 1000) - (b % 1000) || a - b);
   const all = shuffled.map((time, i) => {
     const next = time + (i % 2 === 0 ? -1 : 1);
     const scopesUsed = { 'a:b': time, 'c:d': next };
-    return record({ createdAt: time, expiresAt: next, revokedAt: time, retireAt: next, lastUsedAt: time, scopesUsed });
+    return record({
+      createdAt: time,
+      expiresAt: next,
+      revokedAt: time,
+      retireAt: next,
+      lastUsedAt: time,
+      scopesUsed,
+    });
   });
   await Promise.all(all.map(async (made) => store.insert(made)));
   for (const made of all) await holds(made, `times about ${made.createdAt}`);
@@ -404,7 +503,10 @@ async function copiesWhatItIsGiven({ store, entityUuid, record, holds }: Setting
   const made = record({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
   const { keyId, digest } = made;
   const [digests, query] = [[digest], { entityUuid, after: null, limit: 10 }];
-  const [entries, ending] = [[{ keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }], { revokedAt: T }];
+  const [entries, ending] = [
+    [{ keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }],
+    { revokedAt: T },
+  ];
   const given = [made, digests, query, entries, ending];
   const expected = structuredClone(given);
   await store.insert(made);
@@ -423,7 +525,11 @@ async function copiesWhatItIsGiven({ store, entityUuid, record, holds }: Setting
 async function handsOutCopies({ store, add, holds, list }: Setting): Promise<void> {
   const made = await add({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
   const { keyId, digest } = made;
-  const answers = [await store.findById(keyId), ...(await store.findByDigest([digest])), ...(await list())];
+  const answers = [
+    await store.findById(keyId),
+    ...(await store.findByDigest([digest])),
+    ...(await list()),
+  ];
   for (const answer of answers) if (answer !== null) vandalize(answer);
   await holds(made, 'after the objects that were returned are changed');
 }
@@ -446,25 +552,43 @@ function vandalize(record: KeyRecord): void {
   }
 }
 
-/** Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest that is used up. */
+/**
+ * Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest
+ * that is used up.
+ */
 async function refusesSecondKeyId({ store, record, add, holds, list }: Setting): Promise<void> {
   const first = await add();
-  const second = record({ keyId: first.keyId, name: 'second', entityUuid: uuid(), scopes: ['users:delete'] });
+  const second = record({
+    keyId: first.keyId,
+    name: 'second',
+    entityUuid: uuid(),
+    scopes: ['users:delete'],
+  });
   check(!(await succeeds(() => store.insert(second))), 'insert must throw on a key id that exists');
   await holds(first, 'after a second insert of its key id');
   same(await store.findByDigest([second.digest]), [], 'the digest of the record that was refused');
-  same(await list({ entityUuid: second.entityUuid }), [], 'the entity of the record that was refused');
+  same(
+    await list({ entityUuid: second.entityUuid }),
+    [],
+    'the entity of the record that was refused',
+  );
   const again = { ...second, keyId: uuid() };
   await store.insert(again);
   await holds(again, 'the digest that was refused, under a key id that is free');
 }
 
-/** Catches: a digest without a unique index, an insert that throws but has written, a key id that is used up. */
+/**
+ * Catches: a digest without a unique index, an insert that throws but has written, a key id that is
+ * used up.
+ */
 async function refusesSecondDigest({ store, record, add, holds, list }: Setting): Promise<void> {
   const first = await add({ revokedAt: T });
   const second = record({ digest: first.digest, name: 'second', createdAt: T + 1 });
   check(!(await succeeds(() => store.insert(second))), 'insert must throw on a digest that exists');
-  check(!(await succeeds(() => store.insert({ ...first, revokedAt: null }))), 'insert must throw on a known record');
+  check(
+    !(await succeeds(() => store.insert({ ...first, revokedAt: null }))),
+    'insert must throw on a known record',
+  );
   await holds(first, 'after a second insert of its digest');
   same(await store.findById(second.keyId), null, 'the key id of the record that was refused');
   same(await list(), [first], 'list');
@@ -477,7 +601,9 @@ async function refusesSecondDigest({ store, record, add, holds, list }: Setting)
 async function insertsOnce({ store, record, list }: Setting): Promise<void> {
   for (const field of ['digest', 'keyId'] as const) {
     const shared = record();
-    const rivals = Array.from({ length: 20 }, (_, i) => record({ [field]: shared[field], name: `rival ${i}` }));
+    const rivals = Array.from({ length: 20 }, (_, i) =>
+      record({ [field]: shared[field], name: `rival ${i}` }),
+    );
     const wrote = await parallel(20, (i) => succeeds(() => store.insert(rivals[i] ?? shared)));
     same(wrote.filter(Boolean).length, 1, `of 20 parallel inserts of one ${field} that succeed`);
     const winner = rivals[wrote.indexOf(true)] ?? shared;
@@ -493,24 +619,33 @@ async function insertsOnce({ store, record, list }: Setting): Promise<void> {
 
 /** Catches: writes that overwrite each other, as with one document for all keys. */
 async function insertsInParallel({ store, record, holds }: Setting): Promise<void> {
-  const records = Array.from({ length: 20 }, (_, i) => record({ createdAt: T + i, name: `key ${i}` }));
+  const records = Array.from({ length: 20 }, (_, i) =>
+    record({ createdAt: T + i, name: `key ${i}` }),
+  );
   await Promise.all(records.map(async (made) => store.insert(made)));
   for (const made of records) await holds(made, 'after 20 parallel inserts of different keys');
 }
 
 // ── findByDigest, findById ────────────────────────────────────────────────────────────────────────────
 
-/** Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with numbers. */
+/**
+ * Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with
+ * numbers.
+ */
 async function comparesDigestsExactly({ store, record, add, holds }: Setting): Promise<void> {
   const made = await add();
   const { digest, keyId } = made;
   same(await store.findByDigest([record().digest]), [], 'a digest that nothing has');
-  for (const near of [...nearTexts(digest), keyId]) await misses(near, () => store.findByDigest([near]));
+  for (const near of [...nearTexts(digest), keyId])
+    await misses(near, () => store.findByDigest([near]));
   for (const odd of oddValues(digest)) await misses(odd, () => store.findByDigest([odd as string]));
   await holds(made, 'after look-ups with what is like its digest');
 }
 
-/** Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a truncated column. */
+/**
+ * Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a
+ * truncated column.
+ */
 async function keepsDigestsApart({ store, add, holds }: Setting): Promise<void> {
   const made = await add();
   const { digest } = made;
@@ -525,26 +660,40 @@ async function keepsDigestsApart({ store, add, holds }: Setting): Promise<void> 
   ];
   const twins: KeyRecord[] = [made];
   for (const other of others) twins.push(await add({ digest: other }));
-  for (const twin of twins) await holds(twin, `beside digests that differ little, ${show(twin.digest)}`);
+  for (const twin of twins)
+    await holds(twin, `beside digests that differ little, ${show(twin.digest)}`);
   const found = await store.findByDigest(twins.map((twin) => twin.digest));
   const ids = (rows: readonly KeyRecord[]) => rows.map(({ keyId }) => keyId).sort();
   same(ids(found), ids(twins), 'all of them in one look-up');
 }
 
-/** Catches: one answer for look-ups made together, whether in a batch, a pipeline or one prepared statement. */
+/**
+ * Catches: one answer for look-ups made together, whether in a batch, a pipeline or one prepared
+ * statement.
+ */
 async function answersEachLookUp({ store, record, add }: Setting): Promise<void> {
   const known = await parallel(5, (i) => add({ name: `key ${i}` }));
   const unknown = record().digest;
-  // Twenty at once: each asks for its own digest and one that nothing has, and some also for one that others ask for.
-  const asked = Array.from({ length: 20 }, (_, i) => known.filter((_row, k) => k === i % 5 || (i > 14 && k === 0)));
-  const answers = await parallel(20, (i) => store.findByDigest([unknown, ...(asked[i] ?? []).map((k) => k.digest)]));
-  const byName = (rows: readonly KeyRecord[]) => [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const [i, rows] of answers.entries()) same(byName(rows), asked[i], `look-up ${i} of 20 at once`);
+  // Twenty at once: each asks for its own digest and one that nothing has, and some also for one
+  // that others ask for.
+  const asked = Array.from({ length: 20 }, (_, i) =>
+    known.filter((_row, k) => k === i % 5 || (i > 14 && k === 0)),
+  );
+  const answers = await parallel(20, (i) =>
+    store.findByDigest([unknown, ...(asked[i] ?? []).map((k) => k.digest)]),
+  );
+  const byName = (rows: readonly KeyRecord[]) =>
+    [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const [i, rows] of answers.entries())
+    same(byName(rows), asked[i], `look-up ${i} of 20 at once`);
   const ids = await parallel(20, (i) => store.findById(known[i % 5]?.keyId ?? ''));
   for (const [i, row] of ids.entries()) same(row, known[i % 5], `findById ${i} of 20 at once`);
 }
 
-/** Catches: a look-up that is answered with the result of another one, which was sent before a write. */
+/**
+ * Catches: a look-up that is answered with the result of another one, which was sent before a
+ * write.
+ */
 async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promise<void> {
   const made = record();
   const { keyId, digest } = made;
@@ -557,7 +706,9 @@ async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promi
   for (const [write, change] of writes) {
     // In progress during the write: they may return either state.
     const early = Promise.allSettled(
-      [async () => store.findById(keyId), async () => store.findByDigest([digest])].map((ask) => ask()),
+      [async () => store.findById(keyId), async () => store.findByDigest([digest])].map((ask) =>
+        ask(),
+      ),
     );
     await write();
     expected = { ...expected, ...change };
@@ -566,14 +717,26 @@ async function seesWhatWasAcknowledged({ store, record, holds }: Setting): Promi
   }
 }
 
-const byDigest = (rows: readonly KeyRecord[]) => [...rows].sort((a, b) => (a.digest < b.digest ? -1 : 1));
+const byDigest = (rows: readonly KeyRecord[]) =>
+  [...rows].sort((a, b) => (a.digest < b.digest ? -1 : 1));
 
-/** Catches: a look-up of only the first digest, an empty list that means everything, ended keys left out. */
+/**
+ * Catches: a look-up of only the first digest, an empty list that means everything, ended keys left
+ * out.
+ */
 async function findsSeveralDigests({ store, record, add }: Setting): Promise<void> {
-  const known = [await add(), await add({ revokedAt: T }), await add({ expiresAt: 0, entityUuid: uuid() })];
+  const known = [
+    await add(),
+    await add({ revokedAt: T }),
+    await add({ expiresAt: 0, entityUuid: uuid() }),
+  ];
   await add();
   const ask = async (digests: readonly string[], expected: readonly KeyRecord[]) =>
-    same(byDigest(await store.findByDigest(digests)), byDigest(expected), `with ${digests.length} digests`);
+    same(
+      byDigest(await store.findByDigest(digests)),
+      byDigest(expected),
+      `with ${digests.length} digests`,
+    );
   const digests = known.map(({ digest }) => digest);
   await ask([], []);
   await ask(digests, known);
@@ -583,12 +746,15 @@ async function findsSeveralDigests({ store, record, add }: Setting): Promise<voi
   await ask([...Array.from({ length: 40 }, () => record().digest), ...digests], known);
 }
 
-/** Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}. */
+/**
+ * Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}.
+ */
 async function findsByIdExactly({ store, add, holds }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   const { keyId, digest, entityUuid } = made;
   same(await store.findById(uuid()), null, 'a key id that nothing has');
-  for (const near of [...nearTexts(keyId), digest, entityUuid]) await misses(near, () => store.findById(near));
+  for (const near of [...nearTexts(keyId), digest, entityUuid])
+    await misses(near, () => store.findById(near));
   for (const odd of oddValues(keyId)) await misses(odd, () => store.findById(odd as string));
   await holds(made, 'after look-ups with what is like its id');
 }
@@ -598,10 +764,17 @@ async function findsByIdExactly({ store, add, holds }: Setting): Promise<void> {
 const newestFirst = (a: ListPosition, b: ListPosition): number =>
   b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : a.keyId > b.keyId ? -1 : 0);
 
-/** Twelve keys at six times, so that key ids decide between the two of each, added in no particular order. */
-async function addTwelve({ add }: Setting, given: Partial<KeyRecord> = {}): Promise<readonly KeyRecord[]> {
+/**
+ * Twelve keys at six times, so that key ids decide between the two of each, added in no particular
+ * order.
+ */
+async function addTwelve(
+  { add }: Setting,
+  given: Partial<KeyRecord> = {},
+): Promise<readonly KeyRecord[]> {
   const made: KeyRecord[] = [];
-  for (let i = 0; i < 12; i++) made.push(await add({ createdAt: T + ((i * 5) % 6) * 1000, ...given }));
+  for (let i = 0; i < 12; i++)
+    made.push(await add({ createdAt: T + ((i * 5) % 6) * 1000, ...given }));
   return made.sort(newestFirst);
 }
 
@@ -610,7 +783,11 @@ async function listsNewestFirst(s: Setting): Promise<void> {
   const { entityUuid, add, list } = s;
   const all = await addTwelve(s);
   // Times that sort differently as text: 9 after 10, and a negative one.
-  const old = [await add({ createdAt: 10 }), await add({ createdAt: 9 }), await add({ createdAt: -5 })];
+  const old = [
+    await add({ createdAt: 10 }),
+    await add({ createdAt: 9 }),
+    await add({ createdAt: -5 }),
+  ];
   // A key that addresses this entity but belongs to another is the other's.
   await add({ entityUuid: uuid(), accessibleEntities: [entityUuid] });
   const expected = [...all, ...old];
@@ -634,7 +811,8 @@ async function listsOneEntity(s: Setting): Promise<void> {
     await misses(odd, () => list({ entityUuid: odd as string }));
 }
 
-const behind = (row: KeyRecord, after: ListPosition | null): boolean => after === null || newestFirst(after, row) < 0;
+const behind = (row: KeyRecord, after: ListPosition | null): boolean =>
+  after === null || newestFirst(after, row) < 0;
 
 /** Catches: a listing of only live keys. */
 async function listsEndedOnes({ add, list }: Setting): Promise<void> {
@@ -646,8 +824,8 @@ async function listsEndedOnes({ add, list }: Setting): Promise<void> {
 }
 
 /**
- * Every record that follows `from`, in pages of `limit`, as a service goes through a listing. There are at most `most`:
- * a listing without an end would be a test without one.
+ * Every record that follows `from`, in pages of `limit`, as a service goes through a listing. There
+ * are at most `most`: a listing without an end would be a test without one.
  */
 async function inPages(
   { list }: Setting,
@@ -660,7 +838,10 @@ async function inPages(
     const rows = await list({ after, limit });
     seen.push(...rows);
     check(rows.length <= limit, `list answered ${rows.length} records to a limit of ${limit}`);
-    check(seen.length <= most, `pages of ${limit} hold more than the ${most} records that there are`);
+    check(
+      seen.length <= most,
+      `pages of ${limit} hold more than the ${most} records that there are`,
+    );
     const last = rows.at(-1);
     if (last === undefined) return seen;
     after = { createdAt: last.createdAt, keyId: last.keyId };
@@ -681,7 +862,11 @@ async function pagesWhileKeysAreAdded(s: Setting): Promise<void> {
   for (const limit of [1, 2, 5]) {
     const seen = await inPages(s, limit, all.length + added, { between });
     same(among(seen, all), all, `pages of ${limit} while keys are added`);
-    same(new Set(seen.map(({ keyId }) => keyId)).size, seen.length, `different records in pages of ${limit}`);
+    same(
+      new Set(seen.map(({ keyId }) => keyId)).size,
+      seen.length,
+      `different records in pages of ${limit}`,
+    );
   }
 }
 
@@ -692,7 +877,8 @@ async function pagesWhileInsertsRun(s: Setting): Promise<void> {
   // Before, among and after the twelve; and at their times, so that ids decide.
   const offsets = [DAY, 0, 5000, 2500, -DAY];
   const adder = async (from: number) => {
-    for (let i = from; i < 40 && running; i += 2) await s.add({ createdAt: T + (offsets[i % 5] ?? 0) });
+    for (let i = from; i < 40 && running; i += 2)
+      await s.add({ createdAt: T + (offsets[i % 5] ?? 0) });
   };
   const added = Promise.all([adder(0), adder(1)]);
   // Awaited below, where it throws.
@@ -713,7 +899,9 @@ async function pagesWhileInsertsRun(s: Setting): Promise<void> {
 /** Catches: a page that looks for its start among the first few records of a millisecond. */
 async function pagesThroughTies(s: Setting): Promise<void> {
   const tied = await parallel(24, () => s.add());
-  const all = [...tied, await s.add({ createdAt: T + 1 }), await s.add({ createdAt: T - 1 })].sort(newestFirst);
+  const all = [...tied, await s.add({ createdAt: T + 1 }), await s.add({ createdAt: T - 1 })].sort(
+    newestFirst,
+  );
   for (const limit of [1, 4, 25]) {
     const seen = await inPages(s, limit, all.length, { from: { createdAt: T * 2, keyId: uuid() } });
     same(seen, all, `pages of ${limit} through 24 keys of one millisecond`);
@@ -749,7 +937,13 @@ async function endsByItsConditions({ store, add, holds }: Setting): Promise<void
       for (const ending of [{ revokedAt: T + 9 }, { retireAt: T + 9 }] as const) {
         // Used, with a past or future expiry: neither is a condition, and nothing else is written.
         for (const expiresAt of [0, Number.MAX_SAFE_INTEGER]) {
-          const made = await add({ revokedAt, retireAt, expiresAt, lastUsedAt: T, scopesUsed: { 'a:b': T } });
+          const made = await add({
+            revokedAt,
+            retireAt,
+            expiresAt,
+            lastUsedAt: T,
+            scopesUsed: { 'a:b': T },
+          });
           const may = revokedAt === null && ('revokedAt' in ending || retireAt === null);
           const when = `markEnded ${show(ending)} where revokedAt is ${revokedAt} and retireAt ${retireAt}`;
           same(await store.markEnded(made.keyId, ending), may, when);
@@ -785,7 +979,10 @@ async function endsOnceInParallel({ store, add, holds }: Setting): Promise<void>
     const wrote = await parallel(20, (i) => store.markEnded(made.keyId, ending(i)));
     const winners = wrote.filter((w) => w !== false);
     same(winners, [true], `of 20 parallel calls with ${mark} that wrote`);
-    await holds({ ...made, ...ending(wrote.indexOf(true)) }, 'the time is that of the call that wrote');
+    await holds(
+      { ...made, ...ending(wrote.indexOf(true)) },
+      'the time is that of the call that wrote',
+    );
   }
 }
 
@@ -797,15 +994,25 @@ async function retiresAndRevokesInParallel({ store, add, holds }: Setting): Prom
       store.markEnded(made.keyId, i % 2 === round % 2 ? { retireAt: T + i } : { revokedAt: T + i }),
     );
     const winner = (parity: number) => wrote.findIndex((w, i) => w && i % 2 === parity % 2);
-    same(wrote.filter((w, i) => w && i % 2 !== round % 2).length, 1, 'of 10 parallel calls to revoke that wrote');
-    check(wrote.filter((w, i) => w && i % 2 === round % 2).length <= 1, 'at most one of 10 parallel calls retires');
+    same(
+      wrote.filter((w, i) => w && i % 2 !== round % 2).length,
+      1,
+      'of 10 parallel calls to revoke that wrote',
+    );
+    check(
+      wrote.filter((w, i) => w && i % 2 === round % 2).length <= 1,
+      'at most one of 10 parallel calls retires',
+    );
     const retirer = winner(round);
     const retireAt = retirer === -1 ? null : T + retirer;
     await holds({ ...made, revokedAt: T + winner(round + 1), retireAt }, 'after parallel calls');
   }
 }
 
-/** Catches: a write that counts as done because the row has its value already, as in two simultaneous rotations. */
+/**
+ * Catches: a write that counts as done because the row has its value already, as in two
+ * simultaneous rotations.
+ */
 async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
   const ROUNDS = 50;
   const keys = await parallel(2 * ROUNDS, () => add());
@@ -817,7 +1024,8 @@ async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
   ];
   const ended = await parallel(2 * ROUNDS, async (i) => {
     const key = keys[i] as KeyRecord;
-    // Half of them retire against retire; in the other half, the two alternate in being called first.
+    // Half of them retire against retire; in the other half, the two alternate in being called
+    // first.
     const [one, two] = rivals[i < ROUNDS ? 0 : 1 + (i % 2)] as (typeof rivals)[number];
     const wrote = await parallel(2, (side) => store.markEnded(key.keyId, side === 0 ? one : two));
     const written = [one, two].filter((_, side) => wrote[side] === true);
@@ -828,26 +1036,41 @@ async function endsOnceInPairs({ store, add }: Setting): Promise<void> {
     return Object.assign({ ...key }, ...written) as KeyRecord;
   });
   // One look-up instead of two hundred.
-  same(byDigest(await store.findByDigest(keys.map(({ digest }) => digest))), byDigest(ended), 'after 100 races');
+  same(
+    byDigest(await store.findByDigest(keys.map(({ digest }) => digest))),
+    byDigest(ended),
+    'after 100 races',
+  );
 }
 
 /** Catches: a deadline that is moved to the store's own time, or compared with it. */
 async function takesTimesAsGiven({ store, scheme, add, holds, summaryOf }: Setting): Promise<void> {
   const ends = INSTANTS.filter((_, i) => i % 2 === 0);
-  const made = await parallel(ends.length, (i) => add({ createdAt: -(ends[i] ?? 0), expiresAt: ends[i] ?? null }));
+  const made = await parallel(ends.length, (i) =>
+    add({ createdAt: -(ends[i] ?? 0), expiresAt: ends[i] ?? null }),
+  );
   const others = await parallel(ends.length, (i) => add({ createdAt: ends[i] ?? 0 }));
   for (const [i, time] of ends.entries()) {
     const [one, other] = [made[i], others[i]] as [KeyRecord, KeyRecord];
     same(await store.markEnded(other.keyId, { retireAt: time }), true, `to retire at ${time}`);
     await store.touch([{ keyId: other.keyId, lastUsedAt: time, scopesUsed: { 'a:b': time } }]);
-    await holds({ ...other, retireAt: time, lastUsedAt: time, scopesUsed: { 'a:b': time } }, `ended at ${time}`);
+    await holds(
+      { ...other, retireAt: time, lastUsedAt: time, scopesUsed: { 'a:b': time } },
+      `ended at ${time}`,
+    );
     await holds(one, `with an expiry at ${time}`);
   }
-  // The newest use is that of live keys, however far the clock that asks is from the one that wrote.
-  const clocks = [...ends.map((time, i) => time - (i % 2)), -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  // The newest use is that of live keys, however far the clock that asks is from the one that
+  // wrote.
+  const clocks = [
+    ...ends.map((time, i) => time - (i % 2)),
+    -Number.MAX_SAFE_INTEGER,
+    Number.MAX_SAFE_INTEGER,
+  ];
   for (const now of takesTime(store) ? clocks : []) {
     const live = ends.filter((time) => time > now);
-    const expected = live.length === 0 ? [] : [{ scheme, live: 2 * live.length, lastUsedAt: Math.max(...live) }];
+    const expected =
+      live.length === 0 ? [] : [{ scheme, live: 2 * live.length, lastUsedAt: Math.max(...live) }];
     same(await summaryOf(now), expected, `live at ${now}`);
   }
   for (const { keyId } of made)
@@ -884,7 +1107,11 @@ async function touchesForward({ store, add, holds }: Setting): Promise<void> {
     [T * 5, T * 5],
   ];
   for (const [time, expected] of steps) {
-    same(await succeeds(() => store.touch([{ keyId, lastUsedAt: time, scopesUsed: {} }])), true, 'touch succeeds');
+    same(
+      await succeeds(() => store.touch([{ keyId, lastUsedAt: time, scopesUsed: {} }])),
+      true,
+      'touch succeeds',
+    );
     await holds({ ...made, lastUsedAt: expected }, `lastUsedAt after touch at ${time}`);
   }
 }
@@ -893,23 +1120,42 @@ async function touchesForward({ store, add, holds }: Setting): Promise<void> {
 async function touchesEachScopeForward({ store, add, holds }: Setting): Promise<void> {
   const made = await add({ lastUsedAt: T + 10, scopesUsed: { 'a:read': T + 10, 'b:read': T + 5 } });
   const { keyId } = made;
-  await store.touch([{ keyId, lastUsedAt: T + 8, scopesUsed: { 'a:read': T + 8, 'b:read': T + 8, 'c:read': T + 1 } }]);
+  await store.touch([
+    { keyId, lastUsedAt: T + 8, scopesUsed: { 'a:read': T + 8, 'b:read': T + 8, 'c:read': T + 1 } },
+  ]);
   const once = { 'a:read': T + 10, 'b:read': T + 8, 'c:read': T + 1 };
-  await holds({ ...made, scopesUsed: once }, 'older for one scope, newer for another, new for a third');
-  await store.touch([{ keyId, lastUsedAt: T + 20, scopesUsed: { 'constructor:read': 9, 'z:z': 0 } }]);
+  await holds(
+    { ...made, scopesUsed: once },
+    'older for one scope, newer for another, new for a third',
+  );
+  await store.touch([
+    { keyId, lastUsedAt: T + 20, scopesUsed: { 'constructor:read': 9, 'z:z': 0 } },
+  ]);
   const twice = { ...once, 'constructor:read': 9, 'z:z': 0 };
-  await holds({ ...made, lastUsedAt: T + 20, scopesUsed: twice }, 'scopes that are not mentioned stay');
-  await store.touch([{ keyId, lastUsedAt: T + 21, scopesUsed: { 'constructor:read': 10, 'x:y': 2 ** 53 - 1 } }]);
+  await holds(
+    { ...made, lastUsedAt: T + 20, scopesUsed: twice },
+    'scopes that are not mentioned stay',
+  );
+  await store.touch([
+    { keyId, lastUsedAt: T + 21, scopesUsed: { 'constructor:read': 10, 'x:y': 2 ** 53 - 1 } },
+  ]);
   const last = { ...twice, 'constructor:read': 10, 'x:y': 2 ** 53 - 1 };
   await holds({ ...made, lastUsedAt: T + 21, scopesUsed: last }, 'times are numbers, not texts');
 }
 
-/** Catches: a batch that fails because of one unknown key, and one that takes the last of two entries. */
+/**
+ * Catches: a batch that fails because of one unknown key, and one that takes the last of two
+ * entries.
+ */
 async function touchesManyKeys({ store, add, holds, list }: Setting): Promise<void> {
   const made = await add({ keyId: lettered() });
   const other = await add();
   const unknown = uuid();
-  const entry = (keyId: string, lastUsedAt: number, scopesUsed = {}) => ({ keyId, lastUsedAt, scopesUsed });
+  const entry = (keyId: string, lastUsedAt: number, scopesUsed = {}) => ({
+    keyId,
+    lastUsedAt,
+    scopesUsed,
+  });
   await store.touch([]);
   await store.touch([
     entry(unknown, T + 1, { 'a:b': T }),
@@ -919,12 +1165,18 @@ async function touchesManyKeys({ store, add, holds, list }: Setting): Promise<vo
     // Twice in one batch, the older one last.
     entry(made.keyId, T + 2, { 'a:b': T + 2, 'e:f': T + 2 }),
   ]);
-  await holds({ ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } }, 'a batch');
+  await holds(
+    { ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } },
+    'a batch',
+  );
   await holds({ ...other, lastUsedAt: T + 7, scopesUsed: { 'a:b': T + 7 } }, 'a batch');
   for (const odd of [...nearTexts(made.keyId), ...oddValues(made.keyId), made.digest]) {
     await succeeds(() => store.touch([entry(odd as string, T + 9)]));
   }
-  await holds({ ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } }, 'ids like it');
+  await holds(
+    { ...made, lastUsedAt: T + 3, scopesUsed: { 'a:b': T + 3, 'c:d': T, 'e:f': T + 2 } },
+    'ids like it',
+  );
   same(await store.findById(unknown), null, 'an unknown key id in a batch');
   same((await list()).length, 2, 'records after a batch');
 }
@@ -935,15 +1187,20 @@ async function touchesInParallel({ store, add, holds }: Setting): Promise<void> 
   const times = [7, 3, 19, 0, 11, 15, 1, 18, 5, 13, 9, 2, 17, 4, 16, 6, 14, 8, 12, 10];
   await parallel(20, (i) => {
     const time = T + (times[i] ?? 0);
-    return store.touch([{ keyId: made.keyId, lastUsedAt: time, scopesUsed: { 'a:b': time, [`only:s${i}`]: time } }]);
+    return store.touch([
+      { keyId: made.keyId, lastUsedAt: time, scopesUsed: { 'a:b': time, [`only:s${i}`]: time } },
+    ]);
   });
   const own = Object.fromEntries(times.map((time, i) => [`only:s${i}`, T + time]));
-  await holds({ ...made, lastUsedAt: T + 19, scopesUsed: { 'a:b': T + 19, ...own } }, '20 parallel calls');
+  await holds(
+    { ...made, lastUsedAt: T + 19, scopesUsed: { 'a:b': T + 19, ...own } },
+    '20 parallel calls',
+  );
 }
 
 /**
- * How a touch `t` and an ending `e` of one key meet; `-` is neither, but a pause. Mostly with nothing after them: a
- * later touch that reads the mark would write it back.
+ * How a touch `t` and an ending `e` of one key meet; `-` is neither, but a pause. Mostly with
+ * nothing after them: a later touch that reads the mark would write it back.
  */
 const MEETINGS = ['te', 'tte', 'tttte', 'et', 'e-t', 'e---t', 'ttett'] as const;
 
@@ -952,8 +1209,13 @@ async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void
   const meet = async (meeting: string, ending: Ending) => {
     const made = await add();
     const { keyId } = made;
-    const touch = (lastUsedAt: number) => store.touch([{ keyId, lastUsedAt, scopesUsed: { 'a:b': T + 6 } }]);
-    const calls = { t: () => touch(T + 6), e: () => store.markEnded(keyId, ending), '-': () => undefined };
+    const touch = (lastUsedAt: number) =>
+      store.touch([{ keyId, lastUsedAt, scopesUsed: { 'a:b': T + 6 } }]);
+    const calls = {
+      t: () => touch(T + 6),
+      e: () => store.markEnded(keyId, ending),
+      '-': () => undefined,
+    };
     await overlap(
       store,
       [...meeting].map((letter) => calls[letter as keyof typeof calls]),
@@ -970,7 +1232,9 @@ async function touchUndoesNoEnding({ store, add, holds }: Setting): Promise<void
 
 // ── summarize ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** Whether the store counts at the time it is given. One without that parameter uses its own clock. */
+/**
+ * Whether the store counts at the time it is given. One without that parameter uses its own clock.
+ */
 const takesTime = (store: KeyStore): boolean => store.summarize.length > 0;
 
 /** Catches: rows of other schemes included, counts as text, 0 for never. */
@@ -985,7 +1249,11 @@ async function summarizesByScheme({ scheme, add, summaryOf }: Setting): Promise<
   await add({ lastUsedAt: 10 });
   await add({ digest: `${other}$${hex()}`, lastUsedAt: T + 99 });
   same(await summaryOf(), [{ scheme, live: 4, lastUsedAt: 10 }], 'four keys of two entities');
-  same(await summaryOf(T, other), [{ scheme: other, live: 1, lastUsedAt: T + 99 }], 'a second scheme');
+  same(
+    await summaryOf(T, other),
+    [{ scheme: other, live: 1, lastUsedAt: T + 99 }],
+    'a second scheme',
+  );
   const plain = async () => (await summaryOf(T, 's1'))[0]?.live ?? 0;
   const before = await plain();
   await add({ digest: `s1$${hex()}` });
@@ -1025,7 +1293,11 @@ async function summarizesLiveKeysNow({ scheme, add, summaryOf }: Setting): Promi
   await add({ retireAt: past, expiresAt: ahead });
   same(await summaryOf(now), [], 'a scheme whose keys are over, or revoked at a time to come');
   for (const given of [{}, { expiresAt: ahead }, { retireAt: ahead }]) await add(given);
-  same(await summaryOf(now), [{ scheme, live: 3, lastUsedAt: null }], 'beside them, keys that end in a day or never');
+  same(
+    await summaryOf(now),
+    [{ scheme, live: 3, lastUsedAt: null }],
+    'beside them, keys that end in a day or never',
+  );
 }
 
 // ── Other records ─────────────────────────────────────────────────────────────────────────────────────
@@ -1053,7 +1325,11 @@ async function leavesOthersAlone({ store, record, add, holds }: Setting): Promis
     ['revoke again', () => store.markEnded(keyId, { revokedAt: T + 91 })],
     ['touch of an unknown key', () => store.touch([{ keyId: uuid(), ...used }])],
     ['revoke of an unknown key', () => store.markEnded(uuid(), { revokedAt: T })],
-    ['reads', () => Promise.all([store.summarize(T * 5), store.findById(keyId), store.findByDigest([digest])])],
+    [
+      'reads',
+      () =>
+        Promise.all([store.summarize(T * 5), store.findById(keyId), store.findByDigest([digest])]),
+    ],
   ];
   for (const [name, write] of writes) {
     await write();
@@ -1065,19 +1341,26 @@ async function leavesOthersAlone({ store, record, add, holds }: Setting): Promis
 /** Catches: one document per entity, read and written back over what others have written since. */
 async function writesSpareOthers({ store, record }: Setting): Promise<void> {
   const used = { lastUsedAt: T + 6, scopesUsed: { 'a:b': T + 6 } };
-  const end = (ending: Ending) => [({ keyId }: KeyRecord) => store.markEnded(keyId, ending), ending] as const;
+  const end = (ending: Ending) =>
+    [({ keyId }: KeyRecord) => store.markEnded(keyId, ending), ending] as const;
   /** A write, and what it changes in an existing record; `null` if it makes the record. */
-  const writes: readonly (readonly [(row: KeyRecord) => Awaitable<unknown>, Partial<KeyRecord> | null])[] = [
+  const writes: readonly (readonly [
+    (row: KeyRecord) => Awaitable<unknown>,
+    Partial<KeyRecord> | null,
+  ])[] = [
     [(row) => store.insert(row), null],
     [({ keyId }) => store.touch([{ keyId, ...used }]), used],
     end({ revokedAt: T + 5 }),
     end({ retireAt: T + 5 }),
   ];
-  // Each write at once with each other one, each time in a new entity: nothing follows that could make it good.
+  // Each write at once with each other one, each time in a new entity: nothing follows that could
+  // make it good.
   await parallel(writes.length ** 2, async (i) => {
     const entityUuid = uuid();
     const four = Array.from({ length: 4 }, (_, k) => {
-      const [write, change] = writes[(k === 0 ? i >> 2 : i + k) % writes.length] as (typeof writes)[number];
+      const [write, change] = writes[
+        (k === 0 ? i >> 2 : i + k) % writes.length
+      ] as (typeof writes)[number];
       const row = record({ entityUuid, accessibleEntities: [entityUuid] });
       return { row, change, call: () => write(row) };
     });
@@ -1088,32 +1371,49 @@ async function writesSpareOthers({ store, record }: Setting): Promise<void> {
     );
     const found = await store.findByDigest(four.map(({ row }) => row.digest));
     const expected = four.map(({ row, change }) => ({ ...row, ...change }));
-    same(byDigest(found), byDigest(expected), 'keys of one entity, each written to while others were');
+    same(
+      byDigest(found),
+      byDigest(expected),
+      'keys of one entity, each written to while others were',
+    );
   });
 }
 
-/** Catches: a limit of the database or its client on rows, values or entries; pages that go wrong; deadlocks. */
+/**
+ * Catches: a limit of the database or its client on rows, values or entries; pages that go wrong;
+ * deadlocks.
+ */
 async function holdsForManyKeys({ store, scheme, record, list }: Setting): Promise<void> {
   // Two per millisecond, each under its own scheme.
   const digest = (i: number) => `${scheme}${i}$${hex()}`;
-  const made = Array.from({ length: 150 }, (_, i) => record({ createdAt: T + (i >> 1), digest: digest(i) }));
+  const made = Array.from({ length: 150 }, (_, i) =>
+    record({ createdAt: T + (i >> 1), digest: digest(i) }),
+  );
   await Promise.all(made.map(async (row) => store.insert(row)));
   const all = made.sort(newestFirst);
-  for (const limit of [101, 1001]) same(await list({ limit }), all.slice(0, limit), `list with limit ${limit}`);
+  for (const limit of [101, 1001])
+    same(await list({ limit }), all.slice(0, limit), `list with limit ${limit}`);
   for (let at = 0; at <= 150; at += 61) {
     const page = await list({ after: all[at - 1] ?? null, limit: 61 });
     same(page, all.slice(at, at + 61), `a page of 61, behind ${at} keys`);
   }
 
   // Known ones are at both ends of what is asked or written; nobody has what is between them.
-  const around = <A>(own: readonly A[], unknown: readonly A[]) => [...own.slice(0, 75), ...unknown, ...own.slice(75)];
+  const around = <A>(own: readonly A[], unknown: readonly A[]) => [
+    ...own.slice(0, 75),
+    ...unknown,
+    ...own.slice(75),
+  ];
   const asked = around(
     all.map((row) => row.digest),
     Array.from({ length: 851 }, (_, i) => `${scheme}$${String(i).padStart(64, '0')}`),
   );
   same(byDigest(await store.findByDigest(asked)), byDigest(all), 'findByDigest with 1,001 digests');
 
-  const many = Array.from({ length: 256 }, (_, i) => [`${'r'.repeat(64)}:${'a'.repeat(60)}${i}`, T + i]);
+  const many = Array.from({ length: 256 }, (_, i) => [
+    `${'r'.repeat(64)}:${'a'.repeat(60)}${i}`,
+    T + i,
+  ]);
   const used = (i: number) => ({
     lastUsedAt: T + i,
     scopesUsed: i < 149 ? { 'a:b': T + i } : Object.fromEntries(many),
@@ -1122,14 +1422,24 @@ async function holdsForManyKeys({ store, scheme, record, list }: Setting): Promi
   const unknown = Array.from({ length: 850 }, () => ({ keyId: uuid(), ...used(0) }));
   await store.touch(around(entries, unknown));
   const touched = all.map((row, i) => ({ ...row, ...used(i) }));
-  same(await list({ limit: 1001 }), touched, 'after a batch of 1,000 entries, the last with 256 scopes');
-  // At once and in opposite orders, as two processes may send them: a store that locks key by key deadlocks.
+  same(
+    await list({ limit: 1001 }),
+    touched,
+    'after a batch of 1,000 entries, the last with 256 scopes',
+  );
+  // At once and in opposite orders, as two processes may send them: a store that locks key by key
+  // deadlocks.
   const some = entries.slice(0, 100);
   await Promise.all([some, [...some].reverse()].map(async (batch) => store.touch(batch)));
 
   const lines = (await store.summarize(T)).filter((line) => line.scheme.startsWith(scheme));
-  const newest = ({ lastUsedAt: a }: SchemeSummary, { lastUsedAt: b }: SchemeSummary) => Number(a) - Number(b);
-  const line = (row: KeyRecord) => ({ scheme: row.digest.split('$')[0] ?? '', live: 1, lastUsedAt: row.lastUsedAt });
+  const newest = ({ lastUsedAt: a }: SchemeSummary, { lastUsedAt: b }: SchemeSummary) =>
+    Number(a) - Number(b);
+  const line = (row: KeyRecord) => ({
+    scheme: row.digest.split('$')[0] ?? '',
+    live: 1,
+    lastUsedAt: row.lastUsedAt,
+  });
   same([...lines].sort(newest), touched.map(line), 'summarize of 150 schemes');
 }
 

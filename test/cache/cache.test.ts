@@ -54,7 +54,10 @@ function cachedRing(inner: KeyStore = memoryStore(), options: Partial<CacheOptio
   return { ...setUp({ store, now: clock.now }), clock, cache, calls, lookUps, inner };
 }
 
-/** Look-ups see the store when they are sent and answer when they are let go: all in order, or one by its number. */
+/**
+ * Look-ups see the store when they are sent and answer when they are let go: all in order, or one
+ * by its number.
+ */
 function held(inner: KeyStore) {
   const waiting: (() => void)[] = [];
   const store = wrap(inner, (method, _args, call) => {
@@ -103,7 +106,12 @@ function twoProcesses(invalidation?: readonly [Invalidation, Invalidation]) {
   const ring = (n: 0 | 1) => {
     const { store: noted, calls } = recording(inner);
     const channel = invalidation === undefined ? {} : { invalidation: invalidation[n] };
-    const store = cacheStore(noted, { cache: lru(), maxStalenessMs: MAX_MS, now: clock.now, ...channel });
+    const store = cacheStore(noted, {
+      cache: lru(),
+      maxStalenessMs: MAX_MS,
+      now: clock.now,
+      ...channel,
+    });
     return { ...setUp({ store, now: clock.now }), calls };
   };
   return { here: ring(0), there: ring(1), clock };
@@ -126,11 +134,14 @@ function channelPair() {
 // ── The contract ──────────────────────────────────────────────────────────────────────────────────────
 
 describe('the contract, over a store', () => {
-  const over = (inner: KeyStore) => () => cacheStore(inner, { cache: lru(1000), maxStalenessMs: 30_000 });
+  const over = (inner: KeyStore) => () =>
+    cacheStore(inner, { cache: lru(1000), maxStalenessMs: 30_000 });
   describe('that answers at once', () => storeContract(test, over(memoryStore())));
   describe('that answers later', () => storeContract(test, over(delayed(memoryStore()))));
   describe('with a cache of one entry', () =>
-    storeContract(test, () => cacheStore(memoryStore(), { cache: lru(1), maxStalenessMs: 30_000 })));
+    storeContract(test, () =>
+      cacheStore(memoryStore(), { cache: lru(1), maxStalenessMs: 30_000 }),
+    ));
   describe('with a cache that forgets everything', () => {
     const cache = { get: () => undefined, set: () => undefined, delete: () => undefined };
     storeContract(test, () => cacheStore(memoryStore(), { cache, maxStalenessMs: 30_000 }));
@@ -149,7 +160,11 @@ describe('one process', () => {
     fc.record({ act: fc.constant('touch' as const), n: which, time }),
     fc.record({ act: fc.constant('find' as const), n: which, time }),
     fc.record({ act: fc.constant('find all' as const), n: which, time }),
-    fc.record({ act: fc.constant('wait' as const), n: which, time: fc.constantFrom(1, 4_000, 6_000, MAX_MS) }),
+    fc.record({
+      act: fc.constant('wait' as const),
+      n: which,
+      time: fc.constantFrom(1, 4_000, 6_000, MAX_MS),
+    }),
   );
 
   it('cannot tell the cache from the store', () => {
@@ -167,7 +182,8 @@ describe('one process', () => {
             insert: (store) => store.insert(record({ keyId, digest })),
             revoke: (store) => store.markEnded(keyId, { revokedAt: time }),
             retire: (store) => store.markEnded(keyId, { retireAt: time }),
-            touch: (store) => store.touch([{ keyId, lastUsedAt: time, scopesUsed: { [`a:${n}`]: time } }]),
+            touch: (store) =>
+              store.touch([{ keyId, lastUsedAt: time, scopesUsed: { [`a:${n}`]: time } }]),
             find: (store) => store.findByDigest([digest]),
             'find all': (store) => store.findByDigest(digests),
             wait: () => null,
@@ -195,9 +211,17 @@ describe('options', () => {
     complaint(() => cacheStore(store as KeyStore, options as CacheOptions));
 
   it('takes an LRUCache, of any content, and a Map', () => {
-    const caches = [new LRUCache<string, object>({ max: 5 }), new LRUCache({ max: 5 }), new Map<string, object>()];
+    const caches = [
+      new LRUCache<string, object>({ max: 5 }),
+      new LRUCache({ max: 5 }),
+      new Map<string, object>(),
+    ];
     for (const each of caches) cacheStore(memoryStore(), { cache: each, maxStalenessMs: 1 });
-    cacheStore(memoryStore(), { cache: new Map<string, unknown>(), maxStalenessMs: 30_000, now: () => 0 });
+    cacheStore(memoryStore(), {
+      cache: new Map<string, unknown>(),
+      maxStalenessMs: 30_000,
+      now: () => 0,
+    });
   });
 
   it.each([0, -1, 86_400_001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5000', undefined, null])(
@@ -214,14 +238,20 @@ describe('options', () => {
       expect(cache({ ...good, cache: bad })).toMatch(/^cache: pass something bounded/);
     }
     for (const bad of [null, {}, { publish() {} }, { subscribe() {} }, () => {}]) {
-      expect(cache({ ...good, invalidation: bad })).toMatch(/^invalidation: pass \{ publish, subscribe \}/);
+      expect(cache({ ...good, invalidation: bad })).toMatch(
+        /^invalidation: pass \{ publish, subscribe \}/,
+      );
     }
     expect(cache({ ...good, now: 5 })).toMatch(/^now: pass a function/);
     expect(cache({ ...good, ttl: 5 })).toMatch(/unknown field "ttl"/);
-    for (const bad of [undefined, null, [], 5]) expect(cache(bad)).toMatch(/^cacheStore: pass an object/);
-    for (const bad of [null, {}, 5, 'store']) expect(cache(good, bad)).toMatch(/has no method insert/);
+    for (const bad of [undefined, null, [], 5])
+      expect(cache(bad)).toMatch(/^cacheStore: pass an object/);
+    for (const bad of [null, {}, 5, 'store'])
+      expect(cache(good, bad)).toMatch(/has no method insert/);
     for (const method of METHODS) {
-      expect(cache(good, { ...memoryStore(), [method]: undefined })).toContain(`has no method ${method}`);
+      expect(cache(good, { ...memoryStore(), [method]: undefined })).toContain(
+        `has no method ${method}`,
+      );
     }
   });
 
@@ -233,13 +263,17 @@ describe('options', () => {
     };
     const store = { ...memoryStore(), summarize };
     vi.useFakeTimers({ toFake: ['Date'], now: START });
-    await (cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize as () => unknown)();
+    await (
+      cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize as () => unknown
+    )();
     expect(asked).toEqual([START]);
   });
 
-  // By these lengths the contract knows what to ask of a store, and a cache before it is to be asked the same.
+  // By these lengths the contract knows what to ask of a store, and a cache before it is to be
+  // asked the same.
   it('takes a time for its summary where the store does', () => {
-    const over = (store: KeyStore) => cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize;
+    const over = (store: KeyStore) =>
+      cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize;
     expect(over(memoryStore())).toHaveLength(1);
     expect(over({ ...memoryStore(), summarize: () => [] })).toHaveLength(0);
   });
@@ -356,12 +390,15 @@ describe('a key that was looked up', () => {
   it('shows no use that was recorded before it was made', async () => {
     const { store, inner } = cachedRing();
     const made = record();
-    const touch = (time: number) => store.touch([{ keyId: made.keyId, lastUsedAt: time, scopesUsed: {} }]);
+    const touch = (time: number) =>
+      store.touch([{ keyId: made.keyId, lastUsedAt: time, scopesUsed: {} }]);
     await touch(9);
     await store.insert(made);
     await store.findByDigest([made.digest]);
     await touch(5);
-    expect(await store.findByDigest([made.digest])).toEqual(await inner.findByDigest([made.digest]));
+    expect(await store.findByDigest([made.digest])).toEqual(
+      await inner.findByDigest([made.digest]),
+    );
   });
 
   it('is looked up again where its use was recorded at no time', async () => {
@@ -397,17 +434,20 @@ describe('maxStalenessMs', () => {
     [29_999, 29_999],
     [30_001, 30_000],
     [86_400_000, 30_000],
-  ])('of %d ms keeps an entry for %d ms: for no longer than 30 s, whatever it says', async (maxStalenessMs, held) => {
-    const { keyring, clock, lookUps } = cachedRing(memoryStore(), { maxStalenessMs });
-    const { key } = await issue(keyring);
-    await keyring.verify(key);
-    clock.advance(held - 1);
-    await keyring.verify(key);
-    expect(lookUps()).toBe(1);
-    clock.advance(1);
-    await keyring.verify(key);
-    expect(lookUps()).toBe(2);
-  });
+  ])(
+    'of %d ms keeps an entry for %d ms: for no longer than 30 s, whatever it says',
+    async (maxStalenessMs, held) => {
+      const { keyring, clock, lookUps } = cachedRing(memoryStore(), { maxStalenessMs });
+      const { key } = await issue(keyring);
+      await keyring.verify(key);
+      clock.advance(held - 1);
+      await keyring.verify(key);
+      expect(lookUps()).toBe(1);
+      clock.advance(1);
+      await keyring.verify(key);
+      expect(lookUps()).toBe(2);
+    },
+  );
 
   it('counts from before the look-up was sent', async () => {
     const inner = memoryStore();
@@ -513,7 +553,8 @@ describe('maxStalenessMs', () => {
       return { lookUps, pass };
     }
 
-    // What the time was ahead once hid every sleep that was shorter: a key that was revoked elsewhere worked on.
+    // What the time was ahead once hid every sleep that was shorter: a key that was revoked
+    // elsewhere worked on.
     it('that goes on while the machine sleeps after the time was set ahead and then right', async () => {
       const { lookUps, pass } = await moving();
       pass(HOUR, 0);
@@ -547,10 +588,14 @@ describe('maxStalenessMs', () => {
 
 /** What ends a key, and why it is refused from then on. */
 const ENDINGS = [
-  ['revoked', (ring: ReturnType<typeof setUp>['keyring'], keyId: string) => ring.revoke(keyId, AUTHORITY)],
+  [
+    'revoked',
+    (ring: ReturnType<typeof setUp>['keyring'], keyId: string) => ring.revoke(keyId, AUTHORITY),
+  ],
   [
     'retired',
-    (ring: ReturnType<typeof setUp>['keyring'], keyId: string) => ring.rotate(keyId, { overlapMs: 0 }, AUTHORITY),
+    (ring: ReturnType<typeof setUp>['keyring'], keyId: string) =>
+      ring.rotate(keyId, { overlapMs: 0 }, AUTHORITY),
   ],
 ] as const;
 
@@ -749,7 +794,10 @@ describe('look-ups under way', () => {
     await letGo(1);
     await letGo(0);
     expect(waiting).toEqual([]);
-    expect((await Promise.all(answers)).flat().map(({ revokedAt }) => revokedAt)).toEqual([null, 5]);
+    expect((await Promise.all(answers)).flat().map(({ revokedAt }) => revokedAt)).toEqual([
+      null,
+      5,
+    ]);
     expect(await cached.findByDigest([made.digest])).toMatchObject([{ revokedAt: 5 }]);
   });
 
@@ -814,7 +862,9 @@ describe('an answer that is not remembered', () => {
 
   it.each(Object.keys(others))('%s', async (what) => {
     let answer = others[what];
-    const store = wrap(memoryStore(), (method, _args, call) => (method === 'findByDigest' ? answer : call()));
+    const store = wrap(memoryStore(), (method, _args, call) =>
+      method === 'findByDigest' ? answer : call(),
+    );
     for (const inner of [store, delayed(store)]) {
       answer = others[what];
       const cached = cacheStore(inner, { cache: lru(), maxStalenessMs: MAX_MS });
@@ -828,10 +878,12 @@ describe('an answer that is not remembered', () => {
     const { store, cache, lookUps } = cachedRing();
     const made = record({ digest: 's1$a' });
     await store.insert(made);
-    for (const digests of [['s1$a'], ['s1$a', 's1$b']]) expect(await store.findByDigest(digests)).toEqual([made]);
+    for (const digests of [['s1$a'], ['s1$a', 's1$b']])
+      expect(await store.findByDigest(digests)).toEqual([made]);
     expect([...cache.keys()].sort()).toEqual(['s1$a', 's1$a\ns1$b']);
     const odd = [[['s1$a']], [[['s1$a']]], [{ toString: () => 's1$a' }], ['s1$a\ns1$b'], [], ['']];
-    for (const digests of [...odd, ...odd]) expect(await store.findByDigest(digests as string[])).toEqual([]);
+    for (const digests of [...odd, ...odd])
+      expect(await store.findByDigest(digests as string[])).toEqual([]);
     expect(lookUps()).toBe(2 + 2 * odd.length - 1);
     const empty = record({ digest: '' });
     await store.insert(empty);
@@ -867,7 +919,8 @@ describe('20,000 unknown keys', () => {
     const { key } = await issue(keyring);
     await keyring.verify(key);
     const guesses = Array.from({ length: 20_000 }, () => generateKey({ prefix: 'acme' }));
-    const refuse = (guess: string | undefined) => denied(() => keyring.verify(guess), 'invalid_token', 'unknown_key');
+    const refuse = (guess: string | undefined) =>
+      denied(() => keyring.verify(guess), 'invalid_token', 'unknown_key');
     const before = heap();
     for (const guess of guesses) await refuse(guess);
     const grown = heap() - before;
@@ -937,15 +990,18 @@ describe('more changes than are remembered', () => {
 // ── Other processes ───────────────────────────────────────────────────────────────────────────────────
 
 describe('with a channel', () => {
-  it.each(ENDINGS)('a key that is %s is refused everywhere once the message is there', async (reason, end) => {
-    const { end: port, sent } = channelPair();
-    const { here, there } = twoProcesses([port, port]);
-    const { key, info } = await issue(here.keyring);
-    await there.keyring.verify(key);
-    await end(here.keyring, info.keyId);
-    expect(sent).toEqual([info.keyId]);
-    await denied(() => there.keyring.verify(key), 'invalid_token', reason);
-  });
+  it.each(ENDINGS)(
+    'a key that is %s is refused everywhere once the message is there',
+    async (reason, end) => {
+      const { end: port, sent } = channelPair();
+      const { here, there } = twoProcesses([port, port]);
+      const { key, info } = await issue(here.keyring);
+      await there.keyring.verify(key);
+      await end(here.keyring, info.keyId);
+      expect(sent).toEqual([info.keyId]);
+      await denied(() => there.keyring.verify(key), 'invalid_token', reason);
+    },
+  );
 
   it('a message reaches look-ups under way', async () => {
     const { end: port, listeners } = channelPair();
@@ -1024,7 +1080,9 @@ describe('with a channel', () => {
       attempts += 1;
       return down ? fail() : port.subscribe(listener);
     };
-    const { keyring, store, clock, inner } = cachedRing(memoryStore(), { invalidation: { ...port, subscribe } });
+    const { keyring, store, clock, inner } = cachedRing(memoryStore(), {
+      invalidation: { ...port, subscribe },
+    });
     expect(attempts).toBe(1);
     const { key, info } = await issue(keyring);
     await keyring.verify(key);

@@ -30,14 +30,23 @@ import {
 } from '../support/keyring.ts';
 import { runs } from '../support/runs.ts';
 
-const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], remove: ['threats:delete'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  list: ['threats:read'],
+  remove: ['threats:delete'],
+});
 
 const bearer = (key: string) => `Bearer ${key}`;
 
 /** Something with a `then` of the test's own: what a listener may return that is no promise. */
-const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object => ({ then });
+const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object => ({
+  then,
+});
 
-/** What Node's IncomingMessage shows: `headers` hides a second Authorization line, `rawHeaders` has both. */
+/**
+ * What Node's IncomingMessage shows: `headers` hides a second Authorization line, `rawHeaders` has
+ * both.
+ */
 const incoming = (...lines: readonly string[]) => ({
   rawHeaders: ['Host', 'x', ...lines.flatMap((line) => ['aUTHORIZATION', line]), 'X-Api-Key', 'y'],
   headers: { host: 'x', authorization: lines[0] },
@@ -49,7 +58,8 @@ describe('authenticate', () => {
     ['fetch Headers', (value) => new Headers({ authorization: value })],
     ['an object with Headers', (value) => ({ headers: new Headers({ authorization: value }) })],
     ['an IncomingMessage', (value) => incoming(value)],
-    // Node's makes an object of all lines when it is asked for its headers: 0.2 to 0.5 µs, for nothing.
+    // Node's makes an object of all lines when it is asked for its headers: 0.2 to 0.5 µs, for
+    // nothing.
     [
       'an IncomingMessage without asking for its headers',
       (value) => ({
@@ -62,9 +72,18 @@ describe('authenticate', () => {
     ['plain headers', (value) => ({ authorization: value, cookie: 'a=b' })],
     ['plain headers in odd case', (value) => ({ aUtHoRiZaTiOn: value })],
     ['plain headers with a list', (value) => ({ authorization: [value] })],
-    ['plain headers with a second that is undefined', (value) => ({ authorization: undefined, Authorization: value })],
-    ['plain headers with one that is named headers', (value) => ({ headers: 'x', authorization: value })],
-    ['plain headers without a prototype', (value) => Object.assign(Object.create(null), { authorization: value })],
+    [
+      'plain headers with a second that is undefined',
+      (value) => ({ authorization: undefined, Authorization: value }),
+    ],
+    [
+      'plain headers with one that is named headers',
+      (value) => ({ headers: 'x', authorization: value }),
+    ],
+    [
+      'plain headers without a prototype',
+      (value) => Object.assign(Object.create(null), { authorization: value }),
+    ],
     ['an object with plain headers', (value) => ({ headers: { Authorization: value } })],
     // An event of API Gateway or of an Application Load Balancer.
     [
@@ -79,19 +98,31 @@ describe('authenticate', () => {
       'an event of AWS without lists',
       (value) => ({ headers: { Authorization: value }, multiValueHeaders: {}, requestContext: {} }),
     ],
-    ['an event of AWS with no lists', (value) => ({ headers: { authorization: value }, multiValueHeaders: null })],
+    [
+      'an event of AWS with no lists',
+      (value) => ({ headers: { authorization: value }, multiValueHeaders: null }),
+    ],
     // As Node's `headersDistinct`: whoever sends these names is no mistake of the server's.
     [
       'lists of values by name, also by these names',
-      (value) => ({ headers: ['x'], multiValueHeaders: ['x'], raw: ['x'], req: ['x'], authorization: [value] }),
+      (value) => ({
+        headers: ['x'],
+        multiValueHeaders: ['x'],
+        raw: ['x'],
+        req: ['x'],
+        authorization: [value],
+      }),
     ],
-    ['an event of AWS with lists alone', (value) => ({ multiValueHeaders: { authorization: [value] } })],
+    [
+      'an event of AWS with lists alone',
+      (value) => ({ multiValueHeaders: { authorization: [value] } }),
+    ],
     ['the value', (value) => value],
     ['a list of the one value', (value) => [value]],
   ];
 
-  // A service in a function of a cloud: its framework is given a request that was put together, without raw lines, and
-  // every caller was told to send a key.
+  // A service in a function of a cloud: its framework is given a request that was put together,
+  // without raw lines, and every caller was told to send a key.
   it('reads a request of Node that was made by hand', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
@@ -99,10 +130,15 @@ describe('authenticate', () => {
     Object.assign(request, { method: 'GET', url: '/', headers: { authorization: bearer(key) } });
     expect(request.rawHeaders).toEqual([]);
     expect((await keyring.authenticate(request)).keyId).toBe(info.keyId);
-    await denied(() => keyring.authenticate(new IncomingMessage(new Socket())), 'missing_credentials', 'no_header');
+    await denied(
+      () => keyring.authenticate(new IncomingMessage(new Socket())),
+      'missing_credentials',
+      'no_header',
+    );
   });
 
-  // What holds a request was taken for headers without an Authorization: each caller was told to send a key, for ever.
+  // What holds a request was taken for headers without an Authorization: each caller was told to
+  // send a key, for ever.
   const strange: readonly (readonly [string, (request: Request) => unknown])[] = [
     ['an object around the request', (request) => ({ request, params: {} })],
     ['a promise of headers', async (request) => request.headers],
@@ -114,14 +150,17 @@ describe('authenticate', () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
     const request = new Request('http://x/', { headers: { authorization: bearer(key) } });
-    const error = new TypeError('request: pass the request itself or its headers; this object is neither');
+    const error = new TypeError(
+      'request: pass the request itself or its headers; this object is neither',
+    );
     await expect(keyring.authenticate(untyped(wrap(request)))).rejects.toEqual(error);
     const admitted = keyring.admit(untyped(wrap(request)), { policy, operation: 'list' });
     await expect(admitted).rejects.toEqual(error);
     expect(events.map(({ type }) => type)).toEqual(['key.issued']);
   });
 
-  // Hono's context has a `get` that is not of headers: it was answered that the header is missing, which was there.
+  // Hono's context has a `get` that is not of headers: it was answered that the header is missing,
+  // which was there.
   it('reads what Hono hands to a handler', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
@@ -139,14 +178,26 @@ describe('authenticate', () => {
     const { key, info } = await issue(keyring);
     expect((await keyring.authenticate(request(bearer(key)))).keyId).toBe(info.keyId);
     expect((await keyring.authenticate(request(`bEARER  ${key}`))).keyId).toBe(info.keyId);
-    await denied(() => keyring.authenticate(request(`Basic ${key}`)), 'missing_credentials', 'other_scheme');
-    await denied(() => keyring.authenticate(request('Bearer')), 'invalid_request', 'malformed_header');
+    await denied(
+      () => keyring.authenticate(request(`Basic ${key}`)),
+      'missing_credentials',
+      'other_scheme',
+    );
+    await denied(
+      () => keyring.authenticate(request('Bearer')),
+      'invalid_request',
+      'malformed_header',
+    );
     await denied(
       () => keyring.authenticate(request(`Bearer ${key}, Bearer ${key}`)),
       'invalid_request',
       'malformed_header',
     );
-    await denied(() => keyring.authenticate(request(`Bearer ${key}0`)), 'invalid_token', 'malformed_key');
+    await denied(
+      () => keyring.authenticate(request(`Bearer ${key}0`)),
+      'invalid_token',
+      'malformed_key',
+    );
   });
 
   const none: readonly (readonly [string, (key: string) => RequestLike])[] = [
@@ -157,8 +208,14 @@ describe('authenticate', () => {
     ['empty Headers', () => new Headers()],
     ['an IncomingMessage without the header', () => incoming()],
     ['no headers', () => ({})],
-    ['an event of AWS without headers', () => ({ headers: null, multiValueHeaders: null, requestContext: {} })],
-    ['an event of AWS with an empty list of headers', () => ({ multiValueHeaders: {}, requestContext: {} })],
+    [
+      'an event of AWS without headers',
+      () => ({ headers: null, multiValueHeaders: null, requestContext: {} }),
+    ],
+    [
+      'an event of AWS with an empty list of headers',
+      () => ({ multiValueHeaders: {}, requestContext: {} }),
+    ],
     ['lists of values by name, also by this one', () => ({ headers: ['x'], host: ['localhost'] })],
     ['an event of AWS that has null for headers', () => ({ headers: null, requestContext: {} })],
     ['headers that are undefined', () => ({ authorization: undefined })],
@@ -176,7 +233,11 @@ describe('authenticate', () => {
     ],
     [
       'a key in the URL or the body',
-      (key) => new Request(`http://x/?authorization=Bearer%20${key}&api_key=${key}`, { method: 'POST', body: key }),
+      (key) =>
+        new Request(`http://x/?authorization=Bearer%20${key}&api_key=${key}`, {
+          method: 'POST',
+          body: key,
+        }),
     ],
     ['an inherited header', (key) => Object.create({ authorization: bearer(key) })],
     ['a look-alike name', (key) => ({ 'author\u0131zation': bearer(key) })],
@@ -189,7 +250,10 @@ describe('authenticate', () => {
   });
 
   const malformed: readonly (readonly [string, (key: string) => RequestLike])[] = [
-    ['two lines on Node, of which `headers` hides one', (key) => incoming(bearer(key), bearer(key))],
+    [
+      'two lines on Node, of which `headers` hides one',
+      (key) => incoming(bearer(key), bearer(key)),
+    ],
     ['two lines on Node, the second another scheme', (key) => incoming(bearer(key), 'Basic eDp5')],
     ['two lines on Node, the first another scheme', (key) => incoming('Basic eDp5', bearer(key))],
     [
@@ -208,8 +272,14 @@ describe('authenticate', () => {
         ]),
     ],
     ['two values', (key) => [bearer(key), bearer(key)]],
-    ['two values in a list of plain headers', (key) => ({ authorization: [bearer(key), bearer(key)] })],
-    ['two spellings of the name', (key) => ({ authorization: bearer(key), Authorization: bearer(key) })],
+    [
+      'two values in a list of plain headers',
+      (key) => ({ authorization: [bearer(key), bearer(key)] }),
+    ],
+    [
+      'two spellings of the name',
+      (key) => ({ authorization: bearer(key), Authorization: bearer(key) }),
+    ],
     ['the empty text', () => ''],
     ['an empty value', () => ({ authorization: '' })],
     ['a number', () => untyped({ authorization: 7 })],
@@ -227,7 +297,10 @@ describe('authenticate', () => {
     expect(calls).toEqual([]);
   });
 
-  /** A request of HTTP/2 as bytes (RFC 9113 §4.1, RFC 7541 §6.2.2): Node's client sends no second line of this name. */
+  /**
+   * A request of HTTP/2 as bytes (RFC 9113 §4.1, RFC 7541 §6.2.2): Node's client sends no second
+   * line of this name.
+   */
   function http2Request(lines: readonly string[]): Buffer {
     const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
       const head = Buffer.from([0, 0, 0, type, flags, 0, 0, 0, stream]);
@@ -273,7 +346,11 @@ describe('authenticate', () => {
     'takes %s for no credential, whatever it holds',
     async (request) => {
       const { keyring } = setUp();
-      await denied(() => keyring.authenticate(untyped(request)), 'invalid_request', 'malformed_header');
+      await denied(
+        () => keyring.authenticate(untyped(request)),
+        'invalid_request',
+        'malformed_header',
+      );
     },
   );
 });
@@ -282,25 +359,34 @@ describe('admit', () => {
   it.each([
     ['at once', (store: ReturnType<typeof memoryStore>) => store],
     ['by promise', delayed],
-  ])('yields principal and entity and says so, over a store that answers %s', async (_how, through) => {
-    const { keyring, clock, events } = setUp({ store: through(memoryStore()) });
-    const { key, info } = await keyring.issue(
-      { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] },
-      { entityUuid: OWN, entities: [OTHER] },
-    );
-    events.length = 0;
-    clock.advance(HOUR);
-    const admitted = await keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: [OTHER] });
-    expect(Object.keys(admitted)).toEqual(['principal', 'entityUuid']);
-    expect(admitted.entityUuid).toBe(OTHER);
-    expect(hasScopes(admitted.principal, 'threats:read')).toBe(true);
-    expect((await keyring.admit(bearer(key), { policy, operation: 'whoami' })).entityUuid).toBe(OWN);
-    const granted = { type: 'access.granted', time: START + HOUR, keyId: info.keyId };
-    expect(events).toEqual([
-      { ...granted, entityUuid: OTHER, operation: 'list' },
-      { ...granted, entityUuid: OWN, operation: 'whoami' },
-    ]);
-  });
+  ])(
+    'yields principal and entity and says so, over a store that answers %s',
+    async (_how, through) => {
+      const { keyring, clock, events } = setUp({ store: through(memoryStore()) });
+      const { key, info } = await keyring.issue(
+        { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] },
+        { entityUuid: OWN, entities: [OTHER] },
+      );
+      events.length = 0;
+      clock.advance(HOUR);
+      const admitted = await keyring.admit(bearer(key), {
+        policy,
+        operation: 'list',
+        entityUuid: [OTHER],
+      });
+      expect(Object.keys(admitted)).toEqual(['principal', 'entityUuid']);
+      expect(admitted.entityUuid).toBe(OTHER);
+      expect(hasScopes(admitted.principal, 'threats:read')).toBe(true);
+      expect((await keyring.admit(bearer(key), { policy, operation: 'whoami' })).entityUuid).toBe(
+        OWN,
+      );
+      const granted = { type: 'access.granted', time: START + HOUR, keyId: info.keyId };
+      expect(events).toEqual([
+        { ...granted, entityUuid: OTHER, operation: 'list' },
+        { ...granted, entityUuid: OWN, operation: 'whoami' },
+      ]);
+    },
+  );
 
   it('tells every denial by code and reason, and the key where one was recognised', async () => {
     const { keyring, clock, events } = setUp();
@@ -327,12 +413,21 @@ describe('admit', () => {
     for (const [request, operation, entityUuid, code, reason, keyId] of denials) {
       await denied(() => keyring.admit(request, { policy, operation, entityUuid }), code, reason);
       const entity = entityUuid === OWN || entityUuid === OTHER ? entityUuid : null;
-      told.push({ type: 'access.denied', time, keyId, entityUuid: entity, operation, code, reason });
+      told.push({
+        type: 'access.denied',
+        time,
+        keyId,
+        entityUuid: entity,
+        operation,
+        code,
+        reason,
+      });
     }
     expect(events).toEqual(told);
   });
 
-  // Adapters pass the list of values that a parameter had: with none of them, the entity of a denial was missing.
+  // Adapters pass the list of values that a parameter had: with none of them, the entity of a
+  // denial was missing.
   it("tells a denial without an entity on the key's own", async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
@@ -340,7 +435,9 @@ describe('admit', () => {
       events.length = 0;
       const act = () => keyring.admit(bearer(key), { policy, operation: 'remove', entityUuid });
       await denied(act, 'insufficient_scope', 'scope_missing');
-      expect(events).toMatchObject([{ type: 'access.denied', entityUuid: OWN, code: 'insufficient_scope' }]);
+      expect(events).toMatchObject([
+        { type: 'access.denied', entityUuid: OWN, code: 'insufficient_scope' },
+      ]);
     }
   });
 
@@ -350,11 +447,22 @@ describe('admit', () => {
     });
     const { keyring, events } = setUp({ store });
     const act = () =>
-      keyring.admit(bearer(generateKey({ prefix: 'acme' })), { policy, operation: 'list', entityUuid: OWN });
+      keyring.admit(bearer(generateKey({ prefix: 'acme' })), {
+        policy,
+        operation: 'list',
+        entityUuid: OWN,
+      });
     await storeError(act);
     const what = { code: 'store_error', reason: 'store_error' } as const;
     expect(events).toEqual([
-      { type: 'access.denied', time: expect.any(Number), keyId: null, entityUuid: OWN, operation: 'list', ...what },
+      {
+        type: 'access.denied',
+        time: expect.any(Number),
+        keyId: null,
+        entityUuid: OWN,
+        operation: 'list',
+        ...what,
+      },
     ]);
   });
 
@@ -384,7 +492,11 @@ describe('admit', () => {
       );
       const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
       await keyring.revoke(next.info.keyId, AUTHORITY);
-      await denied(() => keyring.admit(bearer(key), { policy, operation: 'list' }), 'invalid_token', 'retired');
+      await denied(
+        () => keyring.admit(bearer(key), { policy, operation: 'list' }),
+        'invalid_token',
+        'retired',
+      );
     }
     // An unhandled rejection would fail this run by itself; give it the turn it needs to show.
     await new Promise((resolve) => setImmediate(resolve));
@@ -411,22 +523,38 @@ describe('admit', () => {
     [{ policy }, /not in the table/],
     [{ policy, operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
     [{ policy, operation: 'list', principal: {} }, /unknown field "principal"/],
-  ])('of bad input is a caller’s bug, case %#, before anybody is looked up, and no event', async (input, message) => {
-    const { store, calls } = recording(memoryStore());
-    const { keyring, events } = setUp({ store });
-    const { key } = await issue(keyring);
-    calls.length = events.length = 0;
-    const error = await thrown(() =>
-      keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
-    );
-    expect(error).toBeInstanceOf(TypeError);
-    expect(String(error)).toMatch(message);
-    expect({ calls, events }).toEqual({ calls: [], events: [] });
-  });
+  ])(
+    'of bad input is a caller’s bug, case %#, before anybody is looked up, and no event',
+    async (input, message) => {
+      const { store, calls } = recording(memoryStore());
+      const { keyring, events } = setUp({ store });
+      const { key } = await issue(keyring);
+      calls.length = events.length = 0;
+      const error = await thrown(() =>
+        keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
+      );
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).toMatch(message);
+      expect({ calls, events }).toEqual({ calls: [], events: [] });
+    },
+  );
 
   it('works off the object: no method needs `this`', async () => {
-    const { issue: make, admit, verify, authenticate, flush, revoke, rotate, list, get } = setUp().keyring;
-    const { key, info } = await make({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, AUTHORITY);
+    const {
+      issue: make,
+      admit,
+      verify,
+      authenticate,
+      flush,
+      revoke,
+      rotate,
+      list,
+      get,
+    } = setUp().keyring;
+    const { key, info } = await make(
+      { name: 'n', scopes: ['threats:read'], expiresAt: 'never' },
+      AUTHORITY,
+    );
     await admit(bearer(key), { policy, operation: 'list' });
     await authenticate(bearer(key));
     await verify(key);
@@ -440,8 +568,9 @@ describe('admit', () => {
 
 describe('tokens at the same door', () => {
   /**
-   * A verifier of tokens that look like `a.<key>`: its principal is the key's own, as `claims` has edited it.
-   * Peppers 'none', so that the edited row is taken for genuine, as a token's claims would be.
+   * A verifier of tokens that look like `a.<key>`: its principal is the key's own, as `claims` has
+   * edited it. Peppers 'none', so that the edited row is taken for genuine, as a token's claims
+   * would be.
    */
   async function door(claims: Partial<KeyRecord>, options: { checkParent?: boolean } = {}) {
     // A token knows nothing of what became of its key.
@@ -458,7 +587,10 @@ describe('tokens at the same door', () => {
       },
       { entityUuid: OWN, entities: [OTHER] },
     );
-    const claimed = setUp({ store: tampering(store, (row) => ({ ...row, ...unended, ...claims })), peppers: 'none' });
+    const claimed = setUp({
+      store: tampering(store, (row) => ({ ...row, ...unended, ...claims })),
+      peppers: 'none',
+    });
     const seen: string[] = [];
     const tokens: TokenVerifier = {
       verify: (token) => {
@@ -467,8 +599,23 @@ describe('tokens at the same door', () => {
       },
     };
     const { store: watched, calls } = recording(store);
-    const front = setUp({ store: watched, peppers: 'none', tokens, ...options, now: parent.clock.now });
-    return { ...front, parent: parent.keyring, clock: parent.clock, key, info, token: bearer(`a.${key}`), calls, seen };
+    const front = setUp({
+      store: watched,
+      peppers: 'none',
+      tokens,
+      ...options,
+      now: parent.clock.now,
+    });
+    return {
+      ...front,
+      parent: parent.keyring,
+      clock: parent.clock,
+      key,
+      info,
+      token: bearer(`a.${key}`),
+      calls,
+      seen,
+    };
   }
 
   it('hands on what is no denial as it is, and reports no denial', async () => {
@@ -482,7 +629,10 @@ describe('tokens at the same door', () => {
   it('never expires where neither the token nor its key does', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store, peppers: 'none' });
-    const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, { entityUuid: OWN });
+    const { key } = await keyring.issue(
+      { name: 'n', scopes: [], expiresAt: 'never' },
+      { entityUuid: OWN },
+    );
     const front = setUp({ store, peppers: 'none', tokens: { verify: () => keyring.verify(key) } });
     expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBeNull();
   });
@@ -503,7 +653,9 @@ describe('tokens at the same door', () => {
       expiresAt: START + 9 * HOUR,
       via: 'jwt',
     });
-    expect(Object.isFrozen(principal.scopes) && Object.isFrozen(principal.accessibleEntities)).toBe(true);
+    expect(Object.isFrozen(principal.scopes) && Object.isFrozen(principal.accessibleEntities)).toBe(
+      true,
+    );
   });
 
   it('without a verifier a token is a malformed key', async () => {
@@ -525,15 +677,26 @@ describe('tokens at the same door', () => {
     const entity = fc.subarray([OTHER, THIRD, NOWHERE]);
     await fc.assert(
       fc.asyncProperty(scope, entity, async (scopes, entities) => {
-        const { keyring, parent, key, token } = await door({ scopes, accessibleEntities: [OWN, ...entities] });
+        const { keyring, parent, key, token } = await door({
+          scopes,
+          accessibleEntities: [OWN, ...entities],
+        });
         const own = await parent.verify(key);
         const principal = await keyring.authenticate(token);
-        expect(principal.scopes).toEqual(own.scopes.filter((s) => scopes.includes(s as 'threats:read')));
-        expect(principal.accessibleEntities).toEqual(entities.includes(OTHER) ? [OWN, OTHER] : [OWN]);
+        expect(principal.scopes).toEqual(
+          own.scopes.filter((s) => scopes.includes(s as 'threats:read')),
+        );
+        expect(principal.accessibleEntities).toEqual(
+          entities.includes(OTHER) ? [OWN, OTHER] : [OWN],
+        );
         for (const s of catalog.all) {
           expect(hasScopes(principal, s)).toBe(hasScopes(own, s) && scopes.includes(s));
         }
-        const { entityUuid } = await keyring.admit(token, { policy, operation: 'whoami', entityUuid: OWN });
+        const { entityUuid } = await keyring.admit(token, {
+          policy,
+          operation: 'whoami',
+          entityUuid: OWN,
+        });
         expect(entityUuid).toBe(OWN);
       }),
       { numRuns: runs(100) },
@@ -544,11 +707,19 @@ describe('tokens at the same door', () => {
     const revoked = await door({});
     await revoked.keyring.authenticate(revoked.token);
     await revoked.parent.revoke(revoked.info.keyId, AUTHORITY);
-    const error = await denied(() => revoked.keyring.authenticate(revoked.token), 'invalid_token', 'revoked');
+    const error = await denied(
+      () => revoked.keyring.authenticate(revoked.token),
+      'invalid_token',
+      'revoked',
+    );
     expect(error.keyId).toBe(revoked.info.keyId);
 
     const retired = await door({});
-    await retired.parent.rotate(retired.info.keyId, { overlapMs: HOUR }, { entityUuid: OWN, entities: [OTHER] });
+    await retired.parent.rotate(
+      retired.info.keyId,
+      { overlapMs: HOUR },
+      { entityUuid: OWN, entities: [OTHER] },
+    );
     await retired.keyring.authenticate(retired.token);
     retired.clock.advance(HOUR);
     await denied(() => retired.keyring.authenticate(retired.token), 'invalid_token', 'retired');
@@ -635,7 +806,10 @@ describe('tokens at the same door', () => {
     [true],
   ])('refuses a token with malformed claims: %j', async (answer) => {
     for (const checkParent of [true, false]) {
-      const { keyring } = setUp({ tokens: { verify: async () => untyped<Principal>(answer) }, checkParent });
+      const { keyring } = setUp({
+        tokens: { verify: async () => untyped<Principal>(answer) },
+        checkParent,
+      });
       await denied(() => keyring.authenticate('Bearer a.b'), 'invalid_token', 'token_refused');
     }
   });

@@ -1,4 +1,7 @@
-/** What recorded use says to those who manage keys: scopes that nobody calls, peppers that nobody needs. */
+/**
+ * What recorded use says to those who manage keys: scopes that nobody calls, peppers that nobody
+ * needs.
+ */
 import type { KeyStore, SchemeSummary } from 'keyscope';
 import { createKeyring, definePolicy } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -24,7 +27,11 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], triage: ['threats:read', 'threats:write'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  list: ['threats:read'],
+  triage: ['threats:read', 'threats:write'],
+});
 const scopes = ['threats:read', 'threats:write', 'decoys:read'] as const;
 const unusedForMs = 10;
 
@@ -33,14 +40,18 @@ describe('advise', () => {
     const { keyring, clock } = setUp();
     const { key, info } = await keyring.issue({ ...PLAIN, scopes }, AUTHORITY);
     const advice = () => keyring.advise(info.keyId, { unusedForMs }, AUTHORITY);
-    const use = (operation: 'list' | 'triage' | 'whoami') => keyring.admit(`Bearer ${key}`, { policy, operation });
+    const use = (operation: 'list' | 'triage' | 'whoami') =>
+      keyring.admit(`Bearer ${key}`, { policy, operation });
 
     clock.advance(9);
     // Younger than the time asked about: nothing is known yet.
     expect(await advice()).toEqual({ unusedScopes: [], lastUsedAt: null });
     await use('triage');
     clock.advance(1);
-    expect(await advice()).toEqual({ unusedScopes: ['decoys:read'], lastUsedAt: new Date(START + 9) });
+    expect(await advice()).toEqual({
+      unusedScopes: ['decoys:read'],
+      lastUsedAt: new Date(START + 9),
+    });
     await use('list');
     clock.advance(8);
     expect((await advice()).unusedScopes).toEqual(['decoys:read']);
@@ -67,8 +78,15 @@ describe('advise', () => {
     const { info } = await issue(keyring);
     const elsewhere = () => keyring.advise(info.keyId, { unusedForMs }, { entityUuid: OTHER });
     await denied(elsewhere, 'not_found', 'no_such_key');
-    await denied(() => keyring.advise(NOWHERE, { unusedForMs }, AUTHORITY), 'not_found', 'no_such_key');
-    await typeError(() => keyring.advise(info.keyId, { unusedForMs }, untyped({})), /authority\.entityUuid/);
+    await denied(
+      () => keyring.advise(NOWHERE, { unusedForMs }, AUTHORITY),
+      'not_found',
+      'no_such_key',
+    );
+    await typeError(
+      () => keyring.advise(info.keyId, { unusedForMs }, untyped({})),
+      /authority\.entityUuid/,
+    );
   });
 
   it.each([
@@ -85,7 +103,9 @@ describe('advise', () => {
   });
 
   it('is a broken store where the row is malformed or the usage cannot be written', async () => {
-    const { keyring } = setUp({ store: tampering(memoryStore(), (row) => ({ ...row, scopesUsed: { 'a:b': 'c' } })) });
+    const { keyring } = setUp({
+      store: tampering(memoryStore(), (row) => ({ ...row, scopesUsed: { 'a:b': 'c' } })),
+    });
     const { info } = await issue(keyring);
     await storeError(() => keyring.advise(info.keyId, { unusedForMs }, AUTHORITY));
 
@@ -102,8 +122,11 @@ describe('advise', () => {
 });
 
 describe('pepperReport', () => {
-  const ring = (store: KeyStore, peppers: 'none' | (typeof PEPPER | typeof PEPPER_2)[], more = {}) =>
-    setUp({ store, peppers, ...more });
+  const ring = (
+    store: KeyStore,
+    peppers: 'none' | (typeof PEPPER | typeof PEPPER_2)[],
+    more = {},
+  ) => setUp({ store, peppers, ...more });
   const none = { live: 0, lastUsedAt: null };
 
   it('counts the live keys under each pepper, and says when one of them was last used', async () => {
@@ -117,7 +140,13 @@ describe('pepperReport', () => {
     const second = ring(store, [PEPPER_2, PEPPER]);
     second.clock.advance(5);
     await second.keyring.admit(`Bearer ${used.key}`, { policy, operation: 'whoami' });
-    const p1 = { scheme: 'h1.p1', pepper: 'p1', live: 3, lastUsedAt: new Date(START + 5), accepted: true };
+    const p1 = {
+      scheme: 'h1.p1',
+      pepper: 'p1',
+      live: 3,
+      lastUsedAt: new Date(START + 5),
+      accepted: true,
+    };
     const p2 = { scheme: 'h1.p2', pepper: 'p2', ...none, accepted: true };
     expect(await second.keyring.pepperReport()).toEqual([p1, p2]);
     await issue(second.keyring);
@@ -134,7 +163,9 @@ describe('pepperReport', () => {
     const store = memoryStore();
     await issue(ring(store, 'none').keyring);
     const plain = { scheme: 's1', pepper: null, live: 1, lastUsedAt: null };
-    expect(await ring(store, 'none').keyring.pepperReport()).toEqual([{ ...plain, accepted: true }]);
+    expect(await ring(store, 'none').keyring.pepperReport()).toEqual([
+      { ...plain, accepted: true },
+    ]);
     const called = ring(store, [untyped<typeof PEPPER>({ ...PEPPER, id: 'none' })]);
     const row = { scheme: 'h1.none', pepper: 'none', ...none, accepted: true };
     expect(await called.keyring.pepperReport()).toEqual([{ ...plain, accepted: false }, row]);
@@ -143,8 +174,11 @@ describe('pepperReport', () => {
   it('says until when keys without a pepper are taken', async () => {
     const store = memoryStore();
     await issue(ring(store, 'none').keyring);
-    const { keyring, clock } = ring(store, [PEPPER], { insecureAcceptUnpeppered: { until: new Date(START + 1) } });
-    const accepted = async () => (await keyring.pepperReport()).map(({ scheme, accepted }) => [scheme, accepted]);
+    const { keyring, clock } = ring(store, [PEPPER], {
+      insecureAcceptUnpeppered: { until: new Date(START + 1) },
+    });
+    const accepted = async () =>
+      (await keyring.pepperReport()).map(({ scheme, accepted }) => [scheme, accepted]);
     expect(await accepted()).toEqual([
       ['s1', true],
       ['h1.p1', true],

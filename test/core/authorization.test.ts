@@ -1,4 +1,7 @@
-/** One header value → one credential or the reason why there is none: vectors through every path, then laws. */
+/**
+ * One header value → one credential or the reason why there is none: vectors through every path,
+ * then laws.
+ */
 import fc from 'fast-check';
 import { createKeyring, defineScopes, isAccessError, parseAuthorization } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -11,16 +14,22 @@ type Parts = Parameters<typeof concat>[0];
 type Result =
   | { readonly kind: 'missing' | 'other-scheme' | 'malformed' }
   | { readonly kind: 'bearer'; readonly token: string | { readonly generate: Parts } };
-type HeaderVector = Vector & { readonly input?: Json; readonly generate?: Parts; readonly result: Result };
+type HeaderVector = Vector & {
+  readonly input?: Json;
+  readonly generate?: Parts;
+  readonly result: Result;
+};
 
 const { tests } = readVectors<{ tests: readonly HeaderVector[] }>('authorization');
-const inputOf = (vector: HeaderVector): Json => (vector.generate ? concat(vector.generate) : (vector.input as Json));
+const inputOf = (vector: HeaderVector): Json =>
+  vector.generate ? concat(vector.generate) : (vector.input as Json);
 const expected = ({ result }: HeaderVector) =>
   result.kind === 'bearer' && typeof result.token !== 'string'
     ? { kind: 'bearer', token: concat(result.token.generate) }
     : result;
 
-// What a keyring makes of each kind. The tokens are no keys of this keyring, so `bearer` ends at the shape.
+// What a keyring makes of each kind. The tokens are no keys of this keyring, so `bearer` ends at
+// the shape.
 const CODES = {
   missing: ['missing_credentials', 'no_header'],
   'other-scheme': ['missing_credentials', 'other_scheme'],
@@ -96,7 +105,12 @@ describe('vectors', () => {
 
 describe('laws', () => {
   const TOKEN68 = /^[A-Za-z0-9\-._~+/]+=*$/;
-  const anything = fc.oneof(fc.anything(), fc.string({ unit: 'binary' }), fc.constant(undefined), fc.bigInt());
+  const anything = fc.oneof(
+    fc.anything(),
+    fc.string({ unit: 'binary' }),
+    fc.constant(undefined),
+    fc.bigInt(),
+  );
 
   test('never throws, and answers one of four kinds, whatever it is given', () => {
     fc.assert(
@@ -138,14 +152,21 @@ describe('laws', () => {
   });
 
   test('a character beyond ASCII makes a credential malformed, in every position', () => {
-    const values = ['Bearer acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY', 'Basic eDp5', 'Digest a="b", c=d'];
-    for (const value of values.flatMap(beyondAscii)) expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
+    const values = [
+      'Bearer acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY',
+      'Basic eDp5',
+      'Digest a="b", c=d',
+    ];
+    for (const value of values.flatMap(beyondAscii))
+      expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
   });
 
   test('two lines joined by a comma never yield a credential, whichever comes first', () => {
     const line = fc.constantFrom(
       ...tests.flatMap(({ input, result }) =>
-        typeof input === 'string' && ['bearer', 'other-scheme'].includes(result.kind) ? [input] : [],
+        typeof input === 'string' && ['bearer', 'other-scheme'].includes(result.kind)
+          ? [input]
+          : [],
       ),
     );
     fc.assert(
@@ -158,18 +179,33 @@ describe('laws', () => {
 
   test('no answer but a bearer token holds anything of the value', () => {
     const key = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
-    for (const value of [key, `${key} x`, `${key}, Bearer a`, `Bearer a, ${key}`, `Basic a="${key}"`]) {
+    for (const value of [
+      key,
+      `${key} x`,
+      `${key}, Bearer a`,
+      `Bearer a, ${key}`,
+      `Basic a="${key}"`,
+    ]) {
       expect(JSON.stringify(parseAuthorization(value))).not.toContain(key.slice(5));
     }
   });
 
   test('answers cannot be changed for the next caller', () => {
-    for (const value of [undefined, 'Basic', 'Bearer']) expect(Object.isFrozen(parseAuthorization(value))).toBe(true);
+    for (const value of [undefined, 'Basic', 'Bearer'])
+      expect(Object.isFrozen(parseAuthorization(value))).toBe(true);
   });
 
   test('undefined is no header; values without text are no credential', () => {
     expect(parseAuthorization(undefined)).toEqual({ kind: 'missing' });
-    const odd = [Symbol('a'), 1n, () => 'Bearer a', new String('Bearer a'), new Map(), [undefined], new Array(1)];
+    const odd = [
+      Symbol('a'),
+      1n,
+      () => 'Bearer a',
+      new String('Bearer a'),
+      new Map(),
+      [undefined],
+      new Array(1),
+    ];
     for (const value of odd) expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
   });
 });

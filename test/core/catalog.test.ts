@@ -1,4 +1,6 @@
-/** The catalog: order, expansion, difference, reserved scopes, and names that live on prototypes. */
+/**
+ * The catalog: order, expansion, difference, reserved scopes, and names that live on prototypes.
+ */
 import fc from 'fast-check';
 import type { ScopeDefinition } from 'keyscope';
 import {
@@ -29,7 +31,14 @@ const catalog = defineScopes(
 
 describe('what it answers', () => {
   test('all: in the order written, frozen', () => {
-    const written = ['threats:read', 'threats:write', 'decoys:read', 'decoys:delete', 'users:read', 'users:delete'];
+    const written = [
+      'threats:read',
+      'threats:write',
+      'decoys:read',
+      'decoys:delete',
+      'users:read',
+      'users:delete',
+    ];
     expect(catalog.all).toEqual(written);
     expect([catalog, catalog.all].every(Object.isFrozen)).toBe(true);
   });
@@ -77,14 +86,29 @@ describe('what it answers', () => {
   });
 
   test('defineScopes says what to pass where it is given a list', () => {
-    for (const odd of [['threats:read'], { threats: ['read'] }, 'threats:read', { threats: 'read' }, null, new Map()])
+    for (const odd of [
+      ['threats:read'],
+      { threats: ['read'] },
+      'threats:read',
+      { threats: 'read' },
+      null,
+      new Map(),
+    ])
       expect(complaint(() => defineScopes(odd as never))).toBe(
         'defineScopes: pass { resource: { action: sentence } }, none of them empty',
       );
   });
 
   test('expand and difference refuse what the catalog does not have, anywhere in the list', () => {
-    for (const odd of ['threats:raed', 'threats:delete', 'canaries:*', '*:update', 'threats', 'Threats:read', '']) {
+    for (const odd of [
+      'threats:raed',
+      'threats:delete',
+      'canaries:*',
+      '*:update',
+      'threats',
+      'Threats:read',
+      '',
+    ]) {
       for (const list of [[odd], ['threats:read', odd], [odd, '*:*']]) {
         expect(complaint(() => catalog.expand(list))).toMatch(/^scopes: /);
         expect(complaint(() => catalog.difference(list, []))).toMatch(/^scopes: /);
@@ -94,17 +118,42 @@ describe('what it answers', () => {
   });
 
   test('isReserved: the scopes that reserved patterns mean, and nothing else', () => {
-    expect(catalog.all.filter(catalog.isReserved)).toEqual(['decoys:delete', 'users:read', 'users:delete']);
-    for (const odd of ['users:*', '*:delete', '*:*', 'users', 'threats:delete', '', 'constructor', 'Users:read']) {
+    expect(catalog.all.filter(catalog.isReserved)).toEqual([
+      'decoys:delete',
+      'users:read',
+      'users:delete',
+    ]);
+    for (const odd of [
+      'users:*',
+      '*:delete',
+      '*:*',
+      'users',
+      'threats:delete',
+      '',
+      'constructor',
+      'Users:read',
+    ]) {
       expect(catalog.isReserved(odd)).toBe(false);
     }
-    for (const odd of [undefined, null, 1, {}, ['users:read']]) expect(catalog.isReserved(odd as string)).toBe(false);
-    expect(defineScopes({ a: { b: 'A sentence.' } }).all.some(defineScopes({ a: { b: 'A.' } }).isReserved)).toBe(false);
+    for (const odd of [undefined, null, 1, {}, ['users:read']])
+      expect(catalog.isReserved(odd as string)).toBe(false);
+    expect(
+      defineScopes({ a: { b: 'A sentence.' } }).all.some(
+        defineScopes({ a: { b: 'A.' } }).isReserved,
+      ),
+    ).toBe(false);
   });
 });
 
 describe('laws', () => {
-  const known = fc.constantFrom(...catalog.all, 'threats:*', 'users:*', '*:read', '*:delete', '*:*');
+  const known = fc.constantFrom(
+    ...catalog.all,
+    'threats:*',
+    'users:*',
+    '*:read',
+    '*:delete',
+    '*:*',
+  );
   const sets = fc.array(known, { maxLength: 5 });
 
   test('expand is the catalog filtered by the algebra, and stays what it is', () => {
@@ -133,27 +182,48 @@ describe('laws', () => {
 });
 
 describe('names that live on prototypes', () => {
-  const names = [Object, Map, Array, Function].flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype));
-  const legal = [...new Set(names.map((name) => name.toLowerCase()))].filter((name) => /^[a-z][a-z0-9_-]*$/.test(name));
+  const names = [Object, Map, Array, Function].flatMap(({ prototype }) =>
+    Object.getOwnPropertyNames(prototype),
+  );
+  const legal = [...new Set(names.map((name) => name.toLowerCase()))].filter((name) =>
+    /^[a-z][a-z0-9_-]*$/.test(name),
+  );
   const illegal = [...new Set(names)].filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name));
 
   test('there are some of both kinds', () => {
-    expect(legal).toEqual(expect.arrayContaining(['constructor', 'has', 'get', 'set', 'keys', 'valueof']));
-    expect(illegal).toEqual(expect.arrayContaining(['__proto__', 'hasOwnProperty', '__defineGetter__', 'toString']));
+    expect(legal).toEqual(
+      expect.arrayContaining(['constructor', 'has', 'get', 'set', 'keys', 'valueof']),
+    );
+    expect(illegal).toEqual(
+      expect.arrayContaining(['__proto__', 'hasOwnProperty', '__defineGetter__', 'toString']),
+    );
   });
 
   test('legal ones are names like any other, through every operation', async () => {
     for (const name of legal) {
       // The pattern is granted, the name is in the catalog, and neither reaches a scope next to it.
-      const named = defineScopes({ [name]: { read: 'A sentence.', [name]: 'Another.' }, other: { read: 'Other.' } });
+      const named = defineScopes({
+        [name]: { read: 'A sentence.', [name]: 'Another.' },
+        other: { read: 'Other.' },
+      });
       const own = [...new Set([`${name}:read`, `${name}:${name}`])];
       expect(named.expand([`${name}:*`])).toEqual(own);
       expect(named.describe(`${name}:${name}`)).toBe('Another.');
       expect(named.isReserved(`${name}:read`)).toBe(false);
       expect(named.difference(['*:*'], [`${name}:*`])).toEqual(['other:read']);
       expect(coversScopes([`${name}:*`], ['other:read'])).toBe(false);
-      const keyring = createKeyring({ prefix: 'acme', catalog: named, store: memoryStore(), peppers: 'none' });
-      const input = { name, scopes: [`${name}:*`], expiresAt: 'never', metadata: { [name]: name } } as const;
+      const keyring = createKeyring({
+        prefix: 'acme',
+        catalog: named,
+        store: memoryStore(),
+        peppers: 'none',
+      });
+      const input = {
+        name,
+        scopes: [`${name}:*`],
+        expiresAt: 'never',
+        metadata: { [name]: name },
+      } as const;
       const { key } = await keyring.issue(input as never, { entityUuid: uuid(1) });
       const principal = await keyring.verify(key);
       expect(principal.scopes).toEqual(own);
@@ -181,16 +251,22 @@ describe('names that live on prototypes', () => {
 
   test('illegal ones are refused as resource and as action', () => {
     for (const name of illegal) {
-      expect(complaint(() => defineScopes({ [name]: { read: 'A sentence.' } }))).toMatch(/^defineScopes: /);
-      expect(complaint(() => defineScopes({ a: { [name]: 'A sentence.' } }))).toMatch(/^defineScopes: /);
+      expect(complaint(() => defineScopes({ [name]: { read: 'A sentence.' } }))).toMatch(
+        /^defineScopes: /,
+      );
+      expect(complaint(() => defineScopes({ a: { [name]: 'A sentence.' } }))).toMatch(
+        /^defineScopes: /,
+      );
     }
-    expect(complaint(() => defineScopes(JSON.parse('{"__proto__":{"read":"A sentence."}}')))).toMatch(
-      /^defineScopes: /,
-    );
+    expect(
+      complaint(() => defineScopes(JSON.parse('{"__proto__":{"read":"A sentence."}}'))),
+    ).toMatch(/^defineScopes: /);
   });
 
   test('own names alone make a catalog', () => {
-    const inherited = Object.assign(Object.create({ users: { read: 'Inherited.' } }), { a: { b: 'A sentence.' } });
+    const inherited = Object.assign(Object.create({ users: { read: 'Inherited.' } }), {
+      a: { b: 'A sentence.' },
+    });
     expect(defineScopes(inherited as ScopeDefinition).all).toEqual(['a:b']);
     const actions = Object.assign(Object.create({ c: 'Inherited.' }), { b: 'A sentence.' });
     expect(defineScopes({ a: actions as Record<string, string> }).all).toEqual(['a:b']);
@@ -247,7 +323,11 @@ describe('wrong input', () => {
     ['reserved that is null', { reserved: null }, /^scopes: /],
     ['reserved with a number', { reserved: [1] }, /^scopes: /],
     ['reserved that is malformed', { reserved: ['a:b', 'A:b'] }, /^scopes: /],
-    ['reserved that matches nothing', { reserved: ['a:b', 'users:*'] }, /what matches something in the catalog, not "/],
+    [
+      'reserved that matches nothing',
+      { reserved: ['a:b', 'users:*'] },
+      /what matches something in the catalog, not "/,
+    ],
     ['a reserved typo', { reserved: ['a:c'] }, /what matches something in the catalog, not "/],
   ])('options that are %s', (_, options, message) => {
     const call = () => defineScopes({ a: { b: 'A sentence.' } }, options as { reserved?: [] });
@@ -285,6 +365,10 @@ describe('wrong input', () => {
     definition.a.b = 'Another.';
     Object.assign(definition, { c: { d: 'More.' } });
     options.reserved.pop();
-    expect([made.all, made.describe('a:b'), made.isReserved('a:b')]).toEqual([['a:b'], 'A sentence.', true]);
+    expect([made.all, made.describe('a:b'), made.isReserved('a:b')]).toEqual([
+      ['a:b'],
+      'A sentence.',
+      true,
+    ]);
   });
 });

@@ -1,23 +1,37 @@
 /** From an error to a response: every code, the challenge read back by another parser, quoting. */
 import fc from 'fast-check';
 import type { AccessErrorCode, ChallengeOptions, DenialReason } from 'keyscope';
-import { AccessError, createKeyring, defineScopes, generateKey, isAccessError, StoreError, toResponse } from 'keyscope';
+import {
+  AccessError,
+  createKeyring,
+  defineScopes,
+  generateKey,
+  isAccessError,
+  StoreError,
+  toResponse,
+} from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { uuid } from '../support/vectors.ts';
 
 /**
- * A challenge by RFC 9110 §11.6.1, read by peeling parameters off the front; shares nothing with the writer.
- * Throws on anything that is not one scheme with parameters, each name once.
+ * A challenge by RFC 9110 §11.6.1, read by peeling parameters off the front; shares nothing with
+ * the writer. Throws on anything that is not one scheme with parameters, each name once.
  */
-function readChallenge(value: string): { readonly scheme: string; readonly params: ReadonlyMap<string, string> } {
+function readChallenge(value: string): {
+  readonly scheme: string;
+  readonly params: ReadonlyMap<string, string>;
+} {
   const [, scheme = '', list = ''] = /^([!#$%&'*+\-.^_`|~\w]+) (.+)$/s.exec(value) ?? [];
   const params = new Map<string, string>();
   let rest = list;
   while (rest !== '') {
-    const found = /^([\w-]+)="((?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*)"(?:, |$)/.exec(rest);
-    if (found === null || params.has(found[1] as string)) throw new Error(`no challenge: ${JSON.stringify(value)}`);
+    const found = /^([\w-]+)="((?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*)"(?:, |$)/.exec(
+      rest,
+    );
+    if (found === null || params.has(found[1] as string))
+      throw new Error(`no challenge: ${JSON.stringify(value)}`);
     params.set(found[1] as string, (found[2] as string).replace(/\\(.)/g, '$1'));
     rest = rest.slice(found[0].length);
   }
@@ -46,7 +60,13 @@ const error = (code: AccessErrorCode) => ({ error: code });
 const scope = { scope: scopes.join(' ') };
 const TABLE: readonly Row[] = [
   // RFC 6750 §3.1: no error code where no credential was sent.
-  { code: 'missing_credentials', reason: 'no_header', status: 401, title: 'Unauthorized', params: own },
+  {
+    code: 'missing_credentials',
+    reason: 'no_header',
+    status: 401,
+    title: 'Unauthorized',
+    params: own,
+  },
   {
     code: 'invalid_request',
     reason: 'malformed_header',
@@ -122,39 +142,58 @@ describe('every code', () => {
     expect(TABLE.map(({ code }) => code).sort()).toEqual(Object.keys(all).sort());
   });
 
-  test.each(TABLE)('$code', ({ code, reason, status, title, params, members = {}, details = {} }) => {
-    const denial = new AccessError(code, reason, { ...details, keyId: uuid(1) });
-    for (const given of [options, { realm: 'acme' }]) {
-      const response = toResponse(denial, given);
-      expect(response.status).toBe(status);
-      const { 'WWW-Authenticate': challenge, ...headers } = response.headers;
-      expect(headers).toEqual({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
-      const body = JSON.parse(response.body);
-      expect(body).toEqual({ type: 'about:blank', title, status, detail: expect.any(String), ...members });
-      if (params === null) expect(challenge).toBeUndefined();
-      else {
-        const read = readChallenge(challenge ?? '');
-        expect(read.scheme).toBe('Bearer');
-        const extra = given === options ? other : {};
-        expect(Object.fromEntries(read.params)).toEqual({ ...params, ...extra });
-        expect([...read.params.keys()][0]).toBe('realm');
+  test.each(TABLE)(
+    '$code',
+    ({ code, reason, status, title, params, members = {}, details = {} }) => {
+      const denial = new AccessError(code, reason, { ...details, keyId: uuid(1) });
+      for (const given of [options, { realm: 'acme' }]) {
+        const response = toResponse(denial, given);
+        expect(response.status).toBe(status);
+        const { 'WWW-Authenticate': challenge, ...headers } = response.headers;
+        expect(headers).toEqual({
+          'Content-Type': 'application/problem+json',
+          'Cache-Control': 'no-store',
+        });
+        const body = JSON.parse(response.body);
+        expect(body).toEqual({
+          type: 'about:blank',
+          title,
+          status,
+          detail: expect.any(String),
+          ...members,
+        });
+        if (params === null) expect(challenge).toBeUndefined();
+        else {
+          const read = readChallenge(challenge ?? '');
+          expect(read.scheme).toBe('Bearer');
+          const extra = given === options ? other : {};
+          expect(Object.fromEntries(read.params)).toEqual({ ...params, ...extra });
+          expect([...read.params.keys()][0]).toBe('realm');
+        }
+        // Neither the reason nor the key id nor what exceeded the ceiling leaves the server.
+        const sent = JSON.stringify(response);
+        for (const hidden of [reason, uuid(1), 'users:delete']) expect(sent).not.toContain(hidden);
       }
-      // Neither the reason nor the key id nor what exceeded the ceiling leaves the server.
-      const sent = JSON.stringify(response);
-      for (const hidden of [reason, uuid(1), 'users:delete']) expect(sent).not.toContain(hidden);
-    }
-  });
+    },
+  );
 
   test('a broken store is 503, says when to come back, and nothing of the driver', () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.7');
-    const { status, headers, body } = toResponse(new StoreError('store.findByDigest failed', cause), options);
+    const { status, headers, body } = toResponse(
+      new StoreError('store.findByDigest failed', cause),
+      options,
+    );
     expect(status).toBe(503);
     expect(headers).toEqual({
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',
       'Retry-After': '1',
     });
-    expect(JSON.parse(body)).toMatchObject({ type: 'about:blank', title: 'Service Unavailable', status: 503 });
+    expect(JSON.parse(body)).toMatchObject({
+      type: 'about:blank',
+      title: 'Service Unavailable',
+      status: 503,
+    });
     expect(body).not.toMatch(/store|10\.0\.0\.7|error/);
   });
 
@@ -182,7 +221,10 @@ describe('every code', () => {
       expect(isAccessError(thrown)).toBe(false);
       const { status, headers, body } = toResponse(thrown, options);
       expect(status).toBe(500);
-      expect(headers).toEqual({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+      expect(headers).toEqual({
+        'Content-Type': 'application/problem+json',
+        'Cache-Control': 'no-store',
+      });
       expect(Object.keys(JSON.parse(body)).sort()).toEqual(['detail', 'status', 'title', 'type']);
       expect(body).not.toContain('secret');
       expect(body).not.toContain(KEY.slice(5));
@@ -200,10 +242,20 @@ describe('every code', () => {
       'expired',
       'token_refused',
     ];
-    const made = reasons.map((reason, i) => new AccessError('invalid_token', reason, { keyId: uuid(i) }));
+    const made = reasons.map(
+      (reason, i) => new AccessError('invalid_token', reason, { keyId: uuid(i) }),
+    );
     const catalog = defineScopes({ a: { b: 'A sentence.' } });
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
-    const { key, info } = await keyring.issue({ name: 'ci', scopes: [], expiresAt: 'never' }, { entityUuid: uuid(1) });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+    });
+    const { key, info } = await keyring.issue(
+      { name: 'ci', scopes: [], expiresAt: 'never' },
+      { entityUuid: uuid(1) },
+    );
     await keyring.revoke(info.keyId, { entityUuid: uuid(1) });
     for (const bad of [key, KEY, `${KEY}0`, ''])
       made.push(
@@ -217,8 +269,14 @@ describe('every code', () => {
   });
 
   test('an error of another copy of the package is known by its brand', () => {
-    const foreign = { [Symbol.for('keyscope.AccessError')]: true, code: 'not_found', reason: 'no_such_key' };
-    expect(toResponse(foreign, options)).toEqual(toResponse(new AccessError('not_found', 'no_such_key'), options));
+    const foreign = {
+      [Symbol.for('keyscope.AccessError')]: true,
+      code: 'not_found',
+      reason: 'no_such_key',
+    };
+    expect(toResponse(foreign, options)).toEqual(
+      toResponse(new AccessError('not_found', 'no_such_key'), options),
+    );
   });
 
   test('no two calls share what a framework may change', () => {
@@ -235,7 +293,8 @@ function fail(): never {
 
 describe('quoting', () => {
   const denial = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes: scopes });
-  const challenge = (given: ChallengeOptions) => toResponse(denial, given).headers['WWW-Authenticate'] ?? '';
+  const challenge = (given: ChallengeOptions) =>
+    toResponse(denial, given).headers['WWW-Authenticate'] ?? '';
 
   test.each([
     ['a quote', 'the "acme" API', 'realm="the \\"acme\\" API"'],
@@ -250,13 +309,20 @@ describe('quoting', () => {
   });
 
   test('any printable realm and URL are read back as they were, and no parameter is added', () => {
-    const printable = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((c) => String.fromCharCode(c)) });
+    const printable = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0x7e }).map((c) => String.fromCharCode(c)),
+    });
     fc.assert(
       fc.property(printable, printable, (realm, resourceMetadata) => {
         const value = challenge({ realm, resourceMetadata });
         expect(value).toMatch(/^[ -~]*$/);
         const { params } = readChallenge(value);
-        const wanted = { realm, error: denial.code, scope: scopes.join(' '), resource_metadata: resourceMetadata };
+        const wanted = {
+          realm,
+          error: denial.code,
+          scope: scopes.join(' '),
+          resource_metadata: resourceMetadata,
+        };
         expect(Object.fromEntries(params)).toEqual(wanted);
       }),
     );
@@ -269,12 +335,29 @@ describe('quoting', () => {
   });
 
   test('control characters and everything beyond ASCII are refused, in every position', () => {
-    const odd = ['\r', '\n', '\r\nX: y', '\0', '\t', '\u001b', '\u007f', '\u0080', 'é', '\u212a', '\u2028', '\ud800'];
+    const odd = [
+      '\r',
+      '\n',
+      '\r\nX: y',
+      '\0',
+      '\t',
+      '\u001b',
+      '\u007f',
+      '\u0080',
+      'é',
+      '\u212a',
+      '\u2028',
+      '\ud800',
+    ];
     for (const bad of odd) {
       for (const text of [bad, `${bad}acme`, `ac${bad}me`, `acme${bad}`]) {
-        expect(complaint(() => toResponse(denial, { realm: text }))).toMatch(/^realm: pass printable ASCII/);
+        expect(complaint(() => toResponse(denial, { realm: text }))).toMatch(
+          /^realm: pass printable ASCII/,
+        );
         const given = { realm: 'acme', resourceMetadata: text };
-        expect(complaint(() => toResponse(denial, given))).toMatch(/^resource_?[mM]etadata: pass printable ASCII/);
+        expect(complaint(() => toResponse(denial, given))).toMatch(
+          /^resource_?[mM]etadata: pass printable ASCII/,
+        );
       }
     }
   });
@@ -291,7 +374,8 @@ describe('quoting', () => {
     const realm = '"\\'.repeat(500_000);
     expect(readChallengeLength(challenge({ realm }))).toBe(2 * realm.length);
   });
-  const readChallengeLength = (value: string) => value.indexOf('", error=') - 'Bearer realm="'.length;
+  const readChallengeLength = (value: string) =>
+    value.indexOf('", error=') - 'Bearer realm="'.length;
 });
 
 describe('wrong input', () => {
@@ -307,8 +391,16 @@ describe('wrong input', () => {
     ['of a realm that is null', { realm: null }, /^realm: pass printable ASCII/],
     ['of a realm that is a number', { realm: 1 }, /^realm: pass printable ASCII/],
     ['of a realm that is a list', { realm: ['acme'] }, /^realm: pass printable ASCII/],
-    ['of a URL that is null', { realm: 'acme', resourceMetadata: null }, /^resource_?[mM]etadata: pass/],
-    ['of a URL object', { realm: 'acme', resourceMetadata: new URL(METADATA) }, /^resource_?[mM]etadata: pass/],
+    [
+      'of a URL that is null',
+      { realm: 'acme', resourceMetadata: null },
+      /^resource_?[mM]etadata: pass/,
+    ],
+    [
+      'of a URL object',
+      { realm: 'acme', resourceMetadata: new URL(METADATA) },
+      /^resource_?[mM]etadata: pass/,
+    ],
     ['of an unknown field', { realm: 'acme', scope: 'a' }, /^toResponse: unknown field "scope"/],
   ])('options that are %s', (_, given, message) => {
     expect(complaint(() => toResponse(denial, given as ChallengeOptions))).toMatch(message);

@@ -1,6 +1,7 @@
 /**
- * The n-th call of the store fails: of every operation, in every way, before it did anything and after. Nothing passes,
- * nothing is half written, and the same keyring goes on once the store answers again.
+ * The n-th call of the store fails: of every operation, in every way, before it did anything and
+ * after. Nothing passes, nothing is half written, and the same keyring goes on once the store
+ * answers again.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { KeyRecord, KeyStore, Principal } from 'keyscope';
@@ -27,8 +28,9 @@ import {
 } from '../support/keyring.ts';
 
 const policy = definePolicy(catalog, { list: ['threats:read'] });
-// Longer than a busy machine lets a store wait that does answer: with 10 ms these tests failed now and then. And shorter
-// than the interval at which usage is written, by the clock that is moved on where a store never answers.
+// Longer than a busy machine lets a store wait that does answer: with 10 ms these tests failed now
+// and then. And shorter than the interval at which usage is written, by the clock that is moved on
+// where a store never answers.
 const TIMEOUT_MS = 4_000;
 const HAND = { overlapMs: HOUR };
 
@@ -42,7 +44,8 @@ const READS: Readonly<Record<string, Run>> = {
   verify: (keyring, { key }) => keyring.verify(key),
   'authenticate a key': (keyring, { key }) => keyring.authenticate(`Bearer ${key}`),
   'authenticate a token': (keyring) => keyring.authenticate('Bearer a.b.c'),
-  'admit a key': (keyring, { key }) => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }),
+  'admit a key': (keyring, { key }) =>
+    keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }),
   'admit a token': (keyring) => keyring.admit('Bearer a.b.c', { policy, operation: 'list' }),
 };
 
@@ -93,7 +96,8 @@ async function scene(name: string, inner: KeyStore, between: Between) {
   let armed = false;
   const store = wrap(inner, (method, args, call) => {
     if (!armed) return call();
-    const rival = name === 'rotate and lose' && method === 'markEnded' && 'retireAt' in Object(args[1]);
+    const rival =
+      name === 'rotate and lose' && method === 'markEnded' && 'retireAt' in Object(args[1]);
     const lose = () => inner.markEnded(String(args[0]), { retireAt: START + 2 * HOUR });
     return between(method, args, rival ? async () => [await lose(), await call()][1] : call);
   });
@@ -101,7 +105,13 @@ async function scene(name: string, inner: KeyStore, between: Between) {
   const tokens = { verify: async () => claims as Principal };
   const { keyring, events, clock } = setUp({ store, tokens, storeTimeoutMs: TIMEOUT_MS });
   const { key, info } = await issue(keyring);
-  claims = testPrincipal({ catalog, scopes: PLAIN.scopes, entityUuid: OWN, keyId: info.keyId, via: 'jwt' });
+  claims = testPrincipal({
+    catalog,
+    scopes: PLAIN.scopes,
+    entityUuid: OWN,
+    keyId: info.keyId,
+    via: 'jwt',
+  });
   await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
   events.length = 0;
   const arm = (on: boolean) => {
@@ -141,7 +151,11 @@ function* casesOf(calls: readonly Method[]): Generator<Case> {
 }
 
 /** Runs the operation into the fault; what it rejects with. */
-async function runInto(name: string, inner: KeyStore, { n, when, how }: Case): Promise<{ s: Scene; error: unknown }> {
+async function runInto(
+  name: string,
+  inner: KeyStore,
+  { n, when, how }: Case,
+): Promise<{ s: Scene; error: unknown }> {
   // `setImmediate` stays real: the store that answers by promise needs it.
   if (how === 'never answers') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let count = 0;
@@ -175,15 +189,28 @@ async function runInto(name: string, inner: KeyStore, { n, when, how }: Case): P
 /** 503, and no word that would make a client throw its key away. */
 function expectOutage({ events }: Scene, error: unknown): void {
   const { status, headers, body } = toResponse(error, { realm: 'x' });
-  expect([status, headers['Retry-After'], headers['WWW-Authenticate']]).toEqual([503, '1', undefined]);
+  expect([status, headers['Retry-After'], headers['WWW-Authenticate']]).toEqual([
+    503,
+    '1',
+    undefined,
+  ]);
   expect(String(error)).toMatch(/^StoreError: /);
   expect(body).not.toMatch(/invalid_token|lost/);
   // No listener is told of what did not happen, and none that a key was bad.
-  expect(events.filter((event) => event.type !== 'access.denied' || event.code !== 'store_error')).toEqual([]);
+  expect(
+    events.filter((event) => event.type !== 'access.denied' || event.code !== 'store_error'),
+  ).toEqual([]);
 }
 
-/** The key that was there works, or has ended as the operation would have ended it and no other way. */
-async function expectKnown(name: string, { keyring, inner, known, clock }: Scene, failed: Case, made?: KeyRecord) {
+/**
+ * The key that was there works, or has ended as the operation would have ended it and no other way.
+ */
+async function expectKnown(
+  name: string,
+  { keyring, inner, known, clock }: Scene,
+  failed: Case,
+  made?: KeyRecord,
+) {
   const { revokedAt, retireAt } = await rowOf(inner, known.keyId);
   const ended = failed.method === 'markEnded' && failed.when === 'after';
   expect(revokedAt).toBe(name === 'revoke' && ended ? START : null);
@@ -199,7 +226,10 @@ async function expectKnown(name: string, { keyring, inner, known, clock }: Scene
   // Retired: then its successor is there to be seen, and it has the time that it was given.
   expect(retireAt).toBe(name === 'rotate' ? START + HOUR : START);
   const { keys } = await keyring.list({}, AUTHORITY);
-  expect(keys.map(({ keyId, rotatedFrom }) => [keyId, rotatedFrom])).toContainEqual([made?.keyId, known.keyId]);
+  expect(keys.map(({ keyId, rotatedFrom }) => [keyId, rotatedFrom])).toContainEqual([
+    made?.keyId,
+    known.keyId,
+  ]);
   clock.set(retireAt - 1);
   await keyring.verify(known.key);
   clock.set(retireAt);
@@ -207,8 +237,15 @@ async function expectKnown(name: string, { keyring, inner, known, clock }: Scene
   clock.set(START);
 }
 
-/** A row that the operation left behind is whole: sealed, and with everything that its key would have had. */
-async function expectWhole(name: string, { keyring, inner, known }: Scene, made: KeyRecord): Promise<void> {
+/**
+ * A row that the operation left behind is whole: sealed, and with everything that its key would
+ * have had.
+ */
+async function expectWhole(
+  name: string,
+  { keyring, inner, known }: Scene,
+  made: KeyRecord,
+): Promise<void> {
   const old = await rowOf(inner, known.keyId);
   const same = [
     'name',
@@ -223,14 +260,18 @@ async function expectWhole(name: string, { keyring, inner, known }: Scene, made:
   expect(made.rotatedFrom).toBe(name === 'issue' ? null : known.keyId);
   expect([made.retireAt, made.lastUsedAt, made.scopesUsed]).toEqual([null, null, {}]);
   if (made.revokedAt !== null) return;
-  // Only a genuine seal is rotated. What comes of it is the first plaintext that anybody has of this row.
+  // Only a genuine seal is rotated. What comes of it is the first plaintext that anybody has of
+  // this row.
   const { key } = await keyring.rotate(made.keyId, { overlapMs: 0 }, AUTHORITY);
   await keyring.verify(key);
   // The documented remedy ends what nobody can use.
   await keyring.revoke(made.keyId, AUTHORITY);
 }
 
-/** Once more, on the same keyring: what was asked for is done, or refused as it is where somebody else has done it. */
+/**
+ * Once more, on the same keyring: what was asked for is done, or refused as it is where somebody
+ * else has done it.
+ */
 async function expectRecovery(name: string, { keyring, inner, known }: Scene): Promise<void> {
   const again = () => OPERATIONS[name]?.(keyring, known) ?? Promise.reject(new Error(name));
   const { retireAt } = await rowOf(inner, known.keyId);
@@ -251,30 +292,39 @@ afterEach(() => {
 describe.each(Object.keys(STORES))('over a store of the kind: %s', (kind) => {
   const fresh = () => STORES[kind]?.() as KeyStore;
 
-  it.each(Object.keys(OPERATIONS))('%s: whichever call fails, an outage and nothing half done', async (name) => {
-    const calls = await callsOf(name, fresh());
-    let cases = 0;
-    for (const failed of casesOf(calls)) {
-      const { s, error } = await runInto(name, fresh(), failed);
-      try {
-        expectOutage(s, error);
-        const [made, ...more] = (await rowsOf(s.inner)).filter(({ keyId }) => keyId !== s.known.keyId);
-        expect(more).toEqual([]);
-        if (name in READS) expect(made).toBeUndefined();
-        await expectKnown(name, s, failed, made);
-        if (made !== undefined) await expectWhole(name, s, made);
-        await expectRecovery(name, s);
-      } catch (cause) {
-        throw new Error(`${name}, call ${failed.n}, ${failed.method} ${failed.how} ${failed.when}`, { cause });
+  it.each(Object.keys(OPERATIONS))(
+    '%s: whichever call fails, an outage and nothing half done',
+    async (name) => {
+      const calls = await callsOf(name, fresh());
+      let cases = 0;
+      for (const failed of casesOf(calls)) {
+        const { s, error } = await runInto(name, fresh(), failed);
+        try {
+          expectOutage(s, error);
+          const [made, ...more] = (await rowsOf(s.inner)).filter(
+            ({ keyId }) => keyId !== s.known.keyId,
+          );
+          expect(more).toEqual([]);
+          if (name in READS) expect(made).toBeUndefined();
+          await expectKnown(name, s, failed, made);
+          if (made !== undefined) await expectWhole(name, s, made);
+          await expectRecovery(name, s);
+        } catch (cause) {
+          throw new Error(
+            `${name}, call ${failed.n}, ${failed.method} ${failed.how} ${failed.when}`,
+            { cause },
+          );
+        }
+        cases += 1;
       }
-      cases += 1;
-    }
-    expect(cases).toBeGreaterThan(0);
-  });
+      expect(cases).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('the matrix', () => {
-  // What the cases above are made of: an operation that no longer reaches a call would leave it out unseen.
+  // What the cases above are made of: an operation that no longer reaches a call would leave it out
+  // unseen.
   it.each<readonly [string, readonly Method[]]>([
     ['issue', ['insert']],
     ['revoke', ['findById', 'markEnded']],

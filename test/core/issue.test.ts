@@ -44,41 +44,50 @@ describe('issue', () => {
   it.each([
     ['at once', (store: ReturnType<typeof memoryStore>) => store],
     ['by promise', delayed],
-  ])('stores what was asked for and nothing else, in a store that answers %s', async (_how, through) => {
-    const { keyring, store, events } = setUp({ store: through(memoryStore()) });
-    const { key, info } = await keyring.issue(
-      input({
-        expiresAt: new Date(START + HOUR),
-        accessibleEntities: [THIRD, OTHER],
+  ])(
+    'stores what was asked for and nothing else, in a store that answers %s',
+    async (_how, through) => {
+      const { keyring, store, events } = setUp({ store: through(memoryStore()) });
+      const { key, info } = await keyring.issue(
+        input({
+          expiresAt: new Date(START + HOUR),
+          accessibleEntities: [THIRD, OTHER],
+          justification: 'nightly',
+          metadata: { b: '2', a: '1' },
+        }),
+        { entityUuid: OWN, entities: [OTHER, THIRD], scopes: ['*:read'] },
+      );
+      expect(isKey(key, { prefix: 'acme' })).toBe(true);
+      const row = await rowOf(store, info.keyId);
+      expect(row).toEqual({
+        keyId: info.keyId,
+        name: 'ci',
+        digest: digestKey(key, PEPPER),
+        seal: expect.stringMatching(/^[0-9a-f]{64}$/),
+        entityUuid: OWN,
+        accessibleEntities: [OWN, THIRD, OTHER],
+        scopes: ['threats:read'],
         justification: 'nightly',
-        metadata: { b: '2', a: '1' },
-      }),
-      { entityUuid: OWN, entities: [OTHER, THIRD], scopes: ['*:read'] },
-    );
-    expect(isKey(key, { prefix: 'acme' })).toBe(true);
-    const row = await rowOf(store, info.keyId);
-    expect(row).toEqual({
-      keyId: info.keyId,
-      name: 'ci',
-      digest: digestKey(key, PEPPER),
-      seal: expect.stringMatching(/^[0-9a-f]{64}$/),
-      entityUuid: OWN,
-      accessibleEntities: [OWN, THIRD, OTHER],
-      scopes: ['threats:read'],
-      justification: 'nightly',
-      metadata: { a: '1', b: '2' },
-      createdAt: START,
-      expiresAt: START + HOUR,
-      revokedAt: null,
-      retireAt: null,
-      rotatedFrom: null,
-      lastUsedAt: null,
-      scopesUsed: {},
-    });
-    const { digest: _digest, seal: _seal, ...shown } = row;
-    expect(info).toEqual({ ...shown, createdAt: new Date(START), expiresAt: new Date(START + HOUR) });
-    expect(events).toEqual([{ type: 'key.issued', time: START, keyId: info.keyId, entityUuid: OWN }]);
-  });
+        metadata: { a: '1', b: '2' },
+        createdAt: START,
+        expiresAt: START + HOUR,
+        revokedAt: null,
+        retireAt: null,
+        rotatedFrom: null,
+        lastUsedAt: null,
+        scopesUsed: {},
+      });
+      const { digest: _digest, seal: _seal, ...shown } = row;
+      expect(info).toEqual({
+        ...shown,
+        createdAt: new Date(START),
+        expiresAt: new Date(START + HOUR),
+      });
+      expect(events).toEqual([
+        { type: 'key.issued', time: START, keyId: info.keyId, entityUuid: OWN },
+      ]);
+    },
+  );
 
   it('takes a list of scopes that is empty: such a key opens nothing', async () => {
     const { keyring } = setUp();
@@ -88,9 +97,13 @@ describe('issue', () => {
   });
 
   it('makes version 4 UUIDs and fresh keys from the bytes it is given', async () => {
-    const { keyring } = setUp({ random: (length) => new Uint8Array(length).fill(0xff).fill(7, length >> 1) });
+    const { keyring } = setUp({
+      random: (length) => new Uint8Array(length).fill(0xff).fill(7, length >> 1),
+    });
     const { info, key } = await keyring.issue(input({}), AUTHORITY);
-    expect(info.keyId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(info.keyId).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
     expect(key.slice(5, 31)).toBe('7'.repeat(26));
   });
 });
@@ -124,16 +137,22 @@ describe('scopes', () => {
     [['*:delete'], /threats:delete users:delete/],
     [['*:delete', 'threats:delete'], /name users:delete or/],
     [['*:read'], /name users:read or/],
-  ])('%j reach reserved scopes, which are refused by name, justified or not', async (scopes, message) => {
-    await refused({ scopes }, message);
-    await refused({ scopes, justification: 'I insist' }, message);
-  });
+  ])(
+    '%j reach reserved scopes, which are refused by name, justified or not',
+    async (scopes, message) => {
+      await refused({ scopes }, message);
+      await refused({ scopes, justification: 'I insist' }, message);
+    },
+  );
 
   it('reserved ones are granted where each is named and a justification is given, which is kept', async () => {
     const scopes = ['users:delete', 'threats:*', 'threats:delete'];
     await refused({ scopes }, /justification: .*threats:delete users:delete/);
     const { keyring, store } = setUp();
-    const { info } = await keyring.issue(input({ scopes, justification: 'off-boarding' }), AUTHORITY);
+    const { info } = await keyring.issue(
+      input({ scopes, justification: 'off-boarding' }),
+      AUTHORITY,
+    );
     const row = await rowOf(store, info.keyId);
     expect(row.scopes).toEqual(['threats:read', 'threats:write', 'threats:delete', 'users:delete']);
     expect(row.justification).toBe('off-boarding');
@@ -161,7 +180,10 @@ describe('scopes', () => {
 
   it('are at most 256 of them, which all work', async () => {
     const { keyring } = setUp();
-    const { info } = await keyring.issue(input({ scopes: new Array(256).fill('threats:read') }), AUTHORITY);
+    const { info } = await keyring.issue(
+      input({ scopes: new Array(256).fill('threats:read') }),
+      AUTHORITY,
+    );
     expect(info.scopes).toEqual(['threats:read']);
   });
 });
@@ -189,7 +211,13 @@ describe('the authority', () => {
     const { keyring } = setUp();
     const wanted = input({ accessibleEntities: [OTHER, OWN, THIRD] });
     const outOf = async (authority: { entityUuid: string; entities?: string[] }) =>
-      (await denied(() => keyring.issue(wanted, authority), 'ceiling_exceeded', 'entities_beyond_authority')).excess;
+      (
+        await denied(
+          () => keyring.issue(wanted, authority),
+          'ceiling_exceeded',
+          'entities_beyond_authority',
+        )
+      ).excess;
     expect(await outOf({ entityUuid: OWN })).toEqual([OTHER, THIRD]);
     expect(await outOf({ entityUuid: OWN, entities: [] })).toEqual([OTHER, THIRD]);
     expect(await outOf({ entityUuid: OWN, entities: [THIRD] })).toEqual([OTHER]);
@@ -201,7 +229,11 @@ describe('the authority', () => {
     const { keyring } = setUp();
     const wanted = input({ scopes: ['threats:read', 'decoys:read'], accessibleEntities: [OTHER] });
     const authority = { entityUuid: OWN, scopes: ['threats:*'] };
-    const error = await denied(() => keyring.issue(wanted, authority), 'ceiling_exceeded', 'scopes_beyond_authority');
+    const error = await denied(
+      () => keyring.issue(wanted, authority),
+      'ceiling_exceeded',
+      'scopes_beyond_authority',
+    );
     expect(error.excess).toEqual(['decoys:read', OTHER]);
   });
 
@@ -213,31 +245,52 @@ describe('the authority', () => {
 
   it('is never exceeded, whatever is asked for', async () => {
     const { keyring } = setUp();
-    const pattern = fc.constantFrom(...catalog.all, 'threats:*', 'decoys:*', '*:update', 'constructor:*', '*:*');
+    const pattern = fc.constantFrom(
+      ...catalog.all,
+      'threats:*',
+      'decoys:*',
+      '*:update',
+      'constructor:*',
+      '*:*',
+    );
     const entity = fc.constantFrom(OWN, OTHER, THIRD, NOWHERE);
-    const set = { scopes: fc.uniqueArray(pattern, { maxLength: 5 }), entities: fc.uniqueArray(entity) };
+    const set = {
+      scopes: fc.uniqueArray(pattern, { maxLength: 5 }),
+      entities: fc.uniqueArray(entity),
+    };
     await fc.assert(
-      fc.asyncProperty(fc.record(set), fc.record(set, { requiredKeys: [] }), async (asked, held) => {
-        const ask = input({ scopes: asked.scopes, accessibleEntities: asked.entities, justification: 'j' });
-        const ceiling = held.scopes ?? catalog.all;
-        const reach = new Set([OWN, ...(held.entities ?? [])]);
-        const { info, error } = await keyring.issue(ask, { entityUuid: OWN, ...held }).then(
-          (issued) => ({ info: issued.info, error: null }),
-          (e: unknown) => ({ info: null, error: e }),
-        );
-        if (info !== null) {
-          expect(coversScopes(ceiling, info.scopes)).toBe(true);
-          expect(info.accessibleEntities.every((e) => reach.has(e))).toBe(true);
-          // Nor was it less than was asked for.
-          expect(info.scopes).toEqual(catalog.expand(asked.scopes));
-        } else if (isAccessError(error)) {
-          const allowed = (e: string) => (e.includes(':') ? coversScopes(ceiling, [e]) : reach.has(e));
-          expect(error.excess?.length).toBeGreaterThan(0);
-          expect(error.excess?.some(allowed)).toBe(false);
-        } else {
-          expect(String(error)).toMatch(/^TypeError: scopes: a wildcard grants no reserved scope/);
-        }
-      }),
+      fc.asyncProperty(
+        fc.record(set),
+        fc.record(set, { requiredKeys: [] }),
+        async (asked, held) => {
+          const ask = input({
+            scopes: asked.scopes,
+            accessibleEntities: asked.entities,
+            justification: 'j',
+          });
+          const ceiling = held.scopes ?? catalog.all;
+          const reach = new Set([OWN, ...(held.entities ?? [])]);
+          const { info, error } = await keyring.issue(ask, { entityUuid: OWN, ...held }).then(
+            (issued) => ({ info: issued.info, error: null }),
+            (e: unknown) => ({ info: null, error: e }),
+          );
+          if (info !== null) {
+            expect(coversScopes(ceiling, info.scopes)).toBe(true);
+            expect(info.accessibleEntities.every((e) => reach.has(e))).toBe(true);
+            // Nor was it less than was asked for.
+            expect(info.scopes).toEqual(catalog.expand(asked.scopes));
+          } else if (isAccessError(error)) {
+            const allowed = (e: string) =>
+              e.includes(':') ? coversScopes(ceiling, [e]) : reach.has(e);
+            expect(error.excess?.length).toBeGreaterThan(0);
+            expect(error.excess?.some(allowed)).toBe(false);
+          } else {
+            expect(String(error)).toMatch(
+              /^TypeError: scopes: a wildcard grants no reserved scope/,
+            );
+          }
+        },
+      ),
     );
   });
 
@@ -249,8 +302,16 @@ describe('the authority', () => {
     ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
     ['a Date', new Date(), /authority: pass an object/],
     ['empty', {}, /authority\.entityUuid: pass a UUID/],
-    ['inherited', Object.create({ entityUuid: OWN }), /authority: write entityUuid as an own field/],
-    ['an upper-case entity', { entityUuid: OWN.toUpperCase() }, /authority\.entityUuid: pass a UUID in lower case/],
+    [
+      'inherited',
+      Object.create({ entityUuid: OWN }),
+      /authority: write entityUuid as an own field/,
+    ],
+    [
+      'an upper-case entity',
+      { entityUuid: OWN.toUpperCase() },
+      /authority\.entityUuid: pass a UUID in lower case/,
+    ],
     ['a braced entity', { entityUuid: `{${OWN}}` }, /authority\.entityUuid/],
     ['an entity and a newline', { entityUuid: `${OWN}\n` }, /authority\.entityUuid/],
     ['a list of one entity', { entityUuid: [OWN] }, /authority\.entityUuid/],
@@ -259,21 +320,31 @@ describe('the authority', () => {
       { entityUuid: OWN, scope: [] },
       /unknown field "scope"; it takes entityUuid, entities, scopes/,
     ],
-    ['entities that are a text', { entityUuid: OWN, entities: OTHER }, /authority\.entities: pass a list/],
+    [
+      'entities that are a text',
+      { entityUuid: OWN, entities: OTHER },
+      /authority\.entities: pass a list/,
+    ],
     ['entities that are none', { entityUuid: OWN, entities: ['*'] }, /authority\.entities/],
     ['scopes that are a text', { entityUuid: OWN, scopes: '*:*' }, /scopes: pass a list/],
-    // A misspelt field of a session gave `undefined`, which was read as left out: the whole catalog.
+    // A misspelt field of a session gave `undefined`, which was read as left out: the whole
+    // catalog.
     [
       'scopes that are undefined',
       { entityUuid: OWN, scopes: undefined },
       /scopes: pass a list of strings, not undefined/,
     ],
-    ['scopes that are none', { entityUuid: OWN, scopes: ['all'] }, /write resource:action, .*not "all"/],
+    [
+      'scopes that are none',
+      { entityUuid: OWN, scopes: ['all'] },
+      /write resource:action, .*not "all"/,
+    ],
   ])('is refused when it is %s', async (_what, authority, message) => {
     await refused({}, message, { authority });
   });
 
-  // A session class whose `scopes` was a getter handed out the whole catalog: the field was not its own, so not given.
+  // A session class whose `scopes` was a getter handed out the whole catalog: the field was not its
+  // own, so not given.
   it.each([
     [
       'a getter of its class',
@@ -285,10 +356,18 @@ describe('the authority', () => {
           }
         })(),
     ],
-    ['inherited', (scopes: string[]) => Object.assign(Object.create({ scopes }), { entityUuid: OWN })],
-    ['not enumerable', (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes })],
+    [
+      'inherited',
+      (scopes: string[]) => Object.assign(Object.create({ scopes }), { entityUuid: OWN }),
+    ],
+    [
+      'not enumerable',
+      (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes }),
+    ],
   ])('hands out nothing where its scopes are %s', async (_what, authority) => {
-    await refused({}, /authority: write scopes as an own field/, { authority: authority(['threats:read']) });
+    await refused({}, /authority: write scopes as an own field/, {
+      authority: authority(['threats:read']),
+    });
   });
 
   it('cannot be reached by a request body spread into the first argument', async () => {
@@ -307,7 +386,10 @@ describe('the authority', () => {
     for (const body of bodies) {
       const { keyring, store } = setUp();
       const spread = Object.defineProperties({ ...PLAIN }, Object.getOwnPropertyDescriptors(body));
-      await typeError(() => keyring.issue(input({ ...spread, ...body }), AUTHORITY), /unknown field/);
+      await typeError(
+        () => keyring.issue(input({ ...spread, ...body }), AUTHORITY),
+        /unknown field/,
+      );
       expect(await dump(store)).toBe('[[],[],[]]');
     }
   });
@@ -316,8 +398,12 @@ describe('the authority', () => {
 describe('the first argument', () => {
   const bytes = (count: number) => 'ü'.repeat(count / 2);
   const many = (count: number) =>
-    Array.from({ length: count }, (_, i) => `${String(i).padStart(8, '0')}-0000-4000-8000-000000000000`);
-  const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+    Array.from(
+      { length: count },
+      (_, i) => `${String(i).padStart(8, '0')}-0000-4000-8000-000000000000`,
+    );
+  const pairs = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
 
   it.each([
     ['name', undefined, /name: pass a string/],
@@ -369,7 +455,10 @@ describe('the first argument', () => {
 
   it('is not taken from a prototype', async () => {
     const { keyring } = setUp();
-    await typeError(() => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY), /issue: write name as an own field/);
+    await typeError(
+      () => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY),
+      /issue: write name as an own field/,
+    );
   });
 
   it('goes up to its limits', async () => {
@@ -386,10 +475,14 @@ describe('the first argument', () => {
       { entityUuid: OWN, entities },
     );
     expect(info.accessibleEntities).toHaveLength(1000);
-    await refused({ accessibleEntities: [...entities, NOWHERE] }, /at most 1000 entities, your own included/);
+    await refused(
+      { accessibleEntities: [...entities, NOWHERE] },
+      /at most 1000 entities, your own included/,
+    );
   });
 
-  // The bound of a key was one of its maker too: an operator of 1,001 organizations could make no key at all.
+  // The bound of a key was one of its maker too: an operator of 1,001 organizations could make no
+  // key at all.
   it('an authority may hold more entities than a key', async () => {
     const { keyring } = setUp();
     const entities = many(5000);
@@ -413,7 +506,11 @@ describe('the first argument', () => {
     const metadata = JSON.parse('{"__proto__":"a","constructor":"b","toString":"c"}') as object;
     const { key, info } = await keyring.issue(input({ metadata }), AUTHORITY);
     const principal = await keyring.verify(key);
-    for (const shown of [principal.metadata, info.metadata, (await rowOf(store, info.keyId)).metadata]) {
+    for (const shown of [
+      principal.metadata,
+      info.metadata,
+      (await rowOf(store, info.keyId)).metadata,
+    ]) {
       expect(JSON.stringify(shown)).toBe('{"__proto__":"a","constructor":"b","toString":"c"}');
     }
     expect(({} as { a?: unknown }).a).toBeUndefined();
@@ -429,7 +526,11 @@ describe('the first argument', () => {
     asked.metadata.a = '2';
     expiresAt.setTime(START + 99 * HOUR);
     const row = await rowOf(store, info.keyId);
-    expect(row).toMatchObject({ scopes: ['threats:read'], accessibleEntities: [OWN], metadata: { a: '1' } });
+    expect(row).toMatchObject({
+      scopes: ['threats:read'],
+      accessibleEntities: [OWN],
+      metadata: { a: '1' },
+    });
     expect(row.expiresAt).toBe(START + HOUR);
     // A `Date` handed out is the receiver's own.
     info.createdAt.setTime(0);
@@ -447,7 +548,8 @@ describe('the plaintext', () => {
     const text = `${await dump(store)}${JSON.stringify(await rowOf(store, info.keyId))}`;
     expect(text).toContain(info.keyId);
     const secret = key.slice('acme_'.length);
-    for (let i = 0; i + 10 <= secret.length; i++) expect(text).not.toContain(secret.slice(i, i + 10));
+    for (let i = 0; i + 10 <= secret.length; i++)
+      expect(text).not.toContain(secret.slice(i, i + 10));
   });
 
   const shows: readonly (readonly [string, (issued: IssuedKey) => string])[] = [
@@ -455,7 +557,10 @@ describe('the plaintext', () => {
     ['a template', (issued) => `${untyped<string>(issued)}`],
     ['JSON', (issued) => JSON.stringify(issued)],
     ['JSON of a copy', (issued) => JSON.stringify({ ...issued })],
-    ['a structured clone', (issued) => inspect(structuredClone(issued), { depth: 9, showHidden: true })],
+    [
+      'a structured clone',
+      (issued) => inspect(structuredClone(issued), { depth: 9, showHidden: true }),
+    ],
     ['entries', (issued) => JSON.stringify([Object.entries(issued), Reflect.ownKeys(issued)])],
     [
       'a for-in loop',
@@ -466,11 +571,17 @@ describe('the plaintext', () => {
       },
     ],
     ['inspect', (issued) => inspect(issued)],
-    ['inspect of everything hidden', (issued) => inspect(issued, { showHidden: true, depth: Infinity })],
+    [
+      'inspect of everything hidden',
+      (issued) => inspect(issued, { showHidden: true, depth: Infinity }),
+    ],
     ['inspect with getters', (issued) => inspect(issued, { getters: true, depth: Infinity })],
     ['inspect of a list', (issued) => inspect([{ issued }], { showHidden: true, depth: Infinity })],
     ['Object.assign', (issued) => inspect(Object.assign({}, issued), { getters: true })],
-    ['an error about it', (issued) => inspect(new Error('failed', { cause: issued }), { depth: Infinity })],
+    [
+      'an error about it',
+      (issued) => inspect(new Error('failed', { cause: issued }), { depth: Infinity }),
+    ],
   ];
 
   it.each(shows)('does not come out by %s', async (_how, show) => {

@@ -1,4 +1,7 @@
-/** The key as text: vectors through every reader, the generator, and what scanners and log lines are given. */
+/**
+ * The key as text: vectors through every reader, the generator, and what scanners and log lines are
+ * given.
+ */
 import fc from 'fast-check';
 import {
   createKeyring,
@@ -26,7 +29,9 @@ const { tests } = readVectors<{ tests: readonly KeyVector[] }>('keys');
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const catalog = defineScopes({ a: { b: 'A sentence.' } });
 const base62 = (length: number) =>
-  fc.array(fc.constantFrom(...ALPHABET), { minLength: length, maxLength: length }).map((digits) => digits.join(''));
+  fc
+    .array(fc.constantFrom(...ALPHABET), { minLength: length, maxLength: length })
+    .map((digits) => digits.join(''));
 const prefixes = fc.stringMatching(/^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/);
 
 async function reasonOf(key: unknown, prefix: string): Promise<string> {
@@ -56,7 +61,12 @@ describe('vectors', () => {
       }
       const valid = vector.result === 'valid';
       const parts = valid
-        ? { prefix, secret: `${vector.entropy}${vector.checksum}`, entropy: vector.entropy, checksum: vector.checksum }
+        ? {
+            prefix,
+            secret: `${vector.entropy}${vector.checksum}`,
+            entropy: vector.entropy,
+            checksum: vector.checksum,
+          }
         : null;
       expect(parseKey(key, { prefix })).toEqual(parts);
       expect(isKey(key, { prefix })).toBe(valid);
@@ -65,7 +75,11 @@ describe('vectors', () => {
   });
 
   test('verify: refused by shape or checksum before the store is asked', async () => {
-    const reasons = { valid: 'unknown_key', malformed: 'malformed_key', wrong_checksum: 'wrong_checksum' } as const;
+    const reasons = {
+      valid: 'unknown_key',
+      malformed: 'malformed_key',
+      wrong_checksum: 'wrong_checksum',
+    } as const;
     const failed = await failures(tests, async ({ prefix, key, result }) => {
       if (result !== 'bad_prefix') expect(await reasonOf(key, prefix)).toBe(reasons[result]);
       else await expect(reasonOf(key, prefix)).rejects.toThrow(/^prefix: 1 to 20/);
@@ -82,7 +96,8 @@ describe('vectors', () => {
         return;
       }
       expect(new RegExp(`^(?:${keyPattern(prefix)})$`).test(key)).toBe(result !== 'malformed');
-      if (result !== 'malformed') expect(redactKeys(`<${key}>`, { prefix })).toBe(`<${prefix}_[redacted]>`);
+      if (result !== 'malformed')
+        expect(redactKeys(`<${key}>`, { prefix })).toBe(`<${prefix}_[redacted]>`);
     });
     expect(failed).toEqual([]);
   });
@@ -123,12 +138,16 @@ describe('generateKey', () => {
     }
   });
 
-  /** Pearson's statistic over all entropy characters of `count` keys; the threshold is 61 degrees, p = 10^-9. */
+  /**
+   * Pearson's statistic over all entropy characters of `count` keys; the threshold is 61 degrees, p
+   * = 10^-9.
+   */
   function chiSquare(count: number, random?: (length: number) => Uint8Array): number {
     const seen = new Map<string, number>(Array.from(ALPHABET, (digit) => [digit, 0]));
     const options = random ? { prefix: 'acme', random } : { prefix: 'acme' };
     for (let i = 0; i < count; i++) {
-      for (const digit of generateKey(options).slice(5, 31)) seen.set(digit, (seen.get(digit) ?? 0) + 1);
+      for (const digit of generateKey(options).slice(5, 31))
+        seen.set(digit, (seen.get(digit) ?? 0) + 1);
     }
     expect(seen.size).toBe(62);
     const even = (count * 26) / 62;
@@ -161,7 +180,8 @@ describe('generateKey', () => {
   });
 
   test('takes 6 bits of a byte and throws 62 and 63 away', () => {
-    const all = (length: number) => Uint8Array.from({ length }, (_, i) => (i % 2 === 0 ? 62 + (i & 2) / 2 : 0x40 | i));
+    const all = (length: number) =>
+      Uint8Array.from({ length }, (_, i) => (i % 2 === 0 ? 62 + (i & 2) / 2 : 0x40 | i));
     // Of 32 bytes the odd ones count: 1, 3, … 31, then again from 1.
     const wanted = Array.from({ length: 26 }, (_, i) => ALPHABET[(2 * i + 1) % 32]).join('');
     expect(generateKey({ prefix: 'acme', random: all }).slice(5, 31)).toBe(wanted);
@@ -185,7 +205,12 @@ describe('generateKey', () => {
     const strong = vi.spyOn(globalThis.crypto, 'getRandomValues');
     generateKey({ prefix: 'acme' });
     expect(strong).toHaveBeenCalledTimes(1);
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+    });
     const input = { name: 'ci', scopes: [], expiresAt: 'never' } as const;
     await keyring.issue(input, { entityUuid: '00000000-0000-4000-8000-000000000000' });
     expect(strong).toHaveBeenCalledTimes(2);
@@ -224,7 +249,8 @@ describe('generateKey', () => {
 });
 
 describe('finding and redacting', () => {
-  // Whatever could stand around a key in a log: pieces of keys, other keys, characters of every kind.
+  // Whatever could stand around a key in a log: pieces of keys, other keys, characters of every
+  // kind.
   const key = fc.noShrink(prefixes.map(() => generateKey({ prefix: 'acme' })));
   const noise = fc.oneof(
     fc.string({ maxLength: 12 }),
@@ -287,7 +313,11 @@ describe('finding and redacting', () => {
 
   test('a million characters return, whatever nearly matches', () => {
     // A quadratic scan would need 10^12 steps and run into the runner's time limit.
-    const texts = ['acme_'.repeat(200_000), `acme_${'a'.repeat(31)} `.repeat(27_000), 'a'.repeat(1_000_000)];
+    const texts = [
+      'acme_'.repeat(200_000),
+      `acme_${'a'.repeat(31)} `.repeat(27_000),
+      'a'.repeat(1_000_000),
+    ];
     for (const text of texts) {
       expect(redactKeys(text, { prefix: 'acme' }) === text).toBe(true);
       expect(parseKey(text, { prefix: 'acme' })).toBeNull();
@@ -332,7 +362,12 @@ describe('wrong input', () => {
   test('no options, options that are none, unknown options', () => {
     for (const options of [undefined, null, 'acme', 4, []]) {
       const none = options as unknown as { prefix: string };
-      for (const call of [() => generateKey(none), () => parseKey(key, none), () => isKey(key, none)]) complaint(call);
+      for (const call of [
+        () => generateKey(none),
+        () => parseKey(key, none),
+        () => isKey(key, none),
+      ])
+        complaint(call);
       expect(complaint(() => redactKeys(key, none))).toMatch(/prefix/);
     }
     const typo = { prefix: 'acme', ramdom: () => new Uint8Array(32) };
@@ -343,7 +378,9 @@ describe('wrong input', () => {
     for (const text of [undefined, null, 4, [], {}, [key]]) {
       expect(parseKey(text, { prefix: 'acme' })).toBeNull();
       expect(isKey(text, { prefix: 'acme' })).toBe(false);
-      expect(complaint(() => redactKeys(text as string, { prefix: 'acme' }))).toMatch(/^text: pass a string/);
+      expect(complaint(() => redactKeys(text as string, { prefix: 'acme' }))).toMatch(
+        /^text: pass a string/,
+      );
     }
   });
 
@@ -351,7 +388,11 @@ describe('wrong input', () => {
     const secret = key.slice(5);
     const long = generateKey({ prefix: 'a234567890123456789z' });
     for (const prefix of [key, secret, long, `${key} `, `${key}\n`]) {
-      for (const call of [() => generateKey({ prefix }), () => keyPattern(prefix), () => isKey('', { prefix })]) {
+      for (const call of [
+        () => generateKey({ prefix }),
+        () => keyPattern(prefix),
+        () => isKey('', { prefix }),
+      ]) {
         const message = complaint(call);
         expect(message).not.toContain(secret);
         expect(message).not.toContain(long.slice(21));

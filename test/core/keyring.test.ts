@@ -2,10 +2,26 @@ import type { KeyringOptions } from 'keyscope';
 import { createKeyring } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { AUTHORITY, catalog, issue, PEPPER, PEPPER_2, setUp, thrown, typeError, untyped } from '../support/keyring.ts';
+import {
+  AUTHORITY,
+  catalog,
+  issue,
+  PEPPER,
+  PEPPER_2,
+  setUp,
+  thrown,
+  typeError,
+  untyped,
+} from '../support/keyring.ts';
 
-const good = () => ({ prefix: 'acme', catalog, store: memoryStore(), peppers: [PEPPER] as unknown });
-const make = (over: object) => () => createKeyring(untyped<KeyringOptions<typeof catalog>>({ ...good(), ...over }));
+const good = () => ({
+  prefix: 'acme',
+  catalog,
+  store: memoryStore(),
+  peppers: [PEPPER] as unknown,
+});
+const make = (over: object) => () =>
+  createKeyring(untyped<KeyringOptions<typeof catalog>>({ ...good(), ...over }));
 const secret = (bytes: number) => new Uint8Array(bytes);
 
 describe('createKeyring', () => {
@@ -26,7 +42,11 @@ describe('createKeyring', () => {
   });
 
   const bad: readonly (readonly [string, object, RegExp])[] = [
-    ['an unknown option', { pepper: PEPPER }, /createKeyring: unknown field "pepper"; it takes prefix, catalog/],
+    [
+      'an unknown option',
+      { pepper: PEPPER },
+      /createKeyring: unknown field "pepper"; it takes prefix, catalog/,
+    ],
     ['a misspelled option', { storeTimeoutMS: 1 }, /unknown field "storeTimeoutMS"/],
 
     ['no prefix', { prefix: undefined }, /prefix: 1 to 20/],
@@ -41,16 +61,28 @@ describe('createKeyring', () => {
 
     ['no catalog', { catalog: undefined }, /catalog: pass what defineScopes returned/],
     ['null for a catalog', { catalog: null }, /catalog: pass what defineScopes returned/],
-    ['a definition for a catalog', { catalog: { threats: { read: 'x' } } }, /catalog: pass what defineScopes/],
+    [
+      'a definition for a catalog',
+      { catalog: { threats: { read: 'x' } } },
+      /catalog: pass what defineScopes/,
+    ],
     ['a list for a catalog', { catalog: ['threats:read'] }, /catalog: pass what defineScopes/],
 
     ['no store', { store: undefined }, /store: pass an object with the method/],
     ['null for a store', { store: null }, /store: pass an object with the method/],
     ['an empty store', { store: {} }, /store: pass an object with the method/],
     ['a factory for a store', { store: memoryStore }, /store: pass an object with the method/],
-    ['a promise of a store', { store: Promise.resolve(memoryStore()) }, /store: pass an object with the method/],
+    [
+      'a promise of a store',
+      { store: Promise.resolve(memoryStore()) },
+      /store: pass an object with the method/,
+    ],
 
-    ['no peppers', { peppers: undefined }, /peppers: pass \[\{ id, secret \}\], or 'none' to go without/],
+    [
+      'no peppers',
+      { peppers: undefined },
+      /peppers: pass \[\{ id, secret \}\], or 'none' to go without/,
+    ],
     ['null for peppers', { peppers: null }, /peppers: pass/],
     ['an empty list of peppers', { peppers: [] }, /peppers: pass/],
     ['one pepper', { peppers: PEPPER }, /peppers: pass/],
@@ -58,24 +90,52 @@ describe('createKeyring', () => {
     ['another word for peppers', { peppers: 'None' }, /peppers: pass/],
     ["'none' in a list", { peppers: ['none'] }, /pepper/],
     ['a hole in the peppers', { peppers: new Array(1) }, /pepper/],
-    ['two peppers of one id', { peppers: [PEPPER, { ...PEPPER_2, id: PEPPER.id }] }, /two of them have one id/],
+    [
+      'two peppers of one id',
+      { peppers: [PEPPER, { ...PEPPER_2, id: PEPPER.id }] },
+      /two of them have one id/,
+    ],
     ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two of them have one id/],
     ['an upper-case pepper id', { peppers: [{ ...PEPPER, id: 'P1' }] }, /pepper: id/],
     ['an empty pepper id', { peppers: [{ ...PEPPER, id: '' }] }, /pepper: id/],
     ['a pepper id with $', { peppers: [{ ...PEPPER, id: 'a$b' }] }, /pepper: id/],
-    ['a pepper id of 33 characters', { peppers: [{ ...PEPPER, id: 'a'.repeat(33) }] }, /pepper: id/],
+    [
+      'a pepper id of 33 characters',
+      { peppers: [{ ...PEPPER, id: 'a'.repeat(33) }] },
+      /pepper: id/,
+    ],
     ['a pepper id that is a number', { peppers: [{ ...PEPPER, id: 1 }] }, /pepper: id/],
     ['no secret', { peppers: [{ id: 'p1' }] }, /pepper p1: secret/],
-    ['a secret of 31 bytes', { peppers: [{ id: 'p1', secret: secret(31) }] }, /pepper p1: the secret has 31 bytes/],
+    [
+      'a secret of 31 bytes',
+      { peppers: [{ id: 'p1', secret: secret(31) }] },
+      /pepper p1: the secret has 31 bytes/,
+    ],
     [
       'a secret of 31 characters',
       { peppers: [{ id: 'p1', secret: 'x'.repeat(31) }] },
       /pepper p1: the secret has 31 bytes/,
     ],
-    ['a secret of half a pair', { peppers: [{ id: 'p1', secret: '\ud800'.repeat(32) }] }, /pepper p1: secret/],
-    ['a secret that is a list', { peppers: [{ id: 'p1', secret: new Array(32).fill(1) }] }, /pepper p1: secret/],
-    ['a secret in an ArrayBuffer', { peppers: [{ id: 'p1', secret: new ArrayBuffer(32) }] }, /pepper p1: secret/],
-    ['an unknown field of a pepper', { peppers: [{ ...PEPPER, key: 'x' }] }, /pepper: unknown field "key"/],
+    [
+      'a secret of half a pair',
+      { peppers: [{ id: 'p1', secret: '\ud800'.repeat(32) }] },
+      /pepper p1: secret/,
+    ],
+    [
+      'a secret that is a list',
+      { peppers: [{ id: 'p1', secret: new Array(32).fill(1) }] },
+      /pepper p1: secret/,
+    ],
+    [
+      'a secret in an ArrayBuffer',
+      { peppers: [{ id: 'p1', secret: new ArrayBuffer(32) }] },
+      /pepper p1: secret/,
+    ],
+    [
+      'an unknown field of a pepper',
+      { peppers: [{ ...PEPPER, key: 'x' }] },
+      /pepper: unknown field "key"/,
+    ],
 
     ['a time-out of 0', { storeTimeoutMs: 0 }, /storeTimeoutMs: pass a whole number from 1 to/],
     ['a time-out below 0', { storeTimeoutMs: -1 }, /storeTimeoutMs/],
@@ -102,10 +162,22 @@ describe('createKeyring', () => {
       { insecureAcceptUnpeppered: true },
       /insecureAcceptUnpeppered: pass an object/,
     ],
-    ['no date in it', { insecureAcceptUnpeppered: {} }, /insecureAcceptUnpeppered: pass \{ until: Date \}/],
-    ['a text in it', { insecureAcceptUnpeppered: { until: '2999-01-01' } }, /pass \{ until: Date \}/],
+    [
+      'no date in it',
+      { insecureAcceptUnpeppered: {} },
+      /insecureAcceptUnpeppered: pass \{ until: Date \}/,
+    ],
+    [
+      'a text in it',
+      { insecureAcceptUnpeppered: { until: '2999-01-01' } },
+      /pass \{ until: Date \}/,
+    ],
     ['milliseconds in it', { insecureAcceptUnpeppered: { until: 7 } }, /pass \{ until: Date \}/],
-    ['another field in it', { insecureAcceptUnpeppered: { until: new Date(), x: 1 } }, /unknown field "x"/],
+    [
+      'another field in it',
+      { insecureAcceptUnpeppered: { until: new Date(), x: 1 } },
+      /unknown field "x"/,
+    ],
     [
       'it beside no peppers',
       { insecureAcceptUnpeppered: { until: new Date() }, peppers: 'none' },
@@ -127,9 +199,9 @@ describe('createKeyring', () => {
   it('takes no option from a prototype', () => {
     const inherited = Object.create({ peppers: 'none' }) as object;
     const { peppers: _peppers, ...rest } = good();
-    expect(() => createKeyring(untyped<KeyringOptions<typeof catalog>>(Object.assign(inherited, rest)))).toThrow(
-      /peppers/,
-    );
+    expect(() =>
+      createKeyring(untyped<KeyringOptions<typeof catalog>>(Object.assign(inherited, rest))),
+    ).toThrow(/peppers/);
   });
 
   it('copies its options: what changes later changes nothing', async () => {
@@ -159,7 +231,10 @@ describe('a source of randomness', () => {
     ['nothing', () => undefined],
     ['a promise', async (length: number) => new Uint8Array(length)],
     // 62 and 63 are no digits of base 62: rejected for ever, were there no end to it.
-    ['only bytes that rejection sampling throws away', (length: number) => new Uint8Array(length).fill(63)],
+    [
+      'only bytes that rejection sampling throws away',
+      (length: number) => new Uint8Array(length).fill(63),
+    ],
   ])('that returns %s is refused, and nothing is stored', async (_what, random) => {
     const store = memoryStore();
     const { keyring } = setUp({ store, random: untyped(random) });
@@ -170,7 +245,9 @@ describe('a source of randomness', () => {
   it('that repeats itself cannot replace a key: the store refuses the second', async () => {
     const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
     const { key, info } = await issue(keyring);
-    expect(String(await thrown(() => issue(keyring)))).toBe('StoreError: store.insert failed: see cause');
+    expect(String(await thrown(() => issue(keyring)))).toBe(
+      'StoreError: store.insert failed: see cause',
+    );
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
     expect(await store.findById(info.keyId)).not.toBeNull();
   });

@@ -36,12 +36,19 @@ import {
 } from '../support/keyring.ts';
 
 // As an operator makes them: `openssl rand -hex 32`.
-const PEPPER = { id: 'p1', secret: '9f3c1b7ad05e42c8861f0e9ab7d3546c2fe8190b6a7d43c5e1f09b8a7c6d5e4f' };
-const PEPPER_2 = { id: 'p2', secret: '0b6a7d43c5e1f09b8a7c6d5e4f9f3c1b7ad05e42c8861f0e9ab7d3546c2fe819' };
+const PEPPER = {
+  id: 'p1',
+  secret: '9f3c1b7ad05e42c8861f0e9ab7d3546c2fe8190b6a7d43c5e1f09b8a7c6d5e4f',
+};
+const PEPPER_2 = {
+  id: 'p2',
+  secret: '0b6a7d43c5e1f09b8a7c6d5e4f9f3c1b7ad05e42c8861f0e9ab7d3546c2fe819',
+};
 
 /**
- * A canary is a secret that is searched for everywhere. Which of the spellings below occurs in `text`?
- * The parts of a key are searched for from its secret's first character on; shorter runs would match by chance.
+ * A canary is a secret that is searched for everywhere. Which of the spellings below occurs in
+ * `text`? The parts of a key are searched for from its secret's first character on; shorter runs
+ * would match by chance.
  */
 function canary(name: string, secret: string) {
   const bytes = Buffer.from(secret);
@@ -81,17 +88,28 @@ const rowCanaries = (name: string, { digest, seal }: KeyRecord) => {
 };
 
 /**
- * Everything that a logger could find in a value: text, JSON, every kind of inspection, and all own properties,
- * hidden and symbols too. The one thing left out is the `cause` of a `StoreError`, which is the driver's own.
+ * Everything that a logger could find in a value: text, JSON, every kind of inspection, and all own
+ * properties, hidden and symbols too. The one thing left out is the `cause` of a `StoreError`,
+ * which is the driver's own.
  */
 function* reveal(value: unknown, seen = new Set<unknown>()): Generator<string> {
   if (typeof value === 'string') yield value;
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return;
+  if (
+    (typeof value !== 'object' && typeof value !== 'function') ||
+    value === null ||
+    seen.has(value)
+  )
+    return;
   seen.add(value);
   yield String(value);
   yield JSON.stringify(value) ?? '';
   yield inspect(value, { depth: Infinity });
-  yield inspect(value, { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null });
+  yield inspect(value, {
+    depth: Infinity,
+    showHidden: true,
+    maxArrayLength: null,
+    maxStringLength: null,
+  });
   for (const name of Reflect.ownKeys(value)) {
     yield String(name);
     const property = Object.getOwnPropertyDescriptor(value, name);
@@ -99,49 +117,83 @@ function* reveal(value: unknown, seen = new Set<unknown>()): Generator<string> {
       if (property?.enumerable) yield 'the cause of a StoreError is enumerable';
       continue;
     }
-    yield* reveal(property && 'value' in property ? property.value : Reflect.get(value, name), seen);
+    yield* reveal(
+      property && 'value' in property ? property.value : Reflect.get(value, name),
+      seen,
+    );
   }
 }
 
-function hits(canaries: readonly { name: string; spellings: readonly string[] }[], values: readonly unknown[]) {
+function hits(
+  canaries: readonly { name: string; spellings: readonly string[] }[],
+  values: readonly unknown[],
+) {
   const text = values.flatMap((value) => [...reveal(value)]).join('\n');
-  return canaries.filter(({ spellings }) => spellings.some((s) => text.includes(s))).map(({ name }) => name);
+  return canaries
+    .filter(({ spellings }) => spellings.some((s) => text.includes(s)))
+    .map(({ name }) => name);
 }
 
-const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], remove: ['threats:delete'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  list: ['threats:read'],
+  remove: ['threats:delete'],
+});
 
 /** A store whose driver quotes everything it was given, as drivers do. */
 function quoting(inner: KeyStore, state: { broken: boolean }): KeyStore {
   return wrap(inner, (method, args, call) => {
     if (!state.broken) return call();
     const rows = [args, method === 'insert' ? '' : call()];
-    throw Object.assign(new Error(`duplicate key value violates unique constraint: ${JSON.stringify(rows)}`), { rows });
+    throw Object.assign(
+      new Error(`duplicate key value violates unique constraint: ${JSON.stringify(rows)}`),
+      { rows },
+    );
   });
 }
 
 type Options = Parameters<typeof createKeyring>[0];
 
 /**
- * Puts every operation through every refusal there is, with real keys, and gathers what came out of it. `texts` stand in
- * the place of every argument, beside the keys and what is stored of them.
+ * Puts every operation through every refusal there is, with real keys, and gathers what came out of
+ * it. `texts` stand in the place of every argument, beside the keys and what is stored of them.
  */
 async function harvest(texts: readonly string[] = []) {
   const inner = memoryStore();
   const state = { broken: false };
   const caught: unknown[] = [];
   const shown: unknown[] = [];
-  const { keyring, clock, events } = setUp({ store: quoting(inner, state), peppers: [PEPPER, PEPPER_2] });
-  const input = { name: 'canary', scopes: ['threats:read'], expiresAt: new Date(START + 9 * HOUR) } as const;
-  const make = () => keyring.issue({ ...input, accessibleEntities: [OTHER] }, { entityUuid: OWN, entities: [OTHER] });
+  const { keyring, clock, events } = setUp({
+    store: quoting(inner, state),
+    peppers: [PEPPER, PEPPER_2],
+  });
+  const input = {
+    name: 'canary',
+    scopes: ['threats:read'],
+    expiresAt: new Date(START + 9 * HOUR),
+  } as const;
+  const make = () =>
+    keyring.issue(
+      { ...input, accessibleEntities: [OTHER] },
+      { entityUuid: OWN, entities: [OTHER] },
+    );
   const issued = [await make(), await make(), await make()] as const;
   const [live, revoked, retiring] = issued;
   await keyring.revoke(revoked.info.keyId, AUTHORITY);
-  const next = await keyring.rotate(retiring.info.keyId, { overlapMs: 0 }, { entityUuid: OWN, entities: [OTHER] });
+  const next = await keyring.rotate(
+    retiring.info.keyId,
+    { overlapMs: 0 },
+    { entityUuid: OWN, entities: [OTHER] },
+  );
   const strange = generateKey({ prefix: 'acme' });
   const broken = `${strange.slice(0, 6)}${strange[6] === 'x' ? 'y' : 'x'}${strange.slice(7)}`;
   const keys = [live.key, revoked.key, retiring.key, next.key, strange, broken];
   const rows = await Promise.all([...issued, next].map(({ info }) => rowOf(inner, info.keyId)));
-  const secrets = [...keys, ...rows.flatMap(({ digest, seal }) => [digest, seal ?? '']), PEPPER.secret];
+  const secrets = [
+    ...keys,
+    ...rows.flatMap(({ digest, seal }) => [digest, seal ?? '']),
+    PEPPER.secret,
+  ];
   const tampered = setUp({
     store: tampering(inner, (row) => ({ ...row, scopes: ['users:delete'] })),
     peppers: [PEPPER],
@@ -150,7 +202,9 @@ async function harvest(texts: readonly string[] = []) {
     peppers: [PEPPER],
     store: wrap(inner, (method, _args, call) => {
       const rowsFound = call();
-      return method === 'findByDigest' ? [...(rowsFound as KeyRecord[]), ...(rowsFound as KeyRecord[])] : rowsFound;
+      return method === 'findByDigest'
+        ? [...(rowsFound as KeyRecord[]), ...(rowsFound as KeyRecord[])]
+        : rowsFound;
     }),
   }).keyring;
   const principal = await keyring.verify(live.key);
@@ -215,25 +269,44 @@ async function harvest(texts: readonly string[] = []) {
       await attempt(() => keyring.rotate(untyped(id), { overlapMs: 0 }, AUTHORITY));
     }
     await attempt(() => keyring.rotate(live.info.keyId, { overlapMs: any }, AUTHORITY));
-    await attempt(() => keyring.rotate(live.info.keyId, untyped({ overlapMs: 0, [secret]: 1 }), AUTHORITY));
+    await attempt(() =>
+      keyring.rotate(live.info.keyId, untyped({ overlapMs: 0, [secret]: 1 }), AUTHORITY),
+    );
     for (const page of [{ after: secret }, { limit: any }, { [secret]: 1 }])
       await attempt(() => keyring.list(page, AUTHORITY));
     await attempt(() => keyring.admit(bearer, { policy, operation: any }));
     await attempt(() => requireScopes(principal, secret));
     await attempt(() => requireEntity(principal, secret));
     await attempt(() => policy.authorize(principal, any));
-    // A seal that begins with a letter is a legal name of a resource: what is made of it is not looked at.
+    // A seal that begins with a letter is a legal name of a resource: what is made of it is not
+    // looked at.
     await attempt(() => void defineScopes({ [secret]: { read: 'x' } }));
     await attempt(() => catalog.expand([secret]));
     await attempt(() => toResponse(new Error(secret), { realm: 'x' }));
-    await attempt(() => createKeyring(untyped<Options>({ prefix: secret, catalog, store: inner, peppers: 'none' })));
-    await attempt(() => createKeyring(untyped<Options>({ prefix: 'acme', catalog, store: inner, peppers: secret })));
     await attempt(() =>
-      createKeyring(untyped<Options>({ prefix: 'acme', catalog, store: inner, peppers: [{ id: secret, secret }] })),
+      createKeyring(untyped<Options>({ prefix: secret, catalog, store: inner, peppers: 'none' })),
+    );
+    await attempt(() =>
+      createKeyring(untyped<Options>({ prefix: 'acme', catalog, store: inner, peppers: secret })),
     );
     await attempt(() =>
       createKeyring(
-        untyped<Options>({ prefix: 'acme', catalog, store: inner, peppers: [{ id: 'p', secret, [secret]: 1 }] }),
+        untyped<Options>({
+          prefix: 'acme',
+          catalog,
+          store: inner,
+          peppers: [{ id: secret, secret }],
+        }),
+      ),
+    );
+    await attempt(() =>
+      createKeyring(
+        untyped<Options>({
+          prefix: 'acme',
+          catalog,
+          store: inner,
+          peppers: [{ id: 'p', secret, [secret]: 1 }],
+        }),
       ),
     );
     await attempt(() => parseKey(secret, { prefix: secret }));
@@ -243,7 +316,11 @@ async function harvest(texts: readonly string[] = []) {
   };
   for (const secret of [...secrets, ...texts]) await misuse(secret);
   await attempt(() =>
-    keyring.rotate(live.info.keyId, { overlapMs: 0 }, { ...AUTHORITY, entities: [OTHER], scopes: [] }),
+    keyring.rotate(
+      live.info.keyId,
+      { overlapMs: 0 },
+      { ...AUTHORITY, entities: [OTHER], scopes: [] },
+    ),
   );
   await attempt(() => keyring.rotate(NOWHERE, { overlapMs: 0 }, AUTHORITY));
   const overlapping = await make();
@@ -259,7 +336,9 @@ async function harvest(texts: readonly string[] = []) {
   state.broken = false;
   clock.advance(9 * HOUR);
   await attempt(() => keyring.admit(`Bearer ${live.key}`, { policy, operation: 'list' }));
-  await attempt(() => setUp({ store: inner, peppers: [PEPPER], now: () => Number.NaN }).keyring.verify(next.key));
+  await attempt(() =>
+    setUp({ store: inner, peppers: [PEPPER], now: () => Number.NaN }).keyring.verify(next.key),
+  );
   return { keys, rows, caught, shown, events };
 }
 
@@ -274,7 +353,9 @@ describe('no key, header, digest, seal or pepper', () => {
       vi.spyOn(stream, 'write').mockImplementation((chunk) => written.push(chunk) > 0);
     }
     for (const method of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'dir'] as const) {
-      vi.spyOn(console, method).mockImplementation((...args: readonly unknown[]) => void written.push(args));
+      vi.spyOn(console, method).mockImplementation(
+        (...args: readonly unknown[]) => void written.push(args),
+      );
     }
     const { keys, rows, caught, shown, events } = await harvest();
     vi.restoreAllMocks();
@@ -290,13 +371,17 @@ describe('no key, header, digest, seal or pepper', () => {
     const unlike = new Map(caught.map((error) => [`${error}${JSON.stringify(error)}`, error]));
     expect(hits(canaries, [...unlike.values()])).toEqual([]);
     expect(
-      hits(canaries, [...new Set(shown.map((value) => (isPlain(value) ? JSON.stringify(value) : value)))]),
+      hits(canaries, [
+        ...new Set(shown.map((value) => (isPlain(value) ? JSON.stringify(value) : value))),
+      ]),
     ).toEqual([]);
     expect(hits(canaries, [JSON.stringify(events), ...events.slice(0, 50)])).toEqual([]);
 
     // The harvest was complete: every code and every channel was thrown.
     const codes = new Set(
-      caught.map((e) => (isAccessError(e) ? e.code : isStoreError(e) ? 'store' : (e as Error).name)),
+      caught.map((e) =>
+        isAccessError(e) ? e.code : isStoreError(e) ? 'store' : (e as Error).name,
+      ),
     );
     expect([...codes].sort()).toEqual([
       'TypeError',
@@ -310,7 +395,9 @@ describe('no key, header, digest, seal or pepper', () => {
       'not_found',
       'store',
     ]);
-    const reasons = new Set(caught.flatMap((e) => (isAccessError(e) && e.code === 'invalid_token' ? [e.reason] : [])));
+    const reasons = new Set(
+      caught.flatMap((e) => (isAccessError(e) && e.code === 'invalid_token' ? [e.reason] : [])),
+    );
     expect([...reasons].sort()).toEqual([
       'expired',
       'malformed_key',
@@ -328,10 +415,17 @@ describe('no key, header, digest, seal or pepper', () => {
     const places: readonly unknown[] = [
       new Error(key),
       new Error('x', { cause: key }),
-      Object.defineProperty(new AccessError('conflict', 'already_ended'), 'hidden', { value: { deep: [key] } }),
+      Object.defineProperty(new AccessError('conflict', 'already_ended'), 'hidden', {
+        value: { deep: [key] },
+      }),
       { [Symbol(key)]: 1 },
       { [Symbol('x')]: Buffer.from(key).toString('base64') },
-      { nested: { url: Buffer.from(key).toString('base64url'), hex: Buffer.from(key).toString('hex') } },
+      {
+        nested: {
+          url: Buffer.from(key).toString('base64url'),
+          hex: Buffer.from(key).toString('hex'),
+        },
+      },
       new Map([['authorization', `Bearer ${key}`]]),
     ];
     for (const place of places) expect(hits(canaries, [place])).toContain('key');
@@ -344,7 +438,12 @@ const isPlain = (value: unknown): boolean =>
 describe('no control character', () => {
   // Line breaks as logs, terminals and readers of lines know them, and what moves a cursor.
   const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
-  const HOSTILE = ['a\r\nb', 'a\u0085b\u2028c\u2029', '\u001b[2K\u009b31m\u0000', `threats:read\n${'x'.repeat(200)}`];
+  const HOSTILE = [
+    'a\r\nb',
+    'a\u0085b\u2028c\u2029',
+    '\u001b[2K\u009b31m\u0000',
+    `threats:read\n${'x'.repeat(200)}`,
+  ];
 
   /** Every text in a value but for a stack, which has lines of its own, and the driver's error. */
   function* leaves(value: unknown): Generator<string> {
@@ -364,14 +463,19 @@ describe('no control character', () => {
     expect(broken(shown.filter(isPlain))).toEqual([]);
     expect(broken(events)).toEqual([]);
     // They were quoted, escaped.
-    expect(caught.map(String).filter((text) => text.includes('a\\r\\nb')).length).toBeGreaterThan(10);
+    expect(caught.map(String).filter((text) => text.includes('a\\r\\nb')).length).toBeGreaterThan(
+      10,
+    );
   });
 });
 
 describe('an error', () => {
   it('keeps its reason and key id for the log: neither JSON nor a spread shows them', async () => {
     const { keyring } = setUp();
-    const { key, info } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, AUTHORITY);
+    const { key, info } = await keyring.issue(
+      { name: 'n', scopes: [], expiresAt: 'never' },
+      AUTHORITY,
+    );
     await keyring.revoke(info.keyId, AUTHORITY);
     const error: unknown = await keyring.verify(key).catch((e: unknown) => e);
     expect(isAccessError(error) && [error.reason, error.keyId]).toEqual(['revoked', info.keyId]);

@@ -1,4 +1,7 @@
-/** The life cycle at ±1 ms of each deadline: each vector on a keyring of its own, through its public operations. */
+/**
+ * The life cycle at ±1 ms of each deadline: each vector on a keyring of its own, through its public
+ * operations.
+ */
 import { createKeyring, defineScopes, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +11,11 @@ import { failures, readVectors, uuid } from '../support/vectors.ts';
 interface Step {
   readonly at: number;
   readonly issue?: { readonly expiresAt: number | null };
-  readonly rotate?: { readonly key: number; readonly overlapMs: number; readonly expiresAt?: number | null };
+  readonly rotate?: {
+    readonly key: number;
+    readonly overlapMs: number;
+    readonly expiresAt?: number | null;
+  };
   readonly revoke?: { readonly key: number };
   /** The reason with which the step is refused. */
   readonly refused?: string;
@@ -36,18 +43,36 @@ async function reasonOf(call: () => Promise<unknown>): Promise<string> {
 
 function world(peppers: 'none' | readonly { id: string; secret: string }[]) {
   let time = 0;
-  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers, now: () => time });
+  const keyring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store: memoryStore(),
+    peppers,
+    now: () => time,
+  });
   const keys: { readonly key: string; readonly keyId: string }[] = [];
-  const keep = ({ key, info }: { readonly key: string; readonly info: { readonly keyId: string } }) => {
+  const keep = ({
+    key,
+    info,
+  }: {
+    readonly key: string;
+    readonly info: { readonly keyId: string };
+  }) => {
     keys.push({ key, keyId: info.keyId });
   };
   const at = (i: number) => keys[i] ?? { key: '', keyId: '' };
   const perform = async ({ issue, rotate, revoke }: Step): Promise<void> => {
     if (issue) {
-      keep(await keyring.issue({ name: 'ci', scopes: [], expiresAt: expiry(issue.expiresAt) }, authority));
+      keep(
+        await keyring.issue(
+          { name: 'ci', scopes: [], expiresAt: expiry(issue.expiresAt) },
+          authority,
+        ),
+      );
     } else if (rotate) {
       const { key, overlapMs, expiresAt } = rotate;
-      const input = expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
+      const input =
+        expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
       keep(await keyring.rotate(at(key).keyId, input, authority));
     } else if (revoke) {
       await keyring.revoke(at(revoke.key).keyId, authority);
@@ -80,11 +105,16 @@ describe.each([
   });
 
   test('a deadline is looked at anew in each verification, and a verification changes nothing', async () => {
-    // The same store and record for all: what one verification finds out must not stand in for the next.
+    // The same store and record for all: what one verification finds out must not stand in for the
+    // next.
     const failed = await failures(tests, async ({ steps, verify, result }) => {
       const { run, verify: outcome } = world(peppers);
       for (const step of steps) await run(step);
-      for (const when of [verify.at - 1_000_000_000_000, verify.at + 1_000_000_000_000, verify.at - 1]) {
+      for (const when of [
+        verify.at - 1_000_000_000_000,
+        verify.at + 1_000_000_000_000,
+        verify.at - 1,
+      ]) {
         await outcome(verify.key, Math.min(when, 8.64e15)); // what a Date can hold
       }
       expect(await outcome(verify.key, verify.at)).toBe(result);

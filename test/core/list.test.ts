@@ -22,7 +22,11 @@ import {
 } from '../support/keyring.ts';
 
 /** Every page from the first to the last. */
-async function pages(keyring: Ring, limit: number, between: () => Promise<unknown> = async () => {}) {
+async function pages(
+  keyring: Ring,
+  limit: number,
+  between: () => Promise<unknown> = async () => {},
+) {
   const all: (readonly KeyInfo[])[] = [];
   let after: string | null = null;
   do {
@@ -40,25 +44,28 @@ describe('list', () => {
   it.each([
     ['at once', (store: ReturnType<typeof memoryStore>) => store],
     ['by promise', delayed],
-  ])('shows an entity’s keys, newest first, ended ones too, from a store that answers %s', async (_how, through) => {
-    const { keyring, clock } = setUp({ store: through(memoryStore()) });
-    const made: string[] = [];
-    for (let i = 0; i < 5; i++) {
-      made.unshift((await issue(keyring)).info.keyId);
-      clock.advance(1);
-    }
-    await keyring.issue(PLAIN, { entityUuid: OTHER });
-    const [first = '', second = ''] = made;
-    await keyring.revoke(first, AUTHORITY);
-    const successor = await keyring.rotate(second, { overlapMs: HOUR }, AUTHORITY);
-    const { keys, next } = await keyring.list({}, AUTHORITY);
-    expect(ids(keys)).toEqual([successor.info.keyId, ...made]);
-    expect(next).toBeNull();
-    expect(keys[1]?.revokedAt).toEqual(new Date(START + 5));
-    expect(keys[2]?.retireAt).toEqual(new Date(START + 5 + HOUR));
-    expect((await keyring.list({}, { entityUuid: OTHER })).keys).toHaveLength(1);
-    expect(await keyring.list({}, { entityUuid: NOWHERE })).toEqual({ keys: [], next: null });
-  });
+  ])(
+    'shows an entity’s keys, newest first, ended ones too, from a store that answers %s',
+    async (_how, through) => {
+      const { keyring, clock } = setUp({ store: through(memoryStore()) });
+      const made: string[] = [];
+      for (let i = 0; i < 5; i++) {
+        made.unshift((await issue(keyring)).info.keyId);
+        clock.advance(1);
+      }
+      await keyring.issue(PLAIN, { entityUuid: OTHER });
+      const [first = '', second = ''] = made;
+      await keyring.revoke(first, AUTHORITY);
+      const successor = await keyring.rotate(second, { overlapMs: HOUR }, AUTHORITY);
+      const { keys, next } = await keyring.list({}, AUTHORITY);
+      expect(ids(keys)).toEqual([successor.info.keyId, ...made]);
+      expect(next).toBeNull();
+      expect(keys[1]?.revokedAt).toEqual(new Date(START + 5));
+      expect(keys[2]?.retireAt).toEqual(new Date(START + 5 + HOUR));
+      expect((await keyring.list({}, { entityUuid: OTHER })).keys).toHaveLength(1);
+      expect(await keyring.list({}, { entityUuid: NOWHERE })).toEqual({ keys: [], next: null });
+    },
+  );
 
   it('shows neither digest nor seal, and dates that are the caller’s own', async () => {
     const { keyring, store } = setUp();
@@ -66,22 +73,26 @@ describe('list', () => {
     const { digest, seal } = await rowOf(store, info.keyId);
     const { keys } = await keyring.list({}, AUTHORITY);
     expect(keys).toEqual([info]);
-    for (const secret of [digest, digest.slice(6), String(seal)]) expect(JSON.stringify(keys)).not.toContain(secret);
+    for (const secret of [digest, digest.slice(6), String(seal)])
+      expect(JSON.stringify(keys)).not.toContain(secret);
     keys[0]?.createdAt.setTime(0);
     expect((await keyring.list({}, AUTHORITY)).keys).toEqual([info]);
   });
 
-  it.each([1, 2, 3, 7, 8, 9, 100])('pages by %i without repeating or skipping, among equal times', async (limit) => {
-    const { keyring, clock } = setUp();
-    for (let i = 0; i < 8; i++) {
-      await issue(keyring);
-      if (i % 3 === 0) clock.advance(1);
-    }
-    const all = (await pages(keyring, limit)).map(ids);
-    expect(all.every((page, i) => page.length === Math.min(limit, 8 - i * limit))).toBe(true);
-    expect(all.flat()).toEqual(ids((await keyring.list({}, AUTHORITY)).keys));
-    expect(new Set(all.flat()).size).toBe(8);
-  });
+  it.each([1, 2, 3, 7, 8, 9, 100])(
+    'pages by %i without repeating or skipping, among equal times',
+    async (limit) => {
+      const { keyring, clock } = setUp();
+      for (let i = 0; i < 8; i++) {
+        await issue(keyring);
+        if (i % 3 === 0) clock.advance(1);
+      }
+      const all = (await pages(keyring, limit)).map(ids);
+      expect(all.every((page, i) => page.length === Math.min(limit, 8 - i * limit))).toBe(true);
+      expect(all.flat()).toEqual(ids((await keyring.list({}, AUTHORITY)).keys));
+      expect(new Set(all.flat()).size).toBe(8);
+    },
+  );
 
   it('stays stable while keys are added, rotated and revoked', async () => {
     // An offset instead of a position would repeat one key a page here.
@@ -151,9 +162,11 @@ describe('list', () => {
   it('takes a cursor to its position also where that key is gone or never was', async () => {
     const { keyring } = setUp();
     const { info } = await issue(keyring);
-    expect(ids((await keyring.list({ after: `${(START + 1).toString(36)}.${NOWHERE}` }, AUTHORITY)).keys)).toEqual([
-      info.keyId,
-    ]);
+    expect(
+      ids(
+        (await keyring.list({ after: `${(START + 1).toString(36)}.${NOWHERE}` }, AUTHORITY)).keys,
+      ),
+    ).toEqual([info.keyId]);
     expect((await keyring.list({ after: `0.${NOWHERE}` }, AUTHORITY)).keys).toEqual([]);
   });
 
@@ -164,7 +177,9 @@ describe('list', () => {
     const { info } = await keyring.issue(PLAIN, { entityUuid: OTHER });
     const foreign = await rowOf(inner, info.keyId);
     const answers = (rows: (found: readonly unknown[]) => unknown) =>
-      setUp({ store: wrap(inner, (m, _a, call) => (m === 'list' ? rows(call() as unknown[]) : call())) }).keyring;
+      setUp({
+        store: wrap(inner, (m, _a, call) => (m === 'list' ? rows(call() as unknown[]) : call())),
+      }).keyring;
     await storeError(() => answers((found) => [...found, foreign]).list({}, AUTHORITY));
     await storeError(() => answers((found) => [...found, ...found]).list({ limit: 1 }, AUTHORITY));
     await storeError(() => answers((found) => [...found, {}]).list({}, AUTHORITY));
@@ -178,7 +193,14 @@ describe('get', () => {
     const { info } = await issue(keyring);
     expect(await keyring.get(info.keyId, AUTHORITY)).toEqual(info);
     expect(await keyring.get(info.keyId, { entityUuid: OTHER, entities: [OWN] })).toBeNull();
-    for (const keyId of [NOWHERE, '', 'no id', '*', info.keyId.toUpperCase(), `${info.keyId}\u0000`]) {
+    for (const keyId of [
+      NOWHERE,
+      '',
+      'no id',
+      '*',
+      info.keyId.toUpperCase(),
+      `${info.keyId}\u0000`,
+    ]) {
       expect(await keyring.get(keyId, AUTHORITY)).toBeNull();
     }
   });
@@ -188,14 +210,19 @@ describe('get', () => {
     const { info } = await issue(keyring);
     clock.advance(5);
     await keyring.revoke(info.keyId, AUTHORITY);
-    expect(await keyring.get(info.keyId, AUTHORITY)).toEqual({ ...info, revokedAt: new Date(START + 5) });
+    expect(await keyring.get(info.keyId, AUTHORITY)).toEqual({
+      ...info,
+      revokedAt: new Date(START + 5),
+    });
   });
 
   it('takes the record of another id for a broken store', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const [mine, other] = [await issue(keyring), await issue(keyring)];
-    const wrong = wrap(inner, (m, _a, call) => (m === 'findById' ? inner.findById(other.info.keyId) : call()));
+    const wrong = wrap(inner, (m, _a, call) =>
+      m === 'findById' ? inner.findById(other.info.keyId) : call(),
+    );
     const through = setUp({ store: wrong }).keyring;
     await storeError(() => through.get(mine.info.keyId, AUTHORITY));
     await storeError(() => through.revoke(mine.info.keyId, AUTHORITY));

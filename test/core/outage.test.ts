@@ -44,10 +44,14 @@ const OPERATIONS: Readonly<Record<string, (keyring: Ring, known: Known) => Promi
   flush: (keyring) => keyring.flush(),
 };
 
-/** A store with a key and pending usage, behind `between`, which starts to act once they are there. */
+/**
+ * A store with a key and pending usage, behind `between`, which starts to act once they are there.
+ */
 async function behind(between: Between) {
   let armed = false;
-  const store = wrap(memoryStore(), (method, args, call) => (armed ? between(method, args, call) : call()));
+  const store = wrap(memoryStore(), (method, args, call) =>
+    armed ? between(method, args, call) : call(),
+  );
   const { keyring } = setUp({ store });
   const { key, info } = await issue(keyring);
   await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
@@ -82,9 +86,12 @@ describe('a store that answers in the wrong shape', () => {
     for (const [method, answers] of wrong[name] ?? []) {
       for (const answer of answers) {
         for (const give of [() => answer, async () => answer]) {
-          const { keyring, known } = await behind((asked, _args, call) => (asked === method ? give() : call()));
+          const { keyring, known } = await behind((asked, _args, call) =>
+            asked === method ? give() : call(),
+          );
           const { message } = await storeError(async () => OPERATIONS[name]?.(keyring, known));
-          if (method !== 'list') expect(message).toBe(`store.${method} broke its contract; see KeyStore`);
+          if (method !== 'list')
+            expect(message).toBe(`store.${method} broke its contract; see KeyStore`);
         }
       }
     }
@@ -96,7 +103,8 @@ describe('a store that answers in the wrong shape', () => {
       if (method === 'findById') return bad(call() as KeyRecord);
       return method === 'list' ? (call() as readonly KeyRecord[]).map(bad) : call();
     });
-    for (const name of ['get', 'list']) await storeError(async () => OPERATIONS[name]?.(keyring, known));
+    for (const name of ['get', 'list'])
+      await storeError(async () => OPERATIONS[name]?.(keyring, known));
     const { rotate, revoke } = OPERATIONS;
     await denied(async () => rotate?.(keyring, known), 'invalid_token', 'record_tampered');
     // Whatever the row says, the key can be ended.
@@ -122,7 +130,10 @@ describe('a store that never answers', () => {
   it('is given the time that was configured, for each call', async () => {
     vi.useFakeTimers();
     const inner = memoryStore();
-    const slow = wrap(inner, (_method, _args, call) => new Promise((resolve) => setTimeout(() => resolve(call()), 30)));
+    const slow = wrap(
+      inner,
+      (_method, _args, call) => new Promise((resolve) => setTimeout(() => resolve(call()), 30)),
+    );
     const { keyring } = setUp({ store: slow, storeTimeoutMs: 31 });
     const issued = issue(keyring);
     await vi.advanceTimersByTimeAsync(30);
@@ -131,27 +142,36 @@ describe('a store that never answers', () => {
     const rotated = keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
     await vi.advanceTimersByTimeAsync(90);
     await rotated;
-    const late = storeError(() => setUp({ store: slow, storeTimeoutMs: 29 }).keyring.get(info.keyId, AUTHORITY));
+    const late = storeError(() =>
+      setUp({ store: slow, storeTimeoutMs: 29 }).keyring.get(info.keyId, AUTHORITY),
+    );
     await vi.advanceTimersByTimeAsync(29);
     await late;
   });
 
   it('leaves no timer behind when it answered, and no unhandled rejection when it answers late', async () => {
     vi.useFakeTimers();
-    const [set, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')];
+    const [set, cleared] = [
+      vi.spyOn(globalThis, 'setTimeout'),
+      vi.spyOn(globalThis, 'clearTimeout'),
+    ];
     // A time of its own: keyrings of other files, in the same process, set timers too.
     const { keyring } = setUp({ store: delayed(memoryStore()), storeTimeoutMs: 123_457 });
     const issued = issue(keyring);
     await vi.advanceTimersByTimeAsync(10);
     await issued;
-    const own = set.mock.results.filter((_, i) => set.mock.calls[i]?.[1] === 123_457).map(({ value }) => value);
+    const own = set.mock.results
+      .filter((_, i) => set.mock.calls[i]?.[1] === 123_457)
+      .map(({ value }) => value);
     expect(own).toHaveLength(1);
     expect(cleared.mock.calls.flat()).toEqual(expect.arrayContaining(own));
     const rejecting = wrap(
       memoryStore(),
       () => new Promise((_, reject) => setTimeout(() => reject(new Error('x')), 50)),
     );
-    const late = storeError(() => setUp({ store: rejecting, storeTimeoutMs: 10 }).keyring.get(OWN, AUTHORITY));
+    const late = storeError(() =>
+      setUp({ store: rejecting, storeTimeoutMs: 10 }).keyring.get(OWN, AUTHORITY),
+    );
     await vi.advanceTimersByTimeAsync(100);
     await late;
   });
@@ -165,7 +185,9 @@ describe('a store that never answers', () => {
     const { keyring, events } = setUp({ store, storeTimeoutMs: timeout });
     const seen = { waiting: 0, most: 0, timers: 0, other: 0 };
     const admit = async () => {
-      const error = await thrown(() => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }));
+      const error = await thrown(() =>
+        keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }),
+      );
       seen.waiting -= 1;
       if (!isStoreError(error)) seen.other += 1;
     };
@@ -187,7 +209,12 @@ describe('a store that never answers', () => {
       other: 0,
     });
     await vi.advanceTimersByTimeAsync(timeout);
-    expect([seen.waiting, seen.other, vi.getTimerCount(), events.length]).toEqual([0, 0, 0, perMs * ms]);
+    expect([seen.waiting, seen.other, vi.getTimerCount(), events.length]).toEqual([
+      0,
+      0,
+      0,
+      perMs * ms,
+    ]);
   });
 
   it('holds nobody else up: garbage is refused at once meanwhile', async () => {
@@ -253,10 +280,18 @@ describe('a clock that throws', () => {
     };
     const { keyring, events } = setUp({ store, now });
     for (const name of ['issue', 'verify', 'authenticate', 'admit', 'rotate'] as const) {
-      const error = await storeError(async () => OPERATIONS[name]?.(keyring, { key, keyId: info.keyId }));
-      expect([name, error.message, error.cause]).toEqual([name, 'the clock failed: see cause', broken]);
+      const error = await storeError(async () =>
+        OPERATIONS[name]?.(keyring, { key, keyId: info.keyId }),
+      );
+      expect([name, error.message, error.cause]).toEqual([
+        name,
+        'the clock failed: see cause',
+        broken,
+      ]);
     }
-    expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', operation: 'list' }]);
+    expect(events).toMatchObject([
+      { type: 'access.denied', code: 'store_error', operation: 'list' },
+    ]);
     // A time all the same, for a log: no other clock is at hand.
     expect(Math.abs(Number(events[0]?.time) - Date.now())).toBeLessThan(HOUR);
     await keyring.list({}, AUTHORITY);

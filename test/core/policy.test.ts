@@ -59,12 +59,15 @@ describe('authorize', () => {
     ['false', false],
     ['a wildcard', '*'],
     ['a prototype name', '__proto__'],
-  ])('an entity that is %s is an invalid request, never the first or the own', async (_what, entityUuid) => {
-    const principal = await holding(['threats:read']);
-    const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
-    const error = await denied(act, 'invalid_request', 'malformed_entity');
-    expect(error.keyId).toBe(principal.keyId);
-  });
+  ])(
+    'an entity that is %s is an invalid request, never the first or the own',
+    async (_what, entityUuid) => {
+      const principal = await holding(['threats:read']);
+      const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
+      const error = await denied(act, 'invalid_request', 'malformed_entity');
+      expect(error.keyId).toBe(principal.keyId);
+    },
+  );
 
   it('refuses an entity that the key cannot address', async () => {
     const principal = await holding(['threats:read']);
@@ -85,7 +88,8 @@ describe('authorize', () => {
 
   it('wants every scope of the operation', async () => {
     expect(policy.authorize(await holding(['threats:read', 'threats:write']), 'triage')).toBe(OWN);
-    const act = async () => policy.authorize(await holding(['threats:write', 'users:write']), 'triage');
+    const act = async () =>
+      policy.authorize(await holding(['threats:write', 'users:write']), 'triage');
     await denied(act, 'insufficient_scope', 'scope_missing');
   });
 
@@ -97,20 +101,33 @@ describe('authorize', () => {
     expect(policy.allowed(principal)).toEqual(['whoami']);
   });
 
-  it.each(['listthreats', 'toString', '__proto__', 'hasOwnProperty', '', undefined, null, 7, ['whoami']])(
-    'the operation %j is not in the table: a TypeError',
-    async (operation) => {
-      const principal = await holding(['threats:read']);
-      const name = untyped<'whoami'>(operation);
-      expect(() => policy.authorize(principal, name)).toThrow(/^policy: .* is not in the table/);
-      expect(() => policy.leastScopes([name])).toThrow(TypeError);
-    },
-  );
+  it.each([
+    'listthreats',
+    'toString',
+    '__proto__',
+    'hasOwnProperty',
+    '',
+    undefined,
+    null,
+    7,
+    ['whoami'],
+  ])('the operation %j is not in the table: a TypeError', async (operation) => {
+    const principal = await holding(['threats:read']);
+    const name = untyped<'whoami'>(operation);
+    expect(() => policy.authorize(principal, name)).toThrow(/^policy: .* is not in the table/);
+    expect(() => policy.leastScopes([name])).toThrow(TypeError);
+  });
 });
 
 describe('the table', () => {
   it('lists what a principal may use, in the order written', async () => {
-    expect(policy.operations).toEqual(['whoami', 'listThreats', 'triage', 'createUser', 'constructor']);
+    expect(policy.operations).toEqual([
+      'whoami',
+      'listThreats',
+      'triage',
+      'createUser',
+      'constructor',
+    ]);
     expect(policy.allowed(await holding(['threats:read', 'threats:write']))).toEqual([
       'whoami',
       'listThreats',
@@ -176,7 +193,12 @@ describe('the table', () => {
     const own = definePolicy(catalog, table);
     scopes.push('threats:read');
     expect(own.authorize(await holding([]), 'open')).toBe(OWN);
-    for (const object of [own, own.operations, own.allowed(await holding([])), own.leastScopes(['open'])]) {
+    for (const object of [
+      own,
+      own.operations,
+      own.allowed(await holding([])),
+      own.leastScopes(['open']),
+    ]) {
       expect(Object.isFrozen(object)).toBe(true);
     }
     expect(() => Object.assign(own, { authorize: () => OWN })).toThrow(TypeError);
@@ -195,7 +217,11 @@ describe('the table', () => {
     ['true for an operation', { list: true }, /"list": pass a list/],
     ['a wildcard', { list: ['threats:*'] }, /definePolicy: "list": .*"threats:\*"/],
     ['every wildcard', { list: ['*:*'] }, /definePolicy: "list"/],
-    ['a typo', { list: ['threats:raed'] }, /"list": element 0: name a scope of the catalog, not "threats:raed"/],
+    [
+      'a typo',
+      { list: ['threats:raed'] },
+      /"list": element 0: name a scope of the catalog, not "threats:raed"/,
+    ],
     ['a malformed scope', { list: ['threats'] }, /definePolicy: "list": .*"threats"/],
     ['a hole', { list: new Array(1) }, /element 0/],
   ])('%s is no table', (_what, table, message) => {
@@ -211,17 +237,22 @@ describe('the table', () => {
 
   it.each([undefined, null, {}, { all: catalog.all }])('%j is no catalog', (given) => {
     const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
-    expect(make).toThrow(new TypeError('definePolicy: pass what defineScopes returned, then the table'));
+    expect(make).toThrow(
+      new TypeError('definePolicy: pass what defineScopes returned, then the table'),
+    );
   });
 
   // `undefined` was answered with the engine's own words for reading a property of it.
-  it.each([undefined, null, 'key', {}])('%j is no principal, for an operation without scopes either', (given) => {
-    const said = 'principal: pass one that this copy of keyscope made; is there a guard?';
-    const principal = untyped<Principal>(given);
-    for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
-      expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));
-    expect(() => policy.allowed(principal)).toThrow(new TypeError(said));
-  });
+  it.each([undefined, null, 'key', {}])(
+    '%j is no principal, for an operation without scopes either',
+    (given) => {
+      const said = 'principal: pass one that this copy of keyscope made; is there a guard?';
+      const principal = untyped<Principal>(given);
+      for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
+        expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));
+      expect(() => policy.allowed(principal)).toThrow(new TypeError(said));
+    },
+  );
 
   it('takes reserved scopes as any other: what is reserved concerns handing out', () => {
     const other = defineScopes({ a: { b: 'c' } }, { reserved: ['a:b'] });

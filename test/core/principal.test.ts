@@ -15,9 +15,22 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { AUTHORITY, denied, issue, NOWHERE, OTHER, OWN, rowOf, setUp, THIRD, untyped } from '../support/keyring.ts';
+import {
+  AUTHORITY,
+  denied,
+  issue,
+  NOWHERE,
+  OTHER,
+  OWN,
+  rowOf,
+  setUp,
+  THIRD,
+  untyped,
+} from '../support/keyring.ts';
 
-async function principalOf(scopes: readonly string[] = ['threats:read', 'decoys:read']): Promise<Principal> {
+async function principalOf(
+  scopes: readonly string[] = ['threats:read', 'decoys:read'],
+): Promise<Principal> {
   const { keyring } = setUp();
   const input = {
     name: 'ci',
@@ -80,28 +93,38 @@ describe('requireScopes', () => {
     const principal = await principalOf();
     for (const guard of [requireScopes, hasScopes]) {
       expect(() => guard(principal, untyped(scope))).toThrow(TypeError);
-      expect(() => guard(principal, 'threats:read', untyped(scope))).toThrow(/^scopes: .*name concrete scopes/);
-      expect(() => guard(principal, 'threats:write', untyped(scope))).toThrow(/^scopes: .*name concrete scopes/);
+      expect(() => guard(principal, 'threats:read', untyped(scope))).toThrow(
+        /^scopes: .*name concrete scopes/,
+      );
+      expect(() => guard(principal, 'threats:write', untyped(scope))).toThrow(
+        /^scopes: .*name concrete scopes/,
+      );
     }
   });
 
-  it.each(['threat:read', 'threats:rea', 'threats:reads', 'hreats:read', 'threats:write', 'decoys:update', 'x:read'])(
-    'holding threats:read and decoys:read does not grant %s',
-    async (scope) => {
-      const principal = await principalOf();
-      expect(hasScopes(principal, scope)).toBe(false);
-      await denied(
-        rejecting(() => requireScopes(principal, scope)),
-        'insufficient_scope',
-        'scope_missing',
-      );
-    },
-  );
+  it.each([
+    'threat:read',
+    'threats:rea',
+    'threats:reads',
+    'hreats:read',
+    'threats:write',
+    'decoys:update',
+    'x:read',
+  ])('holding threats:read and decoys:read does not grant %s', async (scope) => {
+    const principal = await principalOf();
+    expect(hasScopes(principal, scope)).toBe(false);
+    await denied(
+      rejecting(() => requireScopes(principal, scope)),
+      'insufficient_scope',
+      'scope_missing',
+    );
+  });
 
   it('of a key without scopes grants nothing, not even names of Object.prototype', async () => {
     const principal = await principalOf([]);
     for (const name of ['constructor', 'valueof', 'tostring', 'has', 'size']) {
-      for (const scope of [`${name}:read`, `threats:${name}`]) expect(hasScopes(principal, scope)).toBe(false);
+      for (const scope of [`${name}:read`, `threats:${name}`])
+        expect(hasScopes(principal, scope)).toBe(false);
     }
     expect(hasScopes(await principalOf(['constructor:read']), 'constructor:read')).toBe(true);
   });
@@ -149,7 +172,10 @@ describe('requireEntity', () => {
 });
 
 describe('a principal', () => {
-  const policy = definePolicy(defineScopes({ threats: { read: 'Read.' } }), { list: ['threats:read'], whoami: [] });
+  const policy = definePolicy(defineScopes({ threats: { read: 'Read.' } }), {
+    list: ['threats:read'],
+    whoami: [],
+  });
 
   it('cannot be copied, forged or taken from JSON: a request body is none', async () => {
     const principal = await principalOf();
@@ -260,7 +286,12 @@ describe('what a key was granted', () => {
   it('is its own, also among more combinations of scopes than are remembered', async () => {
     const actions = Array.from({ length: 11 }, (_, i) => [`a${i}`, 'Do it.'] as const);
     const wide = defineScopes({ things: Object.fromEntries(actions) });
-    const keyring = createKeyring({ prefix: 'acme', catalog: wide, store: memoryStore(), peppers: 'none' });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog: wide,
+      store: memoryStore(),
+      peppers: 'none',
+    });
     // Each number names a subset: those scopes whose bit is set.
     for (let subset = 0; subset < 2 ** actions.length; subset += 1) {
       const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
@@ -285,9 +316,19 @@ describe('what is remembered of scopes', () => {
     let subset = 0;
     const verify = async () => {
       const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
-      return { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes } as unknown as Principal;
+      return {
+        keyId: NOWHERE,
+        entityUuid: OWN,
+        accessibleEntities: [OWN],
+        scopes,
+      } as unknown as Principal;
     };
-    const options = { prefix: 'acme', store: memoryStore(), peppers: 'none', checkParent: false } as const;
+    const options = {
+      prefix: 'acme',
+      store: memoryStore(),
+      peppers: 'none',
+      checkParent: false,
+    } as const;
     const keyring = createKeyring({ ...options, catalog: wide, tokens: { verify } });
     await keyring.authenticate('Bearer a.b.c');
     const before = heap();
@@ -303,8 +344,17 @@ describe('a scope that the catalog no longer knows', () => {
     const { keyring, clock } = setUp({ store, peppers: 'none' });
     const scopes = ['threats:read', 'threats:write', 'decoys:read'] as const;
     const { key } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, AUTHORITY);
-    const smaller = defineScopes({ decoys: { read: 'Read.', update: 'Update.' }, threats: { list: 'List.' } });
-    const later = createKeyring({ prefix: 'acme', catalog: smaller, store, peppers: 'none', now: clock.now });
+    const smaller = defineScopes({
+      decoys: { read: 'Read.', update: 'Update.' },
+      threats: { list: 'List.' },
+    });
+    const later = createKeyring({
+      prefix: 'acme',
+      catalog: smaller,
+      store,
+      peppers: 'none',
+      now: clock.now,
+    });
     const principal = await later.verify(key);
     expect(toMe(principal).scopes).toEqual(scopes);
     expect(hasScopes(principal, 'decoys:read')).toBe(true);
@@ -312,7 +362,10 @@ describe('a scope that the catalog no longer knows', () => {
     for (const scope of ['threats:read', 'threats:write', 'threats:list', 'decoys:update']) {
       expect(hasScopes(principal, scope)).toBe(false);
     }
-    const policy = definePolicy(smaller, { listDecoys: ['decoys:read'], listThreats: ['threats:list'] });
+    const policy = definePolicy(smaller, {
+      listDecoys: ['decoys:read'],
+      listThreats: ['threats:list'],
+    });
     expect(policy.allowed(principal)).toEqual(['listDecoys']);
     // The older keyring still grants it: it is the catalog that decides, not the record.
     expect(hasScopes(await keyring.verify(key), 'threats:read')).toBe(true);

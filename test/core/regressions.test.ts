@@ -38,7 +38,9 @@ const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'] });
 describe('once broken', () => {
   it('inspect with showHidden and getters shows no key', async () => {
     const issued = await issue(setUp().keyring);
-    expect(inspect(issued, { showHidden: true, getters: true, depth: Infinity })).not.toContain(issued.key.slice(5));
+    expect(inspect(issued, { showHidden: true, getters: true, depth: Infinity })).not.toContain(
+      issued.key.slice(5),
+    );
   });
   it('an uncaught StoreError, which Node prints with customInspect false, shows no driver text', () => {
     const error = new StoreError('store.x failed', new Error('row quoted'));
@@ -50,7 +52,10 @@ describe('once broken', () => {
     expect(events).toMatchObject([{ time: START }]);
   });
   it('scopes: null in an authority is no unlimited one', async () => {
-    await typeError(() => setUp().keyring.issue(PLAIN, untyped({ entityUuid: OWN, scopes: null })), /scopes/);
+    await typeError(
+      () => setUp().keyring.issue(PLAIN, untyped({ entityUuid: OWN, scopes: null })),
+      /scopes/,
+    );
   });
   it('insecureAcceptUnpeppered with an invalid Date fails at start', () => {
     expect(() => setUp({ insecureAcceptUnpeppered: { until: new Date('x') } })).toThrow(TypeError);
@@ -58,13 +63,20 @@ describe('once broken', () => {
   it('a denial names the entity that was asked for in a list of one', async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OTHER] }).catch(() => {});
+    await keyring
+      .admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OTHER] })
+      .catch(() => {});
     expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
   });
   it('a pepper handed in as its own id is not quoted', () => {
     const secret = 'Zm9v+YmFyMTIzNDU2/Nzg5MGFiY2+RlZmdoaWprbG1ub3A=';
     const make = () =>
-      createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: [{ id: secret, secret: 'p1' }] });
+      createKeyring({
+        prefix: 'acme',
+        catalog,
+        store: memoryStore(),
+        peppers: [{ id: secret, secret: 'p1' }],
+      });
     expect(make).toThrow(TypeError);
     expect(make).not.toThrow(/Zm9v/);
   });
@@ -73,7 +85,12 @@ describe('once broken', () => {
     const { keyring } = setUp({ store, peppers: 'none' });
     const { info } = await issue(keyring);
     const key = generateKey({ prefix: 'acme' });
-    await store.insert({ ...(await rowOf(store, info.keyId)), keyId: OTHER, digest: digestKey(key), scopes: ['*:*'] });
+    await store.insert({
+      ...(await rowOf(store, info.keyId)),
+      keyId: OTHER,
+      digest: digestKey(key),
+      scopes: ['*:*'],
+    });
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
   it('a row whose list has a hole is refused', async () => {
@@ -107,9 +124,9 @@ describe('once broken', () => {
   });
   it('a catalog that defineScopes did not make fails at start', () => {
     const fake = untyped<typeof catalog>({ all: ['threats:read'] });
-    expect(() => createKeyring({ prefix: 'acme', catalog: fake, store: memoryStore(), peppers: [PEPPER] })).toThrow(
-      TypeError,
-    );
+    expect(() =>
+      createKeyring({ prefix: 'acme', catalog: fake, store: memoryStore(), peppers: [PEPPER] }),
+    ).toThrow(TypeError);
   });
   it('admit without input, or without a policy, says what to pass', async () => {
     const { keyring } = setUp();
@@ -133,14 +150,22 @@ describe('once broken', () => {
     const store = memoryStore();
     const { keyring } = setUp({ store, peppers: 'none' });
     const { key } = await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 5) }, AUTHORITY);
-    const claimed = setUp({ store: tampering(store, (row) => ({ ...row, expiresAt: null })), peppers: 'none' });
-    const front = setUp({ store, peppers: 'none', tokens: { verify: () => claimed.keyring.verify(key) } });
+    const claimed = setUp({
+      store: tampering(store, (row) => ({ ...row, expiresAt: null })),
+      peppers: 'none',
+    });
+    const front = setUp({
+      store,
+      peppers: 'none',
+      tokens: { verify: () => claimed.keyring.verify(key) },
+    });
     expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(START + 5);
   });
   it('two values of which one is undefined are repeated', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
-    const act = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OWN, undefined] });
+    const act = () =>
+      keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OWN, undefined] });
     await denied(act, 'invalid_request', 'malformed_entity');
   });
   it('a key that begins inside what looks like another one is redacted too', () => {
@@ -157,7 +182,9 @@ describe('once broken', () => {
     const slow = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const store = wrap(inner, (method, _args, call) => (method === 'touch' ? slow.then(call) : call()));
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'touch' ? slow.then(call) : call(),
+    );
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
@@ -176,8 +203,13 @@ describe('once broken', () => {
   it('a text that is no object is not taken apart', async () => {
     const { keyring } = setUp();
     const ownKeys = vi.spyOn(Reflect, 'ownKeys');
-    await typeError(() => keyring.issue(untyped('a'.repeat(1_000_000)), AUTHORITY), /issue: pass an object of name/);
-    const texts = ownKeys.mock.calls.filter(([target]) => Object.prototype.toString.call(target) === '[object String]');
+    await typeError(
+      () => keyring.issue(untyped('a'.repeat(1_000_000)), AUTHORITY),
+      /issue: pass an object of name/,
+    );
+    const texts = ownKeys.mock.calls.filter(
+      ([target]) => Object.prototype.toString.call(target) === '[object String]',
+    );
     ownKeys.mockRestore();
     expect(texts).toEqual([]);
   });
@@ -218,7 +250,11 @@ describe('once broken', () => {
     ];
     await keyring.authenticate({ rawHeaders: lines(1000) });
     for (const count of [1001, 1024, 5000])
-      await denied(() => keyring.authenticate({ rawHeaders: lines(count) }), 'invalid_request', 'malformed_header');
+      await denied(
+        () => keyring.authenticate({ rawHeaders: lines(count) }),
+        'invalid_request',
+        'malformed_header',
+      );
   });
   it('two lines are two credentials also where a framework wraps the request of Node', async () => {
     const { keyring } = setUp();
@@ -231,7 +267,11 @@ describe('once broken', () => {
       { req: { rawHeaders }, headers },
       { raw: { req: { rawHeaders }, res: {} }, headers },
     ]) {
-      await denied(() => keyring.authenticate(untyped(request)), 'invalid_request', 'malformed_header');
+      await denied(
+        () => keyring.authenticate(untyped(request)),
+        'invalid_request',
+        'malformed_header',
+      );
     }
   });
   it('a token that was narrowed to another entity lists its operations', async () => {
@@ -245,20 +285,33 @@ describe('once broken', () => {
     expect(policy.allowed(principal)).toEqual(['whoami', 'list']);
   });
   it('a store that says it did not insert is broken, and no key is handed out', async () => {
-    const store = wrap(memoryStore(), (method, _args, call) => (method === 'insert' ? false : call()));
+    const store = wrap(memoryStore(), (method, _args, call) =>
+      method === 'insert' ? false : call(),
+    );
     await storeError(() => issue(setUp({ store }).keyring));
   });
   it('the seal holds the names of metadata: half a surrogate pair is no U+FFFD', async () => {
     const store = memoryStore();
-    const { key } = await setUp({ store }).keyring.issue({ ...PLAIN, metadata: { '\ufffd': 'a' } }, AUTHORITY);
+    const { key } = await setUp({ store }).keyring.issue(
+      { ...PLAIN, metadata: { '\ufffd': 'a' } },
+      AUTHORITY,
+    );
     const edited = tampering(store, (row) => ({ ...row, metadata: { '\ud800': 'a' } }));
-    await denied(() => setUp({ store: edited }).keyring.verify(key), 'invalid_token', 'record_tampered');
+    await denied(
+      () => setUp({ store: edited }).keyring.verify(key),
+      'invalid_token',
+      'record_tampered',
+    );
   });
   it('a second rotation within the overlap writes nothing', async () => {
     const { keyring } = setUp();
     const { info } = await issue(keyring);
     await keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY);
-    await denied(() => keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY), 'conflict', 'already_ended');
+    await denied(
+      () => keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY),
+      'conflict',
+      'already_ended',
+    );
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
   });
   it('a key whose row is malformed can be revoked', async () => {
@@ -286,7 +339,9 @@ describe('once broken', () => {
     expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
   });
   it('an error of another version of the package is answered all the same', () => {
-    const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes: untyped('a:b') });
+    const error = new AccessError('insufficient_scope', 'scope_missing', {
+      requiredScopes: untyped('a:b'),
+    });
     expect(toResponse(error, { realm: 'r' }).status).toBe(403);
   });
   it('a store is given plain objects, frozen to the bottom: some serializers take nothing else', async () => {
@@ -301,7 +356,9 @@ describe('once broken', () => {
     expect(rows).toHaveLength(2);
     for (const row of rows) {
       expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
-      const parts = [row, ...Object.values(row)].filter((part) => typeof part === 'object' && part !== null);
+      const parts = [row, ...Object.values(row)].filter(
+        (part) => typeof part === 'object' && part !== null,
+      );
       expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
     }
   });
@@ -312,27 +369,44 @@ describe('once broken', () => {
     const spoof = (rows: unknown) => {
       let asked = 0;
       const then = forging
-        ? { get: () => (asked++ === 0 ? undefined : (answer: (rows: unknown) => void) => answer({ keyId: 'forged' })) }
+        ? {
+            get: () =>
+              asked++ === 0
+                ? undefined
+                : (answer: (rows: unknown) => void) => answer({ keyId: 'forged' }),
+          }
         : { value: 5 };
       return Object.defineProperty([...(rows as unknown[])], 'then', then);
     };
-    const store = wrap(inner, (method, _args, call) => (method === 'findByDigest' ? spoof(call()) : call()));
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'findByDigest' ? spoof(call()) : call(),
+    );
     const { keyring } = setUp({ store });
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
     forging = true;
-    await denied(() => keyring.verify(generateKey({ prefix: 'acme' })), 'invalid_token', 'unknown_key');
+    await denied(
+      () => keyring.verify(generateKey({ prefix: 'acme' })),
+      'invalid_token',
+      'unknown_key',
+    );
   });
   it('a list of rows with a hole is an outage and no bad key', async () => {
     const inner = memoryStore();
     const { key } = await issue(setUp({ store: inner }).keyring);
     const holed = (rows: unknown) => Object.assign(new Array(2), { 1: (rows as unknown[])[0] });
-    const store = wrap(inner, (method, _args, call) => (method === 'findByDigest' ? holed(call()) : call()));
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'findByDigest' ? holed(call()) : call(),
+    );
     await storeError(() => setUp({ store }).keyring.verify(key));
   });
   it('an odd entity is counted in the list that was given, repetitions included', async () => {
     const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
     await typeError(
-      () => setUp().keyring.issue({ ...PLAIN, accessibleEntities }, { entityUuid: OWN, entities: [OTHER] }),
+      () =>
+        setUp().keyring.issue(
+          { ...PLAIN, accessibleEntities },
+          { entityUuid: OWN, entities: [OTHER] },
+        ),
       /^accessibleEntities: element 3: .*not "odd"/,
     );
   });
@@ -359,6 +433,10 @@ describe('once broken', () => {
     const digest = digestKey(generateKey({ prefix: 'acme' }));
     await store.insert({ ...row, keyId: OTHER, digest, scopes: ['threats:read:zzz', 'foo'] });
     const authority = { ...AUTHORITY, scopes: ['*:read', '*:undefined', 'fo:*'] };
-    await denied(() => keyring.rotate(OTHER, { overlapMs: 0 }, authority), 'invalid_token', 'record_tampered');
+    await denied(
+      () => keyring.rotate(OTHER, { overlapMs: 0 }, authority),
+      'invalid_token',
+      'record_tampered',
+    );
   });
 });

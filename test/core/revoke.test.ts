@@ -37,7 +37,9 @@ describe('revoke', () => {
     await keyring.verify(neighbour.key);
     // One mark and nothing else; the record stays.
     expect(await rowOf(store, info.keyId)).toEqual({ ...before, revokedAt: START + HOUR });
-    expect(events.slice(2)).toEqual([{ type: 'key.revoked', time: START + HOUR, keyId: info.keyId, entityUuid: OWN }]);
+    expect(events.slice(2)).toEqual([
+      { type: 'key.revoked', time: START + HOUR, keyId: info.keyId, entityUuid: OWN },
+    ]);
   });
 
   it('is idempotent: the first time and the one event stay', async () => {
@@ -52,7 +54,8 @@ describe('revoke', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  // A row of which the store's condition and the core read different things stayed live, and revoke resolved.
+  // A row of which the store's condition and the core read different things stayed live, and revoke
+  // resolved.
   it('throws where the store wrote nothing and the key is not revoked', async () => {
     const inner = memoryStore();
     const { keyring, events } = setUp({ store: { ...inner, markEnded: () => false } });
@@ -61,7 +64,10 @@ describe('revoke', () => {
     expect(events.map(({ type }) => type)).toEqual(['key.issued']);
     await keyring.verify(key);
     // A mark that is none: the condition of the write may see one.
-    const odd = tampering({ ...inner, markEnded: () => false }, (row) => ({ ...row, revokedAt: untyped('null ') }));
+    const odd = tampering({ ...inner, markEnded: () => false }, (row) => ({
+      ...row,
+      revokedAt: untyped('null '),
+    }));
     await storeError(() => setUp({ store: odd }).keyring.revoke(info.keyId, AUTHORITY));
     // Once somebody has revoked it, false is the truth.
     await setUp({ store: inner }).keyring.revoke(info.keyId, AUTHORITY);
@@ -85,7 +91,15 @@ describe('revoke', () => {
     const { keyring, events } = setUp({ store });
     const before = await dump(inner);
     const errors: AccessError[] = [];
-    for (const keyId of [info.keyId, NOWHERE, 'no id', '', info.keyId.toUpperCase(), '*', 'x'.repeat(1e6)]) {
+    for (const keyId of [
+      info.keyId,
+      NOWHERE,
+      'no id',
+      '',
+      info.keyId.toUpperCase(),
+      '*',
+      'x'.repeat(1e6),
+    ]) {
       // Not even where the authority may hand the entity out: whose keys they are is one entity.
       const authority = { entityUuid: OTHER, entities: [OWN] };
       errors.push(await denied(() => keyring.revoke(keyId, authority), 'not_found', 'no_such_key'));
@@ -104,12 +118,16 @@ describe('revoke', () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const odd = ["' OR 1=1 --", '%', `${NOWHERE}\u0000`, `${NOWHERE} `, '{"$ne":null}'];
-    for (const keyId of odd) await denied(() => keyring.revoke(keyId, AUTHORITY), 'not_found', 'no_such_key');
+    for (const keyId of odd)
+      await denied(() => keyring.revoke(keyId, AUTHORITY), 'not_found', 'no_such_key');
     expect(calls).toEqual([]);
   });
 
   it.each([undefined, null, 7, { $ne: null }, [NOWHERE]])('%j is no key id', async (keyId) => {
-    await typeError(() => setUp().keyring.revoke(untyped(keyId), AUTHORITY), /keyId: pass a string/);
+    await typeError(
+      () => setUp().keyring.revoke(untyped(keyId), AUTHORITY),
+      /keyId: pass a string/,
+    );
   });
 
   it.each([undefined, {}, { entityUuid: '*' }, { entityUuid: OWN, all: true }])(

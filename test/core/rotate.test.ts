@@ -34,7 +34,10 @@ import {
 
 /** A key with every field set, over several entities. */
 const WIDE = { entityUuid: OWN, entities: [OTHER] } as const;
-const issueWide = (keyring: Ring, expiresAt: Date | 'never' = new Date(START + 9 * HOUR)): Promise<IssuedKey> =>
+const issueWide = (
+  keyring: Ring,
+  expiresAt: Date | 'never' = new Date(START + 9 * HOUR),
+): Promise<IssuedKey> =>
   keyring.issue(
     {
       name: 'wide',
@@ -47,7 +50,8 @@ const issueWide = (keyring: Ring, expiresAt: Date | 'never' = new Date(START + 9
     WIDE,
   );
 
-const rows = (store: Parameters<typeof dump>[0]) => store.list({ entityUuid: OWN, after: null, limit: 99 });
+const rows = (store: Parameters<typeof dump>[0]) =>
+  store.list({ entityUuid: OWN, after: null, limit: 99 });
 
 describe('rotate', () => {
   it.each([
@@ -58,7 +62,10 @@ describe('rotate', () => {
     const old = await issueWide(keyring);
     clock.advance(HOUR);
     const next = await keyring.rotate(old.info.keyId, { overlapMs: 2 * HOUR }, WIDE);
-    const [before, after] = [await rowOf(store, old.info.keyId), await rowOf(store, next.info.keyId)];
+    const [before, after] = [
+      await rowOf(store, old.info.keyId),
+      await rowOf(store, next.info.keyId),
+    ];
     expect(after).toEqual({
       ...before,
       keyId: next.info.keyId,
@@ -97,15 +104,18 @@ describe('rotate', () => {
     [1, 1, false],
     [HOUR, HOUR - 1, true],
     [HOUR, HOUR, false],
-  ])('with overlap %i ms, the old key at %i ms after is still good: %s', async (overlapMs, later, good) => {
-    const { keyring, clock } = setUp();
-    const { key, info } = await issue(keyring);
-    const next = await keyring.rotate(info.keyId, { overlapMs }, AUTHORITY);
-    clock.advance(later);
-    if (good) await keyring.verify(key);
-    else await denied(() => keyring.verify(key), 'invalid_token', 'retired');
-    await keyring.verify(next.key);
-  });
+  ])(
+    'with overlap %i ms, the old key at %i ms after is still good: %s',
+    async (overlapMs, later, good) => {
+      const { keyring, clock } = setUp();
+      const { key, info } = await issue(keyring);
+      const next = await keyring.rotate(info.keyId, { overlapMs }, AUTHORITY);
+      clock.advance(later);
+      if (good) await keyring.verify(key);
+      else await denied(() => keyring.verify(key), 'invalid_token', 'retired');
+      await keyring.verify(next.key);
+    },
+  );
 
   it('never extends the old key’s own expiry', async () => {
     const { keyring, clock } = setUp();
@@ -194,7 +204,11 @@ describe('a predecessor that would not authenticate', () => {
     const { info } = await issue(setUp({ store, peppers: 'none' }).keyring);
     const before = await dump(store);
     const { keyring } = setUp({ store });
-    await denied(() => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY), 'invalid_token', 'unknown_key');
+    await denied(
+      () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
+      'invalid_token',
+      'unknown_key',
+    );
     expect(await dump(store)).toBe(before);
   });
 });
@@ -204,17 +218,26 @@ describe('the authority', () => {
     const { keyring } = setUp();
     const pattern = fc.constantFrom(...catalog.all, 'threats:*', '*:delete', '*:*');
     const lists = { scopes: fc.uniqueArray(pattern), entities: fc.subarray([OWN, OTHER, THIRD]) };
-    const key = fc.record({ scopes: fc.subarray([...catalog.all]), accessibleEntities: fc.subarray([OTHER, THIRD]) });
+    const key = fc.record({
+      scopes: fc.subarray([...catalog.all]),
+      accessibleEntities: fc.subarray([OTHER, THIRD]),
+    });
     await fc.assert(
       fc.asyncProperty(key, fc.record(lists, { requiredKeys: [] }), async (carried, held) => {
         const input = { ...PLAIN, ...carried, justification: 'to test' };
         const { info } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER, THIRD] });
         const authority = { entityUuid: OWN, ...held };
-        const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, authority).catch((error: unknown) => error);
-        const reached = carried.accessibleEntities.every((entity) => held.entities?.includes(entity));
+        const next = await keyring
+          .rotate(info.keyId, { overlapMs: 0 }, authority)
+          .catch((error: unknown) => error);
+        const reached = carried.accessibleEntities.every((entity) =>
+          held.entities?.includes(entity),
+        );
         const within = reached && coversScopes(held.scopes ?? ['*:*'], carried.scopes);
         const { scopes, accessibleEntities } = info;
-        expect(next).toMatchObject(within ? { info: { scopes, accessibleEntities } } : { code: 'ceiling_exceeded' });
+        expect(next).toMatchObject(
+          within ? { info: { scopes, accessibleEntities } } : { code: 'ceiling_exceeded' },
+        );
       }),
     );
   });
@@ -223,11 +246,20 @@ describe('the authority', () => {
     const { keyring, store, events } = setUp();
     const { key, info } = await issueWide(keyring);
     const before = await dump(store);
-    const act = (authority: object) => () => keyring.rotate(info.keyId, { overlapMs: 0 }, untyped(authority));
-    const scopes = await denied(act({ ...WIDE, scopes: ['threats:*'] }), 'ceiling_exceeded', 'scopes_beyond_authority');
+    const act = (authority: object) => () =>
+      keyring.rotate(info.keyId, { overlapMs: 0 }, untyped(authority));
+    const scopes = await denied(
+      act({ ...WIDE, scopes: ['threats:*'] }),
+      'ceiling_exceeded',
+      'scopes_beyond_authority',
+    );
     expect(scopes.excess).toEqual(['users:delete']);
     for (const authority of [AUTHORITY, { entityUuid: OWN, entities: [NOWHERE] }]) {
-      const entities = await denied(act(authority), 'ceiling_exceeded', 'entities_beyond_authority');
+      const entities = await denied(
+        act(authority),
+        'ceiling_exceeded',
+        'entities_beyond_authority',
+      );
       expect(entities.excess).toEqual([OTHER]);
     }
     expect(await dump(store)).toBe(before);
@@ -243,9 +275,17 @@ describe('the authority', () => {
     const errors: AccessError[] = [];
     for (const keyId of [info.keyId, NOWHERE, 'no id', '']) {
       const authority = { entityUuid: OTHER, entities: [OWN] };
-      errors.push(await denied(() => keyring.rotate(keyId, { overlapMs: 0 }, authority), 'not_found', 'no_such_key'));
+      errors.push(
+        await denied(
+          () => keyring.rotate(keyId, { overlapMs: 0 }, authority),
+          'not_found',
+          'no_such_key',
+        ),
+      );
     }
-    const seen = errors.map((error) => JSON.stringify([error.message, error.keyId, Object.entries(error)]));
+    const seen = errors.map((error) =>
+      JSON.stringify([error.message, error.keyId, Object.entries(error)]),
+    );
     expect(new Set(seen).size).toBe(1);
     expect(await dump(store)).toBe(before);
   });
@@ -280,7 +320,10 @@ describe('what is asked for', () => {
   });
 
   it.each([undefined, null, 7, ['id']])('%j is no key id', async (keyId) => {
-    await typeError(() => setUp().keyring.rotate(untyped(keyId), { overlapMs: 0 }, AUTHORITY), /keyId: pass a string/);
+    await typeError(
+      () => setUp().keyring.rotate(untyped(keyId), { overlapMs: 0 }, AUTHORITY),
+      /keyId: pass a string/,
+    );
   });
 });
 
@@ -295,18 +338,24 @@ describe('two rotations at once', () => {
     const { keyring, events } = setUp({ store });
     const { key, info } = await issue(keyring);
     const results = await Promise.allSettled(
-      [HOUR, 2 * HOUR, 0, 3 * HOUR].map((overlapMs) => keyring.rotate(info.keyId, { overlapMs }, AUTHORITY)),
+      [HOUR, 2 * HOUR, 0, 3 * HOUR].map((overlapMs) =>
+        keyring.rotate(info.keyId, { overlapMs }, AUTHORITY),
+      ),
     );
     const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    expect(won).toHaveLength(1);
-    expect(lost.map((error) => isAccessError(error) && [error.code, error.reason, error.keyId])).toEqual(
-      new Array(3).fill(['conflict', 'already_ended', info.keyId]),
+    const lost = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
     );
+    expect(won).toHaveLength(1);
+    expect(
+      lost.map((error) => isAccessError(error) && [error.code, error.reason, error.keyId]),
+    ).toEqual(new Array(3).fill(['conflict', 'already_ended', info.keyId]));
     const [winner] = won;
     const successors = (await rows(inner)).filter((row) => row.rotatedFrom === info.keyId);
     expect(successors).toHaveLength(4);
-    expect(successors.filter((row) => row.revokedAt === null).map((row) => row.keyId)).toEqual([winner?.info.keyId]);
+    expect(successors.filter((row) => row.revokedAt === null).map((row) => row.keyId)).toEqual([
+      winner?.info.keyId,
+    ]);
     // One event, and the mark of the winner's overlap is the one that stays.
     const rotated = events.filter((event) => event.type === 'key.rotated');
     expect(rotated.map((event) => event.keyId)).toEqual([winner?.info.keyId]);
@@ -321,7 +370,11 @@ describe('two rotations at once', () => {
     const { keyring, store, clock } = setUp();
     const { key, info } = await issue(keyring);
     await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-    await denied(() => keyring.rotate(info.keyId, { overlapMs: 9 * HOUR }, AUTHORITY), 'conflict', 'already_ended');
+    await denied(
+      () => keyring.rotate(info.keyId, { overlapMs: 9 * HOUR }, AUTHORITY),
+      'conflict',
+      'already_ended',
+    );
     expect((await rowOf(store, info.keyId)).retireAt).toBe(START + HOUR);
     clock.set(START + HOUR);
     await denied(() => keyring.verify(key), 'invalid_token', 'retired');
@@ -336,13 +389,18 @@ describe('two rotations at once', () => {
       return call();
     });
     const racing = setUp({ store, now: clock.now });
-    await denied(() => racing.keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY), 'conflict', 'already_ended');
+    await denied(
+      () => racing.keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY),
+      'conflict',
+      'already_ended',
+    );
     expect((await rows(inner)).map((row) => row.revokedAt)).toEqual([START, START]);
   });
 });
 
 describe('a store that fails in the middle', () => {
-  // The calls of a rotation: findById, insert, markEnded; and of one that loses: a second markEnded.
+  // The calls of a rotation: findById, insert, markEnded; and of one that loses: a second
+  // markEnded.
   it.each([
     [1, 'before'],
     [1, 'after'],
@@ -350,25 +408,30 @@ describe('a store that fails in the middle', () => {
     [2, 'after'],
     [3, 'before'],
     [3, 'after'],
-  ])('at call %i, %s it happened, hands out no key; one that somebody holds is never doubled', async (n, when) => {
-    const inner = memoryStore();
-    const { key, info } = await issue(setUp({ store: inner }).keyring);
-    let calls = 0;
-    const store = wrap(inner, (_method, _args, call) => {
-      calls += 1;
-      if (calls !== n) return call();
-      if (when === 'after') call();
-      throw new Error('connection lost');
-    });
-    const { keyring, events } = setUp({ store });
-    await storeError(() => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY));
-    expect(events).toEqual([]);
-    await keyring.verify(key);
-    // The remedy that the documentation names works: revoke whatever successor there is, issue anew.
-    for (const row of await rows(inner)) if (row.rotatedFrom !== null) await keyring.revoke(row.keyId, AUTHORITY);
-    const fresh = await keyring.issue(PLAIN, AUTHORITY);
-    await keyring.verify(fresh.key);
-  });
+  ])(
+    'at call %i, %s it happened, hands out no key; one that somebody holds is never doubled',
+    async (n, when) => {
+      const inner = memoryStore();
+      const { key, info } = await issue(setUp({ store: inner }).keyring);
+      let calls = 0;
+      const store = wrap(inner, (_method, _args, call) => {
+        calls += 1;
+        if (calls !== n) return call();
+        if (when === 'after') call();
+        throw new Error('connection lost');
+      });
+      const { keyring, events } = setUp({ store });
+      await storeError(() => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY));
+      expect(events).toEqual([]);
+      await keyring.verify(key);
+      // The remedy that the documentation names works: revoke whatever successor there is, issue
+      // anew.
+      for (const row of await rows(inner))
+        if (row.rotatedFrom !== null) await keyring.revoke(row.keyId, AUTHORITY);
+      const fresh = await keyring.issue(PLAIN, AUTHORITY);
+      await keyring.verify(fresh.key);
+    },
+  );
 
   it('at the revocation of a loser’s successor reports the store, and still hands out nothing', async () => {
     const inner = memoryStore();
@@ -381,7 +444,9 @@ describe('a store that fails in the middle', () => {
       if (marks === 2) throw new Error('connection lost');
       return false; // somebody else was faster
     });
-    const error = await thrown(() => setUp({ store }).keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY));
+    const error = await thrown(() =>
+      setUp({ store }).keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
+    );
     expect(String(error)).toBe('StoreError: store.markEnded failed: see cause');
     expect(marks).toBe(2);
   });

@@ -1,4 +1,7 @@
-/** Scopes and patterns: vectors through every function, the laws of the algebra, and every small set there is. */
+/**
+ * Scopes and patterns: vectors through every function, the laws of the algebra, and every small set
+ * there is.
+ */
 import fc from 'fast-check';
 import {
   coversScopes,
@@ -19,7 +22,14 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/index.js';
 import type { Algebra } from '../support/algebra.ts';
-import { brokenLaws, disagreements, MINIMAL, PATTERNS, patternSet, SETS } from '../support/algebra.ts';
+import {
+  brokenLaws,
+  disagreements,
+  MINIMAL,
+  PATTERNS,
+  patternSet,
+  SETS,
+} from '../support/algebra.ts';
 import { beyondAscii } from '../support/beyond-ascii.ts';
 import { complaint } from '../support/complaint.ts';
 import { runs } from '../support/runs.ts';
@@ -38,20 +48,30 @@ type ListVector = Vector & {
   readonly generateText?: Parts;
   readonly result: readonly string[] | 'malformed';
 };
-const { tests, lists } = readVectors<{ tests: readonly ScopeVector[]; lists: readonly ListVector[] }>('scopes');
-const inputOf = ({ input, generate }: ScopeVector) => (generate ? concat(generate) : (input as string));
+const { tests, lists } = readVectors<{
+  tests: readonly ScopeVector[];
+  lists: readonly ListVector[];
+}>('scopes');
+const inputOf = ({ input, generate }: ScopeVector) =>
+  generate ? concat(generate) : (input as string);
 const listOf = ({ list, text, generateText }: ListVector) =>
   generateText ? concat(generateText) : ((text ?? list) as string);
 
 const KEY = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
 const SECRET = KEY.slice(5);
-const catalog = defineScopes({ threats: { read: 'Read threats.' }, users: { read: 'Read users.' } });
+const catalog = defineScopes({
+  threats: { read: 'Read threats.' },
+  users: { read: 'Read users.' },
+});
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 const authority = { entityUuid: uuid(1) };
 let principal: Principal;
 
 beforeAll(async () => {
-  const { key } = await keyring.issue({ name: 'ci', scopes: ['threats:read'], expiresAt: 'never' }, authority);
+  const { key } = await keyring.issue(
+    { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' },
+    authority,
+  );
   principal = await keyring.verify(key);
 });
 
@@ -79,7 +99,10 @@ describe('vectors', () => {
     const failed = await failures(tests, (vector) => {
       const element = inputOf(vector);
       const set = [element];
-      for (const [name, read] of Object.entries({ ...readers(set), parseScopes: () => parseScopes(set) })) {
+      for (const [name, read] of Object.entries({
+        ...readers(set),
+        parseScopes: () => parseScopes(set),
+      })) {
         if (vector.result === 'malformed') expect(complaint(read), name).toMatch(/^scopes: /);
         else read();
       }
@@ -102,17 +125,26 @@ describe('vectors', () => {
     const failed = await failures(tests, async (vector) => {
       const element = inputOf(vector);
       const concrete = vector.result === 'concrete';
-      const guards = [() => hasScopes(principal, element), () => requireScopes(principal, 'threats:read', element)];
-      for (const guard of concrete ? [] : guards) expect(complaint(guard)).toMatch(/^scopes: .*name concrete scopes/);
+      const guards = [
+        () => hasScopes(principal, element),
+        () => requireScopes(principal, 'threats:read', element),
+      ];
+      for (const guard of concrete ? [] : guards)
+        expect(complaint(guard)).toMatch(/^scopes: .*name concrete scopes/);
       if (concrete) expect(hasScopes(principal, element)).toBe(element === 'threats:read');
       const table = { operation: [element] } as unknown as { operation: [] };
-      if (!concrete) expect(complaint(() => definePolicy(catalog, table))).toMatch(/^definePolicy: /);
+      if (!concrete)
+        expect(complaint(() => definePolicy(catalog, table))).toMatch(/^definePolicy: /);
       if (vector.result !== 'malformed') return;
-      const input = { name: 'ci', scopes: [element as 'threats:read'], expiresAt: 'never' } as const;
+      const input = {
+        name: 'ci',
+        scopes: [element as 'threats:read'],
+        expiresAt: 'never',
+      } as const;
       await expect(keyring.issue(input, authority)).rejects.toThrow(/^scopes: /);
-      await expect(keyring.issue({ ...input, scopes: [] }, { ...authority, scopes: [element] })).rejects.toThrow(
-        /^scopes: /,
-      );
+      await expect(
+        keyring.issue({ ...input, scopes: [] }, { ...authority, scopes: [element] }),
+      ).rejects.toThrow(/^scopes: /);
     });
     expect(failed).toEqual([]);
   });
@@ -158,7 +190,8 @@ describe('vectors', () => {
       expect(Object.isFrozen(parsed)).toBe(true);
       if (Array.isArray(input)) expect(normalizeScopes(input)).toEqual(vector.result);
       // 256 long scopes are a list within bounds, and a text beyond them.
-      if (vector.result.join(' ').length <= 4096) expect(parseScopes(formatScopes(parsed))).toEqual(parsed);
+      if (vector.result.join(' ').length <= 4096)
+        expect(parseScopes(formatScopes(parsed))).toEqual(parsed);
       else expect(complaint(() => formatScopes(parsed))).toMatch(/4096 characters/);
     });
     expect(failed).toEqual([]);
@@ -212,14 +245,18 @@ describe('the algebra', () => {
 
   // Wrong on purpose, each in a way that was seen in the wild.
   const matchBy = (matches: (granted: string, required: string) => boolean): Algebra => {
-    const covers: Algebra['covers'] = (granted, required) => required.every((r) => granted.some((g) => matches(g, r)));
+    const covers: Algebra['covers'] = (granted, required) =>
+      required.every((r) => granted.some((g) => matches(g, r)));
     const minimal = (set: readonly string[]) =>
-      [...new Set(set)].filter((one, i, all) => !all.some((other, j) => i !== j && matches(other, one))).sort();
+      [...new Set(set)]
+        .filter((one, i, all) => !all.some((other, j) => i !== j && matches(other, one)))
+        .sort();
     return {
       covers,
       normalize: minimal,
       union: (a, b) => minimal([...a, ...b]),
-      intersect: (a, b) => minimal([...a.filter((one) => covers(b, [one])), ...b.filter((one) => covers(a, [one]))]),
+      intersect: (a, b) =>
+        minimal([...a.filter((one) => covers(b, [one])), ...b.filter((one) => covers(a, [one]))]),
       equal: (a, b) => covers(a, b) && covers(b, a),
     };
   };
@@ -244,25 +281,39 @@ describe('the algebra', () => {
     },
     'takes a required wildcard as any of them': {
       ...ours,
-      covers: (granted, required) => required.every((r) => granted.some((g) => isWider(g, r) || isWider(r, g))),
+      covers: (granted, required) =>
+        required.every((r) => granted.some((g) => isWider(g, r) || isWider(r, g))),
     },
     'forgets that wildcards meet': matchBy(isWider),
     'takes nothing as everything': {
       ...ours,
       covers: (granted, required) => granted.length === 0 || coversScopes(granted, required),
     },
-    'looks at the resource alone': matchBy((g, r) => g === '*:*' || g.split(':')[0] === r.split(':')[0]),
+    'looks at the resource alone': matchBy(
+      (g, r) => g === '*:*' || g.split(':')[0] === r.split(':')[0],
+    ),
   };
 
-  test.each(Object.entries(wrong))('the laws and the model catch an algebra that %s', (_, algebra) => {
-    expect(brokenLaws(algebra, 300)).not.toEqual([]);
-    expect(disagreements(algebra)).not.toEqual([]);
-  });
+  test.each(Object.entries(wrong))(
+    'the laws and the model catch an algebra that %s',
+    (_, algebra) => {
+      expect(brokenLaws(algebra, 300)).not.toEqual([]);
+      expect(disagreements(algebra)).not.toEqual([]);
+    },
+  );
 });
 
 describe('wrong input', () => {
   test('a key in place of a scope is refused and not quoted', () => {
-    const odd = [KEY, SECRET, `${KEY}:read`, `threats:${SECRET}`, `${KEY} threats:read`, `\n${KEY}`, KEY.repeat(3)];
+    const odd = [
+      KEY,
+      SECRET,
+      `${KEY}:read`,
+      `threats:${SECRET}`,
+      `${KEY} threats:read`,
+      `\n${KEY}`,
+      KEY.repeat(3),
+    ];
     for (const element of odd) {
       const calls = {
         ...readers(['threats:read', element]),
@@ -275,7 +326,8 @@ describe('wrong input', () => {
         defineScopes: () => defineScopes({ [element]: { read: 'A sentence.' } }),
         definePolicy: () => definePolicy(catalog, { whoami: [element as 'threats:read'] }),
       };
-      for (const [name, call] of Object.entries(calls)) expect(complaint(call), name).not.toContain(SECRET);
+      for (const [name, call] of Object.entries(calls))
+        expect(complaint(call), name).not.toContain(SECRET);
     }
   });
 
@@ -284,10 +336,14 @@ describe('wrong input', () => {
     expect(message).toMatch(/^[ -~]*$/);
     expect(message).toContain('\\u001b');
     expect(message).toContain('\\u0430');
-    expect(complaint(() => normalizeScopes(['x'.repeat(1e6)]))).toMatch(/a text of 1000000 characters/);
+    expect(complaint(() => normalizeScopes(['x'.repeat(1e6)]))).toMatch(
+      /a text of 1000000 characters/,
+    );
     // The longest scope has 129 characters, so a misspelt one is still shown.
     expect(complaint(() => normalizeScopes(['a b'.repeat(43)]))).toMatch(/not "a ba b/);
-    expect(complaint(() => normalizeScopes([`${'a b'.repeat(43)}.`]))).toMatch(/a text of 130 characters/);
+    expect(complaint(() => normalizeScopes([`${'a b'.repeat(43)}.`]))).toMatch(
+      /a text of 130 characters/,
+    );
   });
 
   test('no scope at all is not required: it is refused', () => {

@@ -1,4 +1,7 @@
-/** Digests and hashes: known answers on both backends, and both against the platform's own `createHmac`. */
+/**
+ * Digests and hashes: known answers on both backends, and both against the platform's own
+ * `createHmac`.
+ */
 import { createHash, createHmac, hash, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import type { Pepper } from 'keyscope';
@@ -49,7 +52,9 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
   });
 
   test('equals createHmac and createHash on any secret and text', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 80 }).filter((value) => value.isWellFormed());
+    const text = fc
+      .string({ unit: 'grapheme', maxLength: 80 })
+      .filter((value) => value.isWellFormed());
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 150 }), text, text, (secret, first, second) => {
         const mac = hmacSha256(sha256, secret);
@@ -137,7 +142,10 @@ describe('digestKey', () => {
       const digest = peppers === 'none' ? digestKey(issued.key) : digestKey(issued.key, peppers[0]);
       expect((await store.findById(issued.info.keyId))?.digest).toBe(digest);
       for (const passed of [digest, digest.slice(3), digest.split('$')[1]]) {
-        await expect(keyring.verify(passed)).rejects.toMatchObject({ code: 'invalid_token', reason: 'malformed_key' });
+        await expect(keyring.verify(passed)).rejects.toMatchObject({
+          code: 'invalid_token',
+          reason: 'malformed_key',
+        });
       }
       await keyring.verify(issued.key);
     }
@@ -172,12 +180,32 @@ describe('digestKey', () => {
     ['no secret', { id: 'p1' }, /^pepper p1: secret is/],
     ['a secret that is a number', { id: 'p1', secret: 1 }, /^pepper p1: secret is/],
     ['a secret that is a list', { id: 'p1', secret: Array(32).fill(1) }, /^pepper p1: secret is/],
-    ['a secret that is an ArrayBuffer', { id: 'p1', secret: new ArrayBuffer(32) }, /^pepper p1: secret is/],
-    ['a secret of half a surrogate pair', { id: 'p1', secret: '\ud800'.repeat(32) }, /^pepper p1: secret is/],
+    [
+      'a secret that is an ArrayBuffer',
+      { id: 'p1', secret: new ArrayBuffer(32) },
+      /^pepper p1: secret is/,
+    ],
+    [
+      'a secret of half a surrogate pair',
+      { id: 'p1', secret: '\ud800'.repeat(32) },
+      /^pepper p1: secret is/,
+    ],
     ['an empty secret', { id: 'p1', secret: '' }, /^pepper p1: the secret has 0 bytes/],
-    ['a text secret of 31 bytes', { id: 'p1', secret: 'x'.repeat(31) }, /^pepper p1: the secret has 31 bytes/],
-    ['a secret of 31 bytes', { id: 'p1', secret: new Uint8Array(31) }, /^pepper p1: the secret has 31 bytes/],
-    ['31 bytes of 15 letters', { id: 'p1', secret: `${'é'.repeat(15)}a` }, /^pepper p1: the secret has 31 bytes/],
+    [
+      'a text secret of 31 bytes',
+      { id: 'p1', secret: 'x'.repeat(31) },
+      /^pepper p1: the secret has 31 bytes/,
+    ],
+    [
+      'a secret of 31 bytes',
+      { id: 'p1', secret: new Uint8Array(31) },
+      /^pepper p1: the secret has 31 bytes/,
+    ],
+    [
+      '31 bytes of 15 letters',
+      { id: 'p1', secret: `${'é'.repeat(15)}a` },
+      /^pepper p1: the secret has 31 bytes/,
+    ],
   ])('a pepper that is %s', (_, pepper, message) => {
     expect(complaint(() => digestKey(key, pepper as Pepper))).toMatch(message);
   });
@@ -188,8 +216,12 @@ describe('digestKey', () => {
     }
     const swapped = { id: key, secret: 'p1' };
     expect(complaint(() => digestKey(key, swapped))).not.toContain(key.slice(5));
-    expect(complaint(() => digestKey(key, { id: 'p1', secret: 'short secret' }))).not.toContain('short secret');
-    expect(complaint(() => digestKey('k', { id: 'p1', secret, [key]: 1 } as Pepper))).not.toContain(key.slice(5));
+    expect(complaint(() => digestKey(key, { id: 'p1', secret: 'short secret' }))).not.toContain(
+      'short secret',
+    );
+    expect(complaint(() => digestKey('k', { id: 'p1', secret, [key]: 1 } as Pepper))).not.toContain(
+      key.slice(5),
+    );
   });
 
   test.each<[string, unknown, RegExp]>([
@@ -217,7 +249,9 @@ describe('digestKey', () => {
     ],
   ])('a keyring whose peppers are %s', (_, peppers, message) => {
     const catalog = defineScopes({ a: { b: 'A sentence.' } });
-    const options = { prefix: 'acme', catalog, store: memoryStore(), peppers } as Parameters<typeof createKeyring>[0];
+    const options = { prefix: 'acme', catalog, store: memoryStore(), peppers } as Parameters<
+      typeof createKeyring
+    >[0];
     const said = complaint(() => createKeyring(options));
     expect(said).toMatch(message);
     expect(said).not.toContain(secret);

@@ -1,4 +1,7 @@
-/** What a change of the source could have done unnoticed: one test a mutant that survived all the others. */
+/**
+ * What a change of the source could have done unnoticed: one test a mutant that survived all the
+ * others.
+ */
 import { inspect } from 'node:util';
 import {
   AccessError,
@@ -15,7 +18,17 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { AUTHORITY, denied, HOUR, issue, OWN, setUp, storeError, thrown, untyped } from '../support/keyring.ts';
+import {
+  AUTHORITY,
+  denied,
+  HOUR,
+  issue,
+  OWN,
+  setUp,
+  storeError,
+  thrown,
+  untyped,
+} from '../support/keyring.ts';
 
 const catalog = defineScopes({ threats: { read: 'Read.' } });
 
@@ -23,8 +36,19 @@ describe('what is read', () => {
   it('of raw headers is a name where a name stands, whatever the values are', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
-    const rawHeaders = ['X-Wants', 'authorization', `Bearer ${key}`, 'x', 'Authorization', 'Basic eDp5'];
-    const error = await denied(() => keyring.authenticate({ rawHeaders }), 'missing_credentials', 'other_scheme');
+    const rawHeaders = [
+      'X-Wants',
+      'authorization',
+      `Bearer ${key}`,
+      'x',
+      'Authorization',
+      'Basic eDp5',
+    ];
+    const error = await denied(
+      () => keyring.authenticate({ rawHeaders }),
+      'missing_credentials',
+      'other_scheme',
+    );
     expect(error.reason).toBe('other_scheme');
   });
 
@@ -74,40 +98,74 @@ describe('what is said', () => {
     const bug = new TypeError('a verifier with a bug');
     const { keyring, events } = setUp({ tokens: { verify: () => Promise.reject(bug) } });
     const policy = untyped<never>({ requires: () => [], authorize: () => OWN });
-    expect(await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'x' as never }))).toBe(bug);
+    expect(
+      await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'x' as never })),
+    ).toBe(bug);
     expect(events).toEqual([]);
   });
 
   it('a denial is one where nobody listens, too', async () => {
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+    });
     const policy = definePolicy(catalog, { list: ['threats:read'] });
-    await denied(() => keyring.admit(undefined, { policy, operation: 'list' }), 'missing_credentials', 'no_header');
+    await denied(
+      () => keyring.admit(undefined, { policy, operation: 'list' }),
+      'missing_credentials',
+      'no_header',
+    );
   });
 
   it('names what is missing in our words, not in the engine’s', () => {
     const none = untyped<{ prefix: string }>(undefined);
-    for (const call of [() => parseKey('x', none), () => isKey('x', none), () => redactKeys('x', none)])
+    for (const call of [
+      () => parseKey('x', none),
+      () => isKey('x', none),
+      () => redactKeys('x', none),
+    ])
       expect(call).toThrow(/^prefix: .*, not undefined$/);
     expect(() => parseKey('x', untyped({ prefix: null }))).toThrow(/^prefix: .*, not null$/);
     expect(() => toMe(untyped(undefined))).toThrow(/^toMe: pass the principal/);
-    const options = { prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', tokens: null };
-    expect(() => createKeyring(options as never)).toThrow(/^now, random, onEvent and tokens\.verify: /);
+    const options = {
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+      tokens: null,
+    };
+    expect(() => createKeyring(options as never)).toThrow(
+      /^now, random, onEvent and tokens\.verify: /,
+    );
   });
 });
 
 describe('at a bound', () => {
   it('256 scopes of a wildcard are granted', async () => {
-    const actions = Object.fromEntries(Array.from({ length: 256 }, (_, i) => [`a${i}`, 'One of many.']));
+    const actions = Object.fromEntries(
+      Array.from({ length: 256 }, (_, i) => [`a${i}`, 'One of many.']),
+    );
     const wide = defineScopes({ r: actions });
-    const keyring = createKeyring({ prefix: 'acme', catalog: wide, store: memoryStore(), peppers: 'none' });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog: wide,
+      store: memoryStore(),
+      peppers: 'none',
+    });
     const input = { name: 'n', scopes: ['*:*'], expiresAt: 'never' } as const;
     expect((await keyring.issue(input, { entityUuid: OWN })).info.scopes).toHaveLength(256);
   });
 
   it('a text of 4,096 characters is written, and none that is longer', () => {
-    // 32 scopes of 127 characters with 31 spaces between them, and then one character more, and two.
+    // 32 scopes of 127 characters with 31 spaces between them, and then one character more, and
+    // two.
     const scopes = (more: number) =>
-      Array.from({ length: 32 }, (_, i) => `${'a'.repeat(60 + (i === 0 ? more : 0))}${i + 10}:${'b'.repeat(64)}`);
+      Array.from(
+        { length: 32 },
+        (_, i) => `${'a'.repeat(60 + (i === 0 ? more : 0))}${i + 10}:${'b'.repeat(64)}`,
+      );
     expect(formatScopes(scopes(1))).toHaveLength(4096);
     expect(() => formatScopes(scopes(2))).toThrow('longer than 4096 characters');
   });
@@ -119,7 +177,8 @@ describe('ids', () => {
     const made = [issue(setUp({ random }).keyring), issue(setUp({ random }).keyring)];
     const ids = (await Promise.all(made)).map(({ info }) => info.keyId);
     expect(new Set(ids).size).toBe(2);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 });
 
@@ -130,7 +189,12 @@ it('a verifier of tokens that names no scopes and no entities grants none', asyn
   const { scopes: _s, accessibleEntities: _a, ...claimed } = await keyring.verify(key);
   for (const checkParent of [true, false]) {
     const tokens = { verify: async (): Promise<never> => untyped(claimed) };
-    const principal = await setUp({ store, peppers: 'none', tokens, checkParent }).keyring.authenticate('Bearer a.b');
+    const principal = await setUp({
+      store,
+      peppers: 'none',
+      tokens,
+      checkParent,
+    }).keyring.authenticate('Bearer a.b');
     expect([principal.scopes, principal.accessibleEntities]).toEqual([[], []]);
   }
 });

@@ -21,7 +21,11 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'], triage: ['threats:read', 'threats:write'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  list: ['threats:read'],
+  triage: ['threats:read', 'threats:write'],
+});
 
 /** A keyring whose touches are kept, over a store that `fails` while it says so. */
 function watched(fails: () => boolean = () => false, inner: KeyStore = memoryStore()) {
@@ -78,7 +82,9 @@ describe('usage', () => {
     await keyring.verify(key);
     await keyring.authenticate(`Bearer ${key}`);
     await thrown(() => keyring.admit(`Bearer ${key}`, { policy, operation: 'triage' }));
-    await thrown(() => keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: '' }));
+    await thrown(() =>
+      keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: '' }),
+    );
     await thrown(() => keyring.admit(undefined, { policy, operation: 'list' }));
     await keyring.flush();
     expect(touches).toEqual([]);
@@ -86,7 +92,11 @@ describe('usage', () => {
 
   it('names only the scopes that were exercised, not those that were held', async () => {
     const { keyring, touches } = watched();
-    const input = { name: 'n', scopes: ['threats:read', 'threats:write', 'decoys:*'], expiresAt: 'never' } as const;
+    const input = {
+      name: 'n',
+      scopes: ['threats:read', 'threats:write', 'decoys:*'],
+      expiresAt: 'never',
+    } as const;
     const { key } = await keyring.issue(input, AUTHORITY);
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
     await keyring.flush();
@@ -139,7 +149,8 @@ describe('usage', () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
     const [a, b] = [await issue(keyring), await issue(keyring)];
-    const use = ({ key }: { key: string }) => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const use = ({ key }: { key: string }) =>
+      keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
     await use(a);
     await use(b);
     await storeError(() => keyring.flush());
@@ -159,7 +170,8 @@ describe('usage', () => {
     expect(touches).toHaveLength(1);
   });
 
-  // Every scope counted as used when its key was last: while one row could not be written, nothing was advised against.
+  // Every scope counted as used when its key was last: while one row could not be written, nothing
+  // was advised against.
   it('that could not be written is put back as it was, scope by scope', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
@@ -191,7 +203,9 @@ describe('usage', () => {
   });
 
   it('a request never waits for it: a store that never answers a touch holds nobody up', async () => {
-    const store = wrap(memoryStore(), (method, _args, call) => (method === 'touch' ? new Promise(() => {}) : call()));
+    const store = wrap(memoryStore(), (method, _args, call) =>
+      method === 'touch' ? new Promise(() => {}) : call(),
+    );
     const { keyring } = setUp({ store, storeTimeoutMs: 5 });
     const { key } = await issue(keyring);
     const use = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
@@ -203,8 +217,9 @@ describe('usage', () => {
 });
 
 /**
- * How many timers `act` sets before it returns, less those that it takes back. Keyrings of other files, in the same
- * process, try again every few seconds to write to a store that is gone: a count at any other moment has theirs in it.
+ * How many timers `act` sets before it returns, less those that it takes back. Keyrings of other
+ * files, in the same process, try again every few seconds to write to a store that is gone: a count
+ * at any other moment has theirs in it.
  */
 function timersSetBy(act: () => unknown): number {
   const before = vi.getTimerCount();
@@ -260,14 +275,24 @@ describe('the timer', () => {
     const { keyring } = watched();
     const { key } = await issue(keyring);
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
-    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false]);
+    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([
+      false,
+    ]);
     await keyring.flush();
   });
 
   it('works where a timer is a number, as in browsers and workers', async () => {
-    const numbers = vi.spyOn(globalThis, 'setTimeout').mockReturnValue(7 as unknown as NodeJS.Timeout);
+    const numbers = vi
+      .spyOn(globalThis, 'setTimeout')
+      .mockReturnValue(7 as unknown as NodeJS.Timeout);
     const { now } = stoppedClock();
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: [PEPPER], now });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: [PEPPER],
+      now,
+    });
     const { key } = await issue(keyring);
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
     await keyring.flush();
@@ -288,7 +313,8 @@ describe('the timer', () => {
     });
   });
 
-  // All keys went out at once: a server that needs longer for them than a store may take never had them acknowledged.
+  // All keys went out at once: a server that needs longer for them than a store may take never had
+  // them acknowledged.
   it('goes out in parts, each of which has the whole time that a store may take', async () => {
     vi.useFakeTimers();
     const written: string[] = [];
@@ -306,7 +332,8 @@ describe('the timer', () => {
     expect(written).toHaveLength(2500);
   });
 
-  // On Workers a write dies with the request that began it, and a flush that waited for it never came to its own.
+  // On Workers a write dies with the request that began it, and a flush that waited for it never
+  // came to its own.
   it('is written though a write before it never ends', async () => {
     const touched: string[][] = [];
     let hangs = true;

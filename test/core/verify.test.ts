@@ -24,16 +24,27 @@ import {
   tampering,
   thrown,
 } from '../support/keyring.ts';
-import { failures, type PepperVector, pepperOf, readVectors, type Vector } from '../support/vectors.ts';
+import {
+  failures,
+  type PepperVector,
+  pepperOf,
+  readVectors,
+  type Vector,
+} from '../support/vectors.ts';
 
-/** The secret and another, so that one differs from the other in a single character of its entropy. */
+/**
+ * The secret and another, so that one differs from the other in a single character of its entropy.
+ */
 const withCharacter = (key: string, at: number): string => {
   const other = key.charAt(at) === 'x' ? 'y' : 'x';
   return key.slice(0, at) + other + key.slice(at + 1);
 };
 
 /** A keyring, one key of it, and a second keyring that reads the same store through `through`. */
-async function reader(through: (store: KeyStore) => KeyStore, options: Parameters<typeof setUp>[0] = {}) {
+async function reader(
+  through: (store: KeyStore) => KeyStore,
+  options: Parameters<typeof setUp>[0] = {},
+) {
   const store = memoryStore();
   const { keyring } = setUp({ ...options, store });
   const { key, info } = await issue(keyring);
@@ -46,19 +57,31 @@ afterEach(() => {
 });
 
 describe('the order of the steps', () => {
-  const garbage: readonly (readonly [string, (key: string) => unknown, 'malformed_key' | 'wrong_checksum'])[] = [
+  const garbage: readonly (readonly [
+    string,
+    (key: string) => unknown,
+    'malformed_key' | 'wrong_checksum',
+  ])[] = [
     ['nothing', () => undefined, 'malformed_key'],
     ['null', () => null, 'malformed_key'],
     ['a number', () => 42, 'malformed_key'],
     ['a String object', (key) => Object(key), 'malformed_key'],
     ['a list of the key', (key) => [key], 'malformed_key'],
-    ['an object that turns into the key', (key) => ({ toString: () => key, length: key.length }), 'malformed_key'],
+    [
+      'an object that turns into the key',
+      (key) => ({ toString: () => key, length: key.length }),
+      'malformed_key',
+    ],
     ['the empty text', () => '', 'malformed_key'],
     ['a megabyte', () => 'x'.repeat(1_000_000), 'malformed_key'],
     ['one character less', (key) => key.slice(0, -1), 'malformed_key'],
     ['one character more', (key) => `${key}0`, 'malformed_key'],
     ['another prefix', () => generateKey({ prefix: 'acmf' }), 'malformed_key'],
-    ['a character outside the alphabet', (key) => `${key.slice(0, 10)}-${key.slice(11)}`, 'malformed_key'],
+    [
+      'a character outside the alphabet',
+      (key) => `${key.slice(0, 10)}-${key.slice(11)}`,
+      'malformed_key',
+    ],
     ['a full-width digit', (key) => `${key.slice(0, 10)}\uff11${key.slice(11)}`, 'malformed_key'],
     ['an upper-case prefix', (key) => `ACME${key.slice(4)}`, 'malformed_key'],
     ['an entropy character changed', (key) => withCharacter(key, 12), 'wrong_checksum'],
@@ -88,7 +111,12 @@ describe('the order of the steps', () => {
     vi.resetModules();
     const fresh = await import('keyscope');
     const { memoryStore: freshStore } = await import('keyscope/stores/memory');
-    const keyring = fresh.createKeyring({ prefix: 'acme', catalog, store: freshStore(), peppers: 'none' });
+    const keyring = fresh.createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: freshStore(),
+      peppers: 'none',
+    });
     const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, AUTHORITY);
     hashes = 0;
     for (const [, make] of garbage) await thrown(() => keyring.verify(make(key)));
@@ -107,7 +135,8 @@ describe('the order of the steps', () => {
     expect(calls).toEqual(['findByDigest', 'findByDigest']);
   });
 
-  // From the last fault to the first: each row has all the faults below it too, and its own is the one reported.
+  // From the last fault to the first: each row has all the faults below it too, and its own is the
+  // one reported.
   const past = { expiresAt: START - 1 };
   const faults: readonly (readonly [string, Partial<KeyRecord>, string])[] = [
     ['expired', past, 'expired'],
@@ -117,22 +146,27 @@ describe('the order of the steps', () => {
 
   it.each(faults)('reports %s', async (_what, edit, reason) => {
     // Without a pepper there is no seal in the way of the edit.
-    const { key, keyring } = await reader((store) => tampering(store, (row) => ({ ...row, ...edit })), {
-      peppers: 'none',
-    });
+    const { key, keyring } = await reader(
+      (store) => tampering(store, (row) => ({ ...row, ...edit })),
+      { peppers: 'none' },
+    );
     await denied(() => keyring.verify(key), 'invalid_token', reason as 'expired');
   });
 
   it('reports tampering before revoked, retired and expired', async () => {
     const edit = { ...past, retireAt: START, revokedAt: START };
-    const { key, info, keyring } = await reader((store) => tampering(store, (row) => ({ ...row, ...edit })));
+    const { key, info, keyring } = await reader((store) =>
+      tampering(store, (row) => ({ ...row, ...edit })),
+    );
     const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
     expect(error.keyId).toBe(info.keyId);
   });
 
   it("says nothing of a wrong row's state: it is unknown, and not named, although revoked", async () => {
     const edit = { digest: digestKey(generateKey({ prefix: 'acme' }), PEPPER), revokedAt: START };
-    const { key, keyring } = await reader((store) => tampering(store, (row) => ({ ...row, ...edit })));
+    const { key, keyring } = await reader((store) =>
+      tampering(store, (row) => ({ ...row, ...edit })),
+    );
     const error = await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
     expect(error.keyId).toBeUndefined();
   });
@@ -142,8 +176,16 @@ describe('the order of the steps', () => {
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
     await keyring.revoke(info.keyId, AUTHORITY);
-    await denied(() => setUp({ store, now: () => Number.NaN }).keyring.verify(key), 'invalid_token', 'revoked');
-    await denied(() => setUp({ store, now: () => 0 }).keyring.verify(key), 'invalid_token', 'revoked');
+    await denied(
+      () => setUp({ store, now: () => Number.NaN }).keyring.verify(key),
+      'invalid_token',
+      'revoked',
+    );
+    await denied(
+      () => setUp({ store, now: () => 0 }).keyring.verify(key),
+      'invalid_token',
+      'revoked',
+    );
   });
 });
 
@@ -155,58 +197,75 @@ describe('verify', () => {
   it.each([
     ['at once', (store: KeyStore) => store],
     ['by promise', delayed],
-  ])('yields the frozen principal from a store that answers %s, and writes nothing', async (_how, through) => {
-    const { store, calls } = recording(memoryStore());
-    const { keyring } = setUp({ store: through(store) });
-    const { key, info } = await keyring.issue(
-      {
+  ])(
+    'yields the frozen principal from a store that answers %s, and writes nothing',
+    async (_how, through) => {
+      const { store, calls } = recording(memoryStore());
+      const { keyring } = setUp({ store: through(store) });
+      const { key, info } = await keyring.issue(
+        {
+          name: 'ci',
+          scopes: ['threats:read', 'threats:write'],
+          expiresAt: new Date(START + HOUR),
+          accessibleEntities: [OTHER],
+          metadata: { team: 'a' },
+        },
+        { entityUuid: OWN, entities: [OTHER] },
+      );
+      calls.length = 0;
+      const principal = await keyring.verify(key);
+      expect({ ...principal }).toEqual({
+        keyId: info.keyId,
         name: 'ci',
+        entityUuid: OWN,
+        accessibleEntities: [OWN, OTHER],
         scopes: ['threats:read', 'threats:write'],
-        expiresAt: new Date(START + HOUR),
-        accessibleEntities: [OTHER],
         metadata: { team: 'a' },
-      },
-      { entityUuid: OWN, entities: [OTHER] },
-    );
-    calls.length = 0;
-    const principal = await keyring.verify(key);
-    expect({ ...principal }).toEqual({
-      keyId: info.keyId,
-      name: 'ci',
-      entityUuid: OWN,
-      accessibleEntities: [OWN, OTHER],
-      scopes: ['threats:read', 'threats:write'],
-      metadata: { team: 'a' },
-      expiresAt: START + HOUR,
-      via: 'key',
-    });
-    expect(calls).toEqual(['findByDigest']);
-  });
+        expiresAt: START + HOUR,
+        via: 'key',
+      });
+      expect(calls).toEqual(['findByDigest']);
+    },
+  );
 
   it('gives every refusal the same bytes: status, headers and body', async () => {
     const { keyring, clock } = setUp();
     const authority = AUTHORITY;
-    const soon = await keyring.issue({ name: 'n', scopes: [], expiresAt: new Date(START + 1) }, authority);
+    const soon = await keyring.issue(
+      { name: 'n', scopes: [], expiresAt: new Date(START + 1) },
+      authority,
+    );
     const [revoked, retired] = [await issue(keyring), await issue(keyring)];
     await keyring.revoke(revoked.info.keyId, authority);
     await keyring.rotate(retired.info.keyId, { overlapMs: 0 }, authority);
-    const tampered = await reader((store) => tampering(store, (row) => ({ ...row, name: 'other' })));
+    const tampered = await reader((store) =>
+      tampering(store, (row) => ({ ...row, name: 'other' })),
+    );
     clock.advance(1);
     const unknown = generateKey({ prefix: 'acme' });
     const errors = [
       await denied(() => keyring.verify(undefined), 'invalid_token', 'malformed_key'),
-      await denied(() => keyring.verify(withCharacter(unknown, 8)), 'invalid_token', 'wrong_checksum'),
+      await denied(
+        () => keyring.verify(withCharacter(unknown, 8)),
+        'invalid_token',
+        'wrong_checksum',
+      ),
       await denied(() => keyring.verify(unknown), 'invalid_token', 'unknown_key'),
       await denied(() => tampered.keyring.verify(tampered.key), 'invalid_token', 'record_tampered'),
       await denied(() => keyring.verify(revoked.key), 'invalid_token', 'revoked'),
       await denied(() => keyring.verify(retired.key), 'invalid_token', 'retired'),
       await denied(() => keyring.verify(soon.key), 'invalid_token', 'expired'),
     ];
-    const answers = new Set(errors.map((error) => JSON.stringify(toResponse(error, { realm: 'acme' }))));
+    const answers = new Set(
+      errors.map((error) => JSON.stringify(toResponse(error, { realm: 'acme' }))),
+    );
     expect([...answers]).toHaveLength(1);
     expect([...answers][0]).toContain('"status":401');
-    // What inspecting an error's enumerable side shows is the same, too: a serializer would be an oracle.
-    expect(new Set(errors.map((error) => JSON.stringify({ ...error, text: error.message }))).size).toBe(1);
+    // What inspecting an error's enumerable side shows is the same, too: a serializer would be an
+    // oracle.
+    expect(
+      new Set(errors.map((error) => JSON.stringify({ ...error, text: error.message }))).size,
+    ).toBe(1);
   });
 
   it('does not take a digest for a key', async () => {
@@ -218,7 +277,14 @@ describe('verify', () => {
   });
 
   it('refuses a clock that answers no time, as broken infrastructure', async () => {
-    for (const time of [Number.NaN, Number.POSITIVE_INFINITY, -9e15, undefined, '1700000000000', 10n]) {
+    for (const time of [
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      -9e15,
+      undefined,
+      '1700000000000',
+      10n,
+    ]) {
       const { key, keyring } = await reader((store) => store);
       await keyring.verify(key);
       const odd = await reader((store) => store);
@@ -256,7 +322,10 @@ describe('what a store returned', () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
     const [mine, other] = [await issue(keyring), await issue(keyring)];
-    const [own, foreign] = [await rowOf(store, mine.info.keyId), await rowOf(store, other.info.keyId)];
+    const [own, foreign] = [
+      await rowOf(store, mine.info.keyId),
+      await rowOf(store, other.info.keyId),
+    ];
     for (const rows of [
       [own, foreign],
       [foreign, own],
@@ -276,13 +345,15 @@ describe('what a store returned', () => {
     ['by a space more', (d: string) => `${d} `],
     ['in the pepper id', (d: string) => d.replace('p1', 'p2')],
   ])('refuses a digest that differs %s', async (_where, edit) => {
-    const through = (store: KeyStore) => tampering(store, (row) => ({ ...row, digest: edit(row.digest) }));
+    const through = (store: KeyStore) =>
+      tampering(store, (row) => ({ ...row, digest: edit(row.digest) }));
     const { key, keyring } = await reader(through);
     await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
   });
 
   it('takes two matches for a broken store', async () => {
-    const twice = (rows: readonly KeyRecord[]) => rows.flatMap((row) => [row, { ...row, keyId: NOWHERE }]);
+    const twice = (rows: readonly KeyRecord[]) =>
+      rows.flatMap((row) => [row, { ...row, keyId: NOWHERE }]);
     const { key, keyring } = await reader((store) => returning(store, twice));
     await storeError(() => keyring.verify(key));
     const same = await reader((store) => returning(store, (rows) => [...rows, ...rows]));
@@ -320,11 +391,28 @@ describe('what a store returned', () => {
         [OTHER],
       ],
     ],
-    ['scopes', [null, 'threats:read', ['threats:*'], ['*:*'], [7], [null], ['X'], [''], ['a:b:c'], ['a\nb:c']]],
+    [
+      'scopes',
+      [
+        null,
+        'threats:read',
+        ['threats:*'],
+        ['*:*'],
+        [7],
+        [null],
+        ['X'],
+        [''],
+        ['a:b:c'],
+        ['a\nb:c'],
+      ],
+    ],
     ['justification', [7, {}]],
     ['metadata', [null, [], '{}', { a: 1 }, { a: null }]],
     ['createdAt', [null, String(START), 1.5, Number.NaN, new Date(START), BigInt(START)]],
-    ['expiresAt', [undefined, String(START), 1.5, Number.NaN, new Date(START), BigInt(START), false]],
+    [
+      'expiresAt',
+      [undefined, String(START), 1.5, Number.NaN, new Date(START), BigInt(START), false],
+    ],
     ['revokedAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
     ['retireAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
     ['rotatedFrom', [undefined, 7, text]],
@@ -333,8 +421,12 @@ describe('what a store returned', () => {
   ];
 
   it.each(malformed)('refuses a row whose %s is missing or malformed', async (field, values) => {
-    // Peppers 'none': no seal would catch it. `revokedAt: undefined` must not read as "not revoked".
-    const edits = [without(field), ...values.map((value) => (row: KeyRecord) => ({ ...row, [field]: value }))];
+    // Peppers 'none': no seal would catch it. `revokedAt: undefined` must not read as "not
+    // revoked".
+    const edits = [
+      without(field),
+      ...values.map((value) => (row: KeyRecord) => ({ ...row, [field]: value })),
+    ];
     for (const edit of edits) {
       const { key, keyring } = await reader((store) => tampering(store, edit), { peppers: 'none' });
       await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
@@ -345,9 +437,10 @@ describe('what a store returned', () => {
   it('names the key of a malformed row, and nothing that stands there instead of a key id', async () => {
     const bad = { scopes: ['BAD'] };
     for (const edit of [bad, { ...bad, keyId: 'acme_somebody' }]) {
-      const { key, keyring, info } = await reader((store) => tampering(store, (row) => ({ ...row, ...edit })), {
-        peppers: 'none',
-      });
+      const { key, keyring, info } = await reader(
+        (store) => tampering(store, (row) => ({ ...row, ...edit })),
+        { peppers: 'none' },
+      );
       const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
       expect(error.keyId).toBe('keyId' in edit ? undefined : info.keyId);
     }
@@ -355,7 +448,9 @@ describe('what a store returned', () => {
 
   it('has a case for every field of a record', async () => {
     const { store, info } = await reader((s) => s);
-    expect(malformed.map(([field]) => field).sort()).toEqual(Object.keys(await rowOf(store, info.keyId)).sort());
+    expect(malformed.map(([field]) => field).sort()).toEqual(
+      Object.keys(await rowOf(store, info.keyId)).sort(),
+    );
   });
 
   it.each([[[]], [{}]])('refuses %j for a row', async (row) => {
@@ -363,10 +458,13 @@ describe('what a store returned', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  it.each([null, undefined, 'row', 7])('takes a store that lists %j for broken, not for tampered with', async (row) => {
-    const { key, keyring } = await reader((store) => returning(store, () => [row]));
-    await storeError(() => keyring.verify(key));
-  });
+  it.each([null, undefined, 'row', 7])(
+    'takes a store that lists %j for broken, not for tampered with',
+    async (row) => {
+      const { key, keyring } = await reader((store) => returning(store, () => [row]));
+      await storeError(() => keyring.verify(key));
+    },
+  );
 
   it('copies a row before it relies on it', async () => {
     // A store that hands out its own object could change it after the check.
@@ -383,13 +481,18 @@ describe('what a store returned', () => {
   });
 });
 
-type Stored = Vector & { readonly key: string; readonly pepper: PepperVector | null; readonly record: KeyRecord };
+type Stored = Vector & {
+  readonly key: string;
+  readonly pepper: PepperVector | null;
+  readonly record: KeyRecord;
+};
 
 describe('a record that was stored long ago', () => {
   const { tests } = readVectors<{ tests: readonly Stored[] }>('records');
   const now = () => Date.parse('2026-06-01');
 
-  // The seal is checked by what wrote it: a change of its encoding would show nowhere else, and end every key in use.
+  // The seal is checked by what wrote it: a change of its encoding would show nowhere else, and end
+  // every key in use.
   it('verifies for as long as keyscope exists', async () => {
     const failed = await failures(tests, async ({ key, pepper, record }) => {
       const prefix = key.slice(0, -33);
@@ -442,7 +545,8 @@ describe('the seal', () => {
     expect(error.keyId).toBe(field === 'keyId' ? NOWHERE : info.keyId);
   });
 
-  // An encoding without lengths, or one that took null for empty, would read these as what was sealed.
+  // An encoding without lengths, or one that took null for empty, would read these as what was
+  // sealed.
   it.each([
     ['no seal', () => ({ seal: null })],
     ['an empty seal', () => ({ seal: '' })],
@@ -454,7 +558,10 @@ describe('the seal', () => {
     ['metadata moved between key and value', () => ({ metadata: { a1: '', b: '2' } })],
     ['metadata merged', () => ({ metadata: { a: '1b2' } })],
     ['the name moved into metadata', () => ({ name: 'c', metadata: { a: '1', b: '2', i: '' } })],
-    ['entities reordered', (row: KeyRecord) => ({ accessibleEntities: [...row.accessibleEntities].reverse() })],
+    [
+      'entities reordered',
+      (row: KeyRecord) => ({ accessibleEntities: [...row.accessibleEntities].reverse() }),
+    ],
     ['an entity dropped', () => ({ accessibleEntities: [OWN] })],
   ])('tells apart: %s', async (_what, edit) => {
     const { key, keyring } = await rich((row) => ({ ...row, ...edit(row) }));
@@ -498,7 +605,10 @@ describe('the seal', () => {
     const { key, info, keyring, store } = await reader((s) => s, { peppers: 'none' });
     expect((await rowOf(store, info.keyId)).seal).toBeNull();
     await keyring.verify(key);
-    const given = setUp({ store: tampering(store, (row) => ({ ...row, seal: '0'.repeat(64) })), peppers: 'none' });
+    const given = setUp({
+      store: tampering(store, (row) => ({ ...row, seal: '0'.repeat(64) })),
+      peppers: 'none',
+    });
     await denied(() => given.keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 });
@@ -542,8 +652,15 @@ describe('peppers', () => {
       const { key, info, store } = await reader((s) => s, { peppers: 'none' });
       const clock = stoppedClock();
       // What its methods say was believed, and a Date whose getTime says otherwise had no end.
-      const insecureAcceptUnpeppered = { until: Object.assign(new Date(until), { getTime: () => Infinity }) };
-      const { keyring } = setUp({ store, now: clock.now, peppers: [PEPPER], insecureAcceptUnpeppered });
+      const insecureAcceptUnpeppered = {
+        until: Object.assign(new Date(until), { getTime: () => Infinity }),
+      };
+      const { keyring } = setUp({
+        store,
+        now: clock.now,
+        peppers: [PEPPER],
+        insecureAcceptUnpeppered,
+      });
       return { key, info, store, clock, keyring };
     }
 
@@ -598,7 +715,13 @@ describe('peppers', () => {
 describe('two keyrings', () => {
   it('of other prefixes do not take each other’s keys, on one store', async () => {
     const { key, store, clock } = await reader((s) => s);
-    const other = createKeyring({ prefix: 'acme_eu', catalog, store, peppers: [PEPPER], now: clock.now });
+    const other = createKeyring({
+      prefix: 'acme_eu',
+      catalog,
+      store,
+      peppers: [PEPPER],
+      now: clock.now,
+    });
     await denied(() => other.verify(key), 'invalid_token', 'malformed_key');
   });
 });

@@ -1,4 +1,7 @@
-/** What an adapter promises to the project that copies it, on a bare app of each framework: the contract, and more. */
+/**
+ * What an adapter promises to the project that copies it, on a bare app of each framework: the
+ * contract, and more.
+ */
 import { readFileSync } from 'node:fs';
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
@@ -40,7 +43,8 @@ interface Seen {
   readonly errors: unknown[];
 }
 
-// `GET /` is guarded; its handler answers "done", with a response of its own making, or throws where asked to.
+// `GET /` is guarded; its handler answers "done", with a response of its own making, or throws
+// where asked to.
 const BOOM = new Error('the handler failed');
 
 // What a handler can write into `Cache-Control`, in each way that the framework has.
@@ -49,13 +53,17 @@ const WAYS = {
   express: {
     set: (res: express.Response, value: string) => res.set({ 'Cache-Control': value }).send('done'),
     setHeader: (res: express.Response, value: string) => res.setHeader(CACHE, value).end('done'),
-    writeHead: (res: express.Response, value: string) => res.writeHead(200, { 'Cache-Control': value }).end('done'),
+    writeHead: (res: express.Response, value: string) =>
+      res.writeHead(200, { 'Cache-Control': value }).end('done'),
   },
   fastify: {
-    header: (reply: FastifyReply, value: string) => reply.header('Cache-Control', value).send('done'),
+    header: (reply: FastifyReply, value: string) =>
+      reply.header('Cache-Control', value).send('done'),
     headers: (reply: FastifyReply, value: string) => reply.headers({ [CACHE]: value }).send('done'),
-    stream: (reply: FastifyReply, value: string) => reply.header(CACHE, value).send(Readable.from(['do', 'ne'])),
-    Response: (_: FastifyReply, value: string) => new Response('done', { headers: { [CACHE]: value } }),
+    stream: (reply: FastifyReply, value: string) =>
+      reply.header(CACHE, value).send(Readable.from(['do', 'ne'])),
+    Response: (_: FastifyReply, value: string) =>
+      new Response('done', { headers: { [CACHE]: value } }),
   },
   hono: {
     header: (c: Context, value: string) => {
@@ -69,7 +77,10 @@ const WAYS = {
 const way = <T extends object>(ways: T, name: string): T[keyof T] => ways[name as keyof T];
 
 const APPS = {
-  async express({ operation = 'whoami', entity, ...setup }: Setup, seen: Seen): Promise<RequestListener> {
+  async express(
+    { operation = 'whoami', entity, ...setup }: Setup,
+    seen: Seen,
+  ): Promise<RequestListener> {
     const app = express();
     const guard = expressGuard({ policy, realm: REALM, ...setup });
     const reader = entity && { entity: (req: express.Request) => entity(req.get('x-entity')) };
@@ -85,16 +96,23 @@ const APPS = {
     return app.use(onError);
   },
 
-  async fastify({ operation = 'whoami', entity, ...setup }: Setup, seen: Seen): Promise<RequestListener> {
+  async fastify(
+    { operation = 'whoami', entity, ...setup }: Setup,
+    seen: Seen,
+  ): Promise<RequestListener> {
     const app = fastify();
     const guard = fastifyGuard({ policy, realm: REALM, ...setup });
     const reader = entity && {
-      entity: (request: { headers: Record<string, unknown> }) => entity(request.headers['x-entity'] as string),
+      entity: (request: { headers: Record<string, unknown> }) =>
+        entity(request.headers['x-entity'] as string),
     };
     app.get('/', { preHandler: guard(operation, reader) }, async (request, reply) => {
       seen.calls.push({ principal: request.principal, entityUuid: request.entityUuid });
       if (request.headers['x-throw']) throw BOOM;
-      const { 'x-way': name = 'header', 'x-cache': value = 'no-store' } = request.headers as Record<string, string>;
+      const { 'x-way': name = 'header', 'x-cache': value = 'no-store' } = request.headers as Record<
+        string,
+        string
+      >;
       return way(WAYS.fastify, name)(reply, value);
     });
     app.setErrorHandler((error, _request, reply) => {
@@ -105,17 +123,23 @@ const APPS = {
     return (req, res) => app.routing(req, res);
   },
 
-  async hono({ operation = 'whoami', entity, ...setup }: Setup, seen: Seen): Promise<RequestListener> {
+  async hono(
+    { operation = 'whoami', entity, ...setup }: Setup,
+    seen: Seen,
+  ): Promise<RequestListener> {
     const app = new Hono<Guarded>();
     const guard = honoGuard({ policy, realm: REALM, ...setup });
     const reader = entity && {
-      entity: (c: { req: { header(name: string): string | undefined } }) => entity(c.req.header('x-entity')),
+      entity: (c: { req: { header(name: string): string | undefined } }) =>
+        entity(c.req.header('x-entity')),
     };
     app.get('/', guard(operation, reader), (c) => {
       seen.calls.push({ principal: c.get('principal'), entityUuid: c.get('entityUuid') });
       if (c.req.header('x-throw')) throw BOOM;
       const name = c.req.header('x-way');
-      return name === undefined ? new Response('done') : way(WAYS.hono, name)(c, c.req.header('x-cache') ?? '');
+      return name === undefined
+        ? new Response('done')
+        : way(WAYS.hono, name)(c, c.req.header('x-cache') ?? '');
     });
     app.onError((error) => {
       seen.errors.push(error);
@@ -132,10 +156,12 @@ const CONTRACT_APPS = {
   express({ handle, ...options }: AdapterSetup): RequestListener {
     const app = express();
     const guard = expressGuard(options);
-    const answer = (req: express.Request, res: express.Response) => res.send(handle(req.principal, req.entityUuid));
+    const answer = (req: express.Request, res: express.Response) =>
+      res.send(handle(req.principal, req.entityUuid));
     app.get('/whoami', guard('whoami'), answer);
     // As the README has it: `req.query` ends at 1,000 parameters.
-    const entity = (req: express.Request) => new URLSearchParams(req.url.match(/\?(.*)/)?.[1]).getAll('entity');
+    const entity = (req: express.Request) =>
+      new URLSearchParams(req.url.match(/\?(.*)/)?.[1]).getAll('entity');
     app.get('/reports', guard('readReports', { entity }), answer);
     const onError: ErrorRequestHandler = (_error, _req, res, _next) => res.status(500).end();
     return app.use(onError);
@@ -193,7 +219,13 @@ afterEach(async () => {
 async function makeKey(scopes: readonly (typeof catalog.all)[number][] = []) {
   const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });
   const authority = { entityUuid: A, entities: [A, B] };
-  const input = { name: 'test', scopes, expiresAt: 'never', accessibleEntities: [B], justification: 'test' } as const;
+  const input = {
+    name: 'test',
+    scopes,
+    expiresAt: 'never',
+    accessibleEntities: [B],
+    justification: 'test',
+  } as const;
   const { key } = await keyring.issue(input, authority);
   return { keyring, key };
 }
@@ -214,14 +246,22 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
 
   test('passes on what the entity reader says, as it is', async () => {
     const { keyring, key } = await makeKey();
-    const { get, calls } = await start({ keyring, entity: (header) => header && JSON.parse(header) });
+    const { get, calls } = await start({
+      keyring,
+      entity: (header) => header && JSON.parse(header),
+    });
     const ask = async (entity: unknown) => {
-      const answer = await get({ ...bearer(key), ...(entity !== undefined && { 'x-entity': JSON.stringify(entity) }) });
+      const answer = await get({
+        ...bearer(key),
+        ...(entity !== undefined && { 'x-entity': JSON.stringify(entity) }),
+      });
       return answer.status;
     };
     expect(await Promise.all([undefined, [], B, [B]].map(ask))).toEqual([200, 200, 200, 200]);
     expect(calls.map(({ entityUuid }) => entityUuid).sort()).toEqual([A, A, B, B]);
-    expect(await Promise.all([[A, A], '', [''], C, [C], 1, {}].map(ask))).toEqual([400, 400, 400, 403, 403, 400, 400]);
+    expect(await Promise.all([[A, A], '', [''], C, [C], 1, {}].map(ask))).toEqual([
+      400, 400, 400, 403, 403, 400, 400,
+    ]);
     expect(calls).toHaveLength(4);
   });
 
@@ -261,7 +301,11 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(told.map(({ message, cause }) => ({ message, cause }))).toEqual(
       listeners.map(() => ({ message: 'store.findByDigest failed: see cause', cause: away })),
     );
-    const { get } = await start({ keyring, operation: 'listUsers', onOutage: (error) => told.push(error) });
+    const { get } = await start({
+      keyring,
+      operation: 'listUsers',
+      onOutage: (error) => told.push(error),
+    });
     expect([(await get(bearer(key))).status, (await get(bearer('x'))).status]).toEqual([403, 401]);
     expect(told).toHaveLength(listeners.length);
   });
@@ -272,9 +316,18 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     const { get, calls } = await start({ keyring });
     const names = Object.keys(WAYS[framework]);
     for (const name of names) {
-      const { status, headers, body } = await get({ ...bearer(key), 'x-way': name, 'x-cache': 'private' });
+      const { status, headers, body } = await get({
+        ...bearer(key),
+        'x-way': name,
+        'x-cache': 'private',
+      });
       const cache = headers.get('Cache-Control');
-      expect({ name, status, body, cache }).toEqual({ name, status: 200, body: 'done', cache: 'private' });
+      expect({ name, status, body, cache }).toEqual({
+        name,
+        status: 200,
+        body: 'done',
+        cache: 'private',
+      });
     }
     expect(calls).toHaveLength(names.length);
   });
@@ -296,7 +349,10 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     const { keyring, key } = await makeKey();
     const { get, errors } = await start({ keyring });
     const { status, headers } = await get({ ...bearer(key), 'x-throw': '1' });
-    expect({ status, store: headers.get('Cache-Control') }).toEqual({ status: 500, store: 'no-store' });
+    expect({ status, store: headers.get('Cache-Control') }).toEqual({
+      status: 500,
+      store: 'no-store',
+    });
     expect(errors).toEqual([BOOM]);
   });
 
@@ -308,13 +364,24 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  // From JavaScript `{ entityUuid: reader }` was taken in silence: who asked for another entity was answered with the own.
+  // From JavaScript `{ entityUuid: reader }` was taken in silence: who asked for another entity was
+  // answered with the own.
   test('an option that a guard does not have fails when the route is declared', async () => {
     const { keyring } = await makeKey();
-    const guard = GUARDS[framework]({ keyring, policy, realm: REALM }) as (name: string, options?: unknown) => unknown;
+    const guard = GUARDS[framework]({ keyring, policy, realm: REALM }) as (
+      name: string,
+      options?: unknown,
+    ) => unknown;
     const read = () => A;
-    for (const options of [undefined, {}, { entity: read }]) expect(() => guard('whoami', options)).not.toThrow();
-    for (const options of [{ entityUuid: read }, { entity: read, realm: 'x' }, { [Symbol('x')]: read }, read, null]) {
+    for (const options of [undefined, {}, { entity: read }])
+      expect(() => guard('whoami', options)).not.toThrow();
+    for (const options of [
+      { entityUuid: read },
+      { entity: read, realm: 'x' },
+      { [Symbol('x')]: read },
+      read,
+      null,
+    ]) {
       expect(() => guard('whoami', options), inspect(options)).toThrow(TypeError);
     }
     expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
@@ -329,13 +396,16 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
       { keyring: Promise.resolve(keyring), policy },
       { keyring, policy: {} },
     ]) {
-      expect(() => make(options)).toThrow(new TypeError('createGuard: pass { keyring, policy, realm }'));
+      expect(() => make(options)).toThrow(
+        new TypeError('createGuard: pass { keyring, policy, realm }'),
+      );
     }
   });
 
   test('a realm that no header can carry fails when the guard is made, and so does an unknown option', async () => {
     const { keyring } = await makeKey();
-    const make = (options: object) => () => GUARDS[framework]({ keyring, policy, realm: REALM, ...options });
+    const make = (options: object) => () =>
+      GUARDS[framework]({ keyring, policy, realm: REALM, ...options });
     expect(make({})).not.toThrow();
     for (const options of [
       { realm: 'a\r\nb' },
@@ -349,7 +419,10 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
   });
 
   test('is at most 50 lines, and never reads the Authorization header by itself', () => {
-    const source = readFileSync(new URL(`../../examples/${framework}/adapter.ts`, import.meta.url), 'utf8');
+    const source = readFileSync(
+      new URL(`../../examples/${framework}/adapter.ts`, import.meta.url),
+      'utf8',
+    );
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
     expect(source.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')).not.toMatch(/authorization/i);
   });

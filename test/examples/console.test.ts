@@ -1,4 +1,7 @@
-/** The console over real sockets, as a visitor sees it who sends what the forms do not. The walk by hand is in `test/slow`. */
+/**
+ * The console over real sockets, as a visitor sees it who sends what the forms do not. The walk by
+ * hand is in `test/slow`.
+ */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server } from 'node:http';
 import { connect } from 'node:net';
@@ -7,7 +10,14 @@ import { isKey, StoreError } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createConsole, createServer } from '../../examples/console/server.ts';
 import type { Platform } from '../../examples/platform/boot.ts';
-import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, stop } from '../../examples/platform/boot.ts';
+import {
+  ENTITY,
+  listen,
+  OTHER_ENTITY,
+  openPlatform,
+  PREFIX,
+  stop,
+} from '../../examples/platform/boot.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 import { folder } from '../support/sqlite.ts';
 
@@ -27,7 +37,11 @@ beforeAll(async () => {
   const { accounts, domain } = platform;
   for (const { id } of domain.listUsers(ENTITY, { limit: 10, after: null }).items)
     await accounts.setPassword({ entityUuid: ENTITY, userId: id }, PASSWORD);
-  const dan = domain.createUser(OTHER_ENTITY, { email: 'dan@example.com', name: 'Dan', role: 'admin' });
+  const dan = domain.createUser(OTHER_ENTITY, {
+    email: 'dan@example.com',
+    name: 'Dan',
+    role: 'admin',
+  });
   await accounts.setPassword({ entityUuid: OTHER_ENTITY, userId: dan.id }, PASSWORD);
   server = createServer(platform);
   origin = new URL(await listen(server, 0)).origin;
@@ -64,13 +78,25 @@ async function send(path: string, init: RequestInit, at = origin): Promise<Page>
 
 function formBody(fields: Fields): URLSearchParams {
   const body = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) for (const each of [value].flat()) body.append(name, each);
+  for (const [name, value] of Object.entries(fields))
+    for (const each of [value].flat()) body.append(name, each);
   return body;
 }
 
-const get = (path: string, cookie = ''): Promise<Page> => send(path, { headers: { Cookie: cookie } });
-const post = (path: string, fields: Fields, cookie = '', headers: Record<string, string> = {}, at = origin) =>
-  send(path, { method: 'POST', body: formBody(fields), headers: { Cookie: cookie, Origin: at, ...headers } }, at);
+const get = (path: string, cookie = ''): Promise<Page> =>
+  send(path, { headers: { Cookie: cookie } });
+const post = (
+  path: string,
+  fields: Fields,
+  cookie = '',
+  headers: Record<string, string> = {},
+  at = origin,
+) =>
+  send(
+    path,
+    { method: 'POST', body: formBody(fields), headers: { Cookie: cookie, Origin: at, ...headers } },
+    at,
+  );
 
 const enter = (email: string, password = PASSWORD) => post('/sign-in', { email, password });
 async function signIn(email: string): Promise<string> {
@@ -82,7 +108,12 @@ async function signIn(email: string): Promise<string> {
 /** The token of the form on a page. */
 const onceOf = ({ text }: Page): string => /name="once" value="([^"]+)"/.exec(text)?.[1] ?? 'none';
 const keyOf = ({ text }: Page): string => /id="key" value="([^"]+)"/.exec(text)?.[1] ?? 'none';
-const WHOLE = { name: 'Export', scopes: ['threats:read', 'decoys:read'], lifetime: '30', justification: '' };
+const WHOLE = {
+  name: 'Export',
+  scopes: ['threats:read', 'decoys:read'],
+  lifetime: '30',
+  justification: '',
+};
 
 async function create(cookie: string, fields: Fields = {}): Promise<Page> {
   const once = onceOf(await get(`${KEYS}/new`, cookie));
@@ -90,7 +121,10 @@ async function create(cookie: string, fields: Fields = {}): Promise<Page> {
 }
 const me = async (key: string) => {
   const response = await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${key}` } });
-  return { status: response.status, ...((await response.json()) as { key_id?: string; scopes?: string[] }) };
+  return {
+    status: response.status,
+    ...((await response.json()) as { key_id?: string; scopes?: string[] }),
+  };
 };
 const countOf = async (entityUuid = ENTITY) =>
   (await platform.keyring.list({ limit: 1000 }, { entityUuid })).keys.length;
@@ -100,9 +134,25 @@ const countOf = async (entityUuid = ENTITY) =>
 describe('signing in', () => {
   it('leads from every address to the sign-in, and does nothing on the way', async () => {
     const before = await countOf();
-    for (const path of ['', '/settings', '/settings/configuration', KEYS, `${KEYS}/new`, `${KEYS}/${ENTITY}`, '/none'])
-      for (const answer of [await get(path), await get(path, 'session=guessed'), await post(path, WHOLE)])
-        expect([path, answer.status, answer.headers.get('Location')]).toEqual([path, 303, '/console/sign-in']);
+    for (const path of [
+      '',
+      '/settings',
+      '/settings/configuration',
+      KEYS,
+      `${KEYS}/new`,
+      `${KEYS}/${ENTITY}`,
+      '/none',
+    ])
+      for (const answer of [
+        await get(path),
+        await get(path, 'session=guessed'),
+        await post(path, WHOLE),
+      ])
+        expect([path, answer.status, answer.headers.get('Location')]).toEqual([
+          path,
+          303,
+          '/console/sign-in',
+        ]);
     expect(await countOf()).toBe(before);
   });
 
@@ -115,28 +165,42 @@ describe('signing in', () => {
   });
 
   it('gives a cookie that scripts and other sites do not get, anew at each sign-in', async () => {
-    const cookies = [await enter('ana@example.com'), await enter('ana@example.com')].map(({ headers }) =>
-      String(headers.get('Set-Cookie')),
+    const cookies = [await enter('ana@example.com'), await enter('ana@example.com')].map(
+      ({ headers }) => String(headers.get('Set-Cookie')),
     );
     for (const cookie of cookies) {
-      expect(cookie).toMatch(/^session=[\w-]{43}; Max-Age=28800; Path=\/console; HttpOnly; SameSite=Strict$/);
+      expect(cookie).toMatch(
+        /^session=[\w-]{43}; Max-Age=28800; Path=\/console; HttpOnly; SameSite=Strict$/,
+      );
     }
     expect(cookies[0]).not.toBe(cookies[1]);
   });
 
-  // Another host of the same domain could set the cookie, and a visitor made keys in a session of somebody else.
+  // Another host of the same domain could set the cookie, and a visitor made keys in a session of
+  // somebody else.
   it('has a cookie of its host and for TLS alone where the service is reached by it', async () => {
     const { accounts, keyring, now } = platform;
     const app = createConsole({ accounts, keyring, now, publicUrl: 'https://deception.example' });
-    const ask = (path: string, init: RequestInit) => app.request(`/console${path}`, init, from('192.0.2.1'));
+    const ask = (path: string, init: RequestInit) =>
+      app.request(`/console${path}`, init, from('192.0.2.1'));
     const body = formBody({ email: 'ana@example.com', password: PASSWORD });
     const headers = { Origin: 'https://deception.example' };
-    const cookie = String((await ask('/sign-in', { method: 'POST', body, headers })).headers.get('Set-Cookie'));
-    expect(cookie).toMatch(/^__Host-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+    const cookie = String(
+      (await ask('/sign-in', { method: 'POST', body, headers })).headers.get('Set-Cookie'),
+    );
+    expect(cookie).toMatch(
+      /^__Host-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
     const own = cookie.split(';')[0] ?? '';
     const statusWith = async (Cookie: string) => (await ask('', { headers: { Cookie } })).status;
-    expect([await statusWith(own), await statusWith(own.replace('__Host-', ''))]).toEqual([200, 303]);
-    const left = await ask('/sign-out', { method: 'POST', headers: { ...headers, Cookie: own }, body: formBody({}) });
+    expect([await statusWith(own), await statusWith(own.replace('__Host-', ''))]).toEqual([
+      200, 303,
+    ]);
+    const left = await ask('/sign-out', {
+      method: 'POST',
+      headers: { ...headers, Cookie: own },
+      body: formBody({}),
+    });
     expect(left.headers.get('Set-Cookie')).toBe(
       '__Host-session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict',
     );
@@ -173,7 +237,8 @@ describe('signing in', () => {
     expect((await enter('eve@example.com')).status).toBe(401);
   });
 
-  // Whoever had an account of their own could guess another's for ever: each right password took all tries back.
+  // Whoever had an account of their own could guess another's for ever: each right password took
+  // all tries back.
   it('makes whoever guesses wait, whatever they sign in to between, and nobody else', async () => {
     const { accounts } = platform;
     const right = { entityUuid: ENTITY, userId: 'of the guesser', version: '' };
@@ -204,12 +269,17 @@ describe('signing in', () => {
     }
   });
 
-  // What was refused was counted all the same, under made-up emails, which pushed out what others had been counted for.
+  // What was refused was counted all the same, under made-up emails, which pushed out what others
+  // had been counted for.
   it('forgets nobody’s wrong tries for those of somebody else', async () => {
     const signIn = async () => null;
     const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn } });
     /** How often each status was answered to `count` tries. */
-    const tries = async (count: number, addressOf: (n: number) => string, emailOf: (n: number) => string) => {
+    const tries = async (
+      count: number,
+      addressOf: (n: number) => string,
+      emailOf: (n: number) => string,
+    ) => {
       const statuses: Record<number, number> = {};
       for (let n = 0; n < count; n++) {
         const init = {
@@ -247,38 +317,68 @@ describe('signing in', () => {
     expect(await flood(1)).toEqual({ 429: 1 });
   });
 
-  // With another of the 2^64 addresses that a visitor has for each try, the tries were as many as they liked.
+  // With another of the 2^64 addresses that a visitor has for each try, the tries were as many as
+  // they liked.
   it('counts an IPv6 network as one visitor, and an IPv4 address by itself', async () => {
     const signIn = async () => null;
     const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn } });
     const enterAt = async (address: string) => {
-      const init = { method: 'POST', body: formBody({ email: 'e', password: 'x' }), headers: { Origin: origin } };
+      const init = {
+        method: 'POST',
+        body: formBody({ email: 'e', password: 'x' }),
+        headers: { Origin: origin },
+      };
       return (await app.request(`${origin}/console/sign-in`, init, from(address))).status;
     };
-    const home = ['2001:db8::1', '2001:db8::2', '2001:db8:0:0:3:4:5:6', '2001:db8::ffff:0:1', '2001:db8::1:2:3:4'];
+    const home = [
+      '2001:db8::1',
+      '2001:db8::2',
+      '2001:db8:0:0:3:4:5:6',
+      '2001:db8::ffff:0:1',
+      '2001:db8::1:2:3:4',
+    ];
     for (const address of [...home, ...home]) expect(await enterAt(address)).toBe(401);
-    for (const address of [...home, '2001:db8::7:8']) expect([address, await enterAt(address)]).toEqual([address, 429]);
-    for (const address of ['2001:db8:0:1::1', '2001:db8:1::1', '2001::db8:0:0:1', '::1', 'fe80::1%eth0', '::'])
+    for (const address of [...home, '2001:db8::7:8'])
+      expect([address, await enterAt(address)]).toEqual([address, 429]);
+    for (const address of [
+      '2001:db8:0:1::1',
+      '2001:db8:1::1',
+      '2001::db8:0:0:1',
+      '::1',
+      'fe80::1%eth0',
+      '::',
+    ])
       expect([address, await enterAt(address)]).toEqual([address, 401]);
     for (let i = 0; i < 12; i++) expect(await enterAt(`::ffff:192.0.2.${i}`)).toBe(401);
   });
 
   it('asks who a visitor is where the service says so', async () => {
     const signIn = async () => null;
-    const clientAddress = (c: { req: { header(name: string): string | undefined } }) => c.req.header('x-client') ?? '';
-    const app = createConsole({ ...platform, accounts: { ...platform.accounts, signIn }, clientAddress });
+    const clientAddress = (c: { req: { header(name: string): string | undefined } }) =>
+      c.req.header('x-client') ?? '';
+    const app = createConsole({
+      ...platform,
+      accounts: { ...platform.accounts, signIn },
+      clientAddress,
+    });
     const statuses: number[] = [];
     for (let i = 0; i < 12; i++) {
       const headers = { Origin: origin, 'X-Client': i === 11 ? 'b' : 'a' };
       const init = { method: 'POST', body: formBody({ email: 'e', password: 'x' }), headers };
-      statuses.push((await app.request(`${origin}/console/sign-in`, init, from('the proxy'))).status);
+      statuses.push(
+        (await app.request(`${origin}/console/sign-in`, init, from('the proxy'))).status,
+      );
     }
     expect(statuses).toEqual([...Array(10).fill(401), 429, 401]);
   });
 
   it('ends sessions with the password that began them, and a browser’s own at its next sign-in', async () => {
     const { domain, accounts } = platform;
-    const { id } = domain.createUser(ENTITY, { email: 'flo@example.com', name: 'Flo', role: 'viewer' });
+    const { id } = domain.createUser(ENTITY, {
+      email: 'flo@example.com',
+      name: 'Flo',
+      role: 'viewer',
+    });
     await accounts.setPassword({ entityUuid: ENTITY, userId: id }, PASSWORD);
     const first = await signIn('flo@example.com');
     const second = await post('/sign-in', { email: 'flo@example.com', password: PASSWORD }, first);
@@ -291,12 +391,18 @@ describe('signing in', () => {
   it('knows one user by an email: a second is refused, and one who is deleted is in nobody’s way', async () => {
     const { domain, accounts } = platform;
     const create = (entityUuid: string) => {
-      const { id } = domain.createUser(entityUuid, { email: 'gus@example.com', name: 'Gus', role: 'viewer' });
+      const { id } = domain.createUser(entityUuid, {
+        email: 'gus@example.com',
+        name: 'Gus',
+        role: 'viewer',
+      });
       return { entityUuid, userId: id };
     };
     const [gus, namesake] = [create(ENTITY), create(OTHER_ENTITY)];
     await accounts.setPassword(gus, PASSWORD);
-    await expect(accounts.setPassword(namesake, 'x')).rejects.toThrow('Another user signs in with this email.');
+    await expect(accounts.setPassword(namesake, 'x')).rejects.toThrow(
+      'Another user signs in with this email.',
+    );
     expect(await accounts.signIn('gus@example.com', PASSWORD)).toMatchObject(gus);
     domain.deleteUser(ENTITY, gus.userId);
     await accounts.setPassword(namesake, 'x');
@@ -307,11 +413,18 @@ describe('signing in', () => {
   it('takes what a form of the console sends, and nothing of another type', async () => {
     const cookie = await signIn('ana@example.com');
     const { keyId } = (
-      await platform.keyring.issue({ name: 'x', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY })
+      await platform.keyring.issue(
+        { name: 'x', scopes: [], expiresAt: 'never' },
+        { entityUuid: ENTITY },
+      )
     ).info;
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
       const headers = { Cookie: cookie, Origin: origin, 'Content-Type': type };
-      const answer = await send(`${KEYS}/${keyId}`, { method: 'POST', body: 'action=revoke', headers });
+      const answer = await send(`${KEYS}/${keyId}`, {
+        method: 'POST',
+        body: 'action=revoke',
+        headers,
+      });
       expect([type, answer.status]).toEqual([type, 415]);
     }
     expect((await platform.keyring.get(keyId, { entityUuid: ENTITY }))?.revokedAt).toBeNull();
@@ -360,21 +473,37 @@ function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Arr
   );
 }
 
-// A form was judged by who had begun to send it: one who was deleted in between still made a key, or ended one.
+// A form was judged by who had begun to send it: one who was deleted in between still made a key,
+// or ended one.
 describe('a form that is long on its way', () => {
-  const admin = { user: { name: 'Ana' }, entityUuid: ENTITY, authority: { entityUuid: ENTITY, scopes: ['*:*'] } };
+  const admin = {
+    user: { name: 'Ana' },
+    entityUuid: ENTITY,
+    authority: { entityUuid: ENTITY, scopes: ['*:*'] },
+  };
   it.each([
     ['deleted, or has another password', null, 303],
     ['given a role that only looks on', { ...admin, authority: null }, 403],
   ])('does nothing where who sends it is %s meanwhile', async (_what, later, status) => {
     let member: unknown = admin;
     const known = { find: () => member, signIn: async () => ({}) };
-    const app = createConsole({ ...platform, accounts: { ...platform.accounts, ...(known as object) } });
-    const ask = (path: string, init: RequestInit = {}) => app.request(`${origin}/console${path}`, init, from('a'));
-    const entered = await ask('/sign-in', { method: 'POST', body: formBody({}), headers: { Origin: origin } });
+    const app = createConsole({
+      ...platform,
+      accounts: { ...platform.accounts, ...(known as object) },
+    });
+    const ask = (path: string, init: RequestInit = {}) =>
+      app.request(`${origin}/console${path}`, init, from('a'));
+    const entered = await ask('/sign-in', {
+      method: 'POST',
+      body: formBody({}),
+      headers: { Origin: origin },
+    });
     const Cookie = String(entered.headers.get('Set-Cookie')).split(';')[0] ?? '';
     const { keyId } = (
-      await platform.keyring.issue({ name: 'x', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY })
+      await platform.keyring.issue(
+        { name: 'x', scopes: [], expiresAt: 'never' },
+        { entityUuid: ENTITY },
+      )
     ).info;
     const before = await countOf();
     for (const framing of FRAMINGS)
@@ -384,13 +513,20 @@ describe('a form that is long on its way', () => {
         [`${KEYS}/${keyId}`, { action: 'revoke' }],
       ] as const) {
         member = admin;
-        const once = onceOf({ text: await (await ask(`${KEYS}/new`, { headers: { Cookie } })).text() } as Page);
+        const once = onceOf({
+          text: await (await ask(`${KEYS}/new`, { headers: { Cookie } })).text(),
+        } as Page);
         const text = formBody({ once, ...fields }).toString();
         const body = slowly(text, () => {
           member = later;
         });
         const headers = { ...framing(text.length), Cookie, Origin: origin };
-        const answer = await ask(path, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
+        const answer = await ask(path, {
+          method: 'POST',
+          body,
+          headers,
+          duplex: 'half',
+        } as RequestInit);
         expect([path, fields, answer.status]).toEqual([path, fields, status]);
       }
     expect(await countOf()).toBe(before);
@@ -405,7 +541,12 @@ describe('a form that is long on its way', () => {
     for (const framing of FRAMINGS) {
       const text = formBody({ email: 'ana@example.com', password: PASSWORD }).toString();
       const headers = { ...framing(text.length), Origin: origin };
-      const init = { method: 'POST', body: slowly(text, () => {}), headers, duplex: 'half' } as RequestInit;
+      const init = {
+        method: 'POST',
+        body: slowly(text, () => {}),
+        headers,
+        duplex: 'half',
+      } as RequestInit;
       const { status } = await app.request(`${origin}/console/sign-in`, init, from('a'));
       expect(status).toBe(303);
     }
@@ -458,14 +599,19 @@ describe('making a key', () => {
     const [ana, chi] = [await signIn('ana@example.com'), await signIn('chi@example.com')];
     const once = onceOf(await get(`${KEYS}/new`, ana));
     const { keyId } = (
-      await platform.keyring.issue({ name: 'x', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY })
+      await platform.keyring.issue(
+        { name: 'x', scopes: [], expiresAt: 'never' },
+        { entityUuid: ENTITY },
+      )
     ).info;
     expect(onceOf(await get(`${KEYS}/${keyId}`, chi))).toBe('none');
     for (let i = 0; i < 49; i++) await get(`${KEYS}/${keyId}`, ana);
     expect((await post(KEYS, { once, ...WHOLE }, ana)).status).toBe(201);
     const late = onceOf(await get(`${KEYS}/new`, ana));
     for (let i = 0; i < 50; i++) await get(`${KEYS}/${keyId}`, ana);
-    expect((await post(KEYS, { once: late, ...WHOLE }, ana)).text).toContain('sent before, or is too old');
+    expect((await post(KEYS, { once: late, ...WHOLE }, ana)).text).toContain(
+      'sent before, or is too old',
+    );
   });
 
   it('takes no form that was shown in another session, or none at all', async () => {
@@ -478,14 +624,24 @@ describe('making a key', () => {
   it('wants a reason for reserved scopes, and keeps what was entered', async () => {
     const cookie = await signIn('ana@example.com');
     const before = await countOf();
-    const wanting = { name: 'Off "boarding"', scopes: ['threats:read', 'users:delete'], lifetime: '365' };
+    const wanting = {
+      name: 'Off "boarding"',
+      scopes: ['threats:read', 'users:delete'],
+      lifetime: '365',
+    };
     const page = await create(cookie, wanting);
     expect([page.status, await countOf()]).toEqual([400, before]);
-    expect(page.text).toContain('<p role="alert">justification: say why users:delete is needed</p>');
+    expect(page.text).toContain(
+      '<p role="alert">justification: say why users:delete is needed</p>',
+    );
     expect(page.text).toContain('value="Off &quot;boarding&quot;"');
     expect(page.text).toContain('value="users:delete" checked');
     expect(page.text).toContain('<option value="365" selected>');
-    const again = await post(KEYS, { once: onceOf(page), ...wanting, justification: ' Leavers ' }, cookie);
+    const again = await post(
+      KEYS,
+      { once: onceOf(page), ...wanting, justification: ' Leavers ' },
+      cookie,
+    );
     expect(again.status).toBe(201);
     const { key_id } = await me(keyOf(again));
     const info = await platform.keyring.get(String(key_id), { entityUuid: ENTITY });
@@ -539,7 +695,11 @@ describe('roles and organizations', () => {
     );
     const cookie = await signIn('ben@example.com');
     const once = onceOf(await get(`${KEYS}/${info.keyId}`, cookie));
-    const page = await post(`${KEYS}/${info.keyId}`, { once, action: 'rotate', overlap: '0' }, cookie);
+    const page = await post(
+      `${KEYS}/${info.keyId}`,
+      { once, action: 'rotate', overlap: '0' },
+      cookie,
+    );
     expect(page.status).toBe(403);
     expect((await platform.keyring.get(info.keyId, { entityUuid: ENTITY }))?.retireAt).toBeNull();
   });
@@ -589,7 +749,9 @@ describe('a key of one’s own', () => {
     const key = keyOf(await create(cookie));
     const { key_id } = await me(key);
     const path = `${KEYS}/${key_id}`;
-    expect((await post(path, { action: 'revoke' }, cookie)).headers.get('Location')).toBe(`/console${path}`);
+    expect((await post(path, { action: 'revoke' }, cookie)).headers.get('Location')).toBe(
+      `/console${path}`,
+    );
     expect((await me(key)).status).toBe(401);
     const { text } = await get(path, cookie);
     expect(text).toContain('<dd>Revoked</dd>');
@@ -620,7 +782,11 @@ describe('a key of one’s own', () => {
   });
 
   it('names the scopes that its integration has not called for long', async () => {
-    const input = { name: 'x', scopes: ['threats:read', 'decoys:read'], expiresAt: 'never' } as const;
+    const input = {
+      name: 'x',
+      scopes: ['threats:read', 'decoys:read'],
+      expiresAt: 'never',
+    } as const;
     const { info } = await platform.keyring.issue(input, { entityUuid: ENTITY });
     const unused = async () => {
       const { text } = await get(`${KEYS}/${info.keyId}`, await signIn('ana@example.com'));
@@ -662,11 +828,19 @@ describe('a key of one’s own', () => {
   it('is found behind the first page, and a page that there is not is a mistake of the address', async () => {
     const dan = await signIn('dan@example.com');
     for (let n = 0; n < 52; n++)
-      await platform.keyring.issue({ name: `n${n}`, scopes: [], expiresAt: 'never' }, { entityUuid: OTHER_ENTITY });
+      await platform.keyring.issue(
+        { name: `n${n}`, scopes: [], expiresAt: 'never' },
+        { entityUuid: OTHER_ENTITY },
+      );
     const first = await get(KEYS, dan);
-    const older = /href="\/console([^"]*)">Older keys/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? 'none';
+    const older =
+      /href="\/console([^"]*)">Older keys/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ??
+      'none';
     const names = (page: Page) => page.text.match(/api-keys\/[0-9a-f-]{36}"/g)?.length;
-    expect([names(first), names(await get(older, dan))]).toEqual([50, (await countOf(OTHER_ENTITY)) - 50]);
+    expect([names(first), names(await get(older, dan))]).toEqual([
+      50,
+      (await countOf(OTHER_ENTITY)) - 50,
+    ]);
     expect((await get(`${KEYS}?after=x`, dan)).status).toBe(400);
   });
 });
@@ -698,7 +872,8 @@ describe('every answer', () => {
     const port = Number(new URL(origin).port);
     const through = async (options: CacheOptions) => {
       const cache = await startCache(port, options);
-      const ask = async (cookie: string) => (await send(KEYS, { headers: { Cookie: cookie } }, cache.origin)).text;
+      const ask = async (cookie: string) =>
+        (await send(KEYS, { headers: { Cookie: cookie } }, cache.origin)).text;
       const texts = [await ask(ana), await ask(dan), await ask('')];
       await cache.stop();
       return { texts, hits: cache.hits() };
@@ -722,17 +897,30 @@ describe('every answer', () => {
     const app = createConsole({ ...platform, report });
     for (const framing of FRAMINGS) {
       const body = slowly('email=ana', () => Promise.reject(new Error('aborted')));
-      const init = { method: 'POST', body, headers: { ...framing(50), Origin: origin }, duplex: 'half' } as RequestInit;
+      const init = {
+        method: 'POST',
+        body,
+        headers: { ...framing(50), Origin: origin },
+        duplex: 'half',
+      } as RequestInit;
       const answer = await app.request(`${origin}/console/sign-in`, init, from('a'));
-      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('did not arrive')]);
+      expect([answer.status, await answer.text()]).toEqual([
+        400,
+        expect.stringContaining('did not arrive'),
+      ]);
     }
     const other = createServer({ ...platform, report } as Platform);
     const { port, hostname } = new URL(await listen(other, 0));
-    for (const framing of ['Content-Length: 50\r\n\r\nhello', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello']) {
+    for (const framing of [
+      'Content-Length: 50\r\n\r\nhello',
+      'Transfer-Encoding: chunked\r\n\r\n5\r\nhello',
+    ]) {
       const arrived = new Promise((resolve) => other.once('request', resolve));
       const socket = connect(Number(port), hostname);
       const head = `Host: ${hostname}:${port}\r\nContent-Type: application/x-www-form-urlencoded`;
-      socket.write(`POST /console/sign-in HTTP/1.1\r\n${head}\r\nOrigin: http://${hostname}:${port}\r\n${framing}`);
+      socket.write(
+        `POST /console/sign-in HTTP/1.1\r\n${head}\r\nOrigin: http://${hostname}:${port}\r\n${framing}`,
+      );
       const request = (await arrived) as IncomingMessage;
       const closed = new Promise((resolve) => request.once('close', resolve));
       socket.destroy();
@@ -748,7 +936,13 @@ describe('every answer', () => {
     const reported: unknown[] = [];
     const broken = new StoreError('store.insert failed: see cause', new Error('secret row'));
     const keyring = { ...platform.keyring, issue: () => Promise.reject(broken) };
-    const app = createConsole({ accounts, now, publicUrl, keyring, report: (error) => reported.push(error) });
+    const app = createConsole({
+      accounts,
+      now,
+      publicUrl,
+      keyring,
+      report: (error) => reported.push(error),
+    });
     const ask = (path: string, init: RequestInit = {}) =>
       app.request(`${origin}/console${path}`, init, from('192.0.2.1'));
     const postTo = (path: string, fields: Fields, Cookie = '') =>
@@ -759,7 +953,11 @@ describe('every answer', () => {
     const once = /name="once" value="([^"]+)"/.exec(form)?.[1] ?? '';
     const answer = await postTo(KEYS, { once, ...WHOLE }, cookie);
     const text = await answer.text();
-    expect([answer.status, answer.headers.get('Retry-After'), reported]).toEqual([503, '1', [broken]]);
+    expect([answer.status, answer.headers.get('Retry-After'), reported]).toEqual([
+      503,
+      '1',
+      [broken],
+    ]);
     expect(text).toContain('Look in the list before trying again');
     expect(text).not.toContain('secret row');
   });

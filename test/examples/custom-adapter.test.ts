@@ -1,4 +1,7 @@
-/** The adapters for a framework of one's own, in the README and in examples: the contract as a user runs it. */
+/**
+ * The adapters for a framework of one's own, in the README and in examples: the contract as a user
+ * runs it.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,19 +22,30 @@ const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), p
 
 /** How many tests of a file pass and fail, run as a user runs it. */
 async function runByNode(file: string): Promise<{ pass: number; fail: number }> {
-  const hooks = ['--disable-warning=ExperimentalWarning', '--import', path('test/support/typescript.ts')];
+  const hooks = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    path('test/support/typescript.ts'),
+  ];
   const args = [...hooks, '--test-reporter=tap', '--test', file];
-  // A test that is run within a test says so to its children, which then report to it and to nobody else.
+  // A test that is run within a test says so to its children, which then report to it and to nobody
+  // else.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch((failed) => failed);
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch(
+    (failed) => failed,
+  );
   const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
   return { pass: count('pass'), fail: count('fail') };
 }
 
 test("the README's adapter passes its contract as printed", { timeout: 60_000 }, async () => {
   const chapter =
-    readFileSync(path('README.md'), 'utf8').split('### An adapter of your own')[1]?.split('\n### ')[0] ?? '';
-  const [guard = '', contract = ''] = [...chapter.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code]) => code);
+    readFileSync(path('README.md'), 'utf8')
+      .split('### An adapter of your own')[1]
+      ?.split('\n### ')[0] ?? '';
+  const [guard = '', contract = ''] = [...chapter.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(
+    ([, code]) => code,
+  );
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-'));
   try {
     writeFileSync(join(folder, 'guard.ts'), guard);
@@ -47,7 +61,9 @@ describe('an adapter for no framework', () => {
     const source = readFileSync(path('examples/custom-adapter/adapter.ts'), 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
     expect(source.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')).not.toMatch(/authorization/i);
-    const imports = [...source.matchAll(/^import (type )?.* from '(.*)';$/gm)].map(([, type, from]) => [from, type]);
+    const imports = [...source.matchAll(/^import (type )?.* from '(.*)';$/gm)].map(
+      ([, type, from]) => [from, type],
+    );
     expect(imports).toEqual([
       ['node:http', 'type '],
       ['keyscope', 'type '],
@@ -55,12 +71,20 @@ describe('an adapter for no framework', () => {
     ]);
   });
 
-  test('passes its contract where it stands, by the runner of Node', { timeout: 60_000 }, async () => {
-    expect(await runByNode(path('examples/custom-adapter/contract.ts'))).toEqual({ pass: 21, fail: 0 });
+  test('passes its contract where it stands, by the runner of Node', {
+    timeout: 60_000,
+  }, async () => {
+    expect(await runByNode(path('examples/custom-adapter/contract.ts'))).toEqual({
+      pass: 21,
+      fail: 0,
+    });
   });
 
   test('takes no option that it does not know', () => {
-    const guard = createGuard({ keyring, policy, realm: 'test' }) as (name: string, options?: unknown) => unknown;
+    const guard = createGuard({ keyring, policy, realm: 'test' }) as (
+      name: string,
+      options?: unknown,
+    ) => unknown;
     for (const options of [{ entityUuid: () => '' }, () => '', null]) {
       expect(() => guard('whoami', options)).toThrow(TypeError);
     }
@@ -70,10 +94,15 @@ describe('an adapter for no framework', () => {
   test('hands a bug to whoever called, and tells onOutage of an outage', async () => {
     const bug = new TypeError('a bug');
     const ended: unknown[] = [];
-    const res = { setHeader() {}, writeHead: (status: number) => ({ end: () => ended.push(status) }) } as never;
+    const res = {
+      setHeader() {},
+      writeHead: (status: number) => ({ end: () => ended.push(status) }),
+    } as never;
     const call = (admit: () => Promise<never>, onOutage: (error: StoreError) => void) => {
       const handler: Handler = () => ended.push('handled');
-      return createGuard({ keyring: { admit }, policy, realm: 'test', onOutage })('whoami')(handler)({} as never, res);
+      return createGuard({ keyring: { admit }, policy, realm: 'test', onOutage })('whoami')(
+        handler,
+      )({} as never, res);
     };
     const told: unknown[] = [];
     await expect(

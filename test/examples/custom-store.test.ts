@@ -45,10 +45,15 @@ describe('a store in a JSON file', () => {
   storeContract(test, () => jsonFileStore(path));
 
   test('is short, and imports types alone from the package', () => {
-    const source = fs.readFileSync(new URL('../../examples/custom-store/store.ts', import.meta.url), 'utf8');
+    const source = fs.readFileSync(
+      new URL('../../examples/custom-store/store.ts', import.meta.url),
+      'utf8',
+    );
     const code = source.split('\n').filter((line) => !/^\s*(?:\/\/|\/?\*|$)/.test(line));
     expect(code.length).toBeLessThan(75);
-    const imports = [...source.matchAll(/^import (type )?.* from '(.*)';$/gm)].map(([, type, from]) => [from, type]);
+    const imports = [...source.matchAll(/^import (type )?.* from '(.*)';$/gm)].map(
+      ([, type, from]) => [from, type],
+    );
     expect(imports).toEqual([
       ['node:fs', undefined],
       ['node:path', undefined],
@@ -56,12 +61,25 @@ describe('a store in a JSON file', () => {
     ]);
   });
 
-  // It imported `./store.js`, which is not there before it is compiled: where it stands, `node --test` did not find it.
-  test('passes its contract where it stands, by the runner of Node', { timeout: 60_000 }, async () => {
+  // It imported `./store.js`, which is not there before it is compiled: where it stands, `node
+  // --test` did not find it.
+  test('passes its contract where it stands, by the runner of Node', {
+    timeout: 60_000,
+  }, async () => {
     const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
-    const hooks = ['--disable-warning=ExperimentalWarning', '--import', path('test/support/typescript.ts')];
-    const args = [...hooks, '--test-reporter=tap', '--test', path('examples/custom-store/contract.ts')];
-    // A test that is run within a test says so to its children, which then report to it and to nobody else.
+    const hooks = [
+      '--disable-warning=ExperimentalWarning',
+      '--import',
+      path('test/support/typescript.ts'),
+    ];
+    const args = [
+      ...hooks,
+      '--test-reporter=tap',
+      '--test',
+      path('examples/custom-store/contract.ts'),
+    ];
+    // A test that is run within a test says so to its children, which then report to it and to
+    // nobody else.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(30);
@@ -146,7 +164,10 @@ describe('a store in a JSON file', () => {
   test('carries a keyring', async () => {
     const { keyring } = setUp({ store: jsonFileStore(path) });
     const authority = { entityUuid: RECORD.entityUuid };
-    const { key, info } = await keyring.issue({ name: 'ci', scopes: ['threats:read'], expiresAt: 'never' }, authority);
+    const { key, info } = await keyring.issue(
+      { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' },
+      authority,
+    );
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
     const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, authority);
     expect((await keyring.verify(next.key)).keyId).toBe(next.info.keyId);

@@ -1,6 +1,6 @@
 /**
- * What a client writes, at every door of the examples: JSON as deep as a body can be is refused like any other, and
- * control characters begin no line of a log.
+ * What a client writes, at every door of the examples: JSON as deep as a body can be is refused
+ * like any other, and control characters begin no line of a log.
  */
 import type { Server } from 'node:http';
 import { createKeyring, type KeyringEvent } from 'keyscope';
@@ -47,7 +47,12 @@ beforeAll(async () => {
     });
   const [rest, mcp] = Object.values(opened.tokens.verifiers);
   platform = { ...opened, keyring: keyringFor(rest), mcpKeyring: keyringFor(mcp) };
-  const input = { name: 'n', scopes: catalog.all, expiresAt: 'never', justification: 'tests' } as const;
+  const input = {
+    name: 'n',
+    scopes: catalog.all,
+    expiresAt: 'never',
+    justification: 'tests',
+  } as const;
   key = (await platform.keyring.issue(input, { entityUuid: ENTITY })).key;
   account = (await openAccount(platform)) ?? { email: '', password: '' };
   for (const name of NAMES) {
@@ -79,10 +84,22 @@ function listenToLogs(): unknown[] {
   return lines;
 }
 
-const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+const JSON_HEADERS = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+};
 
-async function send(url: string, body: string | URLSearchParams, method = 'POST', headers = {}): Promise<string> {
-  const all = { Authorization: `Bearer ${key}`, ...(typeof body === 'string' && JSON_HEADERS), ...headers };
+async function send(
+  url: string,
+  body: string | URLSearchParams,
+  method = 'POST',
+  headers = {},
+): Promise<string> {
+  const all = {
+    Authorization: `Bearer ${key}`,
+    ...(typeof body === 'string' && JSON_HEADERS),
+    ...headers,
+  };
   const response = await fetch(url, { method, body, headers: all, redirect: 'manual' });
   return `${response.status} ${await response.text()}`;
 }
@@ -120,7 +137,10 @@ test.each(DEEP)(
     for (const name of NAMES) {
       for (const { method, path, body } of routes) {
         if (body === null) continue;
-        for (const text of places(Object.fromEntries(Object.keys(body.shape).map((field) => [field, 'x'])), deep))
+        for (const text of places(
+          Object.fromEntries(Object.keys(body.shape).map((field) => [field, 'x'])),
+          deep,
+        ))
           answers.push(await send(urlOf(name, path.replace(':id', 'x')), text, method));
       }
     }
@@ -147,7 +167,8 @@ test.each(DEEP)(
 
 // ── Lines ─────────────────────────────────────────────────────────────────────────────────────────────
 
-// A line break with an entry of one's own behind it, in the ways that logs and terminals know, and a change of colour.
+// A line break with an entry of one's own behind it, in the ways that logs and terminals know, and
+// a change of colour.
 const HOSTILE = 'x\r\n\u0085\u2028\u001b[2K\u009b31mforged entry';
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const RAW = encodeURIComponent(HOSTILE);
@@ -162,17 +183,30 @@ async function everyField(name: Name): Promise<void> {
   // As bytes: `fetch` sends none of these. Node's parser refuses most, and answers by itself.
   for (const value of [HOSTILE, `Bearer ${HOSTILE}`, `Bearer ${key}${HOSTILE}`]) {
     const latin = value.replaceAll('\u2028', '');
-    for (const field of ['Authorization', 'Host', 'Content-Type', 'Origin', 'Cookie', 'Mcp-Session-Id', HOSTILE])
-      await exchange(ports[name] ?? 0, `GET /v1/me HTTP/1.1\r\nConnection: close\r\n${field}: ${latin}\r\n\r\n`);
+    for (const field of [
+      'Authorization',
+      'Host',
+      'Content-Type',
+      'Origin',
+      'Cookie',
+      'Mcp-Session-Id',
+      HOSTILE,
+    ])
+      await exchange(
+        ports[name] ?? 0,
+        `GET /v1/me HTTP/1.1\r\nConnection: close\r\n${field}: ${latin}\r\n\r\n`,
+      );
   }
   const get = async (path: string) =>
     (await fetch(urlOf(name, path), { headers: { Authorization: `Bearer ${key}` } })).text();
-  for (const parameter of ['entity_uuid', 'limit', 'after', RAW]) await get(`/v1/threats?${parameter}=${RAW}`);
+  for (const parameter of ['entity_uuid', 'limit', 'after', RAW])
+    await get(`/v1/threats?${parameter}=${RAW}`);
   for (const path of [`/v1/threats/${RAW}`, `/${RAW}`, `/v1/${RAW}?${RAW}`]) await get(path);
   for (const { method, path, body } of routes) {
     const fields = Object.fromEntries(Object.keys(body?.shape ?? {}).map((field) => [field, 'x']));
     const url = urlOf(name, path.replace(':id', 'x'));
-    if (method !== 'GET') for (const value of each(fields)) await send(url, JSON.stringify(value), method);
+    if (method !== 'GET')
+      for (const value of each(fields)) await send(url, JSON.stringify(value), method);
   }
   const token = {
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
@@ -180,7 +214,8 @@ async function everyField(name: Name): Promise<void> {
     subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
     ...{ requested_token_type: '', scope: '', entity_uuid: '', resource: '', audience: '' },
   };
-  for (const value of each(token)) await send(urlOf(name, '/v1/token'), new URLSearchParams({ ...value }));
+  for (const value of each(token))
+    await send(urlOf(name, '/v1/token'), new URLSearchParams({ ...value }));
 }
 
 async function everyMessage(): Promise<void> {
@@ -200,8 +235,14 @@ async function everyForm(cookie: string): Promise<void> {
       Cookie: cookie,
       Origin: urlOf('whole', ''),
     });
-  const page = async (path: string) => (await fetch(urlOf('whole', path), { headers: { Cookie: cookie } })).text();
-  for (const fields of each({ name: 'n', scopes: 'threats:read', lifetime: '30', justification: '' })) {
+  const page = async (path: string) =>
+    (await fetch(urlOf('whole', path), { headers: { Cookie: cookie } })).text();
+  for (const fields of each({
+    name: 'n',
+    scopes: 'threats:read',
+    lifetime: '30',
+    justification: '',
+  })) {
     const once = /name="once" value="([^"]+)"/.exec(await page(`${KEYS}/new`))?.[1];
     await post(KEYS, { ...fields, ...(once !== undefined && { once }) });
   }
@@ -209,7 +250,8 @@ async function everyForm(cookie: string): Promise<void> {
     await post(`${KEYS}/${ENTITY}`, fields);
     await post(`${KEYS}/${RAW}`, fields);
   }
-  for (const path of [`${KEYS}?after=${RAW}`, `${KEYS}/${RAW}`, `/console/${RAW}`]) await page(path);
+  for (const path of [`${KEYS}?after=${RAW}`, `${KEYS}/${RAW}`, `/console/${RAW}`])
+    await page(path);
   await post('/console/sign-in', { email: HOSTILE, password: HOSTILE });
 }
 
@@ -237,5 +279,10 @@ test('no field of a request begins a line of a log, or stands in an event, also 
     expect(lines.filter((line) => typeof line !== 'string' || BREAKS.test(line))).toEqual([]);
   }
   const told = new Set(events.map((event) => ('code' in event ? event.code : event.type)));
-  expect([...told].sort()).toEqual(['access.granted', 'invalid_request', 'key.issued', 'store_error']);
+  expect([...told].sort()).toEqual([
+    'access.granted',
+    'invalid_request',
+    'key.issued',
+    'store_error',
+  ]);
 });

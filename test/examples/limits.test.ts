@@ -1,4 +1,7 @@
-/** Rate limits are a limiter's job, beside keyscope: the README's recipe, on a real server, counts each key exactly. */
+/**
+ * Rate limits are a limiter's job, beside keyscope: the README's recipe, on a real server, counts
+ * each key exactly.
+ */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { count, issueKey, type LimitedServer, startLimited } from '../support/limit.ts';
@@ -19,13 +22,19 @@ describe('a limit of 10 requests a minute for each key', () => {
     expect(count(answers)).toEqual({ 200: 10, 429: 90 });
     for (const { status, retryAfter } of answers) {
       if (status === 200) expect(retryAfter).toBeNull();
-      else expect(Number(retryAfter)).toSatisfy((s: number) => Number.isInteger(s) && s >= 1 && s <= options.duration);
+      else
+        expect(Number(retryAfter)).toSatisfy(
+          (s: number) => Number.isInteger(s) && s >= 1 && s <= options.duration,
+        );
     }
   });
 
   it('counts by key: another one of the same entity has its own 10', async () => {
     const [first, second] = [await issueKey(), await issueKey()];
-    const [spent, fresh] = await Promise.all([server.ask(30, first.key), server.ask(10, second.key)]);
+    const [spent, fresh] = await Promise.all([
+      server.ask(30, first.key),
+      server.ask(10, second.key),
+    ]);
     expect([count(spent), count(fresh)]).toEqual([{ 200: 10, 429: 20 }, { 200: 10 }]);
     expect((await limiter.get(first.keyId))?.consumedPoints).toBe(30);
     expect((await limiter.get(second.keyId))?.consumedPoints).toBe(10);

@@ -1,12 +1,15 @@
 /**
- * The platform over MCP, on real sockets: servers and clients of both generations of the SDK, with the same keys, rows
- * and policy as REST.
+ * The platform over MCP, on real sockets: servers and clients of both generations of the SDK, with
+ * the same keys, rows and policy as REST.
  */
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { inspect } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
-import { Client as Client2, StreamableHTTPClientTransport as ClientTransport2 } from '@modelcontextprotocol/client';
+import {
+  Client as Client2,
+  StreamableHTTPClientTransport as ClientTransport2,
+} from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as ClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Server as Server1 } from '@modelcontextprotocol/sdk/server/index.js';
@@ -64,7 +67,10 @@ const serviceOf = (platform: Platform) => ({
 /** What handlers were given, for the canary. */
 const shown: unknown[] = [];
 
-/** A server of the SDK's 1.x: one for everybody, so each list and each call looks at its own request's caller. */
+/**
+ * A server of the SDK's 1.x: one for everybody, so each list and each call looks at its own
+ * request's caller.
+ */
 function server1(platform: Platform): Server1 {
   const server = new Server1({ name: 'one', version: '1.0.0' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, (_request, { authInfo }) => {
@@ -95,7 +101,10 @@ function create1(platform: Platform): Server {
   );
 }
 
-const SERVERS = { '2.x': (platform: Platform) => createExample(serviceOf(platform)), '1.x': create1 };
+const SERVERS = {
+  '2.x': (platform: Platform) => createExample(serviceOf(platform)),
+  '1.x': create1,
+};
 
 async function start(create: (platform: Platform) => Server) {
   const platform = await createPlatform();
@@ -108,7 +117,9 @@ async function start(create: (platform: Platform) => Server) {
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
 interface Result {
-  readonly structuredContent?: { readonly items?: unknown; readonly next?: unknown; readonly id?: unknown } | undefined;
+  readonly structuredContent?:
+    | { readonly items?: unknown; readonly next?: unknown; readonly id?: unknown }
+    | undefined;
   readonly content: { readonly type: string; readonly text?: string }[];
   readonly isError?: boolean | undefined;
 }
@@ -135,14 +146,18 @@ const connect1: Connect = async (url, key, fetch) => {
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   return {
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args = {}) => (await client.callTool({ name, arguments: args })) as unknown as Result,
+    call: async (name, args = {}) =>
+      (await client.callTool({ name, arguments: args })) as unknown as Result,
   };
 };
 
 const connect2 =
   (mode: 'legacy' | { pin: string }): Connect =>
   async (url, key, fetch) => {
-    const client = new Client2({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+    const client = new Client2(
+      { name: 'test', version: '1.0.0' },
+      { versionNegotiation: { mode } },
+    );
     stops.push(() => client.close());
     await client.connect(new ClientTransport2(new URL(url), optionsOf(key, fetch)));
     return {
@@ -159,20 +174,34 @@ const PAIRS: readonly (readonly [server: keyof typeof SERVERS, client: string, C
   ['1.x', '2.x, as of 2025', connect2('legacy')],
 ];
 
-/** What a client's promise rejects with, as text: the SDKs keep status and body in different places. */
+/**
+ * What a client's promise rejects with, as text: the SDKs keep status and body in different places.
+ */
 const failure = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => Promise.reject(new Error('was not refused')),
     (error) => `${inspect(error, { depth: 5 })} ${JSON.stringify(error)}`,
   );
 
-const HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+const HEADERS = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+};
 
 /** One call without a client. */
-async function post(url: string, key: string | null, message: unknown, headers: Record<string, string> = {}) {
+async function post(
+  url: string,
+  key: string | null,
+  message: unknown,
+  headers: Record<string, string> = {},
+) {
   const authorization = key === null ? undefined : { Authorization: `Bearer ${key}` };
   const all = { ...HEADERS, ...authorization, ...headers };
-  const response = await fetch(url, { method: 'POST', headers: all, body: JSON.stringify(message) });
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: all,
+    body: JSON.stringify(message),
+  });
   return { status: response.status, headers: response.headers, body: await response.text() };
 }
 const toolCall = (name: string, args = {}) => ({
@@ -192,7 +221,9 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     const reader = await connect(platform.url, named(platform, 'reader'));
     expect(await reader.list()).toEqual(['whoami', 'listThreats', 'readThreat']);
     const { structuredContent, content } = await reader.call('listThreats', { limit: 2 });
-    expect(structuredContent?.items).toEqual(platform.domain.listThreats(A, { limit: 2, after: null }).items);
+    expect(structuredContent?.items).toEqual(
+      platform.domain.listThreats(A, { limit: 2, after: null }).items,
+    );
     expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
     const full = await connect(platform.url, named(platform, 'full'));
     expect(await full.list()).toEqual(policy.operations);
@@ -212,7 +243,9 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     const platform = await open();
     expect(await failure(connect(platform.url, null))).toMatch(/401|UnauthorizedError/);
     for (const name of ['unknown', 'revoked', 'expired', 'retired', 'tampered']) {
-      expect(await failure(connect(platform.url, named(platform, name)))).toMatch(/401|UnauthorizedError/);
+      expect(await failure(connect(platform.url, named(platform, name)))).toMatch(
+        /401|UnauthorizedError/,
+      );
     }
   });
 
@@ -259,7 +292,12 @@ test.each([
     const callers = Array.from({ length: 20 }, async (_, i) => {
       const entityUuid = [A, B, C][i % 3] as string;
       const mine = scopes.filter((_scope, bit) => ((i + 1) >> bit) & 1 || bit === 0);
-      const input = { name: `n${i}`, scopes: mine, expiresAt: 'never', justification: 'tests' } as const;
+      const input = {
+        name: `n${i}`,
+        scopes: mine,
+        expiresAt: 'never',
+        justification: 'tests',
+      } as const;
       const { key, info } = await keyring.issue(input, { entityUuid });
       return { entityUuid, info, mine, client: await connect(url, key) };
     });
@@ -273,7 +311,12 @@ test.each([
         return expect(await client.list()).toEqual(allowed);
       }
       const { structuredContent } = await client.call(i % 3 === 1 ? 'whoami' : 'listThreats');
-      const whoami = { entity_uuid: entityUuid, key_id: info.keyId, scopes: mine, accessible_entities: [entityUuid] };
+      const whoami = {
+        entity_uuid: entityUuid,
+        key_id: info.keyId,
+        scopes: mine,
+        accessible_entities: [entityUuid],
+      };
       const { items } = domain.listThreats(entityUuid, { limit: 20, after: null });
       return expect(structuredContent).toMatchObject(i % 3 === 1 ? whoami : { items });
     });
@@ -385,7 +428,12 @@ describe('one table', () => {
   test('names no argument twice, and never one that the guard reads', () => {
     for (const { path, query, body } of routes) {
       const path1 = path.includes(':id') ? ['id'] : [];
-      const names = ['entity_uuid', ...path1, ...Object.keys(query.shape), ...Object.keys(body?.shape ?? {})];
+      const names = [
+        'entity_uuid',
+        ...path1,
+        ...Object.keys(query.shape),
+        ...Object.keys(body?.shape ?? {}),
+      ];
       expect(names).toEqual([...new Set(names)]);
     }
   });
@@ -403,16 +451,25 @@ describe('one table', () => {
     };
     for (const { method, path, operation } of routes) {
       if (method !== 'GET') continue;
-      const id = path.includes(':id') ? named(platform, kinds[path.split('/')[2] ?? ''] ?? '') : undefined;
+      const id = path.includes(':id')
+        ? named(platform, kinds[path.split('/')[2] ?? ''] ?? '')
+        : undefined;
       for (const entity of [undefined, B]) {
         if (entity === B && id !== undefined) continue;
         const query = entity === undefined ? '' : `?entity_uuid=${entity}`;
-        const rest = await fetch(platform.url.replace('/mcp', path.replace(':id', id ?? '')) + query, {
-          headers: { Authorization: `Bearer ${key}` },
-        });
-        const args = { ...(id !== undefined && { id }), ...(entity !== undefined && { entity_uuid: entity }) };
+        const rest = await fetch(
+          platform.url.replace('/mcp', path.replace(':id', id ?? '')) + query,
+          { headers: { Authorization: `Bearer ${key}` } },
+        );
+        const args = {
+          ...(id !== undefined && { id }),
+          ...(entity !== undefined && { entity_uuid: entity }),
+        };
         const { structuredContent } = await client.call(operation, args);
-        expect({ operation, body: structuredContent }).toEqual({ operation, body: await rest.json() });
+        expect({ operation, body: structuredContent }).toEqual({
+          operation,
+          body: await rest.json(),
+        });
       }
     }
   });
@@ -422,11 +479,16 @@ describe('one table', () => {
     const { domain } = platform;
     const client = await connect2({ pin: '2026-07-28' })(platform.url, named(platform, 'full'));
     const first = await client.call('listThreats', { limit: 3 });
-    const second = await client.call('listThreats', { limit: 100, after: first.structuredContent?.next });
+    const second = await client.call('listThreats', {
+      limit: 100,
+      after: first.structuredContent?.next,
+    });
     const items = [first, second].flatMap(({ structuredContent }) => structuredContent?.items);
     expect(items).toEqual(domain.listThreats(A, { limit: 100, after: null }).items);
 
-    const [threat, decoy, canary, user] = ['threat', 'decoy', 'canary', 'user'].map((name) => named(platform, name));
+    const [threat, decoy, canary, user] = ['threat', 'decoy', 'canary', 'user'].map((name) =>
+      named(platform, name),
+    );
     await client.call('updateThreat', { id: threat, status: 'resolved', notes: 'seen' });
     expect(domain.readThreat(A, threat ?? '')).toMatchObject({ status: 'resolved', notes: 'seen' });
     const created = await client.call('createCanary', { name: 'c', kind: 'dns', entity_uuid: B });
@@ -437,7 +499,9 @@ describe('one table', () => {
     expect(domain.readCanary(A, canary ?? '')).toMatchObject({ notes: 'n' });
     await client.call('updateDecoy', { id: decoy });
     expect(domain.readDecoy(A, decoy ?? '')).not.toMatchObject({ update_requested_at: null });
-    expect((await client.call('deleteUser', { id: user })).content).toEqual([{ type: 'text', text: 'Done.' }]);
+    expect((await client.call('deleteUser', { id: user })).content).toEqual([
+      { type: 'text', text: 'Done.' },
+    ]);
     expect(domain.readUser(A, user ?? '')).toBeNull();
     await client.call('createUser', { email: 'New@example.com', name: 'N', role: 'viewer' });
     expect(domain.listUsers(A, { limit: 100, after: null }).items).toContainEqual(
@@ -463,19 +527,22 @@ describe('one table', () => {
     ['updateThreat', { id: 'threat', owner: 'x' }, /unknown|additional/i],
     ['createCanary', { kind: 'dns' }, /name/],
     ['whoami', { note: 'x' }, /unknown|additional/i],
-  ])('%s of %j is an error that says what to mend, on both generations', async (name, args, expected) => {
-    for (const [create, connect] of [
-      [SERVERS['2.x'], connect2({ pin: '2026-07-28' })],
-      [SERVERS['1.x'], connect1],
-    ] as const) {
-      const platform = await start(create);
-      const filled = Object.entries(args).map(([k, v]) => [k, platform.values[String(v)] ?? v]);
-      const client = await connect(platform.url, named(platform, 'full'));
-      const { isError, content } = await client.call(name, Object.fromEntries(filled));
-      expect([isError, content[0]?.text]).toEqual([true, expect.stringMatching(expected)]);
-      expect(platform.errors).toEqual([]);
-    }
-  });
+  ])(
+    '%s of %j is an error that says what to mend, on both generations',
+    async (name, args, expected) => {
+      for (const [create, connect] of [
+        [SERVERS['2.x'], connect2({ pin: '2026-07-28' })],
+        [SERVERS['1.x'], connect1],
+      ] as const) {
+        const platform = await start(create);
+        const filled = Object.entries(args).map(([k, v]) => [k, platform.values[String(v)] ?? v]);
+        const client = await connect(platform.url, named(platform, 'full'));
+        const { isError, content } = await client.call(name, Object.fromEntries(filled));
+        expect([isError, content[0]?.text]).toEqual([true, expect.stringMatching(expected)]);
+        expect(platform.errors).toEqual([]);
+      }
+    },
+  );
 
   test('an error of ours is reported, and the client learns nothing of it', async () => {
     for (const [create, connect] of [
@@ -488,7 +555,12 @@ describe('one table', () => {
       const { isError, content } = await client.call('listThreats');
       expect([isError, JSON.parse(content[0]?.text ?? '')]).toEqual([
         true,
-        { type: 'about:blank', title: 'Internal Server Error', status: 500, detail: 'Something went wrong.' },
+        {
+          type: 'about:blank',
+          title: 'Internal Server Error',
+          status: 500,
+          detail: 'Something went wrong.',
+        },
       ]);
       expect(platform.errors).toMatchObject([{ message: 'database is not open' }]);
     }
@@ -497,9 +569,18 @@ describe('one table', () => {
   test('REST goes on beside it, and other paths are none', async () => {
     const platform = await start(SERVERS['2.x']);
     const get = (path: string) =>
-      fetch(platform.url.replace('/mcp', path), { headers: { Authorization: `Bearer ${named(platform, 'bare')}` } });
+      fetch(platform.url.replace('/mcp', path), {
+        headers: { Authorization: `Bearer ${named(platform, 'bare')}` },
+      });
     expect((await get('/v1/me')).status).toBe(200);
-    for (const path of ['/mcp/', '/mcp/x', '/v1/mcp', '/MCP', '/.well-known/other', '/.well-known']) {
+    for (const path of [
+      '/mcp/',
+      '/mcp/x',
+      '/v1/mcp',
+      '/MCP',
+      '/.well-known/other',
+      '/.well-known',
+    ]) {
       expect((await get(path)).status).toBe(404);
     }
     expect((await get('/mcp')).status).toBe(405);
@@ -527,7 +608,10 @@ describe('the metadata', () => {
     const { port, url } = await start(SERVERS['2.x']);
     const plain = await fetch(`http://127.0.0.1:${port}${METADATA_PATH}`);
     const text = await plain.text();
-    expect(JSON.parse(text)).toMatchObject({ resource: `${PUBLIC_URL}/mcp`, bearer_methods_supported: ['header'] });
+    expect(JSON.parse(text)).toMatchObject({
+      resource: `${PUBLIC_URL}/mcp`,
+      bearer_methods_supported: ['header'],
+    });
     const forged = [
       'Host: evil.example',
       'X-Forwarded-Host: evil.example',
@@ -535,7 +619,10 @@ describe('the metadata', () => {
       'Forwarded: host=evil.example',
     ];
     const ask = (target: string) =>
-      exchange(port, `GET ${target} HTTP/1.1\r\nConnection: close\r\n${forged.join('\r\n')}\r\n\r\n`);
+      exchange(
+        port,
+        `GET ${target} HTTP/1.1\r\nConnection: close\r\n${forged.join('\r\n')}\r\n\r\n`,
+      );
     expect((await ask(METADATA_PATH)).body).toBe(text);
     expect((await ask('/mcp')).headers['www-authenticate']).toBe(challenge(''));
     const post = await fetch(`http://127.0.0.1:${port}${METADATA_PATH}`, { method: 'POST' });
@@ -546,7 +633,8 @@ describe('the metadata', () => {
 
 test("another site's page is turned away, whatever it carries", async () => {
   const platform = await start(SERVERS['2.x']);
-  const ask = (origin: string) => post(platform.url, named(platform, 'full'), toolCall('whoami'), { Origin: origin });
+  const ask = (origin: string) =>
+    post(platform.url, named(platform, 'full'), toolCall('whoami'), { Origin: origin });
   expect((await ask('https://evil.example')).status).toBe(403);
   expect((await ask('null')).status).toBe(403);
   expect((await ask(PUBLIC_URL)).status).toBe(200);
@@ -557,8 +645,15 @@ test("another site's page is turned away, whatever it carries", async () => {
 test("the second line holds by itself, behind the SDK's own door", async () => {
   const platform = await start((p) => {
     const invalidToken = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message);
-    const verifier = createMcpVerifier({ keyring: p.keyring, resource: `${PUBLIC_URL}/mcp`, invalidToken });
-    const bearer = requireBearerAuth({ verifier, resourceMetadataUrl: `${PUBLIC_URL}${METADATA_PATH}` });
+    const verifier = createMcpVerifier({
+      keyring: p.keyring,
+      resource: `${PUBLIC_URL}/mcp`,
+      invalidToken,
+    });
+    const bearer = requireBearerAuth({
+      verifier,
+      resourceMetadataUrl: `${PUBLIC_URL}${METADATA_PATH}`,
+    });
     return createNodeServer(
       getRequestListener(async (request) => {
         const authInfo = await bearer(request);
@@ -572,7 +667,11 @@ test("the second line holds by itself, behind the SDK's own door", async () => {
   const ask = async (key: string | null, name: string, args = {}) => {
     const { status, body } = await post(platform.url, key, toolCall(name, args));
     const { result } = JSON.parse(body);
-    return [status, result?.isError, result?.isError ? JSON.parse(result.content[0].text) : undefined];
+    return [
+      status,
+      result?.isError,
+      result?.isError ? JSON.parse(result.content[0].text) : undefined,
+    ];
   };
   const reader = named(platform, 'reader');
   expect(await ask(null, 'whoami')).toEqual([401, undefined, undefined]);
@@ -580,7 +679,11 @@ test("the second line holds by itself, behind the SDK's own door", async () => {
   const scope = { error: 'insufficient_scope', scope: 'users:read', status: 403 };
   expect(await ask(reader, 'listUsers')).toEqual([200, true, expect.objectContaining(scope)]);
   const entity = { error: 'entity_forbidden', status: 403 };
-  expect(await ask(reader, 'listThreats', { entity_uuid: C })).toEqual([200, true, expect.objectContaining(entity)]);
+  expect(await ask(reader, 'listThreats', { entity_uuid: C })).toEqual([
+    200,
+    true,
+    expect.objectContaining(entity),
+  ]);
   const malformed = { error: 'invalid_request', status: 400 };
   expect(await ask(reader, 'listThreats', { entity_uuid: [B, C] })).toEqual([
     200,
@@ -592,15 +695,27 @@ test("the second line holds by itself, behind the SDK's own door", async () => {
 // ── Sessions ──────────────────────────────────────────────────────────────────────────────────────────
 
 interface SessionTransport {
-  handleRequest(request: Request, options: { authInfo: McpAuthInfo; parsedBody?: unknown }): Promise<Response>;
+  handleRequest(
+    request: Request,
+    options: { authInfo: McpAuthInfo; parsedBody?: unknown },
+  ): Promise<Response>;
 }
 
-/** A stateful server: the transports live on between requests, so whose they are must be asked each time. */
+/**
+ * A stateful server: the transports live on between requests, so whose they are must be asked each
+ * time.
+ */
 function stateful(
-  open: (platform: Platform, started: (id: string, t: SessionTransport) => void) => Promise<SessionTransport>,
+  open: (
+    platform: Platform,
+    started: (id: string, t: SessionTransport) => void,
+  ) => Promise<SessionTransport>,
 ) {
   return (platform: Platform): Server => {
-    const sessions = new Map<string, { readonly transport: SessionTransport; readonly owner: string }>();
+    const sessions = new Map<
+      string,
+      { readonly transport: SessionTransport; readonly owner: string }
+    >();
     const gate = gateOf(platform, { sessionOwner: (id) => sessions.get(id)?.owner });
     return createNodeServer(
       getRequestListener(async (request) => {
@@ -608,7 +723,8 @@ function stateful(
         if (entry instanceof Response) return entry;
         const { sessionOwner: owner } = entry;
         const session = sessions.get(request.headers.get('mcp-session-id') ?? '');
-        const started = (id: string, transport: SessionTransport) => void sessions.set(id, { transport, owner });
+        const started = (id: string, transport: SessionTransport) =>
+          void sessions.set(id, { transport, owner });
         const transport = session?.transport ?? (await open(platform, started));
         return transport.handleRequest(request, entry);
       }),
@@ -618,7 +734,10 @@ function stateful(
 
 const streamOf = (eventId: string) => eventId.slice(0, eventId.lastIndexOf('_'));
 
-/** Keeps what was sent, so that a client whose connection broke can ask for what came after an event. */
+/**
+ * Keeps what was sent, so that a client whose connection broke can ask for what came after an
+ * event.
+ */
 function createEventStore<Message>() {
   const events: { readonly id: string; readonly message: Message }[] = [];
   return {
@@ -627,9 +746,13 @@ function createEventStore<Message>() {
       events.push({ id, message });
       return id;
     },
-    async replayEventsAfter(last: string, { send }: { send(id: string, message: Message): Promise<void> }) {
+    async replayEventsAfter(
+      last: string,
+      { send }: { send(id: string, message: Message): Promise<void> },
+    ) {
       const after = events.slice(events.findIndex(({ id }) => id === last) + 1);
-      for (const { id, message } of after) if (streamOf(id) === streamOf(last)) await send(id, message);
+      for (const { id, message } of after)
+        if (streamOf(id) === streamOf(last)) await send(id, message);
       return streamOf(last);
     },
   };
@@ -653,7 +776,9 @@ const STATEFUL = {
     });
     const server = new McpServer({ name: 'two', version: '1.0.0' });
     const whoami = tools.find(({ name }) => name === 'whoami') as (typeof tools)[number];
-    server.registerTool('whoami', {}, (context) => callTool(serviceOf(platform), context.http?.authInfo, whoami, {}));
+    server.registerTool('whoami', {}, (context) =>
+      callTool(serviceOf(platform), context.http?.authInfo, whoami, {}),
+    );
     await server.connect(transport);
     return transport;
   }),
@@ -672,7 +797,9 @@ test.each(Object.entries(STATEFUL))(
     };
     const [reader, full] = [named(platform, 'reader'), named(platform, 'full')];
     const mine = await connect1(url, reader, spy);
-    expect((await mine.call('whoami')).structuredContent).toMatchObject({ key_id: named(platform, 'reader.id') });
+    expect((await mine.call('whoami')).structuredContent).toMatchObject({
+      key_id: named(platform, 'reader.id'),
+    });
     expect(id).not.toBe('');
 
     const session = { 'mcp-session-id': id };
@@ -693,7 +820,8 @@ test.each(Object.entries(STATEFUL))(
   },
 );
 
-// A token without any scope, made from the key, had the key's earlier results again, and could end the session.
+// A token without any scope, made from the key, had the key's earlier results again, and could end
+// the session.
 test.each(Object.entries(STATEFUL))(
   'a session of %s is open to tokens that may do the same, not to others of the same key, nor is that one to them',
   async (_, create) => {
@@ -701,28 +829,56 @@ test.each(Object.entries(STATEFUL))(
     const common = { issuer: PUBLIC_URL, audience: resource };
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const issuer = createTokenIssuer({ ...common, privateKey, alg: 'ES256', kid: 'k1' });
-    const tokens = createTokenVerifier({ ...common, jwks: await issuer.jwks(), algorithms: ['ES256'], catalog });
-    const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none', tokens });
+    const tokens = createTokenVerifier({
+      ...common,
+      jwks: await issuer.jwks(),
+      algorithms: ['ES256'],
+      catalog,
+    });
+    const keyring = createKeyring({
+      prefix: 'lure',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+      tokens,
+    });
     const platform = { ...(await createPlatform()), keyring };
     const server = create(platform);
     const url = `http://127.0.0.1:${await listen(server)}/mcp`;
     stops.push(() => close(server));
     const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
-    const { key } = await keyring.issue({ ...input, accessibleEntities: [B] }, { entityUuid: A, entities: [B] });
+    const { key } = await keyring.issue(
+      { ...input, accessibleEntities: [B] },
+      { entityUuid: A, entities: [B] },
+    );
     const exchanged = async (narrowed: ExchangeInput = {}) =>
       (await issuer.exchange(await keyring.verify(key), narrowed)).accessToken;
 
     const open = async (credential: string) => {
-      const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } };
-      const { status, headers } = await post(url, credential, { jsonrpc: '2.0', id: 0, method: 'initialize', params });
+      const params = {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'c', version: '1' },
+      };
+      const { status, headers } = await post(url, credential, {
+        jsonrpc: '2.0',
+        id: 0,
+        method: 'initialize',
+        params,
+      });
       expect(status).toBe(200);
-      return { 'mcp-session-id': String(headers.get('mcp-session-id')), 'mcp-protocol-version': '2025-11-25' };
+      return {
+        'mcp-session-id': String(headers.get('mcp-session-id')),
+        'mcp-protocol-version': '2025-11-25',
+      };
     };
     /** Calls, asks for what was sent before on the stream of `eventId`, and ends the session. */
     const tries = async (credential: string, session: Record<string, string>, eventId: string) => {
       const headers = { ...HEADERS, ...session, Authorization: `Bearer ${credential}` };
       const called = await post(url, credential, toolCall('whoami'), session);
-      const again = await fetch(url, { headers: { ...headers, 'Last-Event-ID': `${streamOf(eventId)}_start` } });
+      const again = await fetch(url, {
+        headers: { ...headers, 'Last-Event-ID': `${streamOf(eventId)}_start` },
+      });
       let text = '';
       for await (const chunk of again.body ?? []) {
         text += new TextDecoder().decode(chunk);
@@ -733,7 +889,11 @@ test.each(Object.entries(STATEFUL))(
     };
 
     const narrowed = { scopes: [], accessibleEntities: [] };
-    const makers = { key: async () => key, all: () => exchanged(), narrowed: () => exchanged(narrowed) };
+    const makers = {
+      key: async () => key,
+      all: () => exchanged(),
+      narrowed: () => exchanged(narrowed),
+    };
     for (const [owner, make] of Object.entries(makers)) {
       const session = await open(await make());
       const { status, body } = await post(url, await make(), toolCall('whoami'), session);
@@ -748,7 +908,10 @@ test.each(Object.entries(STATEFUL))(
           ]);
       }
       // With another token, made alike.
-      expect([owner, await tries(await make(), session, eventId)]).toEqual([owner, [200, 200, true, 200]]);
+      expect([owner, await tries(await make(), session, eventId)]).toEqual([
+        owner,
+        [200, 200, true, 200],
+      ]);
     }
   },
 );
@@ -777,7 +940,17 @@ test('no key stands in an answer, an error, a log line or what handlers see', as
   };
   for (const [generation, , connect] of PAIRS) {
     const platform = await start(SERVERS[generation]);
-    const names = ['full', 'bare', 'reader', 'outage', 'unknown', 'revoked', 'expired', 'tampered', 'checksum'];
+    const names = [
+      'full',
+      'bare',
+      'reader',
+      'outage',
+      'unknown',
+      'revoked',
+      'expired',
+      'tampered',
+      'checksum',
+    ];
     keys.push(...names.map((name) => named(platform, name)));
     for (const name of names) {
       const client = await connect(platform.url, named(platform, name), spy).catch(
@@ -800,6 +973,7 @@ test('no key stands in an answer, an error, a log line or what handlers see', as
   expect(all).toContain('insufficient_scope');
   for (const key of keys) {
     const secret = key.slice(-32);
-    for (const part of [secret.slice(0, 16), secret.slice(16)]) expect(all.includes(part)).toBe(false);
+    for (const part of [secret.slice(0, 16), secret.slice(16)])
+      expect(all.includes(part)).toBe(false);
   }
 });

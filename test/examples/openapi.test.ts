@@ -1,4 +1,6 @@
-/** The OpenAPI document: valid, true to what is answered, and good enough to generate a client from. */
+/**
+ * The OpenAPI document: valid, true to what is answered, and good enough to generate a client from.
+ */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -48,13 +50,23 @@ let key = '';
 
 beforeAll(async () => {
   platform = await openPlatform(folder, { publicUrl: PUBLIC });
-  const makers = { express: createExpress, fastify: createFastify, hono: createHono, mcp: createMcp };
+  const makers = {
+    express: createExpress,
+    fastify: createFastify,
+    hono: createHono,
+    mcp: createMcp,
+  };
   for (const [name, create] of Object.entries(makers)) {
     const server = await create(platform);
     servers.push(server);
     bases[name as keyof typeof bases] = await listen(server, 0);
   }
-  const input = { name: 'all', scopes: [...catalog.all], expiresAt: 'never', justification: 'to test' } as const;
+  const input = {
+    name: 'all',
+    scopes: [...catalog.all],
+    expiresAt: 'never',
+    justification: 'to test',
+  } as const;
   ({ key } = await platform.keyring.issue(input, { entityUuid: ENTITY }));
 });
 afterAll(async () => {
@@ -102,20 +114,28 @@ describe('the document', () => {
     const names = [...routes.map(({ operation }) => operation), ...OPEN];
     expect(found.map(({ operationId }) => operationId).sort()).toEqual(names.sort());
     for (const { operationId, security } of found) {
-      const wanted = OPEN.includes(operationId) ? [] : [{ bearerAuth: policy.requires(operationId as Operation) }];
+      const wanted = OPEN.includes(operationId)
+        ? []
+        : [{ bearerAuth: policy.requires(operationId as Operation) }];
       expect([operationId, security]).toEqual([operationId, wanted]);
     }
   });
 
   it('says of each operation what its tool says', () => {
     const said = new Map(described().map(({ operationId, summary }) => [operationId, summary]));
-    expect(tools.map(({ name }) => said.get(name))).toEqual(tools.map(({ description }) => description));
+    expect(tools.map(({ name }) => said.get(name))).toEqual(
+      tools.map(({ description }) => description),
+    );
   });
 
   it('says what is answered: each operation as its route has it', async () => {
     const send = (method: string, path: string, body?: object) => {
       const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-      return fetch(bases.hono + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      return fetch(bases.hono + path, {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+      });
     };
     const bodies: { readonly [O in Operation]?: object } = {
       updateThreat: { status: 'resolved' },
@@ -128,19 +148,33 @@ describe('the document', () => {
     for (const route of [...routes.filter((one) => !last.includes(one)), ...last]) {
       const path = route.path.replace('/v1', '');
       const { items = [] } = path.includes(':id')
-        ? ((await (await send('GET', path.replace(/\/:id.*$/, ''))).json()) as { items: { id: string }[] })
+        ? ((await (await send('GET', path.replace(/\/:id.*$/, ''))).json()) as {
+            items: { id: string }[];
+          })
         : {};
-      const response = await send(route.method, path.replace(':id', items[0]?.id ?? ''), bodies[route.operation]);
+      const response = await send(
+        route.method,
+        path.replace(':id', items[0]?.id ?? ''),
+        bodies[route.operation],
+      );
       expect([route.operation, response.status]).toEqual([route.operation, route.status]);
       await fits(route.answer, response);
     }
   });
 
   it('says how each operation refuses: with a problem, and a header where there is one', async () => {
-    const { components } = openApi(PUBLIC) as unknown as { components: { responses: Record<string, object> } };
-    const bare = await platform.keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, { entityUuid: ENTITY });
+    const { components } = openApi(PUBLIC) as unknown as {
+      components: { responses: Record<string, object> };
+    };
+    const bare = await platform.keyring.issue(
+      { name: 'n', scopes: [], expiresAt: 'never' },
+      { entityUuid: ENTITY },
+    );
     const call = (path: string, credential = key, { headers = {}, ...init }: RequestInit = {}) =>
-      fetch(bases.hono + path, { ...init, headers: { Authorization: `Bearer ${credential}`, ...headers } });
+      fetch(bases.hono + path, {
+        ...init,
+        headers: { Authorization: `Bearer ${credential}`, ...headers },
+      });
     const user = JSON.stringify({ email: 'twice@example.com', name: 'T', role: 'viewer' });
     const post = (body: string, type = 'application/json') =>
       call('/users', key, { method: 'POST', body, headers: { 'Content-Type': type } });
@@ -155,15 +189,21 @@ describe('the document', () => {
       ['createUser', 415, await post(user, 'text/plain')],
     ];
     for (const [operation, status, response] of refusals) {
-      const { responses } = described().find(({ operationId }) => operationId === operation) as Described;
+      const { responses } = described().find(
+        ({ operationId }) => operationId === operation,
+      ) as Described;
       const name = responses[status]?.$ref?.replace('#/components/responses/', '') ?? '';
       expect([operation, response.status, components.responses]).toEqual([
         operation,
         status,
         expect.objectContaining({ [name]: expect.anything() }),
       ]);
-      const headers = Object.keys((components.responses[name] as { headers?: object }).headers ?? {});
-      const sent = ['WWW-Authenticate', 'Retry-After'].filter((header) => response.headers.has(header));
+      const headers = Object.keys(
+        (components.responses[name] as { headers?: object }).headers ?? {},
+      );
+      const sent = ['WWW-Authenticate', 'Retry-After'].filter((header) =>
+        response.headers.has(header),
+      );
       expect([operation, status, headers]).toEqual([operation, status, sent]);
       expect(response.headers.get('Content-Type')).toBe('application/problem+json');
       await fits(shapes.Problem, response);
@@ -175,11 +215,16 @@ describe('the document', () => {
     const server = await createHono({ keyring, domain, publicUrl: PUBLIC });
     try {
       const base = await listen(server, 0);
-      const { paths } = (await (await fetch(new URL('/v1/openapi.json', base))).json()) as { paths: object };
+      const { paths } = (await (await fetch(new URL('/v1/openapi.json', base))).json()) as {
+        paths: object;
+      };
       const exchange = ['/v1/token', '/.well-known/jwks.json'];
       const { paths: all } = openApi(PUBLIC) as { readonly paths: object };
-      expect(Object.keys(paths)).toEqual(Object.keys(all).filter((path) => !exchange.includes(path)));
-      for (const path of exchange) expect((await fetch(new URL(path, base), { method: 'POST' })).status).toBe(404);
+      expect(Object.keys(paths)).toEqual(
+        Object.keys(all).filter((path) => !exchange.includes(path)),
+      );
+      for (const path of exchange)
+        expect((await fetch(new URL(path, base), { method: 'POST' })).status).toBe(404);
     } finally {
       server.close();
     }
@@ -187,14 +232,22 @@ describe('the document', () => {
 
   it('says what the token endpoint answers, and which keys are published', async () => {
     for (const at of ['express', 'fastify', 'hono', 'mcp'] as const) {
-      const jwt = { requested_token_type: 'urn:ietf:params:oauth:token-type:jwt', resource: `${PUBLIC}/mcp` };
+      const jwt = {
+        requested_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        resource: `${PUBLIC}/mcp`,
+      };
       for (const fields of [{}, { scope: 'threats:read' }, jwt]) {
         const response = await exchange(at, fields);
         expect(response.status).toBe(200);
         await fits(tokenAnswer, response);
       }
       const errors = new Set<string>();
-      for (const fields of [{ grant_type: 'x' }, { subject_token: 'x' }, { scope: 'x:y' }, { resource: 'x' }]) {
+      for (const fields of [
+        { grant_type: 'x' },
+        { subject_token: 'x' },
+        { scope: 'x:y' },
+        { resource: 'x' },
+      ]) {
         const response = await exchange(at, fields);
         expect(response.status).toBe(400);
         errors.add(tokenError.parse(await response.clone().json()).error);
@@ -212,7 +265,10 @@ describe('the document', () => {
 
   it('says what MCP clients are told, and what they are where there is none', async () => {
     const path = '/.well-known/oauth-protected-resource/mcp';
-    const [told, none] = [await fetch(new URL(path, bases.mcp)), await fetch(new URL(path, bases.hono))];
+    const [told, none] = [
+      await fetch(new URL(path, bases.mcp)),
+      await fetch(new URL(path, bases.hono)),
+    ];
     expect([told.status, none.status]).toEqual([200, 404]);
     await fits(shapes.ProtectedResource, told);
     await fits(shapes.Problem, none);
@@ -264,7 +320,10 @@ export async function wrong(id: string) {
 `;
     writeFileSync(join(folder, 'api.ts'), astToString(await openapiTS(openApi(PUBLIC) as never)));
     writeFileSync(join(folder, 'use.ts'), code);
-    symlinkSync(new URL('../../node_modules', import.meta.url).pathname, join(folder, 'node_modules'));
+    symlinkSync(
+      new URL('../../node_modules', import.meta.url).pathname,
+      join(folder, 'node_modules'),
+    );
     const options: ts.CompilerOptions = {
       strict: true,
       noEmit: true,

@@ -1,4 +1,7 @@
-/** The reference service: entities kept apart, pages that walk, errors that say nothing, a file that lasts. */
+/**
+ * The reference service: entities kept apart, pages that walk, errors that say nothing, a file that
+ * lasts.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer as createNode } from 'node:http';
@@ -21,7 +24,17 @@ import { Conflict, createDomain } from '../../examples/platform/domain.ts';
 import { explain } from '../../examples/platform/problem.ts';
 import { routes } from '../../examples/platform/routes.ts';
 import { keyPattern, StoreError } from '../../src/index.js';
-import { A, B, C, close, createPlatform, exchange, listen, named, startAll } from '../http/harness.ts';
+import {
+  A,
+  B,
+  C,
+  close,
+  createPlatform,
+  exchange,
+  listen,
+  named,
+  startAll,
+} from '../http/harness.ts';
 
 const TABLES = ['threats', 'interactions', 'decoys', 'breadcrumbs', 'canaries', 'users'];
 
@@ -31,7 +44,11 @@ describe('entities are kept apart', () => {
     const domain = createDomain(db);
     for (const entity of [A, B]) domain.seed(entity);
     const rows = (entity: string) =>
-      JSON.stringify(TABLES.map((table) => db.prepare(`SELECT * FROM ${table} WHERE entity_uuid = ?`).all(entity)));
+      JSON.stringify(
+        TABLES.map((table) =>
+          db.prepare(`SELECT * FROM ${table} WHERE entity_uuid = ?`).all(entity),
+        ),
+      );
     return { db, domain, rows };
   }
   const all = { limit: 100, after: null };
@@ -52,20 +69,32 @@ describe('entities are kept apart', () => {
       expect(list(C, all)).toEqual({ items: [], next: null });
     }
     expect(domain.exportReport(A).interactions).toBe(12);
-    expect(domain.exportReport(C)).toMatchObject({ interactions: 0, top_sources: [], threats_by_status: {} });
+    expect(domain.exportReport(C)).toMatchObject({
+      interactions: 0,
+      top_sources: [],
+      threats_by_status: {},
+    });
   });
 
   test('the ids of one entity are nothing to another, and nothing of it changes', () => {
     const { domain, rows } = domainOf();
     const before = rows(B);
-    const id = (page: { readonly items: readonly { readonly id: string }[] }) => page.items[0]?.id ?? '';
-    const [threat, interaction] = [id(domain.listThreats(B, all)), id(domain.listInteractions(B, all))];
+    const id = (page: { readonly items: readonly { readonly id: string }[] }) =>
+      page.items[0]?.id ?? '';
+    const [threat, interaction] = [
+      id(domain.listThreats(B, all)),
+      id(domain.listInteractions(B, all)),
+    ];
     const [decoy, canary, user] = [
       id(domain.listDecoys(B, all)),
       id(domain.listCanaries(B, all)),
       id(domain.listUsers(B, all)),
     ];
-    const asB = [domain.readThreat(B, threat), domain.readDecoy(B, decoy), domain.readUser(B, user)];
+    const asB = [
+      domain.readThreat(B, threat),
+      domain.readDecoy(B, decoy),
+      domain.readUser(B, user),
+    ];
     expect(asB).not.toContain(null);
     expect([
       domain.readThreat(A, threat),
@@ -100,8 +129,10 @@ describe('entities are kept apart', () => {
     for (const [name, call] of Object.entries(domain)) {
       if (name === 'exportReport') domain.exportReport(A);
       else if (name.startsWith('list')) (call as typeof domain.listThreats)(A, all);
-      else if (name === 'createCanary') domain.createCanary(A, { name: 'n', kind: 'dns', notes: '' });
-      else if (name === 'createUser') domain.createUser(A, { email: 'e@example.com', name: 'n', role: 'viewer' });
+      else if (name === 'createCanary')
+        domain.createCanary(A, { name: 'n', kind: 'dns', notes: '' });
+      else if (name === 'createUser')
+        domain.createUser(A, { email: 'e@example.com', name: 'n', role: 'viewer' });
       else (call as typeof domain.updateThreat)(A, 'x', change);
     }
     expect(statements.length).toBeGreaterThan(20);
@@ -122,12 +153,16 @@ describe('pages', () => {
   async function service() {
     const platform = await createPlatform();
     // All at one time: order and cursor must fall back to the id.
-    for (let i = 0; i < EACH; i++) platform.domain.createCanary(B, { name: `c${i}`, kind: 'dns', notes: '' });
+    for (let i = 0; i < EACH; i++)
+      platform.domain.createCanary(B, { name: `c${i}`, kind: 'dns', notes: '' });
     const app = createApp(platform);
     const get = async (query: string) => {
       const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
       const response = await app.request(`/v1/canaries?entity_uuid=${B}&${query}`, { headers });
-      return (await response.json()) as { items: { id: string; created_at: string }[]; next: string | null };
+      return (await response.json()) as {
+        items: { id: string; created_at: string }[];
+        next: string | null;
+      };
     };
     return { platform, get };
   }
@@ -162,20 +197,30 @@ describe('pages', () => {
     expect((await get(`limit=${EACH + 3}`)).next).toBeNull();
   });
 
-  test.each(['0', '101', '05', '+5', '5.0', '1e1', '', ' 5', '٥'])('refuse %j as a limit', async (limit) => {
-    const platform = await createPlatform();
-    const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
-    const response = await createApp(platform).request(`/v1/canaries?limit=${encodeURIComponent(limit)}`, { headers });
-    const { detail } = (await response.json()) as { detail: string };
-    expect([response.status, detail]).toEqual([400, 'query.limit: a whole number from 1 to 100']);
-  });
+  test.each(['0', '101', '05', '+5', '5.0', '1e1', '', ' 5', '٥'])(
+    'refuse %j as a limit',
+    async (limit) => {
+      const platform = await createPlatform();
+      const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
+      const response = await createApp(platform).request(
+        `/v1/canaries?limit=${encodeURIComponent(limit)}`,
+        { headers },
+      );
+      const { detail } = (await response.json()) as { detail: string };
+      expect([response.status, detail]).toEqual([400, 'query.limit: a whole number from 1 to 100']);
+    },
+  );
 
   test("an entity's cursor shows another entity's rows to nobody", async () => {
     const { platform, get } = await service();
     const { next } = await get('limit=1');
     const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
-    const other = await createApp(platform).request(`/v1/canaries?limit=100&after=${next}`, { headers });
-    const own = platform.domain.listCanaries(A, { limit: 100, after: null }).items.map(({ id }) => id);
+    const other = await createApp(platform).request(`/v1/canaries?limit=100&after=${next}`, {
+      headers,
+    });
+    const own = platform.domain
+      .listCanaries(A, { limit: 100, after: null })
+      .items.map(({ id }) => id);
     const { items } = (await other.json()) as { items: { id: string }[] };
     expect(items.filter(({ id }) => !own.includes(id))).toEqual([]);
   });
@@ -212,12 +257,23 @@ describe('the domain', () => {
     const [decoy, canary] = [domain.listDecoys, domain.listCanaries].map(
       (list) => list(A, { limit: 1, after: null }).items[0]?.id ?? '',
     ) as [string, string];
-    expect(domain.updateDecoy(A, decoy)).toMatchObject({ update_requested_at: '1970-01-01T00:00:00.000Z' });
-    expect([domain.decommissionDecoy(A, decoy), domain.decommissionDecoy(A, decoy)]).toEqual([true, true]);
-    expect([domain.decommissionCanary(A, canary), domain.decommissionCanary(A, canary)]).toEqual([true, true]);
+    expect(domain.updateDecoy(A, decoy)).toMatchObject({
+      update_requested_at: '1970-01-01T00:00:00.000Z',
+    });
+    expect([domain.decommissionDecoy(A, decoy), domain.decommissionDecoy(A, decoy)]).toEqual([
+      true,
+      true,
+    ]);
+    expect([domain.decommissionCanary(A, canary), domain.decommissionCanary(A, canary)]).toEqual([
+      true,
+      true,
+    ]);
     expect(() => domain.updateDecoy(A, decoy)).toThrow(Conflict);
     expect(() => domain.updateCanary(A, canary, { notes: 'x' })).toThrow(Conflict);
-    expect(domain.readDecoy(A, decoy)).toMatchObject({ status: 'decommissioned', breadcrumbs: [{}, {}] });
+    expect(domain.readDecoy(A, decoy)).toMatchObject({
+      status: 'decommissioned',
+      breadcrumbs: [{}, {}],
+    });
   });
 
   test('changes only the columns that were given', () => {
@@ -225,7 +281,10 @@ describe('the domain', () => {
     domain.seed(A);
     const threat = domain.listThreats(A, { limit: 1, after: null }).items[0];
     domain.updateThreat(A, threat?.id ?? '', { notes: 'seen' });
-    const changed = domain.updateThreat(A, threat?.id ?? '', { status: 'resolved', notes: undefined });
+    const changed = domain.updateThreat(A, threat?.id ?? '', {
+      status: 'resolved',
+      notes: undefined,
+    });
     expect(changed).toEqual({ ...threat, status: 'resolved', notes: 'seen' });
   });
 
@@ -246,10 +305,15 @@ test('an error of ours is reported, answered with 500 and no detail, and equal o
     `GET /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   try {
     for (const { db } of fleet.all) db.close();
-    const answers = await Promise.all(fleet.all.map((one) => exchange(one.port, request(named(one, 'full')))));
+    const answers = await Promise.all(
+      fleet.all.map((one) => exchange(one.port, request(named(one, 'full')))),
+    );
     for (const { status, headers, body } of answers) {
       expect(status).toBe(500);
-      expect(headers).toMatchObject({ 'content-type': 'application/problem+json', 'cache-control': 'no-store' });
+      expect(headers).toMatchObject({
+        'content-type': 'application/problem+json',
+        'cache-control': 'no-store',
+      });
       expect(JSON.parse(body)).toEqual({
         type: 'about:blank',
         title: 'Internal Server Error',
@@ -257,7 +321,8 @@ test('an error of ours is reported, answered with 500 and no detail, and equal o
         detail: 'Something went wrong.',
       });
     }
-    for (const { errors } of fleet.all) expect(errors).toMatchObject([{ message: 'database is not open' }]);
+    for (const { errors } of fleet.all)
+      expect(errors).toMatchObject([{ message: 'database is not open' }]);
   } finally {
     await fleet.stop();
   }
@@ -272,7 +337,9 @@ test('an outage of the key store is reported with the reason, once a request, on
     for (const one of fleet.all) {
       expect((await exchange(one.port, request(named(one, 'outage')))).status).toBe(503);
       expect((await exchange(one.port, request(named(one, 'unknown')))).status).toBe(401);
-      expect(one.errors.map(explain)).toEqual(['store.findByDigest failed: see cause: the database is away']);
+      expect(one.errors.map(explain)).toEqual([
+        'store.findByDigest failed: see cause: the database is away',
+      ]);
     }
   } finally {
     await fleet.stop();
@@ -286,7 +353,9 @@ test('what is reported nowhere else goes to the console, an outage with its reas
     const app = createApp({ keyring: platform.keyring, domain: platform.domain });
     const headers = { Authorization: `Bearer ${named(platform, 'outage')}` };
     expect((await app.request('/v1/me', { headers })).status).toBe(503);
-    expect(said.mock.calls).toEqual([['store.findByDigest failed: see cause: the database is away']]);
+    expect(said.mock.calls).toEqual([
+      ['store.findByDigest failed: see cause: the database is away'],
+    ]);
   } finally {
     said.mockRestore();
   }
@@ -299,7 +368,11 @@ test.each([
     new StoreError('store.list did not answer within 2000 ms'),
     /^store\.list .+ 2000 ms$/,
   ],
-  ['a driver with a message', new StoreError('store.list failed', new Error('away')), /^store\.list failed: away$/],
+  [
+    'a driver with a message',
+    new StoreError('store.list failed', new Error('away')),
+    /^store\.list failed: away$/,
+  ],
   [
     'a driver with a code alone',
     new StoreError('store.list failed', Object.assign(new Error(''), { code: 'ECONNREFUSED' })),
@@ -310,8 +383,16 @@ test.each([
     new StoreError('store.list failed', new Error('x\r\n\u001b[2K\u009b\u2028y')),
     /^store\.list failed: x\\u000d\\u000a\\u001b\[2K\\u009b\\u2028y$/,
   ],
-  ['a driver that throws no error', new StoreError('store.list failed', null), /^store\.list failed$/],
-  ['any other error, whose cause is its own affair', new Error('full', { cause: new Error('secret') }), /^full$/],
+  [
+    'a driver that throws no error',
+    new StoreError('store.list failed', null),
+    /^store\.list failed$/,
+  ],
+  [
+    'any other error, whose cause is its own affair',
+    new Error('full', { cause: new Error('secret') }),
+    /^full$/,
+  ],
 ])('explains %s', (_, error, wanted) => {
   expect(explain(error)).toMatch(wanted);
 });
@@ -327,7 +408,10 @@ describe('on a file', () => {
     vi.unstubAllEnvs();
   });
   const issue = (platform: Awaited<ReturnType<typeof openPlatform>>) =>
-    platform.keyring.issue({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid: ENTITY });
+    platform.keyring.issue(
+      { name: 'n', scopes: ['threats:read'], expiresAt: 'never' },
+      { entityUuid: ENTITY },
+    );
 
   test('keys and rows outlast the process, the pepper is its own secret, and no key is in any file', async () => {
     const inner = join(folder, 'of-its-own');
@@ -346,7 +430,9 @@ describe('on a file', () => {
     const second = await openPlatform(inner);
     expect(await second.keyring.verify(key)).toMatchObject({ keyId: info.keyId });
     expect(second.domain.readThreat(ENTITY, threat?.id ?? '')).toMatchObject({ notes: 'kept' });
-    expect(second.domain.listThreats(OTHER_ENTITY, { limit: 9, after: null }).items).toHaveLength(5);
+    expect(second.domain.listThreats(OTHER_ENTITY, { limit: 9, after: null }).items).toHaveLength(
+      5,
+    );
     await second.close();
   });
 
@@ -386,16 +472,23 @@ describe('on a file', () => {
 });
 
 describe('a server that stops', () => {
-  // Node waited for ever for whoever had connected and said nothing, so usage was never written and the store never closed.
+  // Node waited for ever for whoever had connected and said nothing, so usage was never written and
+  // the store never closed.
   test.each([
     ['nothing', ''],
     ['half of its headers', 'GET /v1/me HTTP/1.1\r\nHost: x\r\n'],
     ['half of a body', 'POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
   ])('waits for a client that says %s only for a while', async (_, said) => {
     const server = createNode((req, res) => req.resume().on('end', () => res.end()));
-    const socket = connect(Number(new URL(await listenAt(server, 0)).port), '127.0.0.1').on('error', () => {});
+    const socket = connect(Number(new URL(await listenAt(server, 0)).port), '127.0.0.1').on(
+      'error',
+      () => {},
+    );
     const closed = once(socket, 'close');
-    await Promise.all([once(server, 'connection'), new Promise<void>((sent) => void socket.write(said, () => sent()))]);
+    await Promise.all([
+      once(server, 'connection'),
+      new Promise<void>((sent) => void socket.write(said, () => sent())),
+    ]);
     await stop(server, 50);
     await closed;
   });
@@ -412,10 +505,12 @@ describe('a server that stops', () => {
   });
 });
 
-// Whoever kept the keys in PostgreSQL was told that they were in the folder, and offered to remove their pepper with it.
+// Whoever kept the keys in PostgreSQL was told that they were in the folder, and offered to remove
+// their pepper with it.
 describe('whoever starts the service is told', () => {
   const [folder, file, pepper] = ['/srv/demo', '/srv/demo/platform.db', 'the pepper of the tests'];
-  const told = (keys: Parameters<typeof whereabouts>[0]['keys']) => whereabouts({ file, pepper, keys }, folder);
+  const told = (keys: Parameters<typeof whereabouts>[0]['keys']) =>
+    whereabouts({ file, pepper, keys }, folder);
 
   test.each(['/srv/demo/platform.db', '/srv/demo/keys.db'])(
     'to remove the folder, where the keys are in it: %s',
@@ -434,12 +529,16 @@ describe('whoever starts the service is told', () => {
   ] as const)('to keep the pepper, where the keys are elsewhere: %s', (_, keys, where) => {
     const text = told(keys);
     expect(text).toContain(where);
-    expect(text).toMatch(/Rows of the service: \S+demo\/platform\.db\..*\nKeep the pepper: without it/);
+    expect(text).toMatch(
+      /Rows of the service: \S+demo\/platform\.db\..*\nKeep the pepper: without it/,
+    );
     expect(text).not.toContain('rm -r');
   });
 
   test('that keys in memory end with the process', () => {
     const text = told({ kind: 'memory' });
-    expect(text).toMatch(/^Keys: in memory, until it stops\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/);
+    expect(text).toMatch(
+      /^Keys: in memory, until it stops\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/,
+    );
   });
 });

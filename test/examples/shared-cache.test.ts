@@ -1,4 +1,7 @@
-/** The example servers behind a cache that all callers share: each gets what is theirs, and would not without `no-store`. */
+/**
+ * The example servers behind a cache that all callers share: each gets what is theirs, and would
+ * not without `no-store`.
+ */
 import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createServer as createExpress } from '../../examples/express/server.ts';
@@ -9,9 +12,17 @@ import { routes } from '../../examples/platform/routes.ts';
 import { close, createPlatform, listen, named } from '../http/harness.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 
-const SERVERS = { express: createExpress, fastify: createFastify, hono: createHono, mcp: createMcp };
+const SERVERS = {
+  express: createExpress,
+  fastify: createFastify,
+  hono: createHono,
+  mcp: createMcp,
+};
 const KINDS: readonly CacheOptions[] = [{ credulous: false }, { credulous: true }];
-/** Keys that are answered otherwise, the one without a key last; in both orders, so that denials come first too. */
+/**
+ * Keys that are answered otherwise, the one without a key last; in both orders, so that denials
+ * come first too.
+ */
 const CALLERS = ['full', 'foreign', 'reader', 'revoked', ''];
 const DOCUMENT = '/v1/openapi.json';
 
@@ -37,39 +48,51 @@ async function start(name: keyof typeof SERVERS) {
     const response = await fetch(`${origin}${path}`, { headers });
     return `${response.status} ${await response.text()}`;
   };
-  const lists = routes.filter(({ method, id }) => method === 'GET' && id === null).map(({ path }) => path);
+  const lists = routes
+    .filter(({ method, id }) => method === 'GET' && id === null)
+    .map(({ path }) => path);
   const rows = ['threat', 'threatC'].map((row) => `/v1/threats/${named(platform, row)}`);
   return { origin: `http://127.0.0.1:${port}`, behind, ask, paths: [...lists, ...rows] };
 }
 
-describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('behind a shared cache, %s', (name) => {
-  it.each(KINDS)('answers each caller as without it: %j', async (kind) => {
-    const { origin, behind, ask, paths } = await start(name);
-    const cache = await behind(kind);
-    for (const callers of [CALLERS, CALLERS.toReversed()]) {
-      for (const path of paths) {
-        for (const caller of callers) {
-          const [through, direct] = [await ask(cache.origin, path, caller), await ask(origin, path, caller)];
-          expect({ path, caller, answer: through }).toEqual({ path, caller, answer: direct });
+describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])(
+  'behind a shared cache, %s',
+  (name) => {
+    it.each(KINDS)('answers each caller as without it: %j', async (kind) => {
+      const { origin, behind, ask, paths } = await start(name);
+      const cache = await behind(kind);
+      for (const callers of [CALLERS, CALLERS.toReversed()]) {
+        for (const path of paths) {
+          for (const caller of callers) {
+            const [through, direct] = [
+              await ask(cache.origin, path, caller),
+              await ask(origin, path, caller),
+            ];
+            expect({ path, caller, answer: through }).toEqual({ path, caller, answer: direct });
+          }
         }
       }
-    }
-    expect(cache.hits()).toBe(0);
-    // What is for everybody it does keep.
-    const documents = [await ask(cache.origin, DOCUMENT, 'full'), await ask(cache.origin, DOCUMENT, '')];
-    expect([cache.hits(), new Set(documents).size]).toEqual([1, 1]);
-  });
+      expect(cache.hits()).toBe(0);
+      // What is for everybody it does keep.
+      const documents = [
+        await ask(cache.origin, DOCUMENT, 'full'),
+        await ask(cache.origin, DOCUMENT, ''),
+      ];
+      expect([cache.hits(), new Set(documents).size]).toEqual([1, 1]);
+    });
 
-  it.each([
-    { credulous: false, insteadOfNoStore: 'public, max-age=3600' },
-    { credulous: true, insteadOfNoStore: 'max-age=3600' },
-  ])('would hand out the first answer, if that did not say no-store: %j', async (kind) => {
-    const { origin, behind, ask, paths } = await start(name);
-    const cache = await behind(kind);
-    for (const path of paths) {
-      const first = await ask(cache.origin, path, 'full');
-      for (const caller of ['foreign', '']) expect(await ask(cache.origin, path, caller), path).toBe(first);
-      expect(await ask(origin, path, '')).toMatch(/^401 /);
-    }
-  });
-});
+    it.each([
+      { credulous: false, insteadOfNoStore: 'public, max-age=3600' },
+      { credulous: true, insteadOfNoStore: 'max-age=3600' },
+    ])('would hand out the first answer, if that did not say no-store: %j', async (kind) => {
+      const { origin, behind, ask, paths } = await start(name);
+      const cache = await behind(kind);
+      for (const path of paths) {
+        const first = await ask(cache.origin, path, 'full');
+        for (const caller of ['foreign', ''])
+          expect(await ask(cache.origin, path, caller), path).toBe(first);
+        expect(await ask(origin, path, '')).toMatch(/^401 /);
+      }
+    });
+  },
+);

@@ -1,4 +1,7 @@
-/** The reference service's tokens over real sockets: exchanged at any framework, taken at the doors they were made for. */
+/**
+ * The reference service's tokens over real sockets: exchanged at any framework, taken at the doors
+ * they were made for.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -15,10 +18,20 @@ import { createServer as createFastify } from '../../examples/fastify/server.ts'
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import type { Platform } from '../../examples/platform/boot.ts';
-import { ENTITY, listen, OTHER_ENTITY, openPlatform, PREFIX, stop } from '../../examples/platform/boot.ts';
+import {
+  ENTITY,
+  listen,
+  OTHER_ENTITY,
+  openPlatform,
+  PREFIX,
+  stop,
+} from '../../examples/platform/boot.ts';
 import { catalog } from '../../examples/platform/catalog.ts';
 import { explain } from '../../examples/platform/problem.ts';
-import { createServer as createResource, createTokens } from '../../examples/resource-server/server.ts';
+import {
+  createServer as createResource,
+  createTokens,
+} from '../../examples/resource-server/server.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
@@ -34,7 +47,12 @@ let ahead = 0;
 
 beforeAll(async () => {
   platform = await openPlatform(folder, { publicUrl: PUBLIC, now: () => Date.now() + ahead });
-  const makers = { express: createExpress, fastify: createFastify, hono: createHono, mcp: createMcp };
+  const makers = {
+    express: createExpress,
+    fastify: createFastify,
+    hono: createHono,
+    mcp: createMcp,
+  };
   for (const [name, create] of Object.entries(makers) as [Base, (typeof makers)[Base]][]) {
     const server = await create(platform);
     servers.push(server);
@@ -51,12 +69,15 @@ type Field = string | readonly string[] | undefined;
 type Fields = Readonly<Record<string, Field>> & {
   readonly [N in 'scope' | 'entity_uuid' | 'audience' | 'resource']?: Field;
 };
-type Body = { readonly [Field in 'access_token' | 'error' | 'error_description' | 'detail']?: string };
+type Body = {
+  readonly [Field in 'access_token' | 'error' | 'error_description' | 'detail']?: string;
+};
 type Exchanged = { readonly status: number; readonly headers: Headers; readonly body: Body };
 
 async function post(fields: Fields, at: Base = 'hono', init: RequestInit = {}): Promise<Exchanged> {
   const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) for (const each of [value ?? []].flat()) form.append(name, each);
+  for (const [name, value] of Object.entries(fields))
+    for (const each of [value ?? []].flat()) form.append(name, each);
   const response = await fetch(`${bases[at]}/token`, { method: 'POST', body: form, ...init });
   return {
     status: response.status,
@@ -64,11 +85,20 @@ async function post(fields: Fields, at: Base = 'hono', init: RequestInit = {}): 
     body: (await response.json().catch(() => ({}))) as Body,
   };
 }
-const asked = (key: string): Fields => ({ grant_type: GRANT, subject_token: key, subject_token_type: ACCESS_TOKEN });
+const asked = (key: string): Fields => ({
+  grant_type: GRANT,
+  subject_token: key,
+  subject_token_type: ACCESS_TOKEN,
+});
 
 const issue = () =>
   platform.keyring.issue(
-    { name: 't', scopes: ['threats:read', 'reports:read'], expiresAt: 'never', accessibleEntities: [OTHER_ENTITY] },
+    {
+      name: 't',
+      scopes: ['threats:read', 'reports:read'],
+      expiresAt: 'never',
+      accessibleEntities: [OTHER_ENTITY],
+    },
     authority,
   );
 async function tokenFor(key: string, more: Fields = {}): Promise<string> {
@@ -87,10 +117,19 @@ describe('POST /v1/token', () => {
     async (at) => {
       const { key, info } = await issue();
       const { status, headers, body } = await post(asked(key), at);
-      expect([status, headers.get('Cache-Control'), headers.get('Pragma')]).toEqual([200, 'no-store', 'no-cache']);
+      expect([status, headers.get('Cache-Control'), headers.get('Pragma')]).toEqual([
+        200,
+        'no-store',
+        'no-cache',
+      ]);
       const { access_token: token, ...rest } = body;
       const scope = 'threats:read reports:read';
-      expect(rest).toEqual({ issued_token_type: ACCESS_TOKEN, token_type: 'Bearer', expires_in: 900, scope });
+      expect(rest).toEqual({
+        issued_token_type: ACCESS_TOKEN,
+        token_type: 'Bearer',
+        expires_in: 900,
+        scope,
+      });
       const me = { entity_uuid: ENTITY, key_id: info.keyId, scopes: scope.split(' ') };
       expect(await get(`${bases[at]}/me`, String(token))).toEqual([
         200,
@@ -139,8 +178,16 @@ describe('POST /v1/token', () => {
     ['an empty subject', 'invalid_request', { subject_token: '' }],
     ['a key that is none', 'invalid_request', { subject_token: 'lure_x' }],
     ['no type of subject', 'invalid_request', { subject_token_type: undefined }],
-    ['another type of subject', 'invalid_request', { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' }],
-    ['a refresh token', 'invalid_request', { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' }],
+    [
+      'another type of subject',
+      'invalid_request',
+      { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
+    ],
+    [
+      'a refresh token',
+      'invalid_request',
+      { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },
+    ],
     ['an actor', 'invalid_request', { actor_token: 'x' }],
     ['the type of an actor', 'invalid_request', { actor_token_type: ACCESS_TOKEN }],
     ['a repeated parameter', 'invalid_request', { scope: ['threats:read', 'reports:read'] }],
@@ -162,7 +209,12 @@ describe('POST /v1/token', () => {
       // RFC 6749 §5.2: what may stand in a description; and nothing of what was sent.
       expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
       expect(JSON.stringify(body)).not.toContain(key);
-      for (const sent of [fields.scope, fields.entity_uuid, fields.audience, fields.resource].flat()) {
+      for (const sent of [
+        fields.scope,
+        fields.entity_uuid,
+        fields.audience,
+        fields.resource,
+      ].flat()) {
         if (sent !== undefined) expect(body.error_description).not.toContain(sent);
       }
     }
@@ -171,12 +223,20 @@ describe('POST /v1/token', () => {
   // It was told that the key cannot address its own entities.
   it('says of a key with very many entities what to do: ask for fewer', async () => {
     const many = Array.from({ length: 300 }, () => randomUUID());
-    const input = { name: 't', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: many } as const;
+    const input = {
+      name: 't',
+      scopes: ['threats:read'],
+      expiresAt: 'never',
+      accessibleEntities: many,
+    } as const;
     const { key } = await platform.keyring.issue(input, { entityUuid: ENTITY, entities: many });
     const { status, body } = await post(asked(key));
     expect([status, body]).toEqual([
       400,
-      { error: 'invalid_target', error_description: 'The token would be too long: ask for fewer entities.' },
+      {
+        error: 'invalid_target',
+        error_description: 'The token would be too long: ask for fewer entities.',
+      },
     ]);
     expect((await post({ ...asked(key), entity_uuid: many.slice(0, 200) })).status).toBe(200);
     const { body: foreign } = await post({ ...asked(key), entity_uuid: randomUUID() });
@@ -187,17 +247,26 @@ describe('POST /v1/token', () => {
     const { key } = await issue();
     const token = await tokenFor(key, { client_id: 'x', constructor: 'x' });
     expect((await get(`${bases.hono}/me`, token))[0]).toBe(200);
-    expect((await post({ ...asked(key), client_id: ['x', 'y'] })).body.error).toBe('invalid_request');
+    expect((await post({ ...asked(key), client_id: ['x', 'y'] })).body.error).toBe(
+      'invalid_request',
+    );
   });
 
   it('takes a form and no other body, and no other method', async () => {
     const { key } = await issue();
-    const json = { body: JSON.stringify(asked(key)), headers: { 'Content-Type': 'application/json' } };
+    const json = {
+      body: JSON.stringify(asked(key)),
+      headers: { 'Content-Type': 'application/json' },
+    };
     expect((await post({}, 'hono', json)).body.error).toBe('invalid_request');
-    // The limit is the one that the refusal names: a form of 40,000 bytes was told that it may have 65,536.
+    // The limit is the one that the refusal names: a form of 40,000 bytes was told that it may have
+    // 65,536.
     expect((await post({ ...asked(key), padding: 'x'.repeat(65_000) })).status).toBe(200);
     const large = await post({ ...asked(key), padding: 'x'.repeat(66_000) });
-    expect([large.status, large.body.detail]).toEqual([413, 'The body is too large: at most 64 KiB.']);
+    expect([large.status, large.body.detail]).toEqual([
+      413,
+      'The body is too large: at most 64 KiB.',
+    ]);
     const wrong = await fetch(`${bases.hono}/token`);
     expect([wrong.status, wrong.headers.get('Allow')]).toEqual([405, 'OPTIONS, POST']);
     expect((await fetch(`${bases.hono}/token`, { method: 'OPTIONS' })).status).toBe(204);
@@ -211,13 +280,18 @@ describe('POST /v1/token', () => {
     const token = await tokenFor(key);
     expect((await post(asked(token))).body.error).toBe('invalid_request');
     await platform.keyring.revoke(info.keyId, authority);
-    expect(await post(asked(key))).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    expect(await post(asked(key))).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request' },
+    });
   });
 
   it('is told of: an exchange is use of the key, and an event', async () => {
     const { key, info } = await issue();
     await tokenFor(key);
-    expect((await platform.keyring.advise(info.keyId, { unusedForMs: 0 }, authority)).lastUsedAt).not.toBeNull();
+    expect(
+      (await platform.keyring.advise(info.keyId, { unusedForMs: 0 }, authority)).lastUsedAt,
+    ).not.toBeNull();
   });
 
   it('ends with its key at this door', async () => {
@@ -260,13 +334,27 @@ describe('a resource server', () => {
 
   beforeAll(async () => {
     const jwks = new URL('/.well-known/jwks.json', bases.fastify);
-    const options = { issuer: PUBLIC, audience: `${PUBLIC}/v1`, jwks, now: () => Date.now() + ahead };
+    const options = {
+      issuer: PUBLIC,
+      audience: `${PUBLIC}/v1`,
+      jwks,
+      now: () => Date.now() + ahead,
+    };
     const tokens = createTokens(options);
     resource = createResource(tokens, 'reports');
     // A keyring of its own over the same file, as another process has.
     const store = sqliteStore(new DatabaseSync(platform.file));
-    const peppers = [{ id: 'unused', secret: 'only looks keys up that tokens name, under a pepper of its own' }];
-    const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers, tokens, checkParent: true });
+    const peppers = [
+      { id: 'unused', secret: 'only looks keys up that tokens name, under a pepper of its own' },
+    ];
+    const keyring = createKeyring({
+      prefix: PREFIX,
+      catalog,
+      store,
+      peppers,
+      tokens,
+      checkParent: true,
+    });
     strict = createResource(keyring, 'reports');
     urls = [await listen(resource, 0), await listen(strict, 0)];
   });
@@ -282,15 +370,27 @@ describe('a resource server', () => {
   it('takes tokens without any database, by the published keys', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
-    expect(await get(`${urls[0]}/me`, token)).toEqual([200, expect.objectContaining({ key_id: info.keyId })]);
-    expect((await get(`${urls[0]}/reports/executive?entity_uuid=${OTHER_ENTITY}`, token))[0]).toBe(200);
+    expect(await get(`${urls[0]}/me`, token)).toEqual([
+      200,
+      expect.objectContaining({ key_id: info.keyId }),
+    ]);
+    expect((await get(`${urls[0]}/reports/executive?entity_uuid=${OTHER_ENTITY}`, token))[0]).toBe(
+      200,
+    );
     const narrowed = await tokenFor(key, { scope: 'threats:read' });
     expect((await get(`${urls[0]}/reports/executive`, narrowed))[0]).toBe(403);
-    for (const credential of [key, `${token}x`, await tokenFor(key, { resource: `${PUBLIC}/mcp` })]) {
+    for (const credential of [
+      key,
+      `${token}x`,
+      await tokenFor(key, { resource: `${PUBLIC}/mcp` }),
+    ]) {
       expect((await get(`${urls[0]}/me`, credential))[0]).toBe(401);
     }
     const none = await fetch(`${urls[0]}/me`);
-    expect([none.status, none.headers.get('WWW-Authenticate')]).toEqual([401, 'Bearer realm="reports"']);
+    expect([none.status, none.headers.get('WWW-Authenticate')]).toEqual([
+      401,
+      'Bearer realm="reports"',
+    ]);
     ahead = 901_000;
     expect((await get(`${urls[0]}/me`, token))[0]).toBe(401);
     ahead = 0;

@@ -1,4 +1,7 @@
-/** The reference service on all three frameworks, with the same keys and rows, and a client that sends raw bytes. */
+/**
+ * The reference service on all three frameworks, with the same keys and rows, and a client that
+ * sends raw bytes.
+ */
 import { createHash } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -66,13 +69,25 @@ export async function createPlatform(): Promise<Platform> {
   let tampered = spare('not yet');
   const values: Record<string, string> = { A, B, C, outage, unknown: spare('unknown') };
   const store = brokenStore(outage, () => tampered);
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: [PEPPER], now: () => now, random });
+  const keyring = createKeyring({
+    prefix: PREFIX,
+    catalog,
+    store,
+    peppers: [PEPPER],
+    now: () => now,
+    random,
+  });
   const db = new DatabaseSync(':memory:');
   const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
   const domain = createDomain(db, { now: () => START, newId });
   for (const entity of [A, B, C]) domain.seed(entity);
 
-  async function issue(name: string, scopes: readonly (typeof catalog.all)[number][], entityUuid = A, expires = 0) {
+  async function issue(
+    name: string,
+    scopes: readonly (typeof catalog.all)[number][],
+    entityUuid = A,
+    expires = 0,
+  ) {
     const { key, info } = await keyring.issue(
       {
         name,
@@ -136,7 +151,11 @@ export async function startAll(): Promise<Fleet> {
     FRAMEWORKS.map(async (framework): Promise<Running> => {
       const platform = await createPlatform();
       const { keyring, domain } = platform;
-      const server = await CREATE[framework]({ keyring, domain, report: (error) => platform.errors.push(error) });
+      const server = await CREATE[framework]({
+        keyring,
+        domain,
+        report: (error) => platform.errors.push(error),
+      });
       servers.push(server);
       return { ...platform, framework, port: await listen(server) };
     }),
@@ -182,7 +201,9 @@ export function exchange(port: number, text: string): Promise<Response> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
-    socket.setTimeout(3000, () => socket.destroy(new Error(`no answer to ${JSON.stringify(text.slice(0, 200))}`)));
+    socket.setTimeout(3000, () =>
+      socket.destroy(new Error(`no answer to ${JSON.stringify(text.slice(0, 200))}`)),
+    );
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', reject);
     socket.on('close', () => resolve(parse(Buffer.concat(chunks).toString())));

@@ -1,4 +1,7 @@
-/** Every operation tried with every single-scope key, on each framework, against a table written here by hand. */
+/**
+ * Every operation tried with every single-scope key, on each framework, against a table written
+ * here by hand.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../examples/platform/catalog.ts';
 import type { Operation } from '../../examples/platform/policy.ts';
@@ -48,7 +51,10 @@ interface Call {
   readonly ok: number;
 }
 
-/** One call an operation. What ends a row ends the second, so that the order of the calls is of no matter. */
+/**
+ * One call an operation. What ends a row ends the second, so that the order of the calls is of no
+ * matter.
+ */
 function calls(running: Running): Readonly<Record<Operation, Call>> {
   const { domain } = running;
   const id = (name: string) => named(running, name);
@@ -60,7 +66,11 @@ function calls(running: Running): Readonly<Record<Operation, Call>> {
     whoami: { line: 'GET /v1/me', ok: 200 },
     listThreats: { line: 'GET /v1/threats', ok: 200 },
     readThreat: { line: `GET /v1/threats/${id('threat')}`, ok: 200 },
-    updateThreat: { line: `PATCH /v1/threats/${id('threat')}`, body: { status: 'resolved' }, ok: 200 },
+    updateThreat: {
+      line: `PATCH /v1/threats/${id('threat')}`,
+      body: { status: 'resolved' },
+      ok: 200,
+    },
     listInteractions: { line: 'GET /v1/interactions', ok: 200 },
     readInteraction: { line: `GET /v1/interactions/${id('interaction')}`, ok: 200 },
     listDecoys: { line: 'GET /v1/decoys', ok: 200 },
@@ -75,7 +85,11 @@ function calls(running: Running): Readonly<Record<Operation, Call>> {
     exportReport: { line: 'GET /v1/reports/executive', ok: 200 },
     listUsers: { line: 'GET /v1/users', ok: 200 },
     readUser: { line: `GET /v1/users/${id('user')}`, ok: 200 },
-    createUser: { line: 'POST /v1/users', body: { email: 'dea@example.com', name: 'Dea', role: 'viewer' }, ok: 201 },
+    createUser: {
+      line: 'POST /v1/users',
+      body: { email: 'dea@example.com', name: 'Dea', role: 'viewer' },
+      ok: 201,
+    },
     deleteUser: { line: `DELETE /v1/users/${user}`, ok: 204 },
   };
 }
@@ -86,7 +100,12 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-async function send({ port }: Running, { line, body }: Call, key: string | undefined, override?: string) {
+async function send(
+  { port }: Running,
+  { line, body }: Call,
+  key: string | undefined,
+  override?: string,
+) {
   const [method = '', path = ''] = line.split(' ');
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: override ?? method,
@@ -110,7 +129,8 @@ describe.each(FRAMEWORKS)('on %s', (framework) => {
     const got: Record<string, string> = {};
     const wanted: Record<string, string> = {};
     for (const [operation, call] of Object.entries(calls(running()))) {
-      const needs = Object.keys(OPENS).find((scope) => OPENS[scope]?.includes(operation as Operation)) ?? '';
+      const needs =
+        Object.keys(OPENS).find((scope) => OPENS[scope]?.includes(operation as Operation)) ?? '';
       const tries = ['bare', ...catalog.all].map(async (name) => {
         const { status, scope, challenge } = await send(running(), call, named(running(), name));
         const opened = operation === 'whoami' || name === needs;
@@ -134,7 +154,9 @@ describe.each(FRAMEWORKS)('on %s', (framework) => {
 });
 
 test('the catalog is the one described, reserved scopes included', () => {
-  expect(Object.fromEntries(catalog.all.map((scope) => [scope, catalog.describe(scope)]))).toEqual(SENTENCES);
+  expect(Object.fromEntries(catalog.all.map((scope) => [scope, catalog.describe(scope)]))).toEqual(
+    SENTENCES,
+  );
   expect(catalog.all).toEqual(Object.keys(SENTENCES));
   expect(catalog.all.filter((scope) => catalog.isReserved(scope))).toEqual([
     'decoys:delete',
@@ -159,7 +181,13 @@ describe('routes and policy', () => {
   });
 
   test('a route that the policy does not name is found, and an operation without a route', () => {
-    const other = definePolicy(catalog, { whoami: [], purge: ['users:delete'] }) as unknown as typeof policy;
-    expect(lost(other, ['whoami', 'listThreats'])).toEqual({ unmapped: ['listThreats'], unserved: ['purge'] });
+    const other = definePolicy(catalog, {
+      whoami: [],
+      purge: ['users:delete'],
+    }) as unknown as typeof policy;
+    expect(lost(other, ['whoami', 'listThreats'])).toEqual({
+      unmapped: ['listThreats'],
+      unserved: ['purge'],
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** HTTP requests as bytes: every case of vectors/http.json on all three servers, against the table and each other. */
+/**
+ * HTTP requests as bytes: every case of vectors/http.json on all three servers, against the table
+ * and each other.
+ */
 import { readFileSync } from 'node:fs';
 import { isStoreError } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,10 +29,9 @@ interface Expected {
   readonly body: string | null;
 }
 
-const { answers, cases } = JSON.parse(readFileSync(new URL('../vectors/http.json', import.meta.url), 'utf8')) as {
-  answers: Readonly<Record<string, Expected>>;
-  cases: readonly Case[];
-};
+const { answers, cases } = JSON.parse(
+  readFileSync(new URL('../vectors/http.json', import.meta.url), 'utf8'),
+) as { answers: Readonly<Record<string, Expected>>; cases: readonly Case[] };
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -38,7 +40,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet.stop();
   // Whatever the order of the cases: none was an error of ours but the outage.
-  for (const { errors } of fleet.all) expect(errors.filter((error) => !isStoreError(error))).toEqual([]);
+  for (const { errors } of fleet.all)
+    expect(errors.filter((error) => !isStoreError(error))).toEqual([]);
 });
 
 /** The characters of one request, a byte each. */
@@ -52,7 +55,10 @@ function bytes({ method, target, headers, body, ...how }: Case): string {
     ...headers,
     ...(content === undefined || chunked ? [] : [`Content-Length: ${content.length}`]),
   ];
-  const sent = chunked && content !== undefined ? `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n` : content;
+  const sent =
+    chunked && content !== undefined
+      ? `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`
+      : content;
   return `${lines.join(eol)}${eol}${eol}${sent ?? ''}`;
 }
 
@@ -65,21 +71,37 @@ const filled = ({ target, headers, body }: Case, values: Running['values']) => (
   ...(body !== undefined && { body: fill(body, values) }),
 });
 
-// What a problem document says to people is not API; that it is the same on all three is checked below.
+// What a problem document says to people is not API; that it is the same on all three is checked
+// below.
 const ANY = '"detail":"*"';
 const DETAIL = /"detail":"(?:[^"\\]|\\.)+"/;
 
-const COMPARED = ['www-authenticate', 'content-type', 'cache-control', 'allow', 'retry-after', 'x-powered-by', 'etag'];
+const COMPARED = [
+  'www-authenticate',
+  'content-type',
+  'cache-control',
+  'allow',
+  'retry-after',
+  'x-powered-by',
+  'etag',
+];
 const compared = ({ headers }: Response) =>
-  Object.fromEntries(COMPARED.filter((name) => name in headers).map((name) => [name, headers[name]]));
+  Object.fromEntries(
+    COMPARED.filter((name) => name in headers).map((name) => [name, headers[name]]),
+  );
 
 /** Key ids are each server's own: by their names, they compare. */
 const named = (body: string, values: Running['values']) =>
-  Object.entries(values).reduce((text, [name, id]) => (name.endsWith('.id') ? text.replaceAll(id, name) : text), body);
+  Object.entries(values).reduce(
+    (text, [name, id]) => (name.endsWith('.id') ? text.replaceAll(id, name) : text),
+    body,
+  );
 
 test('the table has every answer, and every answer a case', () => {
   expect(cases.length).toBeGreaterThanOrEqual(80);
-  expect([...new Set(cases.map((vector) => vector.expect))].sort()).toEqual(Object.keys(answers).sort());
+  expect([...new Set(cases.map((vector) => vector.expect))].sort()).toEqual(
+    Object.keys(answers).sort(),
+  );
   expect(cases.map(({ id }) => id)).toEqual(cases.map((_, i) => i + 1));
 });
 
@@ -91,9 +113,19 @@ describe.each(cases)('$id $comment: $method $expect', (vector) => {
     for (const [i, response] of responses.entries()) {
       const { framework, values } = fleet.all[i] as Running;
       const allow = vector.allow === undefined ? {} : { allow: vector.allow };
-      const body = vector.method === 'HEAD' ? '' : wanted.body === null ? response.body : fill(wanted.body, values);
+      const body =
+        vector.method === 'HEAD'
+          ? ''
+          : wanted.body === null
+            ? response.body
+            : fill(wanted.body, values);
       const got = wanted.body?.includes(ANY) ? response.body.replace(DETAIL, ANY) : response.body;
-      expect({ framework, status: response.status, headers: compared(response), body: got }).toEqual({
+      expect({
+        framework,
+        status: response.status,
+        headers: compared(response),
+        body: got,
+      }).toEqual({
         framework,
         status: wanted.status,
         headers: { ...wanted.headers, ...allow },
@@ -110,7 +142,10 @@ test('a refused credential gives the same bytes whatever is wrong with it', asyn
   for (const running of fleet.all) {
     const answers = wrong.map(async (name) => {
       const authorization = `Authorization: Bearer ${running.values[name]}`;
-      return exchange(running.port, `GET /v1/me HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${authorization}\r\n\r\n`);
+      return exchange(
+        running.port,
+        `GET /v1/me HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${authorization}\r\n\r\n`,
+      );
     });
     // All headers but Date, order included.
     const seen = new Set((await Promise.all(answers)).map((response) => JSON.stringify(response)));

@@ -1,6 +1,7 @@
 /**
- * Tokens that must not pass, made with jose and by hand, most of them under a genuine signature. Each gets the uniform
- * 401, alone and at a keyring's door; and each check of ours is needed: switched off, one of them passes.
+ * Tokens that must not pass, made with jose and by hand, most of them under a genuine signature.
+ * Each gets the uniform 401, alone and at a keyring's door; and each check of ours is needed:
+ * switched off, one of them passes.
  */
 import { createHmac, createPublicKey, type JsonWebKey } from 'node:crypto';
 import type { JWTPayload } from 'jose';
@@ -44,17 +45,28 @@ const stranger = await makePair('ES256', 'good');
 const now = () => START;
 const jwks = { keys: [good.publicKey, rsa.publicKey] };
 const algorithms = ['ES256', 'RS256'] as const;
-const verifier = createTokenVerifier({ issuer: ISSUER, audience: AUDIENCE, jwks, algorithms, catalog, now });
+const verifier = createTokenVerifier({
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  jwks,
+  algorithms,
+  catalog,
+  now,
+});
 
 /** Under a good signature, with claims changed; `undefined` takes one out. */
-const claims = (changed: Readonly<Record<string, unknown>>) => forge(good, {}, { ...CLAIMS, ...changed });
+const claims = (changed: Readonly<Record<string, unknown>>) =>
+  forge(good, {}, { ...CLAIMS, ...changed });
 const header = (changed: Readonly<Record<string, unknown>>) => forge(good, changed, CLAIMS);
 
 const genuine = await jwt(good, CLAIMS);
 const [head = '', body = '', signature = ''] = genuine.split('.');
 
 const spki = String(
-  createPublicKey({ key: rsa.publicKey as JsonWebKey, format: 'jwk' }).export({ type: 'spki', format: 'pem' }),
+  createPublicKey({ key: rsa.publicKey as JsonWebKey, format: 'jwk' }).export({
+    type: 'spki',
+    format: 'pem',
+  }),
 );
 function hmac(key: string | Buffer, alg = 'HS256', kid = 'rsa'): string {
   const text = `${encode({ alg, typ: 'at+jwt', kid })}.${encode(CLAIMS)}`;
@@ -76,7 +88,10 @@ function unaligned(): string {
 const [unalignedHead = '', unalignedBody = ''] = unaligned().split('.');
 
 const uuids = (count: number) =>
-  Array.from({ length: count }, (_, i) => `${i.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`);
+  Array.from(
+    { length: count },
+    (_, i) => `${i.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`,
+  );
 const scopes = (count: number) => Array.from({ length: count }, (_, i) => `a:b${i}`).join(' ');
 const NUMBERS: readonly unknown[] = [null, '', `${NOW}`, true, [], {}, -1, NOW + 0.5, 1e300];
 const TEXTS: readonly unknown[] = [null, '', 7, true, [], {}, ['x'], { toString: 'x' }];
@@ -87,12 +102,22 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
   // ── No signature, or not the issuer's ──
   ['alg none by jose', new UnsecuredJWT(CLAIMS).encode()],
   ...['none', 'None', 'NONE', 'nOnE', ''].map(
-    (alg) => [`alg ${alg || 'empty'}, unsigned`, `${encode({ alg, typ: 'at+jwt', kid: 'good' })}.${body}.`] as const,
+    (alg) =>
+      [
+        `alg ${alg || 'empty'}, unsigned`,
+        `${encode({ alg, typ: 'at+jwt', kid: 'good' })}.${body}.`,
+      ] as const,
   ),
-  ['alg none beside a good signature', `${encode({ alg: 'none', typ: 'at+jwt', kid: 'good' })}.${body}.${signature}`],
+  [
+    'alg none beside a good signature',
+    `${encode({ alg: 'none', typ: 'at+jwt', kid: 'good' })}.${body}.${signature}`,
+  ],
   ['no alg', `${encode({ typ: 'at+jwt', kid: 'good' })}.${body}.${signature}`],
   ['signature taken off', `${head}.${body}.`],
-  ['signature of another token', `${head}.${encode({ ...CLAIMS, scope: 'users:delete' })}.${signature}`],
+  [
+    'signature of another token',
+    `${head}.${encode({ ...CLAIMS, scope: 'users:delete' })}.${signature}`,
+  ],
   ['signature cut short', `${head}.${body}.${signature.slice(0, -4)}`],
   ['signature of zeros', `${head}.${body}.${'A'.repeat(86)}`],
   ['a stranger’s signature under a known kid', await jwt(stranger, CLAIMS)],
@@ -107,12 +132,25 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
   ['HS384 with the public key', hmac(spki, 'HS384')],
   ['HS512 with the public key', hmac(spki, 'HS512')],
   ['an algorithm that is not on the list', forge({ ...rsa, alg: 'PS256' }, {}, CLAIMS)],
-  ...['ES384', 'RS512', 'EdDSA', 'dir', 'RSA-OAEP', 'es256'].map((alg) => [`alg ${alg}`, header({ alg })] as const),
-  ...[null, 1, ['ES256'], {}].map((alg) => [`alg is ${JSON.stringify(alg)}`, header({ alg })] as const),
-  // ── Another kind of JWT ──
-  ...['JWT', 'jwt', 'id+jwt', 'dpop+jwt', 'application/jwt', 'at+jwt ', '', null, 7, ['at+jwt']].map(
-    (typ) => [`typ is ${JSON.stringify(typ)}`, header({ typ })] as const,
+  ...['ES384', 'RS512', 'EdDSA', 'dir', 'RSA-OAEP', 'es256'].map(
+    (alg) => [`alg ${alg}`, header({ alg })] as const,
   ),
+  ...[null, 1, ['ES256'], {}].map(
+    (alg) => [`alg is ${JSON.stringify(alg)}`, header({ alg })] as const,
+  ),
+  // ── Another kind of JWT ──
+  ...[
+    'JWT',
+    'jwt',
+    'id+jwt',
+    'dpop+jwt',
+    'application/jwt',
+    'at+jwt ',
+    '',
+    null,
+    7,
+    ['at+jwt'],
+  ].map((typ) => [`typ is ${JSON.stringify(typ)}`, header({ typ })] as const),
   ['no typ', header({ typ: undefined })],
   // ── kid ──
   ['no kid', header({ kid: undefined })],
@@ -144,7 +182,10 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
   ['crit of b64', header({ crit: ['b64'], b64: true })],
   [
     'b64 false',
-    sign(good, `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'good', b64: false, crit: ['b64'] })}.${body}`),
+    sign(
+      good,
+      `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'good', b64: false, crit: ['b64'] })}.${body}`,
+    ),
   ],
   ['b64 without crit', header({ b64: true })],
   ['cty', header({ cty: 'JWT' })],
@@ -152,10 +193,16 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
   ['an extension nobody knows', header({ ext: 1 })],
   [
     '__proto__ in the header',
-    sign(good, `${encode('{"alg":"ES256","typ":"at+jwt","kid":"good","__proto__":{"x":1}}')}.${body}`),
+    sign(
+      good,
+      `${encode('{"alg":"ES256","typ":"at+jwt","kid":"good","__proto__":{"x":1}}')}.${body}`,
+    ),
   ],
   // ── Spelling ──
-  ['a payload spelt otherwise, unused bits set', sign(good, `${unalignedHead}.${respell(unalignedBody)}`)],
+  [
+    'a payload spelt otherwise, unused bits set',
+    sign(good, `${unalignedHead}.${respell(unalignedBody)}`),
+  ],
   ['a signature spelt otherwise, unused bits set', `${head}.${body}.${respell(signature)}`],
   ['padding behind the signature', `${genuine}==`],
   ['padding behind the payload', sign(good, `${head}.${body}=`)],
@@ -164,7 +211,10 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
     [`${JSON.stringify(space)} behind`, `${genuine}${space}`] as const,
     [`${JSON.stringify(space)} within`, `${head}.${space}${body}.${signature}`] as const,
   ]),
-  ['base64 instead of base64url', genuine.replaceAll('-', '+').replaceAll('_', '/').replace(/$/, '/')],
+  [
+    'base64 instead of base64url',
+    genuine.replaceAll('-', '+').replaceAll('_', '/').replace(/$/, '/'),
+  ],
   ['a fourth part', `${genuine}.`],
   ['five parts, as encrypted tokens have', `${head}.${body}.${signature}.${body}.${signature}`],
   ['two parts', `${head}.${body}`],
@@ -183,7 +233,10 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
   ...['null', '7', '"text"', '[]', '{}', '{', ''].map(
     (text) => [`a payload of ${text || 'nothing'}`, forge(good, {}, text)] as const,
   ),
-  ['a payload that is no UTF-8', sign(good, `${head}.${Buffer.from([0xff, 0xfe]).toString('base64url')}`)],
+  [
+    'a payload that is no UTF-8',
+    sign(good, `${head}.${Buffer.from([0xff, 0xfe]).toString('base64url')}`),
+  ],
   // ── Claims: each missing, each of the wrong type ──
   ...Object.keys(CLAIMS).map((name) => [`no ${name}`, claims({ [name]: undefined })] as const),
   ...each('exp', NUMBERS),
@@ -194,7 +247,18 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
     'scope',
     TEXTS.filter((value) => value !== ''),
   ),
-  ...each('accessible_entities', [null, '', OWN, 7, {}, [], [7], [null], [[OWN]], { 0: OWN, length: 1 }]),
+  ...each('accessible_entities', [
+    null,
+    '',
+    OWN,
+    7,
+    {},
+    [],
+    [7],
+    [null],
+    [[OWN]],
+    { 0: OWN, length: 1 },
+  ]),
   // ── Whose and for whom ──
   ...['https://acme.example/', 'https://ACME.example', 'http://acme.example', 'acme.example'].map(
     (iss) => [`iss ${iss}`, claims({ iss })] as const,
@@ -219,9 +283,15 @@ const ATTACKS: readonly (readonly [string, unknown])[] = [
   ['sub that is no UUID', claims({ sub: 'admin', client_id: 'admin' })],
   ['sub in upper case', claims({ sub: KEY_ID.toUpperCase(), client_id: KEY_ID.toUpperCase() })],
   ['client_id of another key', claims({ client_id: OTHER })],
-  ['an entity in upper case', claims({ entity_uuid: OWN.toUpperCase(), accessible_entities: [OWN.toUpperCase()] })],
+  [
+    'an entity in upper case',
+    claims({ entity_uuid: OWN.toUpperCase(), accessible_entities: [OWN.toUpperCase()] }),
+  ],
   ['an entity that is no UUID', claims({ entity_uuid: 'own', accessible_entities: ['own'] })],
-  ['an entity that is no UUID, among UUIDs', claims({ entity_uuid: 'own', accessible_entities: [OWN] })],
+  [
+    'an entity that is no UUID, among UUIDs',
+    claims({ entity_uuid: 'own', accessible_entities: [OWN] }),
+  ],
   ['entities without its own', claims({ accessible_entities: [OTHER] })],
   ['an entity twice', claims({ accessible_entities: [OWN, OTHER, OTHER] })],
   ['an entity that is a pattern', claims({ accessible_entities: [OWN, '*'] })],
@@ -273,7 +343,13 @@ describe('a token that must not pass', () => {
 
   it('differs from one that passes', async () => {
     expect(await verifier.verify(genuine)).toMatchObject({ keyId: KEY_ID, via: 'jwt' });
-    for (const token of [claims({}), header({}), forge(rsa, {}, CLAIMS), unaligned(), claims({ scope: '' })]) {
+    for (const token of [
+      claims({}),
+      header({}),
+      forge(rsa, {}, CLAIMS),
+      unaligned(),
+      claims({ scope: '' }),
+    ]) {
       expect(await passes(token)).toBe(true);
     }
     // At the bounds.
@@ -287,16 +363,31 @@ describe('a token that must not pass', () => {
   it.each(ATTACKS)('%s', async (_name, token) => {
     const error = await thrown(() => verifier.verify(token as string));
     if (!isAccessError(error)) throw error;
-    expect([error.code, error.reason, error.keyId]).toEqual(['invalid_token', 'token_refused', undefined]);
+    expect([error.code, error.reason, error.keyId]).toEqual([
+      'invalid_token',
+      'token_refused',
+      undefined,
+    ]);
     const { body: text, ...response } = toResponse(error, { realm: 'acme' });
     expect(response).toEqual(REFUSAL);
     expect(text).toBe(toResponse(await thrown(() => verifier.verify('.')), { realm: 'acme' }).body);
   });
 
   it('gets that answer at a keyring’s door too, whatever of it a header can carry', async () => {
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', tokens: verifier });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+      tokens: verifier,
+    });
     for (const [name, token] of ATTACKS) {
-      if (typeof token !== 'string' || !/^[\w.~+/-]+=*$/.test(token) || !token.includes('.') || token.length > 16_000)
+      if (
+        typeof token !== 'string' ||
+        !/^[\w.~+/-]+=*$/.test(token) ||
+        !token.includes('.') ||
+        token.length > 16_000
+      )
         continue;
       const error = await thrown(() => keyring.authenticate(`Bearer ${token}`));
       const { body: _body, ...response } = toResponse(error, { realm: 'acme' });
@@ -355,9 +446,12 @@ describe('the length of a token', () => {
 
 describe('each check of ours is needed', () => {
   const tables = Object.entries({ TEXT_CHECKS, HEADER_CHECKS, CLAIM_CHECKS });
-  const all = tables.flatMap(([, table]) => Object.keys(table).map((name) => [name, table] as const));
+  const all = tables.flatMap(([, table]) =>
+    Object.keys(table).map((name) => [name, table] as const),
+  );
 
-  // `kid` matters where the key set has one key that fits, so these are asked of a verifier with one.
+  // `kid` matters where the key set has one key that fits, so these are asked of a verifier with
+  // one.
   const alone = createTokenVerifier({
     issuer: ISSUER,
     audience: AUDIENCE,
@@ -441,9 +535,11 @@ describe('a token whose key would not authenticate', () => {
     expect(admitted).toMatchObject({ scopes: ['threats:read'], accessibleEntities: [OWN] });
     // A token that claims another entity for its own has no such key.
     const moved = { ...wide, entity_uuid: THIRD, accessible_entities: [THIRD, OWN] };
-    expect(isAccessError(await thrown(async () => keyring.authenticate(`Bearer ${await jwt(good, moved)}`)))).toBe(
-      true,
-    );
+    expect(
+      isAccessError(
+        await thrown(async () => keyring.authenticate(`Bearer ${await jwt(good, moved)}`)),
+      ),
+    ).toBe(true);
   });
 
   // A look-up that took its time let a token in that had expired meanwhile.
@@ -457,7 +553,11 @@ describe('a token whose key would not authenticate', () => {
         return store.findById(keyId);
       },
     };
-    const late = setUp({ store: slow, tokens: { verify: () => verifier.verify(token) }, now: clock.now });
+    const late = setUp({
+      store: slow,
+      tokens: { verify: () => verifier.verify(token) },
+      now: clock.now,
+    });
     await denied(() => late.keyring.authenticate(`Bearer ${token}`), 'invalid_token', 'expired');
   });
 

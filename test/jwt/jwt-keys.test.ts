@@ -1,5 +1,14 @@
-/** The keys that tokens are signed with: every form that people have one in, and what is said of those that will not do. */
-import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
+/**
+ * The keys that tokens are signed with: every form that people have one in, and what is said of
+ * those that will not do.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+} from 'node:crypto';
 import type { CryptoKey } from 'jose';
 import { exportJWK, generateKeyPair, importJWK, jwtVerify } from 'jose';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
@@ -45,10 +54,18 @@ const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
   ['a KeyObject of another curve', 'ES256', p384],
   ['a KeyObject of another kind', 'ES256', ed25519],
   ['a KeyObject of 1,024 bits', 'PS256', small],
-  ['a KeyObject that no JWK is for', 'PS256', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey],
+  [
+    'a KeyObject that no JWK is for',
+    'PS256',
+    generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey,
+  ],
   ['the PEM of a public key', 'ES256', createPublicKey(ec).export({ type: 'spki', format: 'pem' })],
   ['the PEM of SEC 1', 'ES256', ec.export({ type: 'sec1', format: 'pem' })],
-  ['an encrypted PEM', 'ES256', ec.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })],
+  [
+    'an encrypted PEM',
+    'ES256',
+    ec.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }),
+  ],
   ['a PEM whose line breaks were lost', 'ES256', pem.replaceAll('\n', '\\n')],
   ['an empty text', 'ES256', ''],
   ['nothing', 'ES256', undefined],
@@ -59,24 +76,45 @@ const LATER: readonly (readonly [string, Alg, unknown])[] = [
   ['a PEM of another kind', 'ES256', ed25519.export({ type: 'pkcs8', format: 'pem' })],
   ['a PEM of 1,024 bits', 'RS256', small.export({ type: 'pkcs8', format: 'pem' })],
   ['a PEM that is cut short', 'ES256', pem.replace(/\n[^\n]*\n(?=-)/, '\n')],
-  ['a PEM that holds nothing', 'ES256', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
+  [
+    'a PEM that holds nothing',
+    'ES256',
+    '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
+  ],
   ['a JWK that is none', 'ES256', { ...es.privateKey, d: 'x' }],
   ['a JWK for another use', 'ES256', { ...es.privateKey, key_ops: ['verify'] }],
 ];
 
 describe('a signing key', () => {
-  // It took a JWK or an extractable CryptoKey, and neither what jose makes by default nor what is in files.
+  // It took a JWK or an extractable CryptoKey, and neither what jose makes by default nor what is
+  // in files.
   it.each(ALGS)(
     'signs with %s, and publishes its public half alone, in every form that a key comes in',
     async (alg) => {
       const pair = await makePair(alg);
       const keyObject = createPrivateKey({ key: pair.privateKey as JsonWebKey, format: 'jwk' });
       const pem = String(keyObject.export({ type: 'pkcs8', format: 'pem' }));
-      const imported = (extractable: boolean) => importJWK(pair.privateKey, alg, { extractable }) as Promise<CryptoKey>;
-      const forms = { jwk: pair.privateKey, keyObject, pem, spaced: `\n ${pem.replaceAll('\n', '\r\n')} ` };
+      const imported = (extractable: boolean) =>
+        importJWK(pair.privateKey, alg, { extractable }) as Promise<CryptoKey>;
+      const forms = {
+        jwk: pair.privateKey,
+        keyObject,
+        pem,
+        spaced: `\n ${pem.replaceAll('\n', '\r\n')} `,
+      };
       const sealed = await imported(false);
-      for (const [form, privateKey] of Object.entries({ ...forms, cryptoKey: await imported(true), sealed })) {
-        const issuer = createTokenIssuer({ ...signing, alg, kid: alg, privateKey, otherKeys: [es.publicKey] });
+      for (const [form, privateKey] of Object.entries({
+        ...forms,
+        cryptoKey: await imported(true),
+        sealed,
+      })) {
+        const issuer = createTokenIssuer({
+          ...signing,
+          alg,
+          kid: alg,
+          privateKey,
+          otherKeys: [es.publicKey],
+        });
         const { accessToken } = await issuer.exchange(principal);
         const key = await importJWK(pair.publicKey, alg);
         const { payload } = await jwtVerify(accessToken, key, { currentDate: new Date(START) });
@@ -84,7 +122,11 @@ describe('a signing key', () => {
         // With the key that is not extractable, all but this.
         if (privateKey === sealed)
           await expect(issuer.jwks()).rejects.toThrow(/^jwks: this private key is not extractable/);
-        else expect([form, await issuer.jwks()]).toEqual([form, { keys: [pair.publicKey, es.publicKey] }]);
+        else
+          expect([form, await issuer.jwks()]).toEqual([
+            form,
+            { keys: [pair.publicKey, es.publicKey] },
+          ]);
       }
     },
   );
@@ -97,29 +139,45 @@ describe('a signing key', () => {
     expect((error as TypeError).message).toContain(
       "{ keys: [{ ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }] }",
     );
-    const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256', use: 'sig' }] };
+    const jwks = {
+      keys: [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256', use: 'sig' }],
+    };
     const { accessToken } = await issuer.exchange(principal);
     expect(
-      (await createTokenVerifier({ ...signing, jwks, algorithms: ['ES256'], catalog }).verify(accessToken)).keyId,
+      (
+        await createTokenVerifier({ ...signing, jwks, algorithms: ['ES256'], catalog }).verify(
+          accessToken,
+        )
+      ).keyId,
     ).toBe(KEY_ID);
   });
 
   const instead =
     /^privateKey: pass a private key for \w+ \([\w ,;-]+\): a JWK object, a CryptoKey, [\w ,#()]+ breaks$/;
 
-  it.each(REFUSED)('that is %s is refused at start, and shows nothing of itself', (_what, alg, privateKey) => {
-    expect(() => withKey(alg, privateKey)).toThrow(TypeError);
-    expect(() => withKey(alg, privateKey)).toThrow(instead);
-  });
+  it.each(REFUSED)(
+    'that is %s is refused at start, and shows nothing of itself',
+    (_what, alg, privateKey) => {
+      expect(() => withKey(alg, privateKey)).toThrow(TypeError);
+      expect(() => withKey(alg, privateKey)).toThrow(instead);
+    },
+  );
 
-  it.each(LATER)('that is %s is refused when it is first used, in the same words', async (_what, alg, privateKey) => {
-    const issuer = withKey(alg, privateKey);
-    for (const act of [() => issuer.exchange(principal), () => issuer.jwks(), () => issuer.exchange(principal)]) {
-      const error = await thrown(act);
-      if (!(error instanceof TypeError)) throw error;
-      expect(error.message).toMatch(instead);
-      // No cause: it is not known what that quotes.
-      expect(Reflect.ownKeys(error).sort()).toEqual(['message', 'stack']);
-    }
-  });
+  it.each(LATER)(
+    'that is %s is refused when it is first used, in the same words',
+    async (_what, alg, privateKey) => {
+      const issuer = withKey(alg, privateKey);
+      for (const act of [
+        () => issuer.exchange(principal),
+        () => issuer.jwks(),
+        () => issuer.exchange(principal),
+      ]) {
+        const error = await thrown(act);
+        if (!(error instanceof TypeError)) throw error;
+        expect(error.message).toMatch(instead);
+        // No cause: it is not known what that quotes.
+        expect(Reflect.ownKeys(error).sort()).toEqual(['message', 'stack']);
+      }
+    },
+  );
 });

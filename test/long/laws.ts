@@ -1,6 +1,6 @@
 /**
- * `npm run test:laws`: the files that test properties, with 10,000 runs of each property instead of some hundred.
- * `-- N` for another number.
+ * `npm run test:laws`: the files that test properties, with 10,000 runs of each property instead of
+ * some hundred. `-- N` for another number.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -11,9 +11,17 @@ const runs = process.argv[2] ?? '10000';
 if (!(Number(runs) > 0)) throw new TypeError(`pass a number of runs, not ${runs}`);
 
 const files = globSync('test/*.test.ts', { cwd: root });
-const withLaws = files.filter((file) => readFileSync(join(root, file), 'utf8').includes("from 'fast-check'"));
+const withLaws = files.filter((file) =>
+  readFileSync(join(root, file), 'utf8').includes("from 'fast-check'"),
+);
 const args = ['run', '--project=unit', '--testTimeout=1200000', ...withLaws];
 const env = { ...process.env, KEYSCOPE_TEST_RUNS: runs };
-const { status } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, { cwd: root, env, stdio: 'inherit' });
-console.log(`${withLaws.length} files of properties, ${Number(runs).toLocaleString('en')} runs of each`);
+const { status } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
+  cwd: root,
+  env,
+  stdio: 'inherit',
+});
+console.log(
+  `${withLaws.length} files of properties, ${Number(runs).toLocaleString('en')} runs of each`,
+);
 process.exitCode = status ?? 1;

@@ -1,7 +1,8 @@
 /**
- * `npm run test:sabotage`: switches one safeguard off at a time, in a copy of the repository, and runs the tests.
- * Each must fail: a safeguard that can be taken out unnoticed is not tested. Prints which test noticed. `-- <words>` takes
- * those whose name has the words. The stores' want their servers.
+ * `npm run test:sabotage`: switches one safeguard off at a time, in a copy of the repository, and
+ * runs the tests. Each must fail: a safeguard that can be taken out unnoticed is not tested. Prints
+ * which test noticed. `-- <words>` takes those whose name has the words. The stores' want their
+ * servers.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,13 +13,20 @@ import { join, resolve } from 'node:path';
 const MCP_AUDIENCE = "credential.kind === 'bearer' && isForAnother(credential.token, resource)";
 const [CACHE, MCP, JWT] = ['test/cache.test.ts', 'test/mcp.test.ts', 'test/jwt'];
 const CONSOLE = 'test/examples/console.test.ts';
-const [POSTGRES, MYSQL, REDIS] = ['postgres', 'mysql', 'redis'].map((name) => `test/servers/${name}.test.ts`);
+const [POSTGRES, MYSQL, REDIS] = ['postgres', 'mysql', 'redis'].map(
+  (name) => `test/servers/${name}.test.ts`,
+);
 
-// The safeguard, the file, and what is replaced by what. The text must stand in the file exactly once. Last, the tests
-// that are run: unless named, all that need no server.
+// The safeguard, the file, and what is replaced by what. The text must stand in the file exactly
+// once. Last, the tests that are run: unless named, all that need no server.
 const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | undefined)?])[] = [
   ['checksum', 'src/core/key.ts', "? null : 'wrong_checksum'", '? null : null'],
-  ['seal check', 'src/core/verify.ts', "if (!genuine) throw refuse('record_tampered', record.keyId);", ''],
+  [
+    'seal check',
+    'src/core/verify.ts',
+    "if (!genuine) throw refuse('record_tampered', record.keyId);",
+    '',
+  ],
   [
     'result of the comparison',
     'src/core/verify.ts',
@@ -30,25 +38,70 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
   ['retired', 'src/core/verify.ts', 'if (retireAt !== null && now >= retireAt)', 'if (false)'],
   ['expired', 'src/core/verify.ts', 'if (expiresAt !== null && now >= expiresAt)', 'if (false)'],
   ['deadline is exclusive', 'src/core/verify.ts', 'now >= expiresAt', 'now > expiresAt'],
-  ['entity check', 'src/core/principal.ts', 'if (canAddress(principal, entityUuid as string))', 'if (true)'],
+  [
+    'entity check',
+    'src/core/principal.ts',
+    'if (canAddress(principal, entityUuid as string))',
+    'if (true)',
+  ],
   ['repeated entity', 'src/core/policy.ts', 'asked.length < 2 ? asked[0]', 'true ? asked[0]'],
-  ['scope check', 'src/core/policy.ts', 'if (scopes.length > 0) requireScopes(principal, ...scopes);', ''],
+  [
+    'scope check',
+    'src/core/policy.ts',
+    'if (scopes.length > 0) requireScopes(principal, ...scopes);',
+    '',
+  ],
   ['authority over scopes', 'src/core/context.ts', '[...scopes, ...key', '[...key'],
   ['authority over entities', 'src/core/context.ts', '!held.entities.includes(entity)', 'false'],
   ['authority on rotation', 'src/core/rotate.ts', '  requireCeiling(by, old);\n', ''],
-  ['no wildcard reaches reserved scopes', 'src/core/issue.ts', 'expect(caught.length === 0, ', 'expect(true, '],
-  ['reserved scopes want a justification', 'src/core/issue.ts', 'reserved.length === 0 || justified', 'true'],
-  ['unknown fields are refused', 'src/core/errors.ts', 'if (odd !== undefined) throw', 'if (false) throw'],
-  ['a field that is not its own is refused', 'src/core/errors.ts', 'if (lost === undefined) return', 'return'],
+  [
+    'no wildcard reaches reserved scopes',
+    'src/core/issue.ts',
+    'expect(caught.length === 0, ',
+    'expect(true, ',
+  ],
+  [
+    'reserved scopes want a justification',
+    'src/core/issue.ts',
+    'reserved.length === 0 || justified',
+    'true',
+  ],
+  [
+    'unknown fields are refused',
+    'src/core/errors.ts',
+    'if (odd !== undefined) throw',
+    'if (false) throw',
+  ],
+  [
+    'a field that is not its own is refused',
+    'src/core/errors.ts',
+    'if (lost === undefined) return',
+    'return',
+  ],
   [
     'an undefined ceiling is refused',
     'src/core/context.ts',
     "const { entityUuid, entities, scopes } = { scopes: ['*:*'], ...fields(authority, INPUT, 'authority') };",
     "const { entityUuid, entities, scopes = ['*:*'] } = fields(authority, INPUT, 'authority');",
   ],
-  ['two credentials are refused', 'src/core/authorization.ts', 'if (lines.length > 1 || typeof', 'if (typeof'],
-  ['every line of an event of AWS', 'src/core/authorization.ts', 'Object.keys(all).length > 0) ? all', 'false) ? all'],
-  ['joined credentials are refused', 'src/core/authorization.ts', '`^Bearer +${TOKEN68}$`', '`^Bearer +${TOKEN68}`'],
+  [
+    'two credentials are refused',
+    'src/core/authorization.ts',
+    'if (lines.length > 1 || typeof',
+    'if (typeof',
+  ],
+  [
+    'every line of an event of AWS',
+    'src/core/authorization.ts',
+    'Object.keys(all).length > 0) ? all',
+    'false) ? all',
+  ],
+  [
+    'joined credentials are refused',
+    'src/core/authorization.ts',
+    '`^Bearer +${TOKEN68}$`',
+    '`^Bearer +${TOKEN68}`',
+  ],
   ['no-store on denials', 'src/core/challenge.ts', ", 'Cache-Control': 'no-store' }", ' }'],
   ['no-store on success: Express', 'examples/express/adapter.ts', "'no-store'", "'private'"],
   ['no-store on success: Fastify', 'examples/fastify/adapter.ts', "'no-store'", "'private'"],
@@ -60,14 +113,24 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'if (!(await store.markEnded(keyId, { retireAt }))) {',
     'await store.markEnded(keyId, { retireAt });\n  if (false) {',
   ],
-  ['another entity’s key is not found', 'src/core/context.ts', 'row?.entityUuid === by.entityUuid', 'row !== null'],
+  [
+    'another entity’s key is not found',
+    'src/core/context.ts',
+    'row?.entityUuid === by.entityUuid',
+    'row !== null',
+  ],
   [
     'a stored * refuses the record',
     'src/core/record.ts',
     'isList(list, MAX_SCOPES, isScope)',
     'isList(list, MAX_SCOPES, isText)',
   ],
-  ['rows hold UUIDs', 'src/core/record.ts', 'isList(list, MAX_ENTITIES, isUuid)', 'isList(list, MAX_ENTITIES, isText)'],
+  [
+    'rows hold UUIDs',
+    'src/core/record.ts',
+    'isList(list, MAX_ENTITIES, isUuid)',
+    'isList(list, MAX_ENTITIES, isText)',
+  ],
   [
     'a clock that throws is broken',
     'src/core/context.ts',
@@ -80,8 +143,18 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'scopes.filter((scope) => catalog.has(scope))',
     'scopes',
   ],
-  ['a store in time', 'src/core/context.ts', 'reject(broken(`did not answer within ${timeoutMs} ms`))', 'resolve([])'],
-  ['a clock that answers', 'src/core/context.ts', 'Number.isFinite(time) && Math.abs(time) <= 8.64e15', 'true'],
+  [
+    'a store in time',
+    'src/core/context.ts',
+    'reject(broken(`did not answer within ${timeoutMs} ms`))',
+    'resolve([])',
+  ],
+  [
+    'a clock that answers',
+    'src/core/context.ts',
+    'Number.isFinite(time) && Math.abs(time) <= 8.64e15',
+    'true',
+  ],
   [
     'single flight',
     'src/cache/cache-store.ts',
@@ -89,7 +162,13 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'const flight = false as never;',
     CACHE,
   ],
-  ['generation check', 'src/cache/cache-store.ts', '(changed.get(name) ?? 0) > entry.generation', 'false', CACHE],
+  [
+    'generation check',
+    'src/cache/cache-store.ts',
+    '(changed.get(name) ?? 0) > entry.generation',
+    'false',
+    CACHE,
+  ],
   [
     'negative bound',
     'src/cache/cache-store.ts',
@@ -103,8 +182,18 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     '  expires_at, rotated_from\nON keyscope_keys\nBEGIN',
     '  expires_at, rotated_from\nON keyscope_keys\nWHEN false\nBEGIN',
   ],
-  ['trigger: SQLite, a rowid', 'src/stores/schema/migrations.ts', 'WHEN NEW._rowid_ IS NOT OLD._rowid_', 'WHEN false'],
-  ['trigger: SQLite, a rowid that is taken', 'src/stores/schema/migrations.ts', ' OR _rowid_ = NEW._rowid_', ''],
+  [
+    'trigger: SQLite, a rowid',
+    'src/stores/schema/migrations.ts',
+    'WHEN NEW._rowid_ IS NOT OLD._rowid_',
+    'WHEN false',
+  ],
+  [
+    'trigger: SQLite, a rowid that is taken',
+    'src/stores/schema/migrations.ts',
+    ' OR _rowid_ = NEW._rowid_',
+    '',
+  ],
   [
     'trigger: PostgreSQL',
     'src/stores/schema/migrations.ts',
@@ -167,8 +256,20 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'new Set()',
     POSTGRES,
   ],
-  ['two services on one server: Redis', 'src/stores/redis/store.ts', 'expect(!ignored, ', 'expect(true, ', REDIS],
-  ['one spelling of a field: Redis', 'src/stores/redis/store.ts', 'JSON.stringify(value) === json', 'true', REDIS],
+  [
+    'two services on one server: Redis',
+    'src/stores/redis/store.ts',
+    'expect(!ignored, ',
+    'expect(true, ',
+    REDIS,
+  ],
+  [
+    'one spelling of a field: Redis',
+    'src/stores/redis/store.ts',
+    'JSON.stringify(value) === json',
+    'true',
+    REDIS,
+  ],
   ['conditional update: Redis', 'src/stores/redis/store.ts', "revokedAt ~= 'null' or ", '', REDIS],
   ['MCP: a token for another resource', 'src/mcp/gate.ts', MCP_AUDIENCE, 'false', MCP],
   [
@@ -185,8 +286,20 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     'principal.entityUuid',
     MCP,
   ],
-  ['MCP: nothing that was not judged', 'src/mcp/gate.ts', 'parsedBody === undefined || (', 'false || (', MCP],
-  ['MCP: no length but one that holds', 'src/mcp/gate.ts', '!coded && Number.parseInt', 'Number.parseInt', MCP],
+  [
+    'MCP: nothing that was not judged',
+    'src/mcp/gate.ts',
+    'parsedBody === undefined || (',
+    'false || (',
+    MCP,
+  ],
+  [
+    'MCP: no length but one that holds',
+    'src/mcp/gate.ts',
+    '!coded && Number.parseInt',
+    'Number.parseInt',
+    MCP,
+  ],
   [
     'tokens: nothing wider than the key',
     'src/jwt/issuer.ts',
@@ -195,8 +308,20 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     JWT,
   ],
   ['tokens: none exchanged again', 'src/jwt/issuer.ts', "principal.via !== 'key'", 'false', JWT],
-  ['tokens: no longer than the key', 'src/jwt/issuer.ts', 'Math.min(iat + ttl, end)', 'iat + ttl', JWT],
-  ['tokens: the header', 'src/jwt/issuer.ts', '    if (!holdsAll(HEADER_CHECKS, header)) throw refused();\n', '', JWT],
+  [
+    'tokens: no longer than the key',
+    'src/jwt/issuer.ts',
+    'Math.min(iat + ttl, end)',
+    'iat + ttl',
+    JWT,
+  ],
+  [
+    'tokens: the header',
+    'src/jwt/issuer.ts',
+    '    if (!holdsAll(HEADER_CHECKS, header)) throw refused();\n',
+    '',
+    JWT,
+  ],
   [
     'console: forms of other sites',
     'examples/console/server.ts',
@@ -211,7 +336,13 @@ const SAFEGUARDS: readonly (readonly [string, string, string, string, (string | 
     '',
     CONSOLE,
   ],
-  ['console: who only looks on', 'examples/console/server.ts', 'if (authority === null)', 'if (false)', CONSOLE],
+  [
+    'console: who only looks on',
+    'examples/console/server.ts',
+    'if (authority === null)',
+    'if (false)',
+    CONSOLE,
+  ],
   [
     'console: the session at sign-out',
     'examples/console/server.ts',
@@ -268,19 +399,36 @@ const copy = mkdtempSync(join(tmpdir(), 'keyscope-sabotage-'));
 const unnoticed: string[] = [];
 let tried = 0;
 
-/** Runs tests in the copy; the first that fails, if any. What is taken out makes the compiler complain, not the tests. */
+/**
+ * Runs tests in the copy; the first that fails, if any. What is taken out makes the compiler
+ * complain, not the tests.
+ */
 function failing(tests: string): string | undefined {
   const args = ['run', '--bail=1', '--reporter=dot', tests];
   const options = { cwd: copy, env: { ...process.env, NO_COLOR: '1' }, encoding: 'utf8' } as const;
-  const { status, stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, options);
+  const { status, stdout, stderr } = spawnSync(
+    join(root, 'node_modules/.bin/vitest'),
+    args,
+    options,
+  );
   const found = `${stderr}\n${stdout}`.match(/FAIL\s+(.+)/)?.[1];
   if (status !== 0 && found === undefined) throw new Error(`the tests did not run: ${stderr}`);
   return status === 0 ? undefined : found;
 }
 
 try {
-  // The benchmark too, whose peers are no part of it: a test that could not load would notice everything.
-  const parts = ['src', 'test', 'examples', 'bench', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'README.md'];
+  // The benchmark too, whose peers are no part of it: a test that could not load would notice
+  // everything.
+  const parts = [
+    'src',
+    'test',
+    'examples',
+    'bench',
+    'package.json',
+    'tsconfig.json',
+    'vitest.config.ts',
+    'README.md',
+  ];
   const filter = (path: string) => !path.endsWith('node_modules');
   for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true, filter });
   // They read the repository itself, and none of these.
@@ -289,14 +437,18 @@ try {
   const only = process.argv[2] ?? '';
   for (const [name, file, text] of SAFEGUARDS) {
     const found = readFileSync(join(copy, file), 'utf8').split(text).length - 1;
-    if (found !== 1) throw new Error(`${name}: stands ${found} times in ${file}, not once: ${text}`);
+    if (found !== 1)
+      throw new Error(`${name}: stands ${found} times in ${file}, not once: ${text}`);
   }
   // The control: with nothing switched off, nothing fails.
   if (only === '') {
     const noticed = failing('--project=!servers');
-    if (noticed !== undefined) throw new Error(`a test fails with nothing switched off: ${noticed}`);
+    if (noticed !== undefined)
+      throw new Error(`a test fails with nothing switched off: ${noticed}`);
   }
-  for (const [name, file, text, replacement, tests] of SAFEGUARDS.filter(([named]) => named.includes(only))) {
+  for (const [name, file, text, replacement, tests] of SAFEGUARDS.filter(([named]) =>
+    named.includes(only),
+  )) {
     tried++;
     const path = join(copy, file);
     const source = readFileSync(path, 'utf8');
@@ -304,7 +456,9 @@ try {
     const noticed = failing(tests ?? '--project=!servers');
     writeFileSync(path, source);
     if (noticed === undefined) unnoticed.push(name);
-    console.log(`${noticed === undefined ? 'UNNOTICED' : 'noticed  '}  ${name.padEnd(44)} ${noticed ?? ''}`);
+    console.log(
+      `${noticed === undefined ? 'UNNOTICED' : 'noticed  '}  ${name.padEnd(44)} ${noticed ?? ''}`,
+    );
   }
 } finally {
   rmSync(copy, { recursive: true, force: true });

@@ -1,20 +1,25 @@
 /**
- * `npm run test:timing`: whether the time that a refusal takes tells how near a guessed key is to a live one. Two classes
- * of unknown keys, both with right checksums: random ones, and ones that share the first 25 characters of entropy with a
- * live key. Welch's t over 10^6 samples of each must stay within 4.5, in each of three runs. The control is the same
- * verification behind a comparison that stops at the first difference: it must show, with a t beyond 10, or the
- * measurement could not have seen anything. `-- --quick` takes a tenth of the samples, too few on a busy machine.
+ * `npm run test:timing`: whether the time that a refusal takes tells how near a guessed key is to a
+ * live one. Two classes of unknown keys, both with right checksums: random ones, and ones that
+ * share the first 25 characters of entropy with a live key. Welch's t over 10^6 samples of each
+ * must stay within 4.5, in each of three runs. The control is the same verification behind a
+ * comparison that stops at the first difference: it must show, with a t beyond 10, or the
+ * measurement could not have seen anything. `-- --quick` takes a tenth of the samples, too few on a
+ * busy machine.
  *
  * What makes the measurement fair:
- * - Every key of either class is used once, and two that follow each other have nothing in common, so that neither class is
- *   nearer in a cache. Hence some 16,000 live keys, with 61 neighbours each, which come 16,000 samples apart: one after the
- *   other they were 1.5 ns faster, for the checksum then reads the same entries of its table again.
- * - A key is made into a string right before its sample, as one that arrives over the network is, and outside of the time.
- * - The classes take turns in pairs, and a coin decides which comes first: whatever comes and goes, such as other
- *   processes and the garbage collector, falls on both. All keys lie in one block of memory in the order of their turns;
- *   with a block for each class, one was up to 4 ns nearer than the other, by chance.
- * - The slowest 5 % of all samples, which are other processes' turns and collections, are left out of both classes at one
- *   threshold.
+ * - Every key of either class is used once, and two that follow each other have nothing in common,
+ *   so that neither class is nearer in a cache. Hence some 16,000 live keys, with 61 neighbours
+ *   each, which come 16,000 samples apart: one after the other they were 1.5 ns faster, for the
+ *   checksum then reads the same entries of its table again.
+ * - A key is made into a string right before its sample, as one that arrives over the network is,
+ *   and outside of the time.
+ * - The classes take turns in pairs, and a coin decides which comes first: whatever comes and goes,
+ *   such as other processes and the garbage collector, falls on both. All keys lie in one block of
+ *   memory in the order of their turns; with a block for each class, one was up to 4 ns nearer than
+ *   the other, by chance.
+ * - The slowest 5 % of all samples, which are other processes' turns and collections, are left out
+ *   of both classes at one threshold.
  */
 import { createKeyring, defineScopes, generateKey, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -35,7 +40,10 @@ const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a' };
 type Verify = (key: string, live: string) => Promise<unknown>;
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Many keys in one block of memory, in the order of their turns: a string of each is made when it is wanted. */
+/**
+ * Many keys in one block of memory, in the order of their turns: a string of each is made when it
+ * is wanted.
+ */
 function block(count: number) {
   const bytes = Buffer.alloc(count * LENGTH);
   return {
@@ -46,16 +54,24 @@ function block(count: number) {
 
 /** The key around 26 given characters of entropy, with its checksum. */
 function around(entropy: string): string {
-  const random = (length: number) => Uint8Array.from({ length }, (_, i) => ALPHABET.indexOf(entropy.charAt(i)));
+  const random = (length: number) =>
+    Uint8Array.from({ length }, (_, i) => ALPHABET.indexOf(entropy.charAt(i)));
   return generateKey({ prefix: PREFIX, random });
 }
 
 async function prepare() {
   const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers });
-  const [keys, live, isNear] = [block(2 * SAMPLES), block(2 * SAMPLES), new Uint8Array(2 * SAMPLES)];
+  const [keys, live, isNear] = [
+    block(2 * SAMPLES),
+    block(2 * SAMPLES),
+    new Uint8Array(2 * SAMPLES),
+  ];
   const issued = Math.ceil(SAMPLES / NEIGHBOURS);
   for (let i = 0; i < issued; i++) {
-    const { key } = await keyring.issue({ name: 'n', scopes: ['threats:read'], expiresAt: 'never' }, authority);
+    const { key } = await keyring.issue(
+      { name: 'n', scopes: ['threats:read'], expiresAt: 'never' },
+      authority,
+    );
     const entropy = key.slice(PREFIX.length + 1, -6);
     const others = [...ALPHABET].filter((digit) => digit !== entropy.at(-1));
     for (let n = i, j = 0; n < SAMPLES; n += issued, j++) {
@@ -107,7 +123,8 @@ function summary(times: Float64Array) {
 /** Welch's t of the two classes, the slowest 5 % of all samples left out, and a line about them. */
 function compare(times: Float64Array, isNear: Uint8Array) {
   const longest = times.toSorted()[Math.floor(0.95 * times.length) - 1] as number;
-  const of = (kind: 0 | 1) => summary(times.filter((time, i) => isNear[i] === kind && time <= longest));
+  const of = (kind: 0 | 1) =>
+    summary(times.filter((time, i) => isNear[i] === kind && time <= longest));
   const [random, near] = [of(0), of(1)];
   const [difference, error] = [near.mean - random.mean, Math.sqrt(near.variance + random.variance)];
   const ns = (ms: number) => `${(1e6 * ms).toFixed(1)} ns`;
@@ -122,13 +139,19 @@ for (let run = 1; run <= RUNS; run++) {
   const prepared = await prepare();
   const { keyring } = prepared;
   const ours: Verify = (key) => keyring.verify(key);
-  const early: Verify = (key, live) => (matchesEarly(key, live) ? Promise.resolve() : keyring.verify(key));
+  const early: Verify = (key, live) =>
+    matchesEarly(key, live) ? Promise.resolve() : keyring.verify(key);
   const measured = compare(await sample(ours, prepared), prepared.isNear);
   const control = compare(await sample(early, prepared), prepared.isNear);
   console.log(`run ${run}: verify   ${measured.line}`);
   console.log(`run ${run}: control  ${control.line}`);
   if (!(Math.abs(measured.t) < WITHIN)) wrong.push(`run ${run}: the classes differ`);
-  if (!(Math.abs(control.t) > BEYOND)) wrong.push(`run ${run}: the control does not show, so that nothing is known`);
+  if (!(Math.abs(control.t) > BEYOND))
+    wrong.push(`run ${run}: the control does not show, so that nothing is known`);
 }
-console.log(wrong.length === 0 ? `|t| < ${WITHIN} in ${RUNS} of ${RUNS} runs, control > ${BEYOND}` : wrong.join('\n'));
+console.log(
+  wrong.length === 0
+    ? `|t| < ${WITHIN} in ${RUNS} of ${RUNS} runs, control > ${BEYOND}`
+    : wrong.join('\n'),
+);
 process.exitCode = wrong.length === 0 ? 0 : 1;

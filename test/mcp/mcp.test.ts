@@ -1,4 +1,7 @@
-/** The MCP door: what handlers see of a caller, the SDKs' own doors with our verifier, and our gate before them. */
+/**
+ * The MCP door: what handlers see of a caller, the SDKs' own doors with our verifier, and our gate
+ * before them.
+ */
 import { inspect } from 'node:util';
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { requireBearerAuth as bearer1 } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
@@ -6,7 +9,10 @@ import type { OAuthTokenVerifier as Verifier1 } from '@modelcontextprotocol/sdk/
 import { getOAuthProtectedResourceMetadataUrl as wellKnown1 } from '@modelcontextprotocol/sdk/server/auth/router.js';
 import type { AuthInfo as AuthInfo1 } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import { OAuthProtectedResourceMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { AuthInfo as AuthInfo2, OAuthTokenVerifier as Verifier2 } from '@modelcontextprotocol/server';
+import type {
+  AuthInfo as AuthInfo2,
+  OAuthTokenVerifier as Verifier2,
+} from '@modelcontextprotocol/server';
 import {
   requireBearerAuth as bearer2,
   OAuthError,
@@ -69,10 +75,21 @@ const tokens: TokenVerifier = {
     return untyped<Principal>(principal);
   },
 };
-const tokenFor = ({ keyId, name, entityUuid, accessibleEntities, scopes }: Principal, aud: unknown = RESOURCE) =>
+const tokenFor = (
+  { keyId, name, entityUuid, accessibleEntities, scopes }: Principal,
+  aud: unknown = RESOURCE,
+) =>
   new SignJWT({
     aud: untyped<string>(aud),
-    principal: { keyId, name, entityUuid, accessibleEntities, scopes, metadata: {}, expiresAt: 4e12 },
+    principal: {
+      keyId,
+      name,
+      entityUuid,
+      accessibleEntities,
+      scopes,
+      metadata: {},
+      expiresAt: 4e12,
+    },
   })
     .setProtectedHeader({ alg: 'HS256' })
     .sign(SECRET);
@@ -99,7 +116,14 @@ type GateOptions = Partial<McpGateOptions<Operation>>;
 
 function door(options: GateOptions = {}, keyringOptions: Parameters<typeof setUp>[0] = {}) {
   const set = setUp({ tokens, ...keyringOptions });
-  const gate = createMcpGate({ keyring: set.keyring, policy, tools, realm: REALM, resource: RESOURCE, ...options });
+  const gate = createMcpGate({
+    keyring: set.keyring,
+    policy,
+    tools,
+    realm: REALM,
+    resource: RESOURCE,
+    ...options,
+  });
   return { ...set, gate };
 }
 
@@ -119,7 +143,8 @@ async function refused(answer: McpEntry | Response) {
 }
 
 const METADATA_URL = 'https://api.example.com/.well-known/oauth-protected-resource/mcp';
-const challenge = (params: string) => `Bearer realm="test", ${params}resource_metadata="${METADATA_URL}"`;
+const challenge = (params: string) =>
+  `Bearer realm="test", ${params}resource_metadata="${METADATA_URL}"`;
 
 describe('toAuthInfo', () => {
   it('shows a key to the SDKs: no credential, concrete scopes, a life, and no audience', async () => {
@@ -135,7 +160,8 @@ describe('toAuthInfo', () => {
       extra: { principal },
     });
     expect(authInfo.extra.principal).toBe(principal);
-    const shown = JSON.stringify(authInfo) + inspect(authInfo, { depth: 9, showHidden: true, getters: true });
+    const shown =
+      JSON.stringify(authInfo) + inspect(authInfo, { depth: 9, showHidden: true, getters: true });
     expect(shown).not.toContain(key.slice(-32, -16));
     expect(shown).not.toContain(key.slice(-16));
   });
@@ -170,13 +196,25 @@ describe('toAuthInfo', () => {
 
   it('leaves out a scope that the catalog no longer knows: the SDKs would take it literally', async () => {
     const store = memoryStore();
-    const old = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER], now: () => START });
+    const old = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store,
+      peppers: [PEPPER],
+      now: () => START,
+    });
     const { key } = await old.issue(
       { name: 'n', scopes: ['threats:read', 'decoys:read'], expiresAt: 'never' },
       AUTHORITY,
     );
     const smaller = defineScopes({ threats: { read: 'List and read threats.' } });
-    const keyring = createKeyring({ prefix: 'acme', catalog: smaller, store, peppers: [PEPPER], now: () => START });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog: smaller,
+      store,
+      peppers: [PEPPER],
+      now: () => START,
+    });
     const principal = await keyring.verify(key);
     expect(principal.scopes).toEqual(['threats:read', 'decoys:read']);
     expect(toAuthInfo(principal, { resource: RESOURCE }).scopes).toEqual(['threats:read']);
@@ -185,7 +223,9 @@ describe('toAuthInfo', () => {
   it('names the resource for a token, as a URL of its own', async () => {
     const { keyring } = setUp({ tokens });
     const { key } = await issue(keyring);
-    const principal = await keyring.authenticate(`Bearer ${await tokenFor(await keyring.verify(key))}`);
+    const principal = await keyring.authenticate(
+      `Bearer ${await tokenFor(await keyring.verify(key))}`,
+    );
     expect(principal.via).toBe('jwt');
     const authInfo = toAuthInfo(principal, { resource: RESOURCE });
     expect(authInfo.resource).toEqual(new URL(RESOURCE));
@@ -201,7 +241,9 @@ describe('toAuthInfo', () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const principal = untyped<Principal>(of(await keyring.verify(key)));
-    expect(() => toAuthInfo(principal, untyped({ resource, ...more }))).toThrow(/^(?:principal|resource|now): pass /);
+    expect(() => toAuthInfo(principal, untyped({ resource, ...more }))).toThrow(
+      /^(?:principal|resource|now): pass /,
+    );
   });
 });
 
@@ -225,7 +267,9 @@ describe('principalOf and guardTool', () => {
     ['another verifier', { token: 't', clientId: 'c', scopes: [] }],
     ['extra of another kind', { extra: { principal: 'me' } }],
   ])('say what is missing: %s', (_, authInfo) => {
-    expect(() => principalOf(untyped(authInfo))).toThrow(/^principalOf: no principal; put the gate/);
+    expect(() => principalOf(untyped(authInfo))).toThrow(
+      /^principalOf: no principal; put the gate/,
+    );
   });
 
   it('take no copy for a principal', async () => {
@@ -239,7 +283,10 @@ describe('principalOf and guardTool', () => {
   it('return the entity that was checked', async () => {
     const { principal, authInfo } = await caller();
     expect(guardTool(policy, authInfo, 'listThreats')).toEqual({ principal, entityUuid: OWN });
-    expect(guardTool(policy, authInfo, 'listThreats', OTHER)).toEqual({ principal, entityUuid: OTHER });
+    expect(guardTool(policy, authInfo, 'listThreats', OTHER)).toEqual({
+      principal,
+      entityUuid: OTHER,
+    });
     expect(guardTool(policy, authInfo, 'listThreats', null).entityUuid).toBe(OWN);
   });
 
@@ -331,7 +378,10 @@ describe('protectedResourceMetadata', () => {
     const metadata = protectedResourceMetadata({ resource });
     expect(metadata.path).toBe(path);
     expect(metadata.document).toEqual({ resource, bearer_methods_supported: ['header'] });
-    expect([wellKnown1(new URL(resource)), wellKnown2(new URL(resource))]).toEqual([metadata.url, metadata.url]);
+    expect([wellKnown1(new URL(resource)), wellKnown2(new URL(resource))]).toEqual([
+      metadata.url,
+      metadata.url,
+    ]);
     expect(protectedResourceMetadata({ resource: new URL(resource) }).url).toBe(metadata.url);
   });
 
@@ -378,20 +428,25 @@ describe('protectedResourceMetadata', () => {
     expect(make).toThrow(/^resource: /);
     expect(make).not.toThrow(/secret/);
     expect(() => door(untyped({ resource }))).toThrow(/^resource: /);
-    expect(() => createMcpVerifier(untyped({ keyring: setUp().keyring, resource, invalidToken }))).toThrow(
-      /^resource: /,
-    );
+    expect(() =>
+      createMcpVerifier(untyped({ keyring: setUp().keyring, resource, invalidToken })),
+    ).toThrow(/^resource: /);
   });
 
   it.each([
-    [{ authorizationServers: ['http://login.example.com'] }, /^authorizationServers: pass an https URL/],
+    [
+      { authorizationServers: ['http://login.example.com'] },
+      /^authorizationServers: pass an https URL/,
+    ],
     [{ authorizationServers: 'https://login.example.com' }, /^servers: pass a list/],
     [{ scopes: ['threats:*'] }, /^scopes: element 0: write resource:action, not "threats:\*"/],
     [{ name: 5 }, /^name and documentation: /],
     [{ documentation: new URL(RESOURCE) }, /^name and documentation: /],
     [{ jwks: 'x' }, /^metadata: unknown field "jwks"/],
   ])('refuses %j', (odd, message) => {
-    expect(() => protectedResourceMetadata(untyped({ resource: RESOURCE, ...odd }))).toThrow(message);
+    expect(() => protectedResourceMetadata(untyped({ resource: RESOURCE, ...odd }))).toThrow(
+      message,
+    );
   });
 });
 
@@ -419,10 +474,14 @@ const SDKS = {
     const verifier: Verifier1 = createMcpVerifier({ keyring, resource: RESOURCE, invalidToken });
     let authInfo: AuthInfo1 | undefined;
     const app = express();
-    app.get('/', bearer1({ verifier, resourceMetadataUrl: METADATA_URL, ...options }), (req, res) => {
-      authInfo = req.auth;
-      res.send('in');
-    });
+    app.get(
+      '/',
+      bearer1({ verifier, resourceMetadataUrl: METADATA_URL, ...options }),
+      (req, res) => {
+        authInfo = req.auth;
+        res.send('in');
+      },
+    );
     const { createServer } = await import('node:http');
     const server = createServer(app);
     const port = await listen(server);
@@ -430,69 +489,106 @@ const SDKS = {
     return async (authorization: string): Promise<Seen> => {
       const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { authorization } });
       const { status, headers } = response;
-      return { status, challenge: headers.get('www-authenticate'), body: await response.text(), authInfo };
+      return {
+        status,
+        challenge: headers.get('www-authenticate'),
+        body: await response.text(),
+        authInfo,
+      };
     };
   },
   async '2.x'(keyring: Keyring, options: { expectedResource?: URL } = {}) {
-    const verifier: Verifier2 = createMcpVerifier({ keyring, resource: RESOURCE, invalidToken: invalidToken2 });
+    const verifier: Verifier2 = createMcpVerifier({
+      keyring,
+      resource: RESOURCE,
+      invalidToken: invalidToken2,
+    });
     const gate = bearer2({ verifier, resourceMetadataUrl: METADATA_URL, ...options });
     return async (authorization: string): Promise<Seen> => {
       const answer = await gate(new Request(RESOURCE, { headers: { authorization } }));
-      if (!(answer instanceof Response)) return { status: 200, challenge: null, body: 'in', authInfo: answer };
+      if (!(answer instanceof Response))
+        return { status: 200, challenge: null, body: 'in', authInfo: answer };
       const { status, headers } = answer;
-      return { status, challenge: headers.get('www-authenticate'), body: await answer.text(), authInfo: undefined };
+      return {
+        status,
+        challenge: headers.get('www-authenticate'),
+        body: await answer.text(),
+        authInfo: undefined,
+      };
     };
   },
 };
 
-describe.each(Object.entries(SDKS))("the verifier behind the SDK's requireBearerAuth, %s", (_, start) => {
-  it('lets a key in, and the handler gets the principal', async () => {
-    const { keyring } = setUp();
-    const { key, info } = await issue(keyring);
-    const { status, authInfo } = await (await start(keyring))(`Bearer ${key}`);
-    expect(status).toBe(200);
-    expect(authInfo).toMatchObject({ token: `key:${info.keyId}`, clientId: info.keyId, scopes: ['threats:read'] });
-    expect(principalOf(authInfo)).toMatchObject({ keyId: info.keyId, via: 'key' });
-    expect(JSON.stringify(authInfo)).not.toContain(key.slice(-32, -16));
-  });
-
-  it('refuses every bad credential alike, with a challenge that leads to the metadata', async () => {
-    const { keyring, clock } = setUp({ tokens });
-    const { key, info } = await issue(keyring);
-    const short = await keyring.issue({ name: 'n', scopes: [], expiresAt: new Date(START + 10) }, AUTHORITY);
-    const foreign = await tokenFor(await keyring.verify(key), 'https://other.example.com/mcp');
-    clock.advance(10);
-    await keyring.revoke(info.keyId, AUTHORITY);
-    const ask = await start(keyring);
-    const bad = [key, short.key, `${key}x`, 'x', 'a,b', 'é', foreign, 'a.b.c', 'a.b', '.'];
-    const seen = await Promise.all(bad.map((token) => ask(`Bearer ${token}`)));
-    expect(new Set(seen.map((answer) => JSON.stringify(answer))).size).toBe(1);
-    expect(seen[0]).toMatchObject({ status: 401, challenge: expect.stringContaining('error="invalid_token"') });
-    expect(seen[0]?.challenge).toContain(`resource_metadata="${METADATA_URL}"`);
-    expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ error: 'invalid_token' });
-  });
-
-  it('does not call a key bad when the store is broken: 500 and no challenge', async () => {
-    const store = wrap(memoryStore(), (method, _args, act) => {
-      if (method === 'findByDigest') throw new Error('the database is away');
-      return act();
+describe.each(Object.entries(SDKS))(
+  "the verifier behind the SDK's requireBearerAuth, %s",
+  (_, start) => {
+    it('lets a key in, and the handler gets the principal', async () => {
+      const { keyring } = setUp();
+      const { key, info } = await issue(keyring);
+      const { status, authInfo } = await (await start(keyring))(`Bearer ${key}`);
+      expect(status).toBe(200);
+      expect(authInfo).toMatchObject({
+        token: `key:${info.keyId}`,
+        clientId: info.keyId,
+        scopes: ['threats:read'],
+      });
+      expect(principalOf(authInfo)).toMatchObject({ keyId: info.keyId, via: 'key' });
+      expect(JSON.stringify(authInfo)).not.toContain(key.slice(-32, -16));
     });
-    const { keyring } = setUp({ store });
-    const { key } = await issue(keyring);
-    const { status, challenge: header, body } = await (await start(keyring))(`Bearer ${key}`);
-    expect({ status, header }).toEqual({ status: 500, header: null });
-    expect(body).not.toMatch(/invalid_token|database/);
-  });
 
-  it('takes a token for this resource and no other, also where the SDK looks again', async () => {
-    const { keyring } = setUp({ tokens });
-    const principal = await keyring.verify((await issue(keyring)).key);
-    const ask = await start(keyring, { expectedResource: new URL(RESOURCE) });
-    expect((await ask(`Bearer ${await tokenFor(principal)}`)).status).toBe(200);
-    const others = ['https://other.example.com/mcp', `${RESOURCE}/`, [RESOURCE], [RESOURCE, 'x'], 5, null, ''];
-    for (const aud of others) expect((await ask(`Bearer ${await tokenFor(principal, aud)}`)).status).toBe(401);
-  });
-});
+    it('refuses every bad credential alike, with a challenge that leads to the metadata', async () => {
+      const { keyring, clock } = setUp({ tokens });
+      const { key, info } = await issue(keyring);
+      const short = await keyring.issue(
+        { name: 'n', scopes: [], expiresAt: new Date(START + 10) },
+        AUTHORITY,
+      );
+      const foreign = await tokenFor(await keyring.verify(key), 'https://other.example.com/mcp');
+      clock.advance(10);
+      await keyring.revoke(info.keyId, AUTHORITY);
+      const ask = await start(keyring);
+      const bad = [key, short.key, `${key}x`, 'x', 'a,b', 'é', foreign, 'a.b.c', 'a.b', '.'];
+      const seen = await Promise.all(bad.map((token) => ask(`Bearer ${token}`)));
+      expect(new Set(seen.map((answer) => JSON.stringify(answer))).size).toBe(1);
+      expect(seen[0]).toMatchObject({
+        status: 401,
+        challenge: expect.stringContaining('error="invalid_token"'),
+      });
+      expect(seen[0]?.challenge).toContain(`resource_metadata="${METADATA_URL}"`);
+      expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ error: 'invalid_token' });
+    });
+
+    it('does not call a key bad when the store is broken: 500 and no challenge', async () => {
+      const store = wrap(memoryStore(), (method, _args, act) => {
+        if (method === 'findByDigest') throw new Error('the database is away');
+        return act();
+      });
+      const { keyring } = setUp({ store });
+      const { key } = await issue(keyring);
+      const { status, challenge: header, body } = await (await start(keyring))(`Bearer ${key}`);
+      expect({ status, header }).toEqual({ status: 500, header: null });
+      expect(body).not.toMatch(/invalid_token|database/);
+    });
+
+    it('takes a token for this resource and no other, also where the SDK looks again', async () => {
+      const { keyring } = setUp({ tokens });
+      const principal = await keyring.verify((await issue(keyring)).key);
+      const ask = await start(keyring, { expectedResource: new URL(RESOURCE) });
+      expect((await ask(`Bearer ${await tokenFor(principal)}`)).status).toBe(200);
+      const others = [
+        'https://other.example.com/mcp',
+        `${RESOURCE}/`,
+        [RESOURCE],
+        [RESOURCE, 'x'],
+        5,
+        null,
+        '',
+      ];
+      for (const aud of others)
+        expect((await ask(`Bearer ${await tokenFor(principal, aud)}`)).status).toBe(401);
+    });
+  },
+);
 
 describe('createMcpVerifier', () => {
   it.each([
@@ -511,9 +607,15 @@ describe('createMcpVerifier', () => {
     const principal = await keyring.verify((await issue(keyring)).key);
     const made: string[] = [];
     for (const resource of ['~', 'a~', 'aa~'].map((path) => `https://api.example.com/${path}`)) {
-      const parts = [{}, { aud: resource, jti: '?' }, {}].map((part) => Buffer.from(JSON.stringify(part)));
+      const parts = [{}, { aud: resource, jti: '?' }, {}].map((part) =>
+        Buffer.from(JSON.stringify(part)),
+      );
       const token = parts.map((part) => part.toString('base64url')).join('.');
-      const verifier = createMcpVerifier({ keyring: { authenticate: async () => principal }, resource, invalidToken });
+      const verifier = createMcpVerifier({
+        keyring: { authenticate: async () => principal },
+        resource,
+        invalidToken,
+      });
       expect((await verifier.verifyAccessToken(token)).clientId).toBe(principal.keyId);
       made.push(token);
     }
@@ -539,26 +641,48 @@ describe('the gate', () => {
     expect(Object.keys(authInfo)).not.toContain('resource');
   });
 
-  it.each(['GET', 'DELETE', 'HEAD', 'OPTIONS'])('authenticates %s too, which calls nothing', async (method) => {
-    const { gate, keyring } = door();
-    const { key } = await issue(keyring);
-    const ask = (headers: Record<string, string>) => gate(new Request(RESOURCE, { method, headers }));
-    expect(entered(await ask({ authorization: `Bearer ${key}` })).parsedBody).toBeUndefined();
-    expect((await refused(await ask({}))).status).toBe(401);
-  });
+  it.each(['GET', 'DELETE', 'HEAD', 'OPTIONS'])(
+    'authenticates %s too, which calls nothing',
+    async (method) => {
+      const { gate, keyring } = door();
+      const { key } = await issue(keyring);
+      const ask = (headers: Record<string, string>) =>
+        gate(new Request(RESOURCE, { method, headers }));
+      expect(entered(await ask({ authorization: `Bearer ${key}` })).parsedBody).toBeUndefined();
+      expect((await refused(await ask({}))).status).toBe(401);
+    },
+  );
 
   it.each([
     ['no credential', {}, 401, challenge('')],
     ['another auth-scheme', { authorization: 'Basic YTpi' }, 401, challenge('')],
-    ['a key as a query or in a cookie', { cookie: 'key=KEY', 'x-api-key': 'KEY' }, 401, challenge('')],
+    [
+      'a key as a query or in a cookie',
+      { cookie: 'key=KEY', 'x-api-key': 'KEY' },
+      401,
+      challenge(''),
+    ],
     ['a bare scheme', { authorization: 'Bearer' }, 400, challenge('error="invalid_request", ')],
-    ['two credentials', { authorization: 'Bearer KEY, Bearer KEY' }, 400, challenge('error="invalid_request", ')],
+    [
+      'two credentials',
+      { authorization: 'Bearer KEY, Bearer KEY' },
+      400,
+      challenge('error="invalid_request", '),
+    ],
     ['a wrong key', { authorization: 'Bearer acme_0' }, 401, challenge('error="invalid_token", ')],
-    ['a token of nobody', { authorization: 'Bearer a.b.c' }, 401, challenge('error="invalid_token", ')],
+    [
+      'a token of nobody',
+      { authorization: 'Bearer a.b.c' },
+      401,
+      challenge('error="invalid_token", '),
+    ],
   ])('answers %s', async (_, headers, status, expected) => {
     const { gate, keyring } = door();
     const { key } = await issue(keyring);
-    const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll('KEY', key)]);
+    const filled = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replaceAll('KEY', key),
+    ]);
     for (const body of [LIST, call('listThreats'), call('nothing'), 'no json']) {
       const seen = await refused(await gate(post(null, body, Object.fromEntries(filled))));
       expect(seen).toMatchObject({ status, challenge: expected });
@@ -572,7 +696,10 @@ describe('the gate', () => {
     const scope = 'error="insufficient_scope", scope="threats:read threats:write", ';
     const seen = await refused(await gate(post(key, call('updateThreat'))));
     expect(seen).toMatchObject({ status: 403, challenge: challenge(scope) });
-    expect(JSON.parse(seen.body)).toMatchObject({ error: 'insufficient_scope', scope: 'threats:read threats:write' });
+    expect(JSON.parse(seen.body)).toMatchObject({
+      error: 'insufficient_scope',
+      scope: 'threats:read threats:write',
+    });
     expect(events.slice(1)).toEqual([
       {
         type: 'access.denied',
@@ -590,9 +717,21 @@ describe('the gate', () => {
     const { gate, keyring } = door();
     const { key } = await issue(keyring);
     const ask = (args: unknown) => gate(post(key, call('listThreats', args)));
-    for (const args of [undefined, null, {}, [], 'x', 5, { entity_uuid: OWN }, { entity_uuid: null }])
+    for (const args of [
+      undefined,
+      null,
+      {},
+      [],
+      'x',
+      5,
+      { entity_uuid: OWN },
+      { entity_uuid: null },
+    ])
       entered(await ask(args));
-    expect(await refused(await ask({ entity_uuid: OTHER }))).toMatchObject({ status: 403, challenge: null });
+    expect(await refused(await ask({ entity_uuid: OTHER }))).toMatchObject({
+      status: 403,
+      challenge: null,
+    });
     for (const odd of ['', 'x', OWN.toUpperCase(), [OWN, OTHER], {}, 5, true]) {
       expect((await refused(await ask({ entity_uuid: odd }))).status).toBe(400);
     }
@@ -602,7 +741,9 @@ describe('the gate', () => {
     const { gate, keyring } = door({ entityArgument: 'org' });
     const { key } = await issue(keyring);
     entered(await gate(post(key, call('listThreats', { entity_uuid: OTHER }))));
-    expect((await refused(await gate(post(key, call('listThreats', { org: OTHER }))))).status).toBe(403);
+    expect((await refused(await gate(post(key, call('listThreats', { org: OTHER }))))).status).toBe(
+      403,
+    );
   });
 
   it('records a call as REST records a request: one event, and the scopes in use', async () => {
@@ -634,7 +775,9 @@ describe('the gate', () => {
     entered(await told.gate(post(key, LIST)));
     entered(await told.gate(post(key, call('listThreats'))));
     await refused(await told.gate(post(null, call('listThreats'))));
-    const seen = told.events.map((event) => ('operation' in event ? [event.type, event.operation] : []));
+    const seen = told.events.map((event) =>
+      'operation' in event ? [event.type, event.operation] : [],
+    );
     expect(seen).toEqual([
       ['access.granted', 'connect'],
       ['access.granted', 'connect'],
@@ -653,13 +796,31 @@ describe('the gate', () => {
     for (const credential of [foreign, 'a.b.c', `${key}x`])
       expect((await refused(await gate(post(credential, LIST)))).status).toBe(401);
     expect(events).toMatchObject([
-      { type: 'access.denied', operation: 'connect', code: 'invalid_token', reason: 'token_refused' },
-      { type: 'access.denied', operation: 'connect', code: 'invalid_token', reason: 'token_refused' },
-      { type: 'access.denied', operation: 'connect', code: 'invalid_token', reason: 'malformed_key' },
+      {
+        type: 'access.denied',
+        operation: 'connect',
+        code: 'invalid_token',
+        reason: 'token_refused',
+      },
+      {
+        type: 'access.denied',
+        operation: 'connect',
+        code: 'invalid_token',
+        reason: 'token_refused',
+      },
+      {
+        type: 'access.denied',
+        operation: 'connect',
+        code: 'invalid_token',
+        reason: 'malformed_key',
+      },
     ]);
     // What the keyring says of the stand-in decides nothing.
     const admitted = { principal, entityUuid: OWN };
-    const lax = door({ operation: 'connect', keyring: { ...keyring, admit: async () => admitted } });
+    const lax = door({
+      operation: 'connect',
+      keyring: { ...keyring, admit: async () => admitted },
+    });
     expect((await refused(await lax.gate(post(foreign, LIST)))).status).toBe(401);
   });
 
@@ -717,7 +878,8 @@ describe('the gate', () => {
       5,
       [],
     ];
-    for (const body of bodies) expect(entered(await gate(post(key, body))).parsedBody).toEqual(body);
+    for (const body of bodies)
+      expect(entered(await gate(post(key, body))).parsedBody).toEqual(body);
     expect(events).toHaveLength(1);
   });
 
@@ -727,7 +889,9 @@ describe('the gate', () => {
       const { gate, keyring } = door();
       const { key } = await issue(keyring);
       const headers = { authorization: `Bearer ${key}` };
-      const seen = await refused(await gate(new Request(RESOURCE, { method: 'POST', headers, body })));
+      const seen = await refused(
+        await gate(new Request(RESOURCE, { method: 'POST', headers, body })),
+      );
       expect(seen).toMatchObject({ status: 400, challenge: null });
       expect(JSON.parse(seen.body).detail).toMatch(/^Send one JSON-RPC message/);
     },
@@ -736,7 +900,10 @@ describe('the gate', () => {
   it('leaves the body of what is no POST alone: it carries no message', async () => {
     const { gate, keyring, events } = door();
     const { key } = await issue(keyring);
-    const init = { headers: { authorization: `Bearer ${key}` }, body: JSON.stringify(call('listUsers')) };
+    const init = {
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify(call('listUsers')),
+    };
     const request = new Request(RESOURCE, { method: 'PUT', ...init });
     expect(entered(await gate(request)).parsedBody).toBeUndefined();
     expect(await request.json()).toEqual(call('listUsers'));
@@ -775,8 +942,12 @@ describe('the gate', () => {
       },
       { highWaterMark: 0 },
     ); // Nothing is asked for ahead.
-    const headers: Record<string, string> = key === null ? more : { authorization: `Bearer ${key}`, ...more };
-    return { seen, request: new Request(RESOURCE, { method: 'POST', headers, body, ...{ duplex: 'half' } }) };
+    const headers: Record<string, string> =
+      key === null ? more : { authorization: `Bearer ${key}`, ...more };
+    return {
+      seen,
+      request: new Request(RESOURCE, { method: 'POST', headers, body, ...{ duplex: 'half' } }),
+    };
   };
 
   it('reads no body of a stranger', async () => {
@@ -793,7 +964,9 @@ describe('the gate', () => {
     const bytes = new TextEncoder().encode(text);
     expect(bytes.length).toBe(300);
     const exact = streamed(key, (n) => (n < 300 ? bytes.subarray(n, n + 1) : undefined));
-    expect(entered(await gate(exact.request)).parsedBody).toEqual(call('listThreats', { note: 'ü' }));
+    expect(entered(await gate(exact.request)).parsedBody).toEqual(
+      call('listThreats', { note: 'ü' }),
+    );
     expect((await refused(await gate(post(key, `${text} `)))).status).toBe(413);
     const endless = streamed(key, () => new Uint8Array(100).fill(32));
     expect((await refused(await gate(endless.request))).status).toBe(413);
@@ -816,7 +989,9 @@ describe('the gate', () => {
       expect((await refused(await gate(request))).status).toBe(413);
       expect(seen.sent).toBeLessThan(10);
     }
-    const bytes = new TextEncoder().encode(JSON.stringify(call('listThreats', { note: 'ü' })).padEnd(299));
+    const bytes = new TextEncoder().encode(
+      JSON.stringify(call('listThreats', { note: 'ü' })).padEnd(299),
+    );
     const chunks: Chunks = (n) => (n < 3 ? bytes.subarray(n * 100, (n + 1) * 100) : undefined);
     const { request } = streamed(key, chunks, { 'content-length': '300' });
     expect(entered(await gate(request)).parsedBody).toEqual(call('listThreats', { note: 'ü' }));
@@ -899,8 +1074,16 @@ describe('the gate', () => {
     const entry = entered(await gate(post(await tokenFor(principal), call('listThreats'))));
     expect(entry.principal).toMatchObject({ keyId: info.keyId, via: 'jwt' });
     expect(entry.authInfo.resource).toEqual(new URL(RESOURCE));
-    for (const aud of ['https://api.example.com/', 'https://other.example.com/mcp', [RESOURCE], `${RESOURCE}/`, null]) {
-      const seen = await refused(await gate(post(await tokenFor(principal, aud), call('listThreats'))));
+    for (const aud of [
+      'https://api.example.com/',
+      'https://other.example.com/mcp',
+      [RESOURCE],
+      `${RESOURCE}/`,
+      null,
+    ]) {
+      const seen = await refused(
+        await gate(post(await tokenFor(principal, aud), call('listThreats'))),
+      );
       expect(seen).toMatchObject({ status: 401, challenge: challenge('error="invalid_token", ') });
     }
   });
@@ -911,25 +1094,40 @@ describe('the gate', () => {
       const common = { issuer: 'https://issuer.example.com', audience, now: () => START };
       const issuer = createTokenIssuer({ ...common, privateKey, alg: 'ES256', kid: 'k1' });
       const verifier = async () =>
-        createTokenVerifier({ ...common, jwks: await issuer.jwks(), algorithms: ['ES256'], catalog });
+        createTokenVerifier({
+          ...common,
+          jwks: await issuer.jwks(),
+          algorithms: ['ES256'],
+          catalog,
+        });
       return { issuer, verifier };
     });
     const verifiers = await Promise.all(both.map(({ verifier }) => verifier()));
-    const either: TokenVerifier = { verify: (token) => Promise.any(verifiers.map((one) => one.verify(token))) };
+    const either: TokenVerifier = {
+      verify: (token) => Promise.any(verifiers.map((one) => one.verify(token))),
+    };
     const { gate, keyring } = door({}, { tokens: either });
     const principal = await keyring.verify((await issue(keyring)).key);
     const [rest, mcp] = await Promise.all(both.map(({ issuer }) => issuer.exchange(principal)));
     for (const token of [rest, mcp]) {
-      expect(await keyring.authenticate(`Bearer ${token?.accessToken}`)).toMatchObject({ via: 'jwt' });
+      expect(await keyring.authenticate(`Bearer ${token?.accessToken}`)).toMatchObject({
+        via: 'jwt',
+      });
     }
     const { authInfo } = entered(await gate(post(String(mcp?.accessToken), call('listThreats'))));
     expect(authInfo).toMatchObject({ resource: new URL(RESOURCE), expiresAt: START / 1000 + 900 });
-    expect((await refused(await gate(post(String(rest?.accessToken), call('listThreats'))))).status).toBe(401);
+    expect(
+      (await refused(await gate(post(String(rest?.accessToken), call('listThreats'))))).status,
+    ).toBe(401);
   });
 
   it('names no server that a request names', async () => {
     const { gate } = door();
-    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' };
+    const headers = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      forwarded: 'host=evil.example',
+    };
     const { challenge: header } = await refused(await gate(post(null, LIST, headers)));
     expect(header).toBe(challenge(''));
   });
@@ -937,7 +1135,9 @@ describe('the gate', () => {
   it('says where the metadata is, if that is elsewhere', async () => {
     const { gate } = door({ resourceMetadata: 'https://elsewhere.example.com/metadata' });
     const { challenge: header } = await refused(await gate(post(null, LIST)));
-    expect(header).toBe('Bearer realm="test", resource_metadata="https://elsewhere.example.com/metadata"');
+    expect(header).toBe(
+      'Bearer realm="test", resource_metadata="https://elsewhere.example.com/metadata"',
+    );
   });
 
   it('opens a session to the key that started it alone; its id is no credential', async () => {
@@ -945,26 +1145,38 @@ describe('the gate', () => {
     const { gate, keyring } = door({ sessionOwner: async (id) => owners.get(id) });
     const [one, two] = [await issue(keyring), await issue(keyring)];
     owners.set('s1', one.info.keyId);
-    const ask = (key: string | null, id: string) => gate(post(key, call('listThreats'), { 'mcp-session-id': id }));
+    const ask = (key: string | null, id: string) =>
+      gate(post(key, call('listThreats'), { 'mcp-session-id': id }));
     entered(await ask(one.key, 's1'));
     expect((await refused(await ask(null, 's1'))).status).toBe(401);
-    const [foreign, unknown] = [await refused(await ask(two.key, 's1')), await refused(await ask(two.key, 's2'))];
+    const [foreign, unknown] = [
+      await refused(await ask(two.key, 's1')),
+      await refused(await ask(two.key, 's2')),
+    ];
     expect(foreign).toEqual(unknown);
     expect(foreign.status).toBe(404);
     for (const method of ['GET', 'DELETE']) {
       const headers = { authorization: `Bearer ${two.key}`, 'mcp-session-id': 's1' };
-      expect((await refused(await gate(new Request(RESOURCE, { method, headers })))).status).toBe(404);
+      expect((await refused(await gate(new Request(RESOURCE, { method, headers })))).status).toBe(
+        404,
+      );
     }
     entered(await gate(post(two.key, call('listThreats'))));
     await keyring.revoke(one.info.keyId, AUTHORITY);
     expect((await refused(await ask(one.key, 's1'))).status).toBe(401);
   });
 
-  // A token without any scope shared the sessions of its key: earlier results could be had again, and the session ended.
+  // A token without any scope shared the sessions of its key: earlier results could be had again,
+  // and the session ended.
   it("opens a session to a token that may do the same, and not to its key, nor the key's to a token", async () => {
     const owners = new Map<string, string>();
     const { gate, keyring } = door({ sessionOwner: (id) => owners.get(id) });
-    const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] } as const;
+    const input = {
+      name: 'n',
+      scopes: ['threats:read'],
+      expiresAt: 'never',
+      accessibleEntities: [OTHER],
+    } as const;
     const { key, info } = await keyring.issue(input, { ...AUTHORITY, entities: [OWN, OTHER] });
     const all = await keyring.verify(key);
     const credentials = {
@@ -973,7 +1185,8 @@ describe('the gate', () => {
       scopeless: await tokenFor({ ...all, scopes: [] }),
       homely: await tokenFor({ ...all, accessibleEntities: [OWN] }),
     };
-    const ask = (credential: string, headers = {}) => gate(post(credential, call('whoami'), headers));
+    const ask = (credential: string, headers = {}) =>
+      gate(post(credential, call('whoami'), headers));
     for (const [id, credential] of Object.entries(credentials)) {
       owners.set(id, entered(await ask(credential)).sessionOwner);
     }
@@ -989,7 +1202,12 @@ describe('the gate', () => {
 
   it('opens a session to a token with the same entities in another order', async () => {
     const { gate, keyring } = door({}, { checkParent: false });
-    const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never', accessibleEntities: [OTHER] } as const;
+    const input = {
+      name: 'n',
+      scopes: ['threats:read'],
+      expiresAt: 'never',
+      accessibleEntities: [OTHER],
+    } as const;
     const { key } = await keyring.issue(input, { ...AUTHORITY, entities: [OWN, OTHER] });
     const all = await keyring.verify(key);
     const [one, two] = await Promise.all(
@@ -1021,7 +1239,9 @@ describe('the gate', () => {
     for (const odd of [raw, new Headers(), {}, null, undefined]) {
       const asked = gate(untyped<Request>(odd));
       await expect(asked).rejects.toThrow(TypeError);
-      await expect(asked).rejects.toThrow(/^gate: pass a fetch Request \(.*getRequestListener of @hono\/node-server/);
+      await expect(asked).rejects.toThrow(
+        /^gate: pass a fetch Request \(.*getRequestListener of @hono\/node-server/,
+      );
     }
     expect(events).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
-// What an installer gets: the packed tarball, or the one that is named, is checked, installed into an empty project without development
-// dependencies, the README's quick start is run there as printed, the types are compiled there, skipping none, and by the
-// oldest TypeScript that is supported, and a store and an adapter from outside the package pass the published contracts.
+// What an installer gets: the packed tarball, or the one that is named, is checked, installed into
+// an empty project without development dependencies, the README's quick start is run there as
+// printed, the types are compiled there, skipping none, and by the oldest TypeScript that is
+// supported, and a store and an adapter from outside the package pass the published contracts.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -14,12 +15,18 @@ const PATH = process.env.PATH.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
 const run = (command, args, options) =>
-  execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
+  execFileSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...options,
+  });
 
 try {
   const tarball = process.argv[2] ? resolve(process.argv[2]) : pack();
   run('npx', ['--no-install', 'publint', 'run', tarball, '--strict'], { cwd: root });
-  run('npx', ['--no-install', 'attw', tarball, '--profile', 'esm-only', '--format', 'ascii'], { cwd: root });
+  run('npx', ['--no-install', 'attw', tarball, '--profile', 'esm-only', '--format', 'ascii'], {
+    cwd: root,
+  });
   console.log('publint and attw: nothing to say');
 
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
@@ -76,8 +83,11 @@ async function quickStart() {
       await get({ authorization: `Bearer ${key}x` }),
     ];
     const answers = [good.status, none.status, bad.status].join(' ');
-    if (answers !== '200 401 401') throw new Error(`the quick start answered ${answers}, not 200 401 401`);
-    console.log(`quick start: ${lines} lines, answers ${answers} (key, none, wrong): ${await good.text()}`);
+    if (answers !== '200 401 401')
+      throw new Error(`the quick start answered ${answers}, not 200 401 401`);
+    console.log(
+      `quick start: ${lines} lines, answers ${answers} (key, none, wrong): ${await good.text()}`,
+    );
   } finally {
     server.kill();
   }
@@ -111,10 +121,27 @@ export { adapterContract, sqliteStore, storeContract };
     ['nodenext', 'nodenext'],
     ['esnext', 'bundler'],
   ]) {
-    const options = { module, moduleResolution: resolution, target: 'es2022', lib: ['es2022', 'dom'] };
-    const compilerOptions = { ...options, strict: true, skipLibCheck: false, noEmit: true, types: [] };
-    writeFileSync(join(project, 'types/tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
-    run('npx', ['--no-install', 'tsc', '-p', join(project, 'types')], { cwd: root, stdio: 'inherit' });
+    const options = {
+      module,
+      moduleResolution: resolution,
+      target: 'es2022',
+      lib: ['es2022', 'dom'],
+    };
+    const compilerOptions = {
+      ...options,
+      strict: true,
+      skipLibCheck: false,
+      noEmit: true,
+      types: [],
+    };
+    writeFileSync(
+      join(project, 'types/tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['use.ts'] }),
+    );
+    run('npx', ['--no-install', 'tsc', '-p', join(project, 'types')], {
+      cwd: root,
+      stdio: 'inherit',
+    });
   }
   console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
 }
@@ -122,25 +149,54 @@ export { adapterContract, sqliteStore, storeContract };
 /** The drivers' and frameworks' own types beside those of the build. */
 function oldestTypeScript(version) {
   const folder = join(project, 'typescript');
-  run('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', `typescript@${version}`]);
-  const options = ['--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--skipLibCheck', '--strict'];
+  run('npm', [
+    'install',
+    '--prefix',
+    folder,
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    `typescript@${version}`,
+  ]);
+  const options = [
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+    '--types',
+    'node',
+    '--skipLibCheck',
+    '--strict',
+  ];
   const [tsc, file] = [join(folder, 'node_modules/typescript/bin/tsc'), 'test/clients.ts'];
-  run('node', [tsc, ...options, '--noEmit', '--allowImportingTsExtensions', file], { cwd: root, stdio: 'inherit' });
+  run('node', [tsc, ...options, '--noEmit', '--allowImportingTsExtensions', file], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   console.log(`${file} compiles with TypeScript ${version}`);
 }
 
 /**
- * The example of a store or an adapter of one's own, compiled against the installed types and run by `node:test` on the
- * contract. Not as it stands, for Node 20 takes no types off: imports of `.ts` are rewritten.
+ * The example of a store or an adapter of one's own, compiled against the installed types and run
+ * by `node:test` on the contract. Not as it stands, for Node 20 takes no types off: imports of
+ * `.ts` are rewritten.
  */
 function passesContract(name, atLeast) {
   const folder = join(project, name);
   cpSync(join(root, 'examples', name), folder, { recursive: true });
   const compilerOptions = {
-    ...{ module: 'nodenext', target: 'es2022', strict: true, rewriteRelativeImportExtensions: true },
+    ...{
+      module: 'nodenext',
+      target: 'es2022',
+      strict: true,
+      rewriteRelativeImportExtensions: true,
+    },
     ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')], skipLibCheck: true },
   };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['*.ts'] }),
+  );
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   run('npx', ['--no-install', 'tsc', '-p', folder], { cwd: root, stdio: 'inherit' });
   const report = run('node', ['--test', '--test-reporter=tap', join(folder, 'contract.js')], {
@@ -149,7 +205,8 @@ function passesContract(name, atLeast) {
   });
   const passed = Number(report.match(/^# pass (\d+)$/m)?.[1]);
   const failed = Number(report.match(/^# fail (\d+)$/m)?.[1]);
-  if (!(passed >= atLeast && failed === 0)) throw new Error(`${name}: ${passed} passed, ${failed} failed`);
+  if (!(passed >= atLeast && failed === 0))
+    throw new Error(`${name}: ${passed} passed, ${failed} failed`);
   console.log(`${name}: ${passed} tests of the installed contract pass`);
 }
 

@@ -1,4 +1,7 @@
-/** The names of a recipe for Express, whose adapter the README's guarded routes without a framework's name mean too. */
+/**
+ * The names of a recipe for Express, whose adapter the README's guarded routes without a
+ * framework's name mean too.
+ */
 import type { Express, RequestHandler } from 'express';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { keyring, policy } from './names.ts';

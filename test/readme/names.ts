@@ -1,11 +1,22 @@
-/** What the README's recipes take for granted: names that a service has already. Types alone; nothing of it runs. */
+/**
+ * What the README's recipes take for granted: names that a service has already. Types alone;
+ * nothing of it runs.
+ */
 import type { IncomingMessage, Server } from 'node:http';
 import type { KeyStore, Peppers, Principal } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import type { Pool } from 'pg';
 import type { RedisClientType } from 'redis';
 
-export { createKeyring, definePolicy, defineScopes, isAccessError, requireScopes, toMe, toResponse } from 'keyscope';
+export {
+  createKeyring,
+  definePolicy,
+  defineScopes,
+  isAccessError,
+  requireScopes,
+  toMe,
+  toResponse,
+} from 'keyscope';
 export { memoryStore } from 'keyscope/stores/memory';
 
 export const catalog = defineScopes({

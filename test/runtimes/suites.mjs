@@ -1,6 +1,6 @@
-// What the package does on every runtime: the vectors of the core, a key's whole life, and tokens. Plain JavaScript over
-// the package's public names and what every runtime has; no runner and no `node:*`. Each suite returns how many checks it
-// made and throws at the first that fails.
+// What the package does on every runtime: the vectors of the core, a key's whole life, and tokens.
+// Plain JavaScript over the package's public names and what every runtime has; no runner and no
+// `node:*`. Each suite returns how many checks it made and throws at the first that fails.
 import { exportJWK, generateKeyPair } from 'jose';
 import {
   createKeyring,
@@ -34,7 +34,9 @@ function same(actual, expected, what) {
 }
 
 const concat = (parts) =>
-  parts.map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1]))).join('');
+  parts
+    .map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1])))
+    .join('');
 const label = ({ id, comment }) => `${id}: ${comment}`;
 
 function attempt(act) {
@@ -59,16 +61,26 @@ const other = '0b0b0b0b-0000-4000-8000-00000000000b';
 const authority = { entityUuid, entities: [other] };
 const peppers = [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }];
 const catalog = defineScopes(
-  { threats: { read: 'List and read threats.', write: 'Update threats.' }, users: { delete: 'Delete users.' } },
+  {
+    threats: { read: 'List and read threats.', write: 'Update threats.' },
+    users: { delete: 'Delete users.' },
+  },
   { reserved: ['users:*'] },
 );
-const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'], deleteUser: ['users:delete'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  listThreats: ['threats:read'],
+  deleteUser: ['users:delete'],
+});
 
 function keys({ keys: { tests } }) {
   for (const vector of tests) {
     const { prefix, key, result, entropy, checksum } = vector;
     const parts = attempt(() => parseKey(key, { prefix }));
-    const expected = { bad_prefix: 'refused', valid: { prefix, secret: `${entropy}${checksum}`, entropy, checksum } };
+    const expected = {
+      bad_prefix: 'refused',
+      valid: { prefix, secret: `${entropy}${checksum}`, entropy, checksum },
+    };
     same(parts, Object.hasOwn(expected, result) ? expected[result] : null, label(vector));
     same(
       attempt(() => isKey(key, { prefix })),
@@ -76,23 +88,39 @@ function keys({ keys: { tests } }) {
       label(vector),
     );
   }
-  for (let i = 0; i < 100; i++) same(isKey(generateKey({ prefix: 'acme' }), { prefix: 'acme' }), true, 'a made key');
+  for (let i = 0; i < 100; i++)
+    same(isKey(generateKey({ prefix: 'acme' }), { prefix: 'acme' }), true, 'a made key');
 }
 
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-const pepperOf = ({ id, secret, secretHex }) => ({ id, secret: secretHex === undefined ? secret : bytes(secretHex) });
+const pepperOf = ({ id, secret, secretHex }) => ({
+  id,
+  secret: secretHex === undefined ? secret : bytes(secretHex),
+});
 
 function digests({ digests: { tests } }) {
   for (const vector of tests.filter(({ flags }) => flags.includes('Digest')))
-    same(digestKey(vector.key, vector.pepper ? pepperOf(vector.pepper) : 'none'), vector.result, label(vector));
+    same(
+      digestKey(vector.key, vector.pepper ? pepperOf(vector.pepper) : 'none'),
+      vector.result,
+      label(vector),
+    );
 }
 
 async function records({ records: { tests } }) {
   for (const { id, comment, key, pepper, record } of tests) {
     const store = memoryStore();
     await store.insert(record);
-    const options = { prefix: key.slice(0, -33), catalog, store, peppers: pepper ? [pepperOf(pepper)] : 'none' };
-    const principal = await createKeyring({ ...options, now: () => Date.parse('2026-06-01') }).verify(key);
+    const options = {
+      prefix: key.slice(0, -33),
+      catalog,
+      store,
+      peppers: pepper ? [pepperOf(pepper)] : 'none',
+    };
+    const principal = await createKeyring({
+      ...options,
+      now: () => Date.parse('2026-06-01'),
+    }).verify(key);
     same(principal.scopes, record.scopes, label({ id, comment }));
   }
 }
@@ -119,10 +147,13 @@ function scopes({ scopes: { tests, lists } }) {
 
 function authorization({ authorization: { tests } }) {
   for (const vector of tests) {
-    const { kind, token } = parseAuthorization(vector.generate ? concat(vector.generate) : vector.input);
+    const { kind, token } = parseAuthorization(
+      vector.generate ? concat(vector.generate) : vector.input,
+    );
     const { kind: expected, token: text } = vector.result;
     same(kind, expected, label(vector));
-    if (text !== undefined) same(token, typeof text === 'string' ? text : concat(text.generate), label(vector));
+    if (text !== undefined)
+      same(token, typeof text === 'string' ? text : concat(text.generate), label(vector));
   }
 }
 
@@ -130,15 +161,27 @@ async function lifecycle({ lifecycle: { tests } }) {
   const expiry = (time) => (time === null ? 'never' : new Date(time));
   for (const vector of tests) {
     let time = 0;
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers, now: () => time });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers,
+      now: () => time,
+    });
     const made = [];
     const perform = async ({ issue, rotate, revoke }) => {
       if (issue)
-        made.push(await keyring.issue({ name: 'ci', scopes: [], expiresAt: expiry(issue.expiresAt) }, authority));
+        made.push(
+          await keyring.issue(
+            { name: 'ci', scopes: [], expiresAt: expiry(issue.expiresAt) },
+            authority,
+          ),
+        );
       if (revoke) await keyring.revoke(made[revoke.key].info.keyId, authority);
       if (!rotate) return;
       const { key, overlapMs, expiresAt } = rotate;
-      const input = expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
+      const input =
+        expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
       made.push(await keyring.rotate(made[key].info.keyId, input, authority));
     };
     for (const step of vector.steps) {
@@ -150,7 +193,9 @@ async function lifecycle({ lifecycle: { tests } }) {
   }
 }
 
-/** From issue to revoke, by way of a fetch request, through a cache and a store that answers late. */
+/**
+ * From issue to revoke, by way of a fetch request, through a cache and a store that answers late.
+ */
 async function walk() {
   const slow = Object.fromEntries(
     Object.entries(memoryStore()).map(([name, method]) => [
@@ -163,30 +208,67 @@ async function walk() {
   );
   const store = cacheStore(slow, { cache: new Map(), maxStalenessMs: 1_000 });
   const events = [];
-  const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers, onEvent: ({ type }) => events.push(type) });
-  const input = { name: 'ci', scopes: ['threats:*'], expiresAt: 'never', accessibleEntities: [other] };
+  const keyring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store,
+    peppers,
+    onEvent: ({ type }) => events.push(type),
+  });
+  const input = {
+    name: 'ci',
+    scopes: ['threats:*'],
+    expiresAt: 'never',
+    accessibleEntities: [other],
+  };
   const { key, info } = await keyring.issue(input, authority);
   const request = (credential) =>
-    new Request('https://api.example/v1/me', { headers: { Authorization: `Bearer ${credential}` } });
+    new Request('https://api.example/v1/me', {
+      headers: { Authorization: `Bearer ${credential}` },
+    });
 
   const { principal } = await keyring.admit(request(key), { policy, operation: 'whoami' });
   same(meSchema.parse(toMe(principal)), toMe(principal), 'the schema of /me');
-  const me = { entity_uuid: entityUuid, key_id: info.keyId, scopes: ['threats:read', 'threats:write'] };
+  const me = {
+    entity_uuid: entityUuid,
+    key_id: info.keyId,
+    scopes: ['threats:read', 'threats:write'],
+  };
   same(toMe(principal), { ...me, accessible_entities: [entityUuid, other] }, '/me');
-  const admitted = await keyring.admit(request(key), { policy, operation: 'listThreats', entityUuid: [other] });
+  const admitted = await keyring.admit(request(key), {
+    policy,
+    operation: 'listThreats',
+    entityUuid: [other],
+  });
   same(admitted.entityUuid, other, 'another entity');
-  const denial = async (promise) => toResponse(await promise.then(Object, (error) => error), { realm: 'acme' });
-  const { status, headers } = await denial(keyring.admit(request(key), { policy, operation: 'deleteUser' }));
+  const denial = async (promise) =>
+    toResponse(await promise.then(Object, (error) => error), { realm: 'acme' });
+  const { status, headers } = await denial(
+    keyring.admit(request(key), { policy, operation: 'deleteUser' }),
+  );
   const challenge = 'Bearer realm="acme", error="insufficient_scope", scope="users:delete"';
   same([status, headers['WWW-Authenticate']], [403, challenge], 'under-scoped');
 
   const next = await keyring.rotate(info.keyId, { overlapMs: 60_000 }, authority);
   same((await keyring.authenticate(request(next.key))).keyId, next.info.keyId, 'the successor');
-  same((await keyring.authenticate(request(key))).keyId, info.keyId, 'the predecessor, in its overlap');
+  same(
+    (await keyring.authenticate(request(key))).keyId,
+    info.keyId,
+    'the predecessor, in its overlap',
+  );
   for (const { keyId } of [info, next.info]) await keyring.revoke(keyId, authority);
-  for (const ended of [key, next.key]) same(await reasonOf(keyring.verify(ended)), 'revoked', 'revoked');
-  same((await denial(keyring.authenticate(request(key)))).status, 401, 'the answer to a revoked key');
-  same((await denial(keyring.authenticate(new Request('https://api.example/')))).status, 401, 'no credential');
+  for (const ended of [key, next.key])
+    same(await reasonOf(keyring.verify(ended)), 'revoked', 'revoked');
+  same(
+    (await denial(keyring.authenticate(request(key)))).status,
+    401,
+    'the answer to a revoked key',
+  );
+  same(
+    (await denial(keyring.authenticate(new Request('https://api.example/')))).status,
+    401,
+    'no credential',
+  );
   await keyring.flush();
   same((await keyring.get(info.keyId, authority)).lastUsedAt instanceof Date, true, 'usage');
   same(events.length, 7, events.join(' '));
@@ -198,16 +280,47 @@ async function tokens() {
   for (const alg of ['ES256', 'EdDSA', 'RS256', 'PS256']) {
     const { privateKey } = await generateKeyPair(alg, { extractable: true });
     const [issuer, audience] = ['https://acme.example', 'https://api.acme.example'];
-    const made = createTokenIssuer({ issuer, audience, privateKey: await exportJWK(privateKey), alg, kid: alg });
-    const verifier = createTokenVerifier({ issuer, audience, jwks: await made.jwks(), algorithms: [alg], catalog });
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers, tokens: verifier });
-    const { key, info } = await keyring.issue({ name: 'ci', scopes: ['threats:*'], expiresAt: 'never' }, authority);
-    const { accessToken } = await made.exchange(await keyring.verify(key), { scopes: ['threats:read'] });
+    const made = createTokenIssuer({
+      issuer,
+      audience,
+      privateKey: await exportJWK(privateKey),
+      alg,
+      kid: alg,
+    });
+    const verifier = createTokenVerifier({
+      issuer,
+      audience,
+      jwks: await made.jwks(),
+      algorithms: [alg],
+      catalog,
+    });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers,
+      tokens: verifier,
+    });
+    const { key, info } = await keyring.issue(
+      { name: 'ci', scopes: ['threats:*'], expiresAt: 'never' },
+      authority,
+    );
+    const { accessToken } = await made.exchange(await keyring.verify(key), {
+      scopes: ['threats:read'],
+    });
     const { keyId, via, scopes: held } = await keyring.authenticate(`Bearer ${accessToken}`);
     same([keyId, via, held], [info.keyId, 'jwt', ['threats:read']], `${alg}: the token`);
-    same(await reasonOf(verifier.verify(`${accessToken.slice(0, -8)}AAAAAAAA`)), 'token_refused', `${alg}: tampered`);
+    same(
+      await reasonOf(verifier.verify(`${accessToken.slice(0, -8)}AAAAAAAA`)),
+      'token_refused',
+      `${alg}: tampered`,
+    );
     await keyring.revoke(info.keyId, authority);
-    same(await reasonOf(keyring.authenticate(`Bearer ${accessToken}`)), 'revoked', `${alg}: its key revoked`);
+    same(
+      await reasonOf(keyring.authenticate(`Bearer ${accessToken}`)),
+      'revoked',
+      `${alg}: its key revoked`,
+    );
   }
 }
 
@@ -220,17 +333,25 @@ function serve({ keyring, policy, handle, ...challenge }) {
   for (const operation of Object.values(ROUTES)) policy.requires(operation);
   const answer = async (request) => {
     const { pathname, searchParams } = new URL(request.url);
-    const input = { policy, operation: ROUTES[pathname], entityUuid: searchParams.getAll('entity') };
+    const input = {
+      policy,
+      operation: ROUTES[pathname],
+      entityUuid: searchParams.getAll('entity'),
+    };
     const admission = await keyring.admit(request, input).catch((error) => {
       if (!isAccessError(error) && !isStoreError(error)) throw error;
       return toResponse(error, challenge);
     });
-    if ('principal' in admission) return { status: 200, body: handle(admission.principal, admission.entityUuid) };
+    if ('principal' in admission)
+      return { status: 200, body: handle(admission.principal, admission.entityUuid) };
     return admission;
   };
   return {
     async fetch(request) {
-      const { status, headers, body } = await answer(request).catch(() => ({ status: 500, body: 'failed' }));
+      const { status, headers, body } = await answer(request).catch(() => ({
+        status: 500,
+        body: 'failed',
+      }));
       const all = { 'Cache-Control': 'no-store', ...headers };
       return new Response(request.method === 'HEAD' ? null : body, { status, headers: all });
     },
@@ -251,7 +372,17 @@ async function contracts() {
   }
 }
 
-export const SUITES = { keys, digests, records, scopes, authorization, lifecycle, walk, tokens, contracts };
+export const SUITES = {
+  keys,
+  digests,
+  records,
+  scopes,
+  authorization,
+  lifecycle,
+  walk,
+  tokens,
+  contracts,
+};
 export { digestBackend };
 
 /** Runs all of them; resolves to suite → number of checks, or the error as text. */

@@ -1,8 +1,18 @@
-/** The zod schemas and their JSON Schemas against the core: one table of vectors, the same answers. */
+/**
+ * The zod schemas and their JSON Schemas against the core: one table of vectors, the same answers.
+ */
 
 import fc from 'fast-check';
 import fastify from 'fastify';
-import { createKeyring, defineScopes, digestKey, generateKey, isAccessError, isStoreError, toMe } from 'keyscope';
+import {
+  createKeyring,
+  defineScopes,
+  digestKey,
+  generateKey,
+  isAccessError,
+  isStoreError,
+  toMe,
+} from 'keyscope';
 import {
   issueInputJsonSchema,
   issueInputJsonSchemaFor,
@@ -46,7 +56,10 @@ const file = readVectors<InputFile>('issue-input');
 const me = readVectors<{ tests: readonly (Vector & Answer & { readonly input: Json })[] }>('me');
 const catalog = defineScopes(file.catalog, { reserved: file.reserved as [] });
 const now = () => file.now;
-const authority = { entityUuid: file.authority.entityUuid, entities: unfold(file.authority.entities) as string[] };
+const authority = {
+  entityUuid: file.authority.entityUuid,
+  entities: unfold(file.authority.entities) as string[],
+};
 const forCatalog = issueInputSchemaFor(catalog, { now });
 
 /** A validator of bodies as a framework has it: Fastify's own ajv, told to change nothing. */
@@ -62,15 +75,29 @@ async function jsonValidator(schema: object): Promise<(body: Json) => Promise<bo
   await app.ready();
   return async (body) => {
     const headers = { 'content-type': 'application/json' };
-    const { statusCode } = await app.inject({ method: 'POST', url: '/', headers, payload: JSON.stringify(body) });
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: '/',
+      headers,
+      payload: JSON.stringify(body),
+    });
     if (statusCode !== 200 && statusCode !== 400) throw new Error(`answered ${statusCode}`);
     return statusCode === 200;
   };
 }
 
-/** What the core says to the same input: taken, or refused with a `TypeError`; any other error is a failure. */
+/**
+ * What the core says to the same input: taken, or refused with a `TypeError`; any other error is a
+ * failure.
+ */
 async function coreTakes(input: unknown): Promise<boolean> {
-  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+  const keyring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store: memoryStore(),
+    peppers: 'none',
+    now,
+  });
   try {
     await keyring.issue(input as IssueInput<never>, authority);
     return true;
@@ -85,12 +112,15 @@ const withDate = (input: Json, expiresAtMs: number | undefined): unknown =>
 
 describe("issue's input", () => {
   const accepts = ({ result }: Answer) => result === 'accept';
-  const says = (flags: readonly string[], ...names: readonly string[]) => names.some((name) => flags.includes(name));
+  const says = (flags: readonly string[], ...names: readonly string[]) =>
+    names.some((name) => flags.includes(name));
 
   test('the core', async () => {
     expect(file.tests.length).toBeGreaterThan(250);
     const failed = await failures(file.tests, async (vector) => {
-      expect(await coreTakes(withDate(unfold(vector.input), vector.expiresAtMs))).toBe(accepts(vector));
+      expect(await coreTakes(withDate(unfold(vector.input), vector.expiresAtMs))).toBe(
+        accepts(vector),
+      );
     });
     expect(failed).toEqual([]);
   });
@@ -100,7 +130,8 @@ describe("issue's input", () => {
       const unknown = says(vector.flags, 'Catalog', 'Clock', 'OwnEntity');
       const { success, data } = issueInputSchema.safeParse(unfold(vector.input));
       expect(success).toBe((accepts(vector) || unknown) && !says(vector.flags, 'Repeated'));
-      if (data && vector.expiresAtMs !== undefined) expect(data.expiresAt).toEqual(new Date(vector.expiresAtMs));
+      if (data && vector.expiresAtMs !== undefined)
+        expect(data.expiresAt).toEqual(new Date(vector.expiresAtMs));
     });
     expect(failed).toEqual([]);
   });
@@ -109,7 +140,8 @@ describe("issue's input", () => {
     const failed = await failures(file.tests, (vector) => {
       const { success } = forCatalog.safeParse(unfold(vector.input));
       expect(success).toBe(
-        (accepts(vector) || says(vector.flags, 'OwnEntity')) && !says(vector.flags, 'NamedReserved', 'Repeated'),
+        (accepts(vector) || says(vector.flags, 'OwnEntity')) &&
+          !says(vector.flags, 'NamedReserved', 'Repeated'),
       );
     });
     expect(failed).toEqual([]);
@@ -120,7 +152,13 @@ describe("issue's input", () => {
       for (const schema of [issueInputSchema, forCatalog]) {
         const { data } = schema.safeParse(unfold(input));
         if (data === undefined || says(flags, 'Catalog', 'Clock', 'OwnEntity')) continue;
-        const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+        const keyring = createKeyring({
+          prefix: 'acme',
+          catalog,
+          store: memoryStore(),
+          peppers: 'none',
+          now,
+        });
         const { info } = await keyring.issue(data as unknown as IssueInput<never>, authority);
         expect(info.name).toBe(data.name);
         expect(info.expiresAt).toEqual(data.expiresAt === 'never' ? null : data.expiresAt);
@@ -144,30 +182,46 @@ describe("issue's input", () => {
     const plain = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
     for (const input of [many, { ...plain, metadata: many }]) {
       expect(await coreTakes(input)).toBe(false);
-      for (const schema of [issueInputSchema, forCatalog]) expect(schema.safeParse(input).success).toBe(false);
+      for (const schema of [issueInputSchema, forCatalog])
+        expect(schema.safeParse(input).success).toBe(false);
     }
     expect(reads).toBe(0);
   });
 
-  // As deep as a megabyte of JSON goes: what walked through it by calling itself would end in a RangeError.
+  // As deep as a megabyte of JSON goes: what walked through it by calling itself would end in a
+  // RangeError.
   test.each([
     ['lists', '[', ']'],
     ['objects', '{"a":', '}'],
-  ])('%s in each other are refused by the core and the schemas, wherever they stand', async (_what, open, end) => {
-    const times = Math.floor(1_000_000 / (open.length + end.length));
-    const deep = JSON.parse(`${open.repeat(times)}1${end.repeat(times)}`);
-    const plain = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
-    expect(await coreTakes(plain)).toBe(true);
-    const fields = ['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata', 'unknown'];
-    const inputs = [
-      deep,
-      ...fields.flatMap((name) => [deep, [deep], { a: deep }].map((v) => ({ ...plain, [name]: v }))),
-    ];
-    for (const input of inputs) {
-      expect(await coreTakes(input)).toBe(false);
-      for (const schema of [issueInputSchema, forCatalog]) expect(schema.safeParse(input).success).toBe(false);
-    }
-  });
+  ])(
+    '%s in each other are refused by the core and the schemas, wherever they stand',
+    async (_what, open, end) => {
+      const times = Math.floor(1_000_000 / (open.length + end.length));
+      const deep = JSON.parse(`${open.repeat(times)}1${end.repeat(times)}`);
+      const plain = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
+      expect(await coreTakes(plain)).toBe(true);
+      const fields = [
+        'name',
+        'scopes',
+        'expiresAt',
+        'accessibleEntities',
+        'justification',
+        'metadata',
+        'unknown',
+      ];
+      const inputs = [
+        deep,
+        ...fields.flatMap((name) =>
+          [deep, [deep], { a: deep }].map((v) => ({ ...plain, [name]: v })),
+        ),
+      ];
+      for (const input of inputs) {
+        expect(await coreTakes(input)).toBe(false);
+        for (const schema of [issueInputSchema, forCatalog])
+          expect(schema.safeParse(input).success).toBe(false);
+      }
+    },
+  );
 
   test('the JSON Schemas never refuse what the core takes, and take more only where the vector says so', async () => {
     const general = await jsonValidator(issueInputJsonSchema);
@@ -175,7 +229,8 @@ describe("issue's input", () => {
     const failed = await failures(file.tests, async (vector) => {
       const { input, flags } = vector;
       const body = unfold(input);
-      // Fastify drops a `__proto__` before its validator sees it, and reads a text as no JSON object.
+      // Fastify drops a `__proto__` before its validator sees it, and reads a text as no JSON
+      // object.
       if (says(flags, 'Prototype')) return;
       const beyond = says(flags, 'Catalog', 'Clock', 'OwnEntity', 'BeyondJsonSchema');
       const counted = says(flags, 'CountedBeforeNfc', 'Repeated');
@@ -188,7 +243,11 @@ describe("issue's input", () => {
   });
 
   test('the JSON Schema for a catalog lists its scopes and the wildcards that catch no reserved one', () => {
-    const { properties, if: condition, then } = issueInputJsonSchemaFor(catalog) as Record<string, Object_>;
+    const {
+      properties,
+      if: condition,
+      then,
+    } = issueInputJsonSchemaFor(catalog) as Record<string, Object_>;
     expect(properties).toMatchObject({
       scopes: { items: { enum: [...catalog.all, 'threats:*', '*:write', 'constructor:*'] } },
     });
@@ -198,20 +257,37 @@ describe("issue's input", () => {
     expect(then).toEqual({ required: ['justification'] });
     const open = issueInputJsonSchemaFor(defineScopes({ a: { b: 'A sentence.' } }));
     expect(open).not.toHaveProperty('if');
-    expect(open).toMatchObject({ properties: { scopes: { items: { enum: ['a:b', '*:*', 'a:*', '*:b'] } } } });
+    expect(open).toMatchObject({
+      properties: { scopes: { items: { enum: ['a:b', '*:*', 'a:*', '*:b'] } } },
+    });
   });
 
   test('a wildcard that would expand to more than 256 scopes is refused here as in the core', async () => {
-    const many = Object.fromEntries(Array.from({ length: 257 }, (_, i) => [`r${i}`, { read: 'A sentence.' }]));
+    const many = Object.fromEntries(
+      Array.from({ length: 257 }, (_, i) => [`r${i}`, { read: 'A sentence.' }]),
+    );
     const large = defineScopes(many);
     const body = { name: 'ci', scopes: ['*:*'], expiresAt: 'never' };
-    const keyring = createKeyring({ prefix: 'acme', catalog: large, store: memoryStore(), peppers: 'none' });
-    await expect(keyring.issue(body as unknown as IssueInput<never>, authority)).rejects.toThrow(TypeError);
-    expect(issueInputSchemaFor(large).safeParse(body).error?.issues).toMatchObject([{ path: ['scopes'] }]);
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog: large,
+      store: memoryStore(),
+      peppers: 'none',
+    });
+    await expect(keyring.issue(body as unknown as IssueInput<never>, authority)).rejects.toThrow(
+      TypeError,
+    );
+    expect(issueInputSchemaFor(large).safeParse(body).error?.issues).toMatchObject([
+      { path: ['scopes'] },
+    ]);
   });
 
   test('the clock is Date.now unless given', () => {
-    const body = (time: number) => ({ name: 'ci', scopes: [], expiresAt: new Date(time).toISOString() });
+    const body = (time: number) => ({
+      name: 'ci',
+      scopes: [],
+      expiresAt: new Date(time).toISOString(),
+    });
     const schema = issueInputSchemaFor(catalog);
     expect(schema.safeParse(body(Date.now() + 60_000)).success).toBe(true);
     expect(schema.safeParse(body(Date.now() - 60_000)).success).toBe(false);
@@ -233,9 +309,10 @@ describe("issue's input", () => {
     });
     expect(forCatalog.safeParse(inherited).success).toBe(false);
     expect(issueInputSchema.parse(inherited)).not.toHaveProperty('justification', 'Inherited.');
-    expect(issueInputSchema.safeParse(Object.create({ name: 'ci', scopes: [], expiresAt: 'never' })).success).toBe(
-      false,
-    );
+    expect(
+      issueInputSchema.safeParse(Object.create({ name: 'ci', scopes: [], expiresAt: 'never' }))
+        .success,
+    ).toBe(false);
   });
 });
 
@@ -248,23 +325,48 @@ describe("list's first argument", () => {
     { after: undefined, limit: undefined },
     { after: null },
     ...[1, 50, 1000].map((limit) => ({ limit })),
-    ...[0, 1, -1, 1.8e12, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER].map((time) => ({ after: cursor(time) })),
+    ...[0, 1, -1, 1.8e12, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER].map((time) => ({
+      after: cursor(time),
+    })),
     { after: cursor(0), limit: 1000 },
   ];
   const REFUSED = [
     ...[undefined, null, 'x', 5, [], [{ limit: 5 }]],
-    ...[0, -1, 1001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, null, true, [5]].map((limit) => ({ limit })),
-    ...['', '0', '01', '1001', '5 ', ' 5', '+5', '5.0', '1e2', '0x5', '٥'].map((limit) => ({ limit })),
-    ...['', 'x', '.', ID, `.${ID}`, `${cursor(0)}.`, ` ${cursor(0)}`, `00.${ID}`, `A.${ID}`, 5, {}].map((after) => ({
-      after,
+    ...[0, -1, 1001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, null, true, [5]].map((limit) => ({
+      limit,
     })),
-    ...[`0.${ID.slice(1)}`, `0.${'A'.repeat(36)}`, cursor(Number.MAX_SAFE_INTEGER + 1), 'z'.repeat(1e6)].map(
-      (after) => ({ after }),
-    ),
+    ...['', '0', '01', '1001', '5 ', ' 5', '+5', '5.0', '1e2', '0x5', '٥'].map((limit) => ({
+      limit,
+    })),
+    ...[
+      '',
+      'x',
+      '.',
+      ID,
+      `.${ID}`,
+      `${cursor(0)}.`,
+      ` ${cursor(0)}`,
+      `00.${ID}`,
+      `A.${ID}`,
+      5,
+      {},
+    ].map((after) => ({ after })),
+    ...[
+      `0.${ID.slice(1)}`,
+      `0.${'A'.repeat(36)}`,
+      cursor(Number.MAX_SAFE_INTEGER + 1),
+      'z'.repeat(1e6),
+    ].map((after) => ({ after })),
     { limit: 5, offset: 5 },
     { ['__proto__']: 5, limit: 5 },
   ];
-  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+  const keyring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store: memoryStore(),
+    peppers: 'none',
+    now,
+  });
   const coreLists = (input: unknown) =>
     keyring.list(input as Record<never, never>, authority).then(
       () => true,
@@ -291,7 +393,8 @@ describe("list's first argument", () => {
   });
 
   test('the schema takes the next page of every page, as a query string carries it', async () => {
-    for (let i = 0; i < 3; i++) await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
+    for (let i = 0; i < 3; i++)
+      await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
     const { next } = await keyring.list({ limit: 2 }, authority);
     const query = new URLSearchParams({ after: String(next), limit: '2' });
     const page = await keyring.list(listInputSchema.parse(Object.fromEntries(query)), authority);
@@ -300,7 +403,8 @@ describe("list's first argument", () => {
 
   test('each message names its field, and none quotes what was sent', () => {
     for (const input of REFUSED) {
-      const messages = listInputSchema.safeParse(input).error?.issues.map(({ message }) => message) ?? [];
+      const messages =
+        listInputSchema.safeParse(input).error?.issues.map(({ message }) => message) ?? [];
       expect(messages.join()).not.toContain('zzz');
       for (const field of ['after', 'limit'] as const)
         if (Object.keys(Object(input)).join() === field)
@@ -311,12 +415,15 @@ describe("list's first argument", () => {
   test('the JSON Schema never refuses what the schema takes, and takes more only in cursors', async () => {
     const takes = await jsonValidator(listInputJsonSchema);
     const asJson = (input: unknown) => JSON.parse(JSON.stringify(input)) as Json;
-    for (const input of [...TAKEN, ...DIGITS]) expect([input, await takes(asJson(input))]).toEqual([input, true]);
+    for (const input of [...TAKEN, ...DIGITS])
+      expect([input, await takes(asJson(input))]).toEqual([input, true]);
     const beyond = [`00.${ID}`, cursor(Number.MAX_SAFE_INTEGER + 1)];
     for (const input of REFUSED) {
       const { after, limit } = Object(input);
-      // JSON has no undefined and no NaN, and Fastify drops a `__proto__` before its validator sees it.
-      if (input === undefined || Number.isNaN(limit) || limit === Number.POSITIVE_INFINITY) continue;
+      // JSON has no undefined and no NaN, and Fastify drops a `__proto__` before its validator sees
+      // it.
+      if (input === undefined || Number.isNaN(limit) || limit === Number.POSITIVE_INFINITY)
+        continue;
       if (Object.hasOwn(Object(input), '__proto__')) continue;
       expect([input, await takes(asJson(input))]).toEqual([input, beyond.includes(after)]);
     }
@@ -358,11 +465,18 @@ describe('/me', () => {
   });
 
   test('the core, by way of a stored record: the same bytes, or the row is refused', async () => {
-    const asked = me.tests.filter(({ flags }) => !flags.includes('Shape') && !flags.includes('Syntax'));
+    const asked = me.tests.filter(
+      ({ flags }) => !flags.includes('Shape') && !flags.includes('Syntax'),
+    );
     expect(asked.length).toBeGreaterThan(45);
     const failed = await failures(asked, async ({ input, result }) => {
       const body = unfold(input) as Object_;
-      const keyring = createKeyring({ prefix: 'acme', catalog, store: storeWith(body), peppers: 'none' });
+      const keyring = createKeyring({
+        prefix: 'acme',
+        catalog,
+        store: storeWith(body),
+        peppers: 'none',
+      });
       try {
         expect(JSON.stringify(toMe(await keyring.verify(KEY)))).toBe(JSON.stringify(body));
         expect(result).toBe('accept');
@@ -378,7 +492,9 @@ describe('/me', () => {
     const taken = await jsonValidator(meJsonSchema);
     const failed = await failures(me.tests, async ({ input, result, flags, comment }) => {
       if (flags.includes('Prototype') && result === 'refuse') return;
-      expect(await taken(unfold(input))).toBe(result === 'accept' || comment.endsWith('the own entity is missing'));
+      expect(await taken(unfold(input))).toBe(
+        result === 'accept' || comment.endsWith('the own entity is missing'),
+      );
     });
     expect(failed).toEqual([]);
   });
@@ -388,7 +504,9 @@ describe('a listed key', () => {
   const time = fc.integer({ min: 0, max: 253_402_300_799_999 });
   const mark = fc.option(time);
   const scope = fc.stringMatching(/^[a-z][a-z0-9_-]{0,63}:[a-z][a-z0-9_-]{0,63}$/);
-  const words = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => text.isWellFormed());
+  const words = fc
+    .string({ unit: 'grapheme', maxLength: 20 })
+    .filter((text) => text.isWellFormed());
   const record: fc.Arbitrary<KeyRecord> = fc.record({
     keyId: fc.uuid(),
     name: words,
@@ -446,18 +564,26 @@ describe('a listed key', () => {
 
   const bad = new Date(Number.NaN);
   test.each<[string, Object_]>([
-    ...['createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'].map((field): [string, Object_] => [
-      `an invalid Date as ${field}`,
-      { [field]: bad },
-    ]),
-    ['an invalid Date in scopesUsed', { scopesUsed: { 'threats:read': new Date(0), 'threats:write': bad } }],
+    ...['createdAt', 'expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'].map(
+      (field): [string, Object_] => [`an invalid Date as ${field}`, { [field]: bad }],
+    ),
+    [
+      'an invalid Date in scopesUsed',
+      { scopesUsed: { 'threats:read': new Date(0), 'threats:write': bad } },
+    ],
     ['a list of Dates as scopesUsed', { scopesUsed: [new Date(0)] }],
     ['what looks like a Date and is none', { expiresAt: Object.create(Date.prototype) }],
     ['a year beyond 9999', { expiresAt: new Date(8.64e15) }],
     ['a Date as a name', { name: new Date(0) }],
     ['a Date in metadata', { metadata: { a: new Date(0) } }],
   ])('%s is refused, never taken for null', async (_, change) => {
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+      now,
+    });
     const { info } = await keyring.issue({ name: 'ci', scopes: [], expiresAt: 'never' }, authority);
     expect(keyInfoSchema.safeParse(info).success).toBe(true);
     const { error } = keyInfoSchema.safeParse({ ...info, ...change });
@@ -465,12 +591,27 @@ describe('a listed key', () => {
   });
 
   test('a real key through Fastify, its schema as the response schema', async () => {
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
-    const input = { name: 'ci', scopes: ['threats:*'], expiresAt: new Date(file.now + 1), metadata: { a: 'b' } };
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+      now,
+    });
+    const input = {
+      name: 'ci',
+      scopes: ['threats:*'],
+      expiresAt: new Date(file.now + 1),
+      metadata: { a: 'b' },
+    };
     await keyring.issue(input as unknown as IssueInput<never>, authority);
     const app = fastify();
     const answer = { 200: { type: 'array', items: keyInfoJsonSchema } };
-    app.get('/', { schema: { response: answer } }, async () => (await keyring.list({}, authority)).keys);
+    app.get(
+      '/',
+      { schema: { response: answer } },
+      async () => (await keyring.list({}, authority)).keys,
+    );
     const { body } = await app.inject('/');
     const { keys } = await keyring.list({}, authority);
     expect(JSON.parse(body)).toEqual(JSON.parse(JSON.stringify(keys)));
@@ -491,16 +632,25 @@ describe('a listed key', () => {
     ['a number in scopesUsed', { scopesUsed: { 'a:b': 1 } }],
     ['a field left out', { lastUsedAt: undefined }],
   ])('%s is refused', async (_, change) => {
-    const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', now });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+      now,
+    });
     const { info } = await keyring.issue({ name: 'ci', scopes: [], expiresAt: 'never' }, authority);
     const shown = JSON.parse(JSON.stringify(info));
     expect(keyInfoSchema.safeParse(shown).success).toBe(true);
-    expect(keyInfoSchema.safeParse(JSON.parse(JSON.stringify({ ...shown, ...change }))).success).toBe(false);
+    expect(
+      keyInfoSchema.safeParse(JSON.parse(JSON.stringify({ ...shown, ...change }))).success,
+    ).toBe(false);
   });
 });
 
 describe('errors', () => {
-  // Where a key could be pasted: as a field's name, a value, an element, within metadata, as the whole.
+  // Where a key could be pasted: as a field's name, a value, an element, within metadata, as the
+  // whole.
   const secret = KEY.slice(5);
   const base = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
   const bodies: readonly unknown[] = [
@@ -527,7 +677,12 @@ describe('errors', () => {
       for (const schema of [issueInputSchema, forCatalog, meSchema]) {
         const { error } = schema.safeParse(body);
         expect(error).toBeDefined();
-        const printed = [error?.message, JSON.stringify(error?.issues), error && z.prettifyError(error), String(error)];
+        const printed = [
+          error?.message,
+          JSON.stringify(error?.issues),
+          error && z.prettifyError(error),
+          String(error),
+        ];
         expect(printed.join('\n')).not.toContain(secret);
       }
     }
@@ -536,19 +691,34 @@ describe('errors', () => {
   test('each says what to write instead, and where', () => {
     const issue = (body: unknown) =>
       forCatalog.safeParse(body).error?.issues.map(({ path, message }) => [path[0], message]);
-    expect(issue({ ...base, name: '' })).toEqual([['name', expect.stringMatching(/1 to 100 characters/)]]);
-    expect(issue({ ...base, scopes: ['users:*'] })).toEqual([['scopes', expect.stringMatching(/catches no reserved/)]]);
-    expect(issue({ ...base, expiresAt: 'soon' })).toEqual([['expiresAt', expect.stringMatching(/ISO 8601.*'never'/)]]);
+    expect(issue({ ...base, name: '' })).toEqual([
+      ['name', expect.stringMatching(/1 to 100 characters/)],
+    ]);
+    expect(issue({ ...base, scopes: ['users:*'] })).toEqual([
+      ['scopes', expect.stringMatching(/catches no reserved/)],
+    ]);
+    expect(issue({ ...base, expiresAt: 'soon' })).toEqual([
+      ['expiresAt', expect.stringMatching(/ISO 8601.*'never'/)],
+    ]);
     expect(issue({ ...base, scopes: ['users:read'] })).toEqual([
       ['justification', expect.stringMatching(/users:read/)],
     ]);
-    expect(issue({ ...base, extra: 1 })).toEqual([[undefined, expect.stringMatching(/unknown field.*justification/)]]);
-    expect(issue({ ...base, metadata: 1 })).toEqual([['metadata', expect.stringMatching(/16 pairs/)]]);
+    expect(issue({ ...base, extra: 1 })).toEqual([
+      [undefined, expect.stringMatching(/unknown field.*justification/)],
+    ]);
+    expect(issue({ ...base, metadata: 1 })).toEqual([
+      ['metadata', expect.stringMatching(/16 pairs/)],
+    ]);
   });
 });
 
 describe('JSON Schemas', () => {
-  const all = { meJsonSchema, keyInfoJsonSchema, issueInputJsonSchema, particular: issueInputJsonSchemaFor(catalog) };
+  const all = {
+    meJsonSchema,
+    keyInfoJsonSchema,
+    issueInputJsonSchema,
+    particular: issueInputJsonSchemaFor(catalog),
+  };
 
   test.each(Object.entries(all))(
     '%s is plain JSON of a closed object, and what zod itself says',
@@ -569,7 +739,12 @@ describe('JSON Schemas', () => {
 
   test("/me has exactly its four fields; issue's input wants three of six", () => {
     const required = ({ required: names }: Shown) => names;
-    expect(required(meJsonSchema)).toEqual(['entity_uuid', 'key_id', 'scopes', 'accessible_entities']);
+    expect(required(meJsonSchema)).toEqual([
+      'entity_uuid',
+      'key_id',
+      'scopes',
+      'accessible_entities',
+    ]);
     expect(required(issueInputJsonSchema)).toEqual(['name', 'scopes', 'expiresAt']);
   });
 });

@@ -1,4 +1,6 @@
-/** The cache's promise over many interleavings of two processes; the unit tests run a tenth of them. */
+/**
+ * The cache's promise over many interleavings of two processes; the unit tests run a tenth of them.
+ */
 import { it } from 'vitest';
 import { interleavings } from '../support/interleavings.ts';
 

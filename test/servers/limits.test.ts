@@ -17,7 +17,12 @@ describe('a limit of 10 requests a minute for each key, in Redis', () => {
 
   async function start() {
     const { client, close } = ioRedis(SERVERS.redis);
-    const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix, points: 10, duration: 60 });
+    const limiter = new RateLimiterRedis({
+      storeClient: client,
+      keyPrefix,
+      points: 10,
+      duration: 60,
+    });
     const { ask, stop } = await startLimited(limiter);
     ends.push(stop, close);
     return { ask, client };
@@ -28,12 +33,18 @@ describe('a limit of 10 requests a minute for each key, in Redis', () => {
     const [first, second] = [await issueKey(), await issueKey()];
     const answers = (await Promise.all([one.ask(50, first.key), two.ask(50, first.key)])).flat();
     expect(count(answers)).toEqual({ 200: 10, 429: 90 });
-    const waits = answers.flatMap(({ status, retryAfter }) => (status === 429 ? [Number(retryAfter)] : []));
-    expect(waits.every((seconds) => Number.isInteger(seconds) && seconds >= 1 && seconds <= 60)).toBe(true);
+    const waits = answers.flatMap(({ status, retryAfter }) =>
+      status === 429 ? [Number(retryAfter)] : [],
+    );
+    expect(
+      waits.every((seconds) => Number.isInteger(seconds) && seconds >= 1 && seconds <= 60),
+    ).toBe(true);
     expect(count(await two.ask(10, second.key))).toEqual({ 200: 10 });
     // What stands in Redis are ids of keys.
     const names = await one.client.keys(`${keyPrefix}*`);
-    expect(names.sort()).toEqual([first, second].map(({ keyId }) => `${keyPrefix}:${keyId}`).sort());
+    expect(names.sort()).toEqual(
+      [first, second].map(({ keyId }) => `${keyPrefix}:${keyId}`).sort(),
+    );
   });
 
   it('lets nobody pass who cannot be counted', async () => {

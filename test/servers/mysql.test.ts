@@ -16,7 +16,14 @@ import mysql from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { expectLooseCalls } from '../support/loose.ts';
-import { CLIENTS, type Database, emptyDatabase, type Opened, openConsole, SERVER } from '../support/mysql.ts';
+import {
+  CLIENTS,
+  type Database,
+  emptyDatabase,
+  type Opened,
+  openConsole,
+  SERVER,
+} from '../support/mysql.ts';
 import { numbered, RECORD } from '../support/records.ts';
 import { describeOn } from '../support/servers.ts';
 import { AUTHORITY, catalog, INPUT, OTHER, OWN, PEPPERS } from '../support/sqlite.ts';
@@ -81,11 +88,15 @@ describeMysql.each(KINDS)('%s', (kind) => {
   storeContract(test, () => used.store);
 });
 
-describeMysql('mariadb pool, look-ups one by one, in SQL modes in which texts are cut and quotes mean names', () => {
-  const initSql = "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI,PAD_CHAR_TO_FULL_LENGTH,HIGH_NOT_PRECEDENCE'";
-  const used = using('mariadb pool', { initSql });
-  storeContract(test, () => mysqlStore(used.opened.client, { batch: false }));
-});
+describeMysql(
+  'mariadb pool, look-ups one by one, in SQL modes in which texts are cut and quotes mean names',
+  () => {
+    const initSql =
+      "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI,PAD_CHAR_TO_FULL_LENGTH,HIGH_NOT_PRECEDENCE'";
+    const used = using('mariadb pool', { initSql });
+    storeContract(test, () => mysqlStore(used.opened.client, { batch: false }));
+  },
+);
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -119,14 +130,19 @@ describeMysql('a client', () => {
 
   test('by callbacks is told to be one by promises', async () => {
     const pools = [core.createPool({ ...SERVER }), callbacks.createPool({ ...SERVER })];
-    const connections = [core.createConnection({ ...SERVER }), callbacks.createConnection({ ...SERVER })];
+    const connections = [
+      core.createConnection({ ...SERVER }),
+      callbacks.createConnection({ ...SERVER }),
+    ];
     const clients = [...pools, ...connections];
     for (const client of clients) {
       const told = complaint(() => mysqlStore(client as unknown as MysqlClient));
       expect(told).toContain('pass the promise API');
       await expect(migrate(client as unknown as MysqlClient)).rejects.toThrow(TypeError);
     }
-    await Promise.all(clients.map((client) => new Promise<unknown>((resolve) => client.end(resolve))));
+    await Promise.all(
+      clients.map((client) => new Promise<unknown>((resolve) => client.end(resolve))),
+    );
   });
 
   test('of mysql2 that is turned into one by promises works', async () => {
@@ -142,7 +158,9 @@ describeMysql('a client', () => {
   test('takes no unknown option', async () => {
     await alone('mysql2 pool', {}, async ({ client }) => {
       expect(complaint(() => mysqlStore(client, { batches: true } as object))).toContain('batches');
-      expect(complaint(() => mysqlStore(client, { batch: 1 } as object))).toContain('batch is true or false');
+      expect(complaint(() => mysqlStore(client, { batch: 1 } as object))).toContain(
+        'batch is true or false',
+      );
     });
   });
 });
@@ -155,8 +173,18 @@ const asItIs: Cast = (_field, next) => next();
 /** What a driver can be told that could change an answer. */
 const OPTIONS: Readonly<Record<(typeof DRIVERS)[number], readonly Options[]>> = {
   mysql2: [
-    ...[{ supportBigNumbers: true }, { supportBigNumbers: true, bigNumberStrings: true }, { decimalNumbers: true }],
-    ...[{ rowsAsArray: true }, { nestTables: true }, { nestTables: '_' }, { jsonStrings: true }, { disableEval: true }],
+    ...[
+      { supportBigNumbers: true },
+      { supportBigNumbers: true, bigNumberStrings: true },
+      { decimalNumbers: true },
+    ],
+    ...[
+      { rowsAsArray: true },
+      { nestTables: true },
+      { nestTables: '_' },
+      { jsonStrings: true },
+      { disableEval: true },
+    ],
     ...[{ typeCast: asItIs }, { namedPlaceholders: true }],
     ...[
       { flags: ['-FOUND_ROWS'] },
@@ -164,12 +192,25 @@ const OPTIONS: Readonly<Record<(typeof DRIVERS)[number], readonly Options[]>> = 
       { charset: 'utf8mb4_bin' },
       { maxPreparedStatements: 1 },
     ],
-    ...[{ multipleStatements: true }, { stringifyObjects: true }, { compress: true }, { dateStrings: true }],
+    ...[
+      { multipleStatements: true },
+      { stringifyObjects: true },
+      { compress: true },
+      { dateStrings: true },
+    ],
     { queryFormat: (sql: string) => sql.replace(/:(\w+)/g, 'gone') },
   ],
   mariadb: [
-    ...[{ bigIntAsNumber: true }, { bigIntAsNumber: true, checkNumberRange: true }, { decimalAsNumber: true }],
-    ...[{ supportBigNumbers: true }, { supportBigNumbers: true, bigNumberStrings: true }, { insertIdAsNumber: true }],
+    ...[
+      { bigIntAsNumber: true },
+      { bigIntAsNumber: true, checkNumberRange: true },
+      { decimalAsNumber: true },
+    ],
+    ...[
+      { supportBigNumbers: true },
+      { supportBigNumbers: true, bigNumberStrings: true },
+      { insertIdAsNumber: true },
+    ],
     ...[
       { rowsAsArray: true },
       { nestTables: true },
@@ -177,12 +218,34 @@ const OPTIONS: Readonly<Record<(typeof DRIVERS)[number], readonly Options[]>> = 
       { autoJsonMap: false },
       { metaAsArray: true },
     ],
-    ...[{ metaEnumerable: true }, { typeCast: asText }, { typeCast: asItIs }, { namedPlaceholders: true }],
-    ...[{ foundRows: true }, { foundRows: false }, { collation: 'utf8mb4_bin' }, { prepareCacheLength: 0 }],
-    ...[{ pipelining: false }, { multipleStatements: true }, { compress: true }, { permitSetMultiParamEntries: true }],
-    ...['ORACLE', 'ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', ''].map((mode) => ({ initSql: `SET sql_mode = '${mode}'` })),
-    ...['SERIALIZABLE', 'READ-UNCOMMITTED'].map((level) => ({ initSql: `SET tx_isolation = '${level}'` })),
-    ...[{ initSql: 'SET completion_type = CHAIN' }, { initSql: "SET collation_connection = 'utf8mb4_unicode_ci'" }],
+    ...[
+      { metaEnumerable: true },
+      { typeCast: asText },
+      { typeCast: asItIs },
+      { namedPlaceholders: true },
+    ],
+    ...[
+      { foundRows: true },
+      { foundRows: false },
+      { collation: 'utf8mb4_bin' },
+      { prepareCacheLength: 0 },
+    ],
+    ...[
+      { pipelining: false },
+      { multipleStatements: true },
+      { compress: true },
+      { permitSetMultiParamEntries: true },
+    ],
+    ...['ORACLE', 'ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', ''].map((mode) => ({
+      initSql: `SET sql_mode = '${mode}'`,
+    })),
+    ...['SERIALIZABLE', 'READ-UNCOMMITTED'].map((level) => ({
+      initSql: `SET tx_isolation = '${level}'`,
+    })),
+    ...[
+      { initSql: 'SET completion_type = CHAIN' },
+      { initSql: "SET collation_connection = 'utf8mb4_unicode_ci'" },
+    ],
   ],
 };
 
@@ -227,34 +290,52 @@ describeMysql('a connection', SLOW, () => {
       ];
       expect(read).toEqual([record, record, record, record]);
       const ending = { retireAt: max };
-      expect([await store.markEnded(record.keyId, ending), await store.markEnded(record.keyId, ending)]).toEqual([
-        true,
-        false,
+      expect([
+        await store.markEnded(record.keyId, ending),
+        await store.markEnded(record.keyId, ending),
+      ]).toEqual([true, false]);
+      await store.touch([
+        { keyId: record.keyId, lastUsedAt: max, scopesUsed: { 'a:b': max, 'c:d': 1 } },
       ]);
-      await store.touch([{ keyId: record.keyId, lastUsedAt: max, scopesUsed: { 'a:b': max, 'c:d': 1 } }]);
       await store.touch([{ keyId: record.keyId, lastUsedAt: 1, scopesUsed: { 'a:b': 1 } }]);
       const scopesUsed = { 'a:b': max, 'c:d': 1 };
-      expect(await store.findById(record.keyId)).toEqual({ ...record, ...ending, lastUsedAt: max, scopesUsed });
+      expect(await store.findById(record.keyId)).toEqual({
+        ...record,
+        ...ending,
+        lastUsedAt: max,
+        scopesUsed,
+      });
       expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: max }]);
-      await expect(store.insert(record)).rejects.toThrow('keyscope: a key with this id or digest exists already');
+      await expect(store.insert(record)).rejects.toThrow(
+        'keyscope: a key with this id or digest exists already',
+      );
     });
   });
 
-  const refused = REFUSED_OPTIONS.map(([driver, options, why]) => [driver, printed(options), why, options] as const);
-  test.each(refused)('of %s with %s is refused at the first use: %s', async (driver, _printed, why, options) => {
-    // mysql2 prints where it cannot read a number.
-    const trace = vi.spyOn(console, 'trace').mockImplementation(() => {});
-    onTestFinished(() => trace.mockRestore());
-    for (const kind of ['connection', 'pool']) {
-      await alone(`${driver} ${kind}`, options, async ({ client }, { console }) => {
-        const store = mysqlStore(client);
-        for (const act of [() => store.insert(RECORD), () => store.findById(RECORD.keyId), () => migrate(client)]) {
-          await expect(async () => act()).rejects.toThrow(why);
-        }
-        expect(await console.rows('SHOW TABLES')).toEqual([]);
-      });
-    }
-  });
+  const refused = REFUSED_OPTIONS.map(
+    ([driver, options, why]) => [driver, printed(options), why, options] as const,
+  );
+  test.each(refused)(
+    'of %s with %s is refused at the first use: %s',
+    async (driver, _printed, why, options) => {
+      // mysql2 prints where it cannot read a number.
+      const trace = vi.spyOn(console, 'trace').mockImplementation(() => {});
+      onTestFinished(() => trace.mockRestore());
+      for (const kind of ['connection', 'pool']) {
+        await alone(`${driver} ${kind}`, options, async ({ client }, { console }) => {
+          const store = mysqlStore(client);
+          for (const act of [
+            () => store.insert(RECORD),
+            () => store.findById(RECORD.keyId),
+            () => migrate(client),
+          ]) {
+            await expect(async () => act()).rejects.toThrow(why);
+          }
+          expect(await console.rows('SHOW TABLES')).toEqual([]);
+        });
+      }
+    },
+  );
 
   // Without making a server read-only that others use too.
   test.each([
@@ -268,49 +349,71 @@ describeMysql('a connection', SLOW, () => {
           client.execute(Object.assign({ sql: sql.replace(variable, value) }, options), values),
         query: (statement) => client.query(statement),
       };
-      await expect(async () => mysqlStore(changed).findById(RECORD.keyId)).rejects.toThrow('connect to the primary');
+      await expect(async () => mysqlStore(changed).findById(RECORD.keyId)).rejects.toThrow(
+        'connect to the primary',
+      );
     });
   });
 
-  // A cluster of pools sends each look-up to another server: on a replica, a key passed that was revoked already.
-  test.each(DRIVERS)('of %s that goes to a read-only server later answers no look-up', async (driver) => {
-    await alone(`${driver} connection`, {}, async ({ client, query }) => {
-      const moving: MysqlClient = {
-        execute: ({ sql, ...options }, values) =>
-          client.execute(Object.assign({ sql: sql.replace('@@read_only', 'IFNULL(@moved, 0)') }, options), values),
-        query: (statement) => client.query(statement),
-      };
-      const store = mysqlStore(moving);
-      await store.insert(RECORD);
-      const asks: (() => unknown)[] = [
-        () => store.findByDigest([RECORD.digest]),
-        () => store.findById(RECORD.keyId),
-        () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
-        () => store.summarize(1),
-      ];
-      for (const ask of asks) await ask();
-      await query('SET @moved = 1');
-      for (const ask of asks) await expect(async () => ask()).rejects.toThrow('connect to the primary');
-    });
-  });
+  // A cluster of pools sends each look-up to another server: on a replica, a key passed that was
+  // revoked already.
+  test.each(DRIVERS)(
+    'of %s that goes to a read-only server later answers no look-up',
+    async (driver) => {
+      await alone(`${driver} connection`, {}, async ({ client, query }) => {
+        const moving: MysqlClient = {
+          execute: ({ sql, ...options }, values) =>
+            client.execute(
+              Object.assign({ sql: sql.replace('@@read_only', 'IFNULL(@moved, 0)') }, options),
+              values,
+            ),
+          query: (statement) => client.query(statement),
+        };
+        const store = mysqlStore(moving);
+        await store.insert(RECORD);
+        const asks: (() => unknown)[] = [
+          () => store.findByDigest([RECORD.digest]),
+          () => store.findById(RECORD.keyId),
+          () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
+          () => store.summarize(1),
+        ];
+        for (const ask of asks) await ask();
+        await query('SET @moved = 1');
+        for (const ask of asks)
+          await expect(async () => ask()).rejects.toThrow('connect to the primary');
+      });
+    },
+  );
 
   // The rows beyond it were missing, and their keys unknown.
   test('whose sql_select_limit is 1 answers every row', async () => {
     for (const kind of ['connection', 'pool']) {
-      await alone(`mariadb ${kind}`, { initSql: 'SET sql_select_limit = 1' }, async ({ client }) => {
-        const store = mysqlStore(client);
-        const records = [RECORD, { ...another(1), digest: `h1.p1$${'0'.repeat(64)}` }, another(2)];
-        for (const record of records) await store.insert(record);
-        const found = await Promise.all(records.map(async ({ digest }) => (await store.findByDigest([digest]))[0]));
-        expect(found).toEqual(records);
-        expect(await store.findByDigest(records.map(({ digest }) => digest))).toHaveLength(3);
-        expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(3);
-        const summary = [...(await store.summarize(0))].sort((a, b) => (a.scheme < b.scheme ? -1 : 1));
-        expect(summary.map(({ scheme, live }) => [scheme, live])).toEqual([
-          ['h1.p1', 1],
-          ['s1', 2],
-        ]);
-      });
+      await alone(
+        `mariadb ${kind}`,
+        { initSql: 'SET sql_select_limit = 1' },
+        async ({ client }) => {
+          const store = mysqlStore(client);
+          const records = [
+            RECORD,
+            { ...another(1), digest: `h1.p1$${'0'.repeat(64)}` },
+            another(2),
+          ];
+          for (const record of records) await store.insert(record);
+          const found = await Promise.all(
+            records.map(async ({ digest }) => (await store.findByDigest([digest]))[0]),
+          );
+          expect(found).toEqual(records);
+          expect(await store.findByDigest(records.map(({ digest }) => digest))).toHaveLength(3);
+          expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(3);
+          const summary = [...(await store.summarize(0))].sort((a, b) =>
+            a.scheme < b.scheme ? -1 : 1,
+          );
+          expect(summary.map(({ scheme, live }) => [scheme, live])).toEqual([
+            ['h1.p1', 1],
+            ['s1', 2],
+          ]);
+        },
+      );
     }
   });
 
@@ -318,12 +421,16 @@ describeMysql('a connection', SLOW, () => {
   test.each(KINDS)('of a %s that is closed is told so', async (kind) => {
     const { client, end } = await open(kind, SERVER as never);
     await end();
-    await expect(async () => mysqlStore(client).findById(RECORD.keyId)).rejects.toThrow(/^keyscope: .*closed/);
+    await expect(async () => mysqlStore(client).findById(RECORD.keyId)).rejects.toThrow(
+      /^keyscope: .*closed/,
+    );
   });
 
   test('without a database, or to one that is not there, says so', async () => {
     const server = await open('mysql2 connection', SERVER as never);
-    await expect(async () => mysqlStore(server.client).findById(RECORD.keyId)).rejects.toThrow('keyscope: No database');
+    await expect(async () => mysqlStore(server.client).findById(RECORD.keyId)).rejects.toThrow(
+      'keyscope: No database',
+    );
     await server.end();
   });
 });
@@ -341,16 +448,24 @@ const FIXED = [
   'scopes',
   'justification',
 ].concat(['metadata', 'created_at', 'expires_at', 'rotated_from']);
-const IS_FIXED = 'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
+const IS_FIXED =
+  'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
 
-/** Other values of the type of each column that never changes; with a trailing space where its type can hold one. */
+/**
+ * Other values of the type of each column that never changes; with a trailing space where its type
+ * can hold one.
+ */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   key_id: [`'${OTHER}'`, 'UPPER(key_id)', "''"],
   name: ["'other'", 'UPPER(name)', "CONCAT(name, ' ')", "''"],
   digest: ["'s1$00'", "REPLACE(digest, 's', 'S')", "CONCAT(digest, ' ')"],
   seal: ["'00'", 'UPPER(seal)', "CONCAT(seal, ' ')", 'NULL'],
   entity_uuid: [`'${OTHER}'`, 'UPPER(entity_uuid)'],
-  accessible_entities: [`'["${OTHER}"]'`, 'UPPER(accessible_entities)', "CONCAT(accessible_entities, ' ')"],
+  accessible_entities: [
+    `'["${OTHER}"]'`,
+    'UPPER(accessible_entities)',
+    "CONCAT(accessible_entities, ' ')",
+  ],
   scopes: [`'["*:*"]'`, "CONCAT(scopes, ' ')", 'UPPER(scopes)'],
   justification: ["'because'", "' '", 'NULL'],
   metadata: ["'{}'", "CONCAT(metadata, ' ')", 'UPPER(metadata)'],
@@ -366,7 +481,8 @@ describeMysql('the table', SLOW, () => {
 
   test('has a column for each field of a record, and those of the tests are all', async () => {
     const columns = await used.rows('SHOW COLUMNS FROM keyscope_keys');
-    const snake = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const snake = (field: string) =>
+      field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     expect(columns.map(({ Field }) => Field)).toEqual(Object.keys(RECORD).map(snake));
     expect([...FIXED, ...CHANGING].sort()).toEqual(Object.keys(RECORD).map(snake).sort());
     expect(Object.keys(OTHERS)).toEqual(FIXED);
@@ -379,7 +495,10 @@ describeMysql('the table', SLOW, () => {
     const collations = new Set(columns.map(({ Collation }) => Collation));
     expect(collations).toEqual(new Set(['ascii_bin', 'utf8mb4_bin', null]));
     // Neither character set nor collation: bytes.
-    expect(columns.find(({ Field }) => Field === 'digest')).toMatchObject({ Type: 'varbinary(255)', Collation: null });
+    expect(columns.find(({ Field }) => Field === 'digest')).toMatchObject({
+      Type: 'varbinary(255)',
+      Collation: null,
+    });
   });
 
   test.each(FIXED)('refuses an UPDATE of %s', async (column) => {
@@ -405,7 +524,9 @@ describeMysql('the table', SLOW, () => {
     const changed = { revokedAt: 2, retireAt: 3, lastUsedAt: 4, scopesUsed: { 'a:b': 5 } };
     expect(await used.store.findById(another(1).keyId)).toEqual({ ...another(1), ...changed });
     // And what never changes may be said again.
-    await used.rows(`UPDATE keyscope_keys SET name = name, digest = digest, expires_at = NULL ${where}`);
+    await used.rows(
+      `UPDATE keyscope_keys SET name = name, digest = digest, expires_at = NULL ${where}`,
+    );
   });
 
   test.each(['revoked_at', 'retire_at'])('refuses to clear or move %s', async (mark) => {
@@ -419,7 +540,9 @@ describeMysql('the table', SLOW, () => {
         await expect(update).rejects.toThrow('keyscope: revoked_at and retire_at are written once');
       }
     }
-    expect(await used.rows(`SELECT ${mark} AS mark FROM keyscope_keys ${where}`)).toEqual([{ mark: 5 }]);
+    expect(await used.rows(`SELECT ${mark} AS mark FROM keyscope_keys ${where}`)).toEqual([
+      { mark: 5 },
+    ]);
   });
 
   test('refuses DELETE, REPLACE, which deletes, and an INSERT that updates', async () => {
@@ -428,7 +551,9 @@ describeMysql('the table', SLOW, () => {
     for (const sql of ['DELETE FROM keyscope_keys', 'DELETE IGNORE FROM keyscope_keys']) {
       await expect(used.rows(sql)).rejects.toThrow(deleted);
     }
-    await expect(used.rows('REPLACE INTO keyscope_keys SELECT * FROM keyscope_keys')).rejects.toThrow(deleted);
+    await expect(
+      used.rows('REPLACE INTO keyscope_keys SELECT * FROM keyscope_keys'),
+    ).rejects.toThrow(deleted);
     const upsert =
       "INSERT INTO keyscope_keys SELECT * FROM keyscope_keys AS own ON DUPLICATE KEY UPDATE name = 'other'";
     await expect(used.rows(upsert)).rejects.toThrow(IS_FIXED);
@@ -437,12 +562,19 @@ describeMysql('the table', SLOW, () => {
 
   test('keeps lists as JSON of their kind', async () => {
     for (const to of ["'none'", "'[]'", "''", "'5'", "'null'"]) {
-      await expect(used.rows(`UPDATE keyscope_keys SET scopes_used = ${to}`), to).rejects.toThrow(/CONSTRAINT/);
+      await expect(used.rows(`UPDATE keyscope_keys SET scopes_used = ${to}`), to).rejects.toThrow(
+        /CONSTRAINT/,
+      );
     }
     const columns = ['scopes', 'accessible_entities', 'metadata'];
     for (const column of columns) {
       for (const json of ['none', '"text"', '5', 'null', column === 'metadata' ? '[]' : '{}']) {
-        const record = Object.entries({ scopes: '[]', accessible_entities: '[]', metadata: '{}', [column]: json });
+        const record = Object.entries({
+          scopes: '[]',
+          accessible_entities: '[]',
+          metadata: '{}',
+          [column]: json,
+        });
         const insert = used.rows(`INSERT INTO keyscope_keys
           (key_id, name, digest, entity_uuid, created_at, scopes_used, ${record.map(([name]) => name).join(', ')})
           VALUES ('x', 'x', 'x', 'x', 1, '{}', ${record.map(([, value]) => `'${value}'`).join(', ')})`);
@@ -454,7 +586,9 @@ describeMysql('the table', SLOW, () => {
   test('leaves columns and triggers of the service alone', async () => {
     await alone('mysql2 pool', {}, async ({ client }, { console }) => {
       await migrate(client);
-      await console.rows("ALTER TABLE keyscope_keys ADD COLUMN team VARCHAR(9) DEFAULT 'blue' FIRST");
+      await console.rows(
+        "ALTER TABLE keyscope_keys ADD COLUMN team VARCHAR(9) DEFAULT 'blue' FIRST",
+      );
       await console.rows('CREATE TABLE log (what TEXT)');
       await console.rows(
         `CREATE TRIGGER seen AFTER UPDATE ON keyscope_keys FOR EACH ROW INSERT INTO log VALUES ('a'), ('b')`,
@@ -477,32 +611,49 @@ describeMysql('the table', SLOW, () => {
 
   // What the schema's own collations are for.
   test.each([
-    ['digests apart by case', 'VARBINARY(255)', 'VARCHAR(255) CHARACTER SET ascii COLLATE ascii_general_ci'],
-    ['digests apart by spaces', 'VARBINARY(255)', 'VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin'],
-  ])('cannot keep %s in another collation, which the contract finds out', async (_what, from, to) => {
-    await alone('mysql2 pool', {}, async ({ client }, { console }) => {
-      for (const sql of MIGRATIONS.mysql.flat()) await console.rows(sql.replace(from, to));
-      await console.rows('INSERT INTO keyscope_schema VALUES (1, 1)');
-      const failed: string[] = [];
-      const tests: (readonly [string, () => Promise<void>])[] = [];
-      storeContract(
-        (name, run) => tests.push([name, run]),
-        () => mysqlStore(client),
-      );
-      for (const [name, run] of tests) await run().catch(() => failed.push(name));
-      expect(failed).toEqual(['findByDigest tells digests apart by case and by spaces']);
-      // And so does the database, asked for a digest that nobody has.
-      await mysqlStore(client).insert(RECORD);
-      const like = to.endsWith('_ci') ? RECORD.digest.toUpperCase() : `${RECORD.digest} `;
-      expect(await console.rows(`SELECT key_id FROM keyscope_keys WHERE digest = '${like}'`)).toHaveLength(1);
-    });
-  });
+    [
+      'digests apart by case',
+      'VARBINARY(255)',
+      'VARCHAR(255) CHARACTER SET ascii COLLATE ascii_general_ci',
+    ],
+    [
+      'digests apart by spaces',
+      'VARBINARY(255)',
+      'VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin',
+    ],
+  ])(
+    'cannot keep %s in another collation, which the contract finds out',
+    async (_what, from, to) => {
+      await alone('mysql2 pool', {}, async ({ client }, { console }) => {
+        for (const sql of MIGRATIONS.mysql.flat()) await console.rows(sql.replace(from, to));
+        await console.rows('INSERT INTO keyscope_schema VALUES (1, 1)');
+        const failed: string[] = [];
+        const tests: (readonly [string, () => Promise<void>])[] = [];
+        storeContract(
+          (name, run) => tests.push([name, run]),
+          () => mysqlStore(client),
+        );
+        for (const [name, run] of tests) await run().catch(() => failed.push(name));
+        expect(failed).toEqual(['findByDigest tells digests apart by case and by spaces']);
+        // And so does the database, asked for a digest that nobody has.
+        await mysqlStore(client).insert(RECORD);
+        const like = to.endsWith('_ci') ? RECORD.digest.toUpperCase() : `${RECORD.digest} `;
+        expect(
+          await console.rows(`SELECT key_id FROM keyscope_keys WHERE digest = '${like}'`),
+        ).toHaveLength(1);
+      });
+    },
+  );
 
   test('finds no digest by another one', async () => {
     for (const like of [RECORD.digest.toUpperCase(), `${RECORD.digest} `]) {
-      expect(await used.rows(`SELECT key_id FROM keyscope_keys WHERE digest = '${like}'`)).toEqual([]);
+      expect(await used.rows(`SELECT key_id FROM keyscope_keys WHERE digest = '${like}'`)).toEqual(
+        [],
+      );
     }
-    expect(await used.rows(`SELECT key_id FROM keyscope_keys WHERE digest = '${RECORD.digest}'`)).toHaveLength(1);
+    expect(
+      await used.rows(`SELECT key_id FROM keyscope_keys WHERE digest = '${RECORD.digest}'`),
+    ).toHaveLength(1);
   });
 });
 
@@ -512,8 +663,20 @@ describeMysql('where the SQL mode is not strict', () => {
   test('what does not fit its column is refused and never cut', async () => {
     const long = 'a'.repeat(256);
     const odd: Partial<KeyRecord>[] = [
-      ...[{ keyId: `${OTHER}0` }, { keyId: OTHER.toUpperCase() }, { keyId: 'x' }, { digest: long }, { digest: '' }],
-      ...[{ digest: 's1$é' }, { digest: 's1$\n' }, { seal: long }, { seal: 'é' }, { entityUuid: `${OWN} ` }],
+      ...[
+        { keyId: `${OTHER}0` },
+        { keyId: OTHER.toUpperCase() },
+        { keyId: 'x' },
+        { digest: long },
+        { digest: '' },
+      ],
+      ...[
+        { digest: 's1$é' },
+        { digest: 's1$\n' },
+        { seal: long },
+        { seal: 'é' },
+        { entityUuid: `${OWN} ` },
+      ],
       ...[{ entityUuid: long }, { rotatedFrom: long }, { rotatedFrom: '' }],
     ];
     const ids = () => used.rows('SELECT key_id FROM keyscope_keys');
@@ -523,14 +686,22 @@ describeMysql('where the SQL mode is not strict', () => {
     for (const given of odd) {
       const [[field] = []] = Object.entries(given);
       const insert = async () => used.store.insert({ ...RECORD, ...given });
-      await expect(insert, printed(given)).rejects.toThrow(`keyscope: insert: ${field} does not fit its column`);
+      await expect(insert, printed(given)).rejects.toThrow(
+        `keyscope: insert: ${field} does not fit its column`,
+      );
     }
     expect(await ids()).toEqual(before);
   });
 
   test('every text is kept to the last byte', async () => {
     const long = '🦊'.repeat(2 ** 18);
-    const record = { ...RECORD, name: long, justification: long, digest: 'd'.repeat(255), seal: 's'.repeat(255) };
+    const record = {
+      ...RECORD,
+      name: long,
+      justification: long,
+      digest: 'd'.repeat(255),
+      seal: 's'.repeat(255),
+    };
     await used.store.insert(record);
     expect(await used.store.findById(RECORD.keyId)).toEqual(record);
   });
@@ -550,9 +721,16 @@ const noting = (client: MysqlClient, asked: string[], isCut = () => false): Mysq
 
 /** Everything that stands in a database's schema, as the server prints it. */
 async function schemaOf({ console }: Database): Promise<unknown> {
-  const tables = ['keyscope_schema', 'keyscope_keys'].map((name) => console.rows(`SHOW CREATE TABLE ${name}`));
+  const tables = ['keyscope_schema', 'keyscope_keys'].map((name) =>
+    console.rows(`SHOW CREATE TABLE ${name}`),
+  );
   const triggers = await console.rows('SHOW TRIGGERS');
-  const plain = triggers.map(({ Trigger, Event, Timing, Statement }) => [Trigger, Event, Timing, Statement]);
+  const plain = triggers.map(({ Trigger, Event, Timing, Statement }) => [
+    Trigger,
+    Event,
+    Timing,
+    Statement,
+  ]);
   return [await Promise.all(tables), plain, await console.rows('SELECT * FROM keyscope_schema')];
 }
 
@@ -569,7 +747,11 @@ describeMysql('migrate', SLOW, () => {
   const holds = async (database: Database) => expect(await schemaOf(database)).toEqual(expected);
 
   test('makes all of it', async () => {
-    expect(expected).toMatchObject([[{}, {}], { length: 3 }, [{ id: 1, version: MIGRATIONS.mysql.length }]]);
+    expect(expected).toMatchObject([
+      [{}, {}],
+      { length: 3 },
+      [{ id: 1, version: MIGRATIONS.mysql.length }],
+    ]);
   });
 
   test.each(KINDS)('is repeatable and keeps what is there, over a %s', async (kind) => {
@@ -581,17 +763,22 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  test.each(['mysql2 connection', 'mariadb connection'])('from eight of a %s at once', async (kind) => {
-    await alone(kind, {}, async (_opened, database) => {
-      const clients = await Promise.all(Array.from({ length: 8 }, () => open(kind, database.settings)));
-      const asked: string[] = [];
-      await Promise.all(clients.map(({ client }) => migrate(noting(client, asked))));
-      await holds(database);
-      // One of them did it; the others waited and found it done.
-      expect(asked.filter((sql) => /CREATE|DROP/.test(sql))).toEqual(STATEMENTS);
-      await Promise.all(clients.map((client) => client.end()));
-    });
-  });
+  test.each(['mysql2 connection', 'mariadb connection'])(
+    'from eight of a %s at once',
+    async (kind) => {
+      await alone(kind, {}, async (_opened, database) => {
+        const clients = await Promise.all(
+          Array.from({ length: 8 }, () => open(kind, database.settings)),
+        );
+        const asked: string[] = [];
+        await Promise.all(clients.map(({ client }) => migrate(noting(client, asked))));
+        await holds(database);
+        // One of them did it; the others waited and found it done.
+        expect(asked.filter((sql) => /CREATE|DROP/.test(sql))).toEqual(STATEMENTS);
+        await Promise.all(clients.map((client) => client.end()));
+      });
+    },
+  );
 
   test.each(KINDS)('eight times at once over one %s, beside stores that begin', async (kind) => {
     await alone(kind, {}, async ({ client }, database) => {
@@ -609,8 +796,14 @@ describeMysql('migrate', SLOW, () => {
     async (n) => {
       await alone('mariadb connection', {}, async ({ client }, database) => {
         const asked: string[] = [];
-        const cut = noting(client, asked, () => asked.filter((sql) => /CREATE|DROP/.test(sql)).length > n);
-        await (n < STATEMENTS.length ? expect(migrate(cut)).rejects.toThrow('cut short') : migrate(cut));
+        const cut = noting(
+          client,
+          asked,
+          () => asked.filter((sql) => /CREATE|DROP/.test(sql)).length > n,
+        );
+        await (n < STATEMENTS.length
+          ? expect(migrate(cut)).rejects.toThrow('cut short')
+          : migrate(cut));
         await migrate(client);
         await holds(database);
         await mysqlStore(client).insert(RECORD);
@@ -661,13 +854,23 @@ describeMysql('migrate', SLOW, () => {
     };
     const byClient = async ({ name }: Database) => {
       const { host, port, user, password } = SERVER;
-      const args = [`--host=${host}`, `--port=${port}`, `--user=${user}`, `--password=${password}`, name];
-      const { status, stderr } = spawnSync('mariadb', args, { input: schemaSql('mysql'), encoding: 'utf8' });
+      const args = [
+        `--host=${host}`,
+        `--port=${port}`,
+        `--user=${user}`,
+        `--password=${password}`,
+        name,
+      ];
+      const { status, stderr } = spawnSync('mariadb', args, {
+        input: schemaSql('mysql'),
+        encoding: 'utf8',
+      });
       expect([status, stderr]).toEqual([0, '']);
     };
     // A migration tool that knows no SQL: it cuts at every semicolon that ends a line.
     const byPieces = async ({ console }: Database) => {
-      for (const sql of schemaSql('mysql').split(';\n')) if (sql.trim() !== '') await console.rows(sql);
+      for (const sql of schemaSql('mysql').split(';\n'))
+        if (sql.trim() !== '') await console.rows(sql);
     };
     const withClient = spawnSync('mariadb', ['--version']).status === 0;
     for (const apply of [bySeveral, byPieces, ...(withClient ? [byClient] : [])]) {
@@ -683,11 +886,19 @@ describeMysql('migrate', SLOW, () => {
   });
 
   /** A user of its own with some rights on the database, for as long as `act` runs. */
-  async function asUser({ console, settings, name }: Database, rights: string, act: (opened: Opened) => Promise<void>) {
+  async function asUser(
+    { console, settings, name }: Database,
+    rights: string,
+    act: (opened: Opened) => Promise<void>,
+  ) {
     const user = `k${name.slice(-20)}`;
     await console.rows(`CREATE USER ${user} IDENTIFIED BY 'x'`);
     await console.rows(`GRANT ${rights} ON ${name}.* TO ${user}`);
-    const opened = await open('mariadb pool', { ...settings, user, password: 'x' } as typeof settings);
+    const opened = await open('mariadb pool', {
+      ...settings,
+      user,
+      password: 'x',
+    } as typeof settings);
     try {
       await act(opened);
     } finally {
@@ -700,12 +911,16 @@ describeMysql('migrate', SLOW, () => {
     await alone('mysql2 connection', {}, async ({ client }, database) => {
       await asUser(database, 'SELECT', async (least) => {
         const store = mysqlStore(least.client);
-        await expect(async () => store.insert(RECORD)).rejects.toThrow(/keyscope: CREATE command denied/);
+        await expect(async () => store.insert(RECORD)).rejects.toThrow(
+          /keyscope: CREATE command denied/,
+        );
         await migrate(client);
-        const [{ User } = {}] = (await least.query('SELECT SUBSTRING_INDEX(CURRENT_USER(), "@", 1) AS User')) as {
-          User?: string;
-        }[];
-        await database.console.rows(`GRANT INSERT, UPDATE ON ${database.name}.keyscope_keys TO ${User}`);
+        const [{ User } = {}] = (await least.query(
+          'SELECT SUBSTRING_INDEX(CURRENT_USER(), "@", 1) AS User',
+        )) as { User?: string }[];
+        await database.console.rows(
+          `GRANT INSERT, UPDATE ON ${database.name}.keyscope_keys TO ${User}`,
+        );
         await store.insert(RECORD);
         expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
         expect(await store.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
@@ -725,7 +940,9 @@ describeMysql('migrate', SLOW, () => {
       });
       await holds(database);
       const revoke = async () => store.markEnded(RECORD.keyId, { revokedAt: 5 });
-      await expect(revoke).rejects.toThrow('DELETE FROM keyscope_schema, and migrate as one that stays');
+      await expect(revoke).rejects.toThrow(
+        'DELETE FROM keyscope_schema, and migrate as one that stays',
+      );
       await database.console.rows('DELETE FROM keyscope_schema');
       await migrate(client);
       await holds(database);
@@ -741,11 +958,15 @@ describeMysql('migrate', SLOW, () => {
         query: (statement) =>
           statement.sql.includes('CREATE TRIGGER')
             ? Promise.reject(
-                Object.assign(new Error('x'), { errno: 1419, sqlMessage: 'You do not have the SUPER privilege' }),
+                Object.assign(new Error('x'), {
+                  errno: 1419,
+                  sqlMessage: 'You do not have the SUPER privilege',
+                }),
               )
             : client.query(statement),
       };
-      const why = 'keyscope: You do not have the SUPER privilege; migrate as a user with SUPER, or set log_bin';
+      const why =
+        'keyscope: You do not have the SUPER privilege; migrate as a user with SUPER, or set log_bin';
       await expect(migrate(refusing)).rejects.toThrow(why);
       await migrate(client);
     });
@@ -776,7 +997,11 @@ function lending(pool: MysqlPool, change: (loan: MysqlLoan) => MysqlLoan): Mysql
 
 // ── Transactions ──────────────────────────────────────────────────────────────────────────────────────
 
-const usage = ({ keyId }: KeyRecord, time: number, scopesUsed = {}) => ({ keyId, lastUsedAt: time, scopesUsed });
+const usage = ({ keyId }: KeyRecord, time: number, scopesUsed = {}) => ({
+  keyId,
+  lastUsedAt: time,
+  scopesUsed,
+});
 
 describeMysql.each(DRIVERS)('over a connection of %s', (driver) => {
   const kind = `${driver} connection`;
@@ -814,14 +1039,17 @@ describeMysql.each(DRIVERS)('over a connection of %s', (driver) => {
       await store.insert(RECORD);
       await query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
       const elsewhere = await open('mysql2 pool', settings);
-      expect(await mysqlStore(elsewhere.client).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+      expect(await mysqlStore(elsewhere.client).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(
+        true,
+      );
       const asks: (() => unknown)[] = [
         () => store.findByDigest([RECORD.digest]),
         () => store.findById(RECORD.keyId),
         () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
         () => store.summarize(1),
       ];
-      for (const ask of asks) await expect(async () => ask()).rejects.toThrow('look-ups would miss what was revoked');
+      for (const ask of asks)
+        await expect(async () => ask()).rejects.toThrow('look-ups would miss what was revoked');
       await query('COMMIT');
       expect(await store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
       await elsewhere.end();
@@ -845,19 +1073,32 @@ describeMysql.each(DRIVERS)('over a connection of %s', (driver) => {
     });
   });
 
-  test.each([0, 1])('a write that fails leaves no transaction behind, with autocommit %i', async (autocommit) => {
-    await alone(kind, {}, async ({ client, query }, { console }) => {
-      const store = mysqlStore(client);
-      await store.insert(RECORD);
-      await query(`SET autocommit = ${autocommit}`);
-      const tries = [store.insert(RECORD), store.insert(another(1)), store.insert(RECORD), store.insert(another(2))];
-      const settled = await Promise.allSettled(tries);
-      expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
-      // Throws in the middle of one.
-      await query('SET TRANSACTION READ WRITE');
-      expect(await console.value('SELECT COUNT(*) FROM keyscope_keys')).toBe(3);
-    });
-  });
+  test.each([0, 1])(
+    'a write that fails leaves no transaction behind, with autocommit %i',
+    async (autocommit) => {
+      await alone(kind, {}, async ({ client, query }, { console }) => {
+        const store = mysqlStore(client);
+        await store.insert(RECORD);
+        await query(`SET autocommit = ${autocommit}`);
+        const tries = [
+          store.insert(RECORD),
+          store.insert(another(1)),
+          store.insert(RECORD),
+          store.insert(another(2)),
+        ];
+        const settled = await Promise.allSettled(tries);
+        expect(settled.map(({ status }) => status)).toEqual([
+          'rejected',
+          'fulfilled',
+          'rejected',
+          'fulfilled',
+        ]);
+        // Throws in the middle of one.
+        await query('SET TRANSACTION READ WRITE');
+        expect(await console.value('SELECT COUNT(*) FROM keyscope_keys')).toBe(3);
+      });
+    },
+  );
 });
 
 describeMysql('of two processes', () => {
@@ -932,7 +1173,8 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
         }),
     }));
     const store = mysqlStore(counting);
-    const shuffled = (i: number) => [...RECORDS].sort((a, b) => ((i % 2) - 0.5) * (a.keyId < b.keyId ? 1 : -1));
+    const shuffled = (i: number) =>
+      [...RECORDS].sort((a, b) => ((i % 2) - 0.5) * (a.keyId < b.keyId ? 1 : -1));
     const batches = Array.from({ length: 60 }, (_, i) =>
       shuffled(i).map((record) => usage(record, 100 + i, { 'a:b': 100 + i, [`only:s${i}`]: i })),
     );
@@ -953,7 +1195,9 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
       await console.rows('ANALYZE TABLE keyscope_keys');
       const rival = await openConsole(settings);
       await rival.rows('START TRANSACTION');
-      await rival.rows(`UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${another(0).keyId}'`);
+      await rival.rows(
+        `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${another(0).keyId}'`,
+      );
       // Otherwise it waits for the lock for as long as the server lets it.
       await store.touch([usage(another(1), 5), usage(another(2), 5), usage(another(3), 5)]);
       await rival.rows('ROLLBACK');
@@ -963,16 +1207,23 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
 
   test('more keys than one statement takes', async () => {
     const many = Array.from({ length: 2100 }, (_, i) => another(100_000 + i));
-    const known = [many[0], many[999], many[1000], many[2099]].filter((record) => record !== undefined);
+    const known = [many[0], many[999], many[1000], many[2099]].filter(
+      (record) => record !== undefined,
+    );
     for (const record of known) await used.store.insert(record);
     await used.store.touch(many.map((record) => usage(record, 5, { 'a:b': 6 })));
     const rows = await Promise.all(known.map(({ keyId }) => used.store.findById(keyId)));
-    expect(rows).toEqual(known.map((record) => ({ ...record, lastUsedAt: 5, scopesUsed: { 'a:b': 6 } })));
+    expect(rows).toEqual(
+      known.map((record) => ({ ...record, lastUsedAt: 5, scopesUsed: { 'a:b': 6 } })),
+    );
   });
 
   // It was more than a packet may have, here 16 MiB, and the same batch was sent again and again.
   test('keys with more scopes than one statement takes', async () => {
-    const names = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(64)}:${'a'.repeat(61)}${100 + i}`);
+    const names = Array.from(
+      { length: 256 },
+      (_, i) => `${'r'.repeat(64)}:${'a'.repeat(61)}${100 + i}`,
+    );
     const scopesUsed = Object.fromEntries(names.map((name) => [name, 1_700_000_000_000]));
     const many = Array.from({ length: 480 }, (_, i) => another(300_000 + i));
     const known = [many[0], many[479]].filter((record) => record !== undefined);
@@ -994,25 +1245,29 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
   });
 
   // 1020 is what MariaDB 11 says where the row changed since; the server here may be older.
-  test.each([1213, 1020])('a write that the server takes back with error %i is tried again', async (errno) => {
-    let left = 2;
-    const failing = lending(used.opened.client as MysqlPool, (loan) => ({
-      ...loan,
-      execute: (statement, values) =>
-        statement.sql.startsWith('INSERT') && left-- > 0
-          ? Promise.reject(Object.assign(new Error('taken back'), { errno }))
-          : loan.execute(statement, values),
-    }));
-    const record = another(210_000 + errno);
-    await mysqlStore(failing).insert(record);
-    expect([left, await used.store.findById(record.keyId)]).toEqual([-1, record]);
-  });
+  test.each([1213, 1020])(
+    'a write that the server takes back with error %i is tried again',
+    async (errno) => {
+      let left = 2;
+      const failing = lending(used.opened.client as MysqlPool, (loan) => ({
+        ...loan,
+        execute: (statement, values) =>
+          statement.sql.startsWith('INSERT') && left-- > 0
+            ? Promise.reject(Object.assign(new Error('taken back'), { errno }))
+            : loan.execute(statement, values),
+      }));
+      const record = another(210_000 + errno);
+      await mysqlStore(failing).insert(record);
+      expect([left, await used.store.findById(record.keyId)]).toEqual([-1, record]);
+    },
+  );
 
   test('a write that falls victim to a deadlock is tried again', async () => {
     const [first, second, heavy] = [another(200_001), another(200_002), another(200_003)];
     for (const record of [first, second, heavy]) await used.store.insert(record);
     const rival = await openConsole(used.database.settings);
-    const touched = ({ keyId }: KeyRecord) => `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${keyId}'`;
+    const touched = ({ keyId }: KeyRecord) =>
+      `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${keyId}'`;
     await rival.rows('START TRANSACTION');
     // The server ends the transaction that changed fewer rows: not this one.
     await rival.rows('CREATE TEMPORARY TABLE weight (a INT) ENGINE = InnoDB');
@@ -1032,7 +1287,10 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('touch, over a %s', SLOW, (k
     await rival.rows(touched(first));
     await rival.rows('COMMIT');
     await waiting;
-    expect([await used.store.findById(first.keyId), await used.store.findById(second.keyId)]).toEqual([
+    expect([
+      await used.store.findById(first.keyId),
+      await used.store.findById(second.keyId),
+    ]).toEqual([
       { ...first, lastUsedAt: 9 },
       { ...second, lastUsedAt: 9 },
     ]);
@@ -1049,14 +1307,21 @@ describeMysql.each(DRIVERS)('a connection of %s is asked', SLOW, (driver) => {
   async function counted(act: () => Promise<unknown>): Promise<Record<string, number>> {
     const count = async () => {
       const answer = await used.opened.query('SHOW SESSION STATUS');
-      const rows = (driver === 'mysql2' ? (answer as unknown[][])[0] : answer) as Record<string, string>[];
-      return new Map(rows.map(({ Variable_name, Value }) => [String(Variable_name), Number(Value)]));
+      const rows = (driver === 'mysql2' ? (answer as unknown[][])[0] : answer) as Record<
+        string,
+        string
+      >[];
+      return new Map(
+        rows.map(({ Variable_name, Value }) => [String(Variable_name), Number(Value)]),
+      );
     };
     const before = await count();
     await act();
     const after = await count();
     const changed = [...after].filter(([name, value]) => value !== before.get(name));
-    return Object.fromEntries(changed.map(([name, value]) => [name, value - (before.get(name) ?? 0)]));
+    return Object.fromEntries(
+      changed.map(([name, value]) => [name, value - (before.get(name) ?? 0)]),
+    );
   }
   const WRITES =
     /^(Com_(insert|update|delete|replace|commit|rollback|begin|set_option)|Handler_(write|update|delete|commit))/;
@@ -1079,7 +1344,9 @@ describeMysql.each(DRIVERS)('a connection of %s is asked', SLOW, (driver) => {
     const records = Array.from({ length: 20 }, (_, i) => another(i));
     for (const record of records) await used.store.insert(record);
     const all = (store: KeyStore) => () =>
-      Promise.all(records.map(async ({ digest }) => (await store.findByDigest([digest]))[0]?.digest));
+      Promise.all(
+        records.map(async ({ digest }) => (await store.findByDigest([digest]))[0]?.digest),
+      );
     const apart = mysqlStore(used.opened.client, { batch: false });
     await apart.findById(OTHER);
     expect(await all(used.store)()).toEqual(records.map(({ digest }) => digest));
@@ -1107,7 +1374,8 @@ describeMysql.each(DRIVERS)('a connection of %s is asked', SLOW, (driver) => {
       async () => used.store.findByDigest([own.digest, another(1).digest, another(2).digest]),
       async () => used.store.findById(own.keyId),
       async () => used.store.list({ entityUuid: OTHER, after: null, limit: 10 }),
-      async () => used.store.list({ entityUuid: OTHER, after: { createdAt: 9, keyId: OTHER }, limit: 10 }),
+      async () =>
+        used.store.list({ entityUuid: OTHER, after: { createdAt: 9, keyId: OTHER }, limit: 10 }),
       async () => used.store.list({ entityUuid: OWN, after: null, limit: 10 }),
       async () => used.store.markEnded(own.keyId, { retireAt: 5 }),
       async () => used.store.touch([usage(own, 5, { 'a:b': 5 })]),
@@ -1115,11 +1383,15 @@ describeMysql.each(DRIVERS)('a connection of %s is asked', SLOW, (driver) => {
     ];
     for (const act of acts) {
       const delta = await counted(act);
-      const read = Object.entries(delta).filter(([name]) => /^Handler_read_(next|prev|rnd_next|rnd)$/.test(name));
+      const read = Object.entries(delta).filter(([name]) =>
+        /^Handler_read_(next|prev|rnd_next|rnd)$/.test(name),
+      );
       const total = read.reduce((sum, [, value]) => sum + value, 0);
       expect(total, `${act}: ${JSON.stringify(delta)}`).toBeLessThanOrEqual(20);
     }
-    const { Handler_read_rnd_next = 0, Handler_read_next = 0 } = await counted(async () => used.store.summarize(5));
+    const { Handler_read_rnd_next = 0, Handler_read_next = 0 } = await counted(async () =>
+      used.store.summarize(5),
+    );
     expect(Handler_read_rnd_next + Handler_read_next).toBeGreaterThan(300);
   });
 });
@@ -1182,17 +1454,24 @@ describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver)
     await migrate(used.opened.client);
     keyring = keyringOn(used.opened.client);
     for (const sql of [
-      ...['keyscope_keys_update', 'keyscope_keys_delete'].map((trigger) => `DROP TRIGGER ${trigger}`),
+      ...['keyscope_keys_update', 'keyscope_keys_delete'].map(
+        (trigger) => `DROP TRIGGER ${trigger}`,
+      ),
       "SET sql_mode = ''",
       'SET check_constraint_checks = 0',
     ]) {
       await used.rows(sql);
     }
-    // NOT NULL is what remains. The CHECKs stay, for by them MariaDB tells drivers that a column is JSON.
+    // NOT NULL is what remains. The CHECKs stay, for by them MariaDB tells drivers that a column is
+    // JSON.
     const isJson = (column: string, type: string) =>
       `${column} LONGTEXT CHECK (JSON_VALID(${column}) AND JSON_TYPE(${column}) = '${type}')`;
     for (const type of [
-      ...[isJson('accessible_entities', 'ARRAY'), isJson('scopes', 'ARRAY'), isJson('metadata', 'OBJECT')],
+      ...[
+        isJson('accessible_entities', 'ARRAY'),
+        isJson('scopes', 'ARRAY'),
+        isJson('metadata', 'OBJECT'),
+      ],
       ...[isJson('scopes_used', 'OBJECT'), 'name LONGTEXT', 'created_at BIGINT'],
       'entity_uuid VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
     ]) {
@@ -1201,17 +1480,24 @@ describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver)
   });
 
   async function victim() {
-    const made = await keyring.issue({ ...INPUT, expiresAt: new Date(Date.now() + 3_600_000) }, AUTHORITY);
+    const made = await keyring.issue(
+      { ...INPUT, expiresAt: new Date(Date.now() + 3_600_000) },
+      AUTHORITY,
+    );
     expect(await outcome(() => keyring.verify(made.key))).toBe('passed');
     const { keyId } = made.info;
-    const edit = (set: string) => used.rows(`UPDATE keyscope_keys SET ${set} WHERE key_id = '${keyId}'`);
+    const edit = (set: string) =>
+      used.rows(`UPDATE keyscope_keys SET ${set} WHERE key_id = '${keyId}'`);
     return { key: made.key, keyId, edit };
   }
   // Edited rows are in nobody's way: some of the edits would meet each other.
   const clear = () => used.rows('DELETE FROM keyscope_keys');
 
   test.each(FIXED)('%s: the key never passes', async (column) => {
-    const values = [...(EDITS[column] ?? []), ...(['key_id', 'digest'].includes(column) ? [] : ['NULL'])];
+    const values = [
+      ...(EDITS[column] ?? []),
+      ...(['key_id', 'digest'].includes(column) ? [] : ['NULL']),
+    ];
     const unset = ['justification', 'rotated_from'].includes(column);
     for (const to of values.filter((value) => !(unset && value === 'NULL'))) {
       const { key, keyId, edit } = await victim();
@@ -1221,7 +1507,9 @@ describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver)
       // Nor the key that whoever edited the digest knows.
       expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
       for (const entityUuid of [OWN, OTHER]) {
-        const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }));
+        const rotated = await outcome(() =>
+          keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }),
+        );
         expect([...REFUSED, 'not_found no_such_key'], `${why}, rotated`).toContain(rotated);
       }
       await clear();
@@ -1239,17 +1527,27 @@ describeMysql.each(DRIVERS)('a row edited by hand, read with %s', SLOW, (driver)
   });
 
   test('an edit of a field that is found by digest is reported as tampering, not as a broken store', async () => {
-    for (const column of ['name', 'seal', 'scopes', 'metadata', 'accessible_entities', 'rotated_from']) {
+    for (const column of [
+      'name',
+      'seal',
+      'scopes',
+      'metadata',
+      'accessible_entities',
+      'rotated_from',
+    ]) {
       for (const to of EDITS[column] ?? []) {
         const { key, edit } = await victim();
         await edit(`${column} = ${to}`);
-        expect(await outcome(() => keyring.verify(key)), `${column} = ${to}`).toBe('invalid_token record_tampered');
+        expect(await outcome(() => keyring.verify(key)), `${column} = ${to}`).toBe(
+          'invalid_token record_tampered',
+        );
       }
     }
     await clear();
   });
 
-  // Both drivers would read JSON columns themselves, and one of them ends the process over what is none.
+  // Both drivers would read JSON columns themselves, and one of them ends the process over what is
+  // none.
   test('lists that are no JSON refuse this key and no other', async () => {
     for (const column of ['scopes', 'accessible_entities', 'metadata', 'scopes_used']) {
       for (const json of BAD_JSON) {
@@ -1298,11 +1596,13 @@ test.skipIf(describeMysql !== describe)('the database holds no key', async () =>
     const keyring = keyringOn(client);
     const { key, info } = await keyring.issue(INPUT, AUTHORITY);
     const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    const all = inspect(await console.rows('SELECT *, CAST(digest AS CHAR) AS text FROM keyscope_keys'), {
-      maxStringLength: null,
-    });
+    const all = inspect(
+      await console.rows('SELECT *, CAST(digest AS CHAR) AS text FROM keyscope_keys'),
+      { maxStringLength: null },
+    );
     expect(all).toContain(info.keyId);
-    for (const secret of [key, next.key]) expect(all).not.toContain(secret.slice('acme_'.length, -6));
+    for (const secret of [key, next.key])
+      expect(all).not.toContain(secret.slice('acme_'.length, -6));
   });
 });
 
@@ -1320,7 +1620,9 @@ describeMysql.each([
   test('names neither digest nor seal, and says what the server said', async () => {
     await used.store.insert(RECORD);
     const parts = [RECORD.digest, 'ab'.repeat(16), 'cd'.repeat(16)];
-    const duplicate = (await Promise.resolve(used.store.insert(RECORD)).catch((error: unknown) => error)) as Error;
+    const duplicate = (await Promise.resolve(used.store.insert(RECORD)).catch(
+      (error: unknown) => error,
+    )) as Error;
     expect(duplicate.message).toBe('keyscope: a key with this id or digest exists already');
     await used.rows('RENAME TABLE keyscope_keys TO elsewhere');
     const failed = (act: () => unknown) =>
@@ -1338,13 +1640,17 @@ describeMysql.each([
       expect(error).toBeInstanceOf(Error);
       for (const part of parts) expect(seen(error)).not.toContain(part);
     }
-    for (const error of errors.slice(1)) expect((error as Error).message).toMatch(/^keyscope: Table .* doesn't exist$/);
+    for (const error of errors.slice(1))
+      expect((error as Error).message).toMatch(/^keyscope: Table .* doesn't exist$/);
   });
 });
 
 // ── Outages ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** A door in front of the server that can be shut: then nobody comes in, and who is in is thrown out. */
+/**
+ * A door in front of the server that can be shut: then nobody comes in, and who is in is thrown
+ * out.
+ */
 async function openDoor() {
   const sockets = new Set<Socket>();
   let shut = false;
@@ -1399,7 +1705,11 @@ describeMysql.each([
     expect(await outcome(() => keyring.verify(key))).toBe('passed');
     // In the middle.
     door.set('shut');
-    for (const act of [issue, () => keyring.verify(key), () => keyring.revoke(info.keyId, AUTHORITY)]) {
+    for (const act of [
+      issue,
+      () => keyring.verify(key),
+      () => keyring.revoke(info.keyId, AUTHORITY),
+    ]) {
       expect(await outcome(act)).toBe('StoreError');
     }
     door.set('open');
@@ -1411,25 +1721,39 @@ describeMysql.each([
     await database.drop();
   });
 
-  test('a connection that is lost in the middle of a write goes back to no pool', SLOW, async () => {
-    await alone(kind, { ...options, connectionLimit: 1 }, async ({ client }, { settings, console }) => {
-      const store = mysqlStore(client);
-      await store.insert(RECORD);
-      const rival = await openConsole(settings);
-      await rival.rows('START TRANSACTION');
-      await rival.rows(`UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${RECORD.keyId}'`);
-      const failed = Promise.resolve(store.markEnded(RECORD.keyId, { revokedAt: 5 })).catch((error: unknown) => error);
-      const waiting = `SELECT id FROM information_schema.processlist
+  test(
+    'a connection that is lost in the middle of a write goes back to no pool',
+    SLOW,
+    async () => {
+      await alone(
+        kind,
+        { ...options, connectionLimit: 1 },
+        async ({ client }, { settings, console }) => {
+          const store = mysqlStore(client);
+          await store.insert(RECORD);
+          const rival = await openConsole(settings);
+          await rival.rows('START TRANSACTION');
+          await rival.rows(
+            `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${RECORD.keyId}'`,
+          );
+          const failed = Promise.resolve(store.markEnded(RECORD.keyId, { revokedAt: 5 })).catch(
+            (error: unknown) => error,
+          );
+          const waiting = `SELECT id FROM information_schema.processlist
         WHERE db = DATABASE() AND info LIKE 'UPDATE keyscope%'`;
-      await until(async () => (await console.rows(waiting)).length === 1);
-      await console.rows(`KILL ${await console.value(waiting)}`);
-      expect(await failed).toBeInstanceOf(Error);
-      await rival.rows('ROLLBACK');
-      await rival.end();
-      // The one connection there may be is a new one.
-      await until(async () => (await outcome(async () => store.findById(RECORD.keyId))) === 'passed');
-      expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
-      expect(await store.markEnded(RECORD.keyId, { revokedAt: 6 })).toBe(true);
-    });
-  });
+          await until(async () => (await console.rows(waiting)).length === 1);
+          await console.rows(`KILL ${await console.value(waiting)}`);
+          expect(await failed).toBeInstanceOf(Error);
+          await rival.rows('ROLLBACK');
+          await rival.end();
+          // The one connection there may be is a new one.
+          await until(
+            async () => (await outcome(async () => store.findById(RECORD.keyId))) === 'passed',
+          );
+          expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
+          expect(await store.markEnded(RECORD.keyId, { revokedAt: 6 })).toBe(true);
+        },
+      );
+    },
+  );
 });

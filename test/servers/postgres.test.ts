@@ -60,7 +60,11 @@ const open = (kind: string, settings: Settings): Promise<Opened> => {
   return opener(settings);
 };
 
-const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER], metadata: { a: 'é🦊', some_name: 'x' } };
+const RECORD: KeyRecord = {
+  ...BASE,
+  accessibleEntities: [OWN, OTHER],
+  metadata: { a: 'é🦊', some_name: 'x' },
+};
 const another = numbered(RECORD);
 
 type Place = Opened & { readonly schema: Schema };
@@ -112,29 +116,34 @@ describe.each(KINDS)('%s', (kind) => {
   });
 });
 
-describePostgres('without batches and without prepared statements, where every setting is another', () => {
-  const used = using('pg Pool of 10', {
-    TimeZone: 'America/St_Johns',
-    DateStyle: 'SQL, DMY',
-    standard_conforming_strings: 'off',
-    extra_float_digits: '-15',
-    array_nulls: 'off',
-    transform_null_equals: 'on',
-    quote_all_identifiers: 'on',
-    plan_cache_mode: 'force_generic_plan',
-    synchronous_commit: 'off',
-  });
-  storeContract(test, () => postgresStore(used.client, { batch: false, prepare: false }));
-});
+describePostgres(
+  'without batches and without prepared statements, where every setting is another',
+  () => {
+    const used = using('pg Pool of 10', {
+      TimeZone: 'America/St_Johns',
+      DateStyle: 'SQL, DMY',
+      standard_conforming_strings: 'off',
+      extra_float_digits: '-15',
+      array_nulls: 'off',
+      transform_null_equals: 'on',
+      quote_all_identifiers: 'on',
+      plan_cache_mode: 'force_generic_plan',
+      synchronous_commit: 'off',
+    });
+    storeContract(test, () => postgresStore(used.client, { batch: false, prepare: false }));
+  },
+);
 
 /** What a client can be told that could change an answer. */
 const TOLD: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
   'pg with integers as bigint and JSON as text': async (settings) => {
-    const getTypeParser = ((oid: number) => (raw: string) => (oid === 20 ? BigInt(raw) : raw)) as never;
+    const getTypeParser = ((oid: number) => (raw: string) =>
+      oid === 20 ? BigInt(raw) : raw) as never;
     return ofPg(pgPool(settings, { types: { getTypeParser } }));
   },
   'pg with a pipeline': async (settings) => ofPg(await pgClient(settings, { pipeline: true })),
-  'pg in another client encoding': async (settings) => ofPg(pgPool(settings, { client_encoding: 'LATIN1' })),
+  'pg in another client encoding': async (settings) =>
+    ofPg(pgPool(settings, { client_encoding: 'LATIN1' })),
   'postgres.js with columns in camel case': async (settings) =>
     ofPostgresJs(postgresJs(settings, { transform: postgres.camel })),
   'postgres.js with columns in kebab case': async (settings) =>
@@ -142,7 +151,9 @@ const TOLD: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = 
   'postgres.js with integers as bigint': async (settings) =>
     ofPostgresJs(postgresJs(settings, { types: { bigint: postgres.BigInt } as never })),
   'postgres.js without types and prepared statements': async (settings) =>
-    ofPostgresJs(postgresJs(settings, { fetch_types: false, prepare: false, connection: settings })),
+    ofPostgresJs(
+      postgresJs(settings, { fetch_types: false, prepare: false, connection: settings }),
+    ),
 };
 
 describePostgres.each(Object.entries(TOLD))('%s', (_name, opener) => {
@@ -158,15 +169,29 @@ describePostgres.each(Object.entries(TOLD))('%s', (_name, opener) => {
       ...(await store.findByDigest([record.digest])),
       ...(await store.findByDigest([record.digest, another(1).digest, another(2).digest])),
       ...(await store.list({ entityUuid: OWN, after: null, limit: 3 })),
-      ...(await store.list({ entityUuid: OWN, after: { createdAt: max, keyId: OTHER.replace('0b', 'ff') }, limit: 3 })),
+      ...(await store.list({
+        entityUuid: OWN,
+        after: { createdAt: max, keyId: OTHER.replace('0b', 'ff') },
+        limit: 3,
+      })),
     ];
     expect(read).toEqual([record, record, record, record, record]);
     const ending = { retireAt: max };
-    const ended = [await store.markEnded(record.keyId, ending), await store.markEnded(record.keyId, ending)];
+    const ended = [
+      await store.markEnded(record.keyId, ending),
+      await store.markEnded(record.keyId, ending),
+    ];
     expect(ended).toEqual([true, false]);
-    await store.touch([{ keyId: record.keyId, lastUsedAt: max, scopesUsed: { 'a:b': max, 'c:d': 1 } }]);
+    await store.touch([
+      { keyId: record.keyId, lastUsedAt: max, scopesUsed: { 'a:b': max, 'c:d': 1 } },
+    ]);
     const scopesUsed = { 'a:b': max, 'c:d': 1 };
-    expect(await store.findById(record.keyId)).toEqual({ ...record, ...ending, lastUsedAt: max, scopesUsed });
+    expect(await store.findById(record.keyId)).toEqual({
+      ...record,
+      ...ending,
+      lastUsedAt: max,
+      scopesUsed,
+    });
     expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: max }]);
     await expect(async () => store.insert(record)).rejects.toThrow('duplicate key value');
     await end();
@@ -176,11 +201,23 @@ describePostgres.each(Object.entries(TOLD))('%s', (_name, opener) => {
 
 // ── The client ────────────────────────────────────────────────────────────────────────────────────────
 
-const NO_CLIENT = 'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; no transaction';
+const NO_CLIENT =
+  'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; no transaction';
 
 describe('a client', () => {
   test('is told where it is none', async () => {
-    const odd = [undefined, null, url, {}, { query() {} }, { connect() {} }, () => {}, pg, postgres, postgresStore];
+    const odd = [
+      undefined,
+      null,
+      url,
+      {},
+      { query() {} },
+      { connect() {} },
+      () => {},
+      pg,
+      postgres,
+      postgresStore,
+    ];
     for (const client of odd) {
       expect(
         complaint(() => postgresStore(client as unknown as PostgresClient)),
@@ -254,7 +291,8 @@ describe('a client', () => {
     test('is told so, and works once it is connected', async () => {
       const client = new pg.Client(url);
       const store = postgresStore(client);
-      const told = 'keyscope: PostgreSQL: the Client is not connected; await client.connect() first';
+      const told =
+        'keyscope: PostgreSQL: the Client is not connected; await client.connect() first';
       await expect(async () => store.findById(OWN)).rejects.toThrow(told);
       await expect(migrate(client)).rejects.toThrow(told);
       const schema = await emptySchema();
@@ -294,7 +332,9 @@ describePostgres('a client in a transaction', () => {
         for (const text of sqls) await own.query(text).catch(() => {});
         const refused = 'the Client is in the middle of a transaction';
         await expect(async () => store.insert(another(1))).rejects.toThrow(refused);
-        await expect(async () => store.markEnded(RECORD.keyId, { revokedAt: 5 })).rejects.toThrow(refused);
+        await expect(async () => store.markEnded(RECORD.keyId, { revokedAt: 5 })).rejects.toThrow(
+          refused,
+        );
         await own.query('COMMIT');
       }
       expect(await store.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
@@ -306,7 +346,9 @@ describePostgres('a client in a transaction', () => {
     await alone('pg Client', async ({ client }) => {
       const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
       const store = postgresStore(client, { batch: false });
-      await Promise.all(Array.from({ length: 20 }, async (_, i) => store.findById(another(i).keyId)));
+      await Promise.all(
+        Array.from({ length: 20 }, async (_, i) => store.findById(another(i).keyId)),
+      );
       const warnings = warned.mock.calls.flat().map(String);
       warned.mockRestore();
       expect(warnings).toEqual([]);
@@ -317,7 +359,8 @@ describePostgres('a client in a transaction', () => {
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
 
 const CHANGING = ['revoked_at', 'retire_at', 'last_used_at', 'scopes_used'];
-const IS_FIXED = 'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
+const IS_FIXED =
+  'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
 const NEVER = 'keyscope: keys are revoked and never deleted';
 
 /** Other values of each column that never changes. */
@@ -327,7 +370,11 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   digest: ["'s1$00'", 'upper(digest)', "digest || ' '"],
   seal: ["'00'", 'upper(seal)', 'NULL'],
   entity_uuid: [`'${OTHER}'`],
-  accessible_entities: [`ARRAY['${OWN}']::uuid[]`, "'{}'", `accessible_entities || '${OTHER}'::uuid`],
+  accessible_entities: [
+    `ARRAY['${OWN}']::uuid[]`,
+    "'{}'",
+    `accessible_entities || '${OTHER}'::uuid`,
+  ],
   scopes: ["ARRAY['*:*']", "'{}'", "scopes || 'threats:write'::text", 'array_append(scopes, NULL)'],
   justification: ["'because'", "' '", 'NULL'],
   metadata: ["'{}'", `'{"a":"é🦊","some_name":"y"}'`],
@@ -346,7 +393,8 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
     test('a column for each field of a record', async () => {
       const columns = await used.sql(`SELECT attname FROM pg_attribute
         WHERE attrelid = 'keyscope_keys'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`);
-      const snake = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      const snake = (field: string) =>
+        field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       expect(columns.map(({ attname }) => attname)).toEqual(Object.keys(RECORD).map(snake));
       expect([...FIXED, ...CHANGING].sort()).toEqual(Object.keys(RECORD).map(snake).sort());
     });
@@ -360,7 +408,10 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
     test.each(FIXED)('%s against every UPDATE', async (column) => {
       const before = await table();
       for (const to of OTHERS[column] ?? []) {
-        const others = to.replace(/^(?=\w+ (?:\|\||\+))|(?<=^(?:upper|array_append)\()/, 'keyscope_keys.');
+        const others = to.replace(
+          /^(?=\w+ (?:\|\||\+))|(?<=^(?:upper|array_append)\()/,
+          'keyscope_keys.',
+        );
         const own = `WHERE key_id = '${RECORD.keyId}'`;
         for (const update of [
           `UPDATE keyscope_keys SET ${column} = ${to} ${own}`,
@@ -410,10 +461,23 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
 
     test('ids that are ids, lists of their kind, and whole numbers', async () => {
       const insert = (column: string, to: string) => {
-        const row = { key_id: `'${OTHER}'`, name: "'x'", digest: "'x'", entity_uuid: `'${OTHER}'`, created_at: '1' };
-        const lists = { accessible_entities: "'{}'", scopes: "'{}'", metadata: "'{}'", scopes_used: "'{}'" };
+        const row = {
+          key_id: `'${OTHER}'`,
+          name: "'x'",
+          digest: "'x'",
+          entity_uuid: `'${OTHER}'`,
+          created_at: '1',
+        };
+        const lists = {
+          accessible_entities: "'{}'",
+          scopes: "'{}'",
+          metadata: "'{}'",
+          scopes_used: "'{}'",
+        };
         const all = { ...row, ...lists, [column]: to };
-        return used.sql(`INSERT INTO keyscope_keys (${Object.keys(all)}) VALUES (${Object.values(all)})`);
+        return used.sql(
+          `INSERT INTO keyscope_keys (${Object.keys(all)}) VALUES (${Object.values(all)})`,
+        );
       };
       const wrong: Readonly<Record<string, readonly string[]>> = {
         key_id: ["'x'", "''", 'NULL'],
@@ -426,7 +490,8 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
         digest: ['NULL', `'${RECORD.digest}'`],
       };
       for (const [column, values] of Object.entries(wrong)) {
-        for (const to of values) await expect(insert(column, to), `${column} = ${to}`).rejects.toThrow();
+        for (const to of values)
+          await expect(insert(column, to), `${column} = ${to}`).rejects.toThrow();
       }
     });
 
@@ -441,14 +506,22 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       const record = another(4);
       await used.store.insert(record);
       // What a trigger of theirs writes is not counted as ours.
-      const ended = [record.keyId, record.keyId, OTHER].map(async (id) => used.store.markEnded(id, { revokedAt: 5 }));
+      const ended = [record.keyId, record.keyId, OTHER].map(async (id) =>
+        used.store.markEnded(id, { revokedAt: 5 }),
+      );
       expect((await Promise.all(ended)).sort()).toEqual([false, false, true]);
       await used.store.touch([{ keyId: record.keyId, lastUsedAt: 7, scopesUsed: {} }]);
-      expect(await used.store.findById(record.keyId)).toEqual({ ...record, revokedAt: 5, lastUsedAt: 7 });
+      expect(await used.store.findById(record.keyId)).toEqual({
+        ...record,
+        revokedAt: 5,
+        lastUsedAt: 7,
+      });
       expect(await used.sql('SELECT DISTINCT team::text, "Note" FROM keyscope_keys')).toEqual([
         { team: 'blue', Note: null },
       ]);
-      await used.sql('DROP TRIGGER seen ON keyscope_keys; ALTER TABLE keyscope_keys DROP team, DROP "Note"');
+      await used.sql(
+        'DROP TRIGGER seen ON keyscope_keys; ALTER TABLE keyscope_keys DROP team, DROP "Note"',
+      );
     });
   });
 });
@@ -484,17 +557,20 @@ describePostgres('migrate', () => {
     },
   );
 
-  test.each(['read committed', 'serializable'])('of an empty schema by eight at once, %s', async (isolation) => {
-    const schema = await emptySchema();
-    const settings = { ...schema.settings, default_transaction_isolation: isolation };
-    const kinds = Array.from({ length: 8 }, (_, i) => KINDS[i % 4] ?? '');
-    const all = await Promise.all(kinds.map((kind) => open(kind, settings)));
-    await Promise.all(all.map(({ client }) => migrate(client)));
-    expect(await schema.sql('SELECT * FROM keyscope_schema')).toEqual([{ id: 1, version: 1 }]);
-    await Promise.all(all.map(({ client }) => postgresStore(client).summarize(0)));
-    await Promise.all(all.map(({ end }) => end()));
-    await schema.drop();
-  });
+  test.each(['read committed', 'serializable'])(
+    'of an empty schema by eight at once, %s',
+    async (isolation) => {
+      const schema = await emptySchema();
+      const settings = { ...schema.settings, default_transaction_isolation: isolation };
+      const kinds = Array.from({ length: 8 }, (_, i) => KINDS[i % 4] ?? '');
+      const all = await Promise.all(kinds.map((kind) => open(kind, settings)));
+      await Promise.all(all.map(({ client }) => migrate(client)));
+      expect(await schema.sql('SELECT * FROM keyscope_schema')).toEqual([{ id: 1, version: 1 }]);
+      await Promise.all(all.map(({ client }) => postgresStore(client).summarize(0)));
+      await Promise.all(all.map(({ end }) => end()));
+      await schema.drop();
+    },
+  );
 
   test('is what schemaSql says, run as one query or statement by statement', async () => {
     const expected = await alone('pg Client', async ({ client, sql, schema }) => {
@@ -520,7 +596,11 @@ describePostgres('migrate', () => {
       await sql('UPDATE keyscope_schema SET version = 2');
       const store = postgresStore(client);
       const newer = 'keyscope: the database has schema 2 and this release knows 1; upgrade it';
-      for (const act of [() => migrate(client), () => store.findById(OWN), () => store.insert(RECORD)]) {
+      for (const act of [
+        () => migrate(client),
+        () => store.findById(OWN),
+        () => store.insert(RECORD),
+      ]) {
         await expect(async () => act()).rejects.toThrow(newer);
       }
       expect(await sql('SELECT * FROM keyscope_schema')).toEqual([{ id: 1, version: 2 }]);
@@ -538,7 +618,10 @@ describePostgres('migrate', () => {
           await expect(async () => store.findById(OWN)).rejects.toThrow(/keyscope_keys_listing/);
         }
         const names = `SELECT relname FROM pg_class WHERE relnamespace = '${schema.name}'::regnamespace ORDER BY 1`;
-        expect(await sql(names)).toEqual([{ relname: 'keyscope_keys_listing' }, { relname: 'mine' }]);
+        expect(await sql(names)).toEqual([
+          { relname: 'keyscope_keys_listing' },
+          { relname: 'mine' },
+        ]);
         await sql('DROP TABLE mine');
         expect(await store.findById(OWN)).toBe(null);
       });
@@ -552,7 +635,9 @@ describePostgres('migrate', () => {
         connect: () => {},
         async query(asked) {
           if (asked.text.includes('CREATE TABLE')) {
-            await sql(`${MIGRATIONS.postgres.flat()[0]}; INSERT INTO keyscope_schema VALUES (1, 2)`);
+            await sql(
+              `${MIGRATIONS.postgres.flat()[0]}; INSERT INTO keyscope_schema VALUES (1, 2)`,
+            );
           }
           return query.call(client, asked);
         },
@@ -562,14 +647,17 @@ describePostgres('migrate', () => {
     });
   });
 
-  // `function "keyscope_refuse" already exists`: tables go by hand more easily than what their triggers called.
+  // `function "keyscope_refuse" already exists`: tables go by hand more easily than what their
+  // triggers called.
   test('begins anew where somebody has dropped the tables', async () => {
     await alone('pg Client', async ({ client, sql }) => {
       await migrate(client);
       await sql('DROP TABLE keyscope_keys, keyscope_schema');
       await migrate(client);
       await postgresStore(client).insert(RECORD);
-      await expect(sql("UPDATE keyscope_keys SET scopes = '{}'")).rejects.toThrow('only revoked_at');
+      await expect(sql("UPDATE keyscope_keys SET scopes = '{}'")).rejects.toThrow(
+        'only revoked_at',
+      );
     });
   });
 
@@ -585,7 +673,12 @@ describePostgres('migrate', () => {
     await alone('pg Pool of 10', async ({ client }) => {
       const asked = vi.spyOn(client as pg.Pool, 'query');
       const store = postgresStore(client, { batch: false });
-      await Promise.all([store.findById(OWN), store.summarize(0), store.findByDigest(['x']), store.touch([])]);
+      await Promise.all([
+        store.findById(OWN),
+        store.summarize(0),
+        store.findByDigest(['x']),
+        store.touch([]),
+      ]);
       const texts = asked.mock.calls.map(([query]) => (query as unknown as { text: string }).text);
       expect(texts.filter((text) => text.includes('to_regclass'))).toHaveLength(3);
       expect(texts.filter((text) => text.includes('CREATE TABLE'))).toHaveLength(1);
@@ -597,7 +690,9 @@ describePostgres('migrate', () => {
     // The server is none: a function of the same name in front of its own says that it is.
     const settings = { search_path: '' };
     const schema = await emptySchema();
-    await schema.sql("CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'");
+    await schema.sql(
+      "CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+    );
     const pool = pgPool({ ...settings, search_path: `${schema.name},pg_catalog` });
     const refused = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
     await expect(migrate(pool)).rejects.toThrow(refused);
@@ -606,11 +701,14 @@ describePostgres('migrate', () => {
     await schema.drop();
   });
 
-  // A client with several hosts moves on to the next when it loses one: a key passed that was revoked on the primary.
+  // A client with several hosts moves on to the next when it loses one: a key passed that was
+  // revoked on the primary.
   test('that its client moved on to later answers no look-up', async () => {
     const schema = await emptySchema();
     await schema.sql('CREATE TABLE moved AS SELECT false AS away');
-    await schema.sql("CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT away FROM moved'");
+    await schema.sql(
+      "CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT away FROM moved'",
+    );
     const pool = pgPool({ search_path: `${schema.name},pg_catalog` });
     const store = postgresStore(pool);
     await store.insert(RECORD);
@@ -623,7 +721,9 @@ describePostgres('migrate', () => {
     for (const ask of asks) expect([await ask()].flat()).toEqual([RECORD]);
     await schema.sql('UPDATE moved SET away = true');
     for (const ask of asks) {
-      await expect(async () => ask()).rejects.toThrow('keyscope: this is a replica, which lags behind');
+      await expect(async () => ask()).rejects.toThrow(
+        'keyscope: this is a replica, which lags behind',
+      );
     }
     await pool.end();
     await schema.drop();
@@ -649,24 +749,37 @@ describePostgres('a client that changes text', () => {
   };
   const ways: Readonly<Record<string, (settings: Settings) => Opened>> = {
     'pg in its parser': (settings) =>
-      ofPg(pgPool(settings, { types: { getTypeParser: (() => (raw: string) => raw.slice(0, -1)) as never } })),
+      ofPg(
+        pgPool(settings, {
+          types: { getTypeParser: (() => (raw: string) => raw.slice(0, -1)) as never },
+        }),
+      ),
     'postgres.js in a transform': (settings) =>
       ofPostgresJs(
-        postgresJs(settings, { transform: { value: { from: (raw: unknown) => String(raw).slice(0, -1) } } }),
+        postgresJs(settings, {
+          transform: { value: { from: (raw: unknown) => String(raw).slice(0, -1) } },
+        }),
       ),
     // It was told that null or a number is not iterable: JSON too, and none of ours.
     'postgres.js in a type that parses to null': (settings) => parsing(settings, () => null),
-    'postgres.js in a type that parses to a number': (settings) => parsing(settings, (raw) => raw.length),
+    'postgres.js in a type that parses to a number': (settings) =>
+      parsing(settings, (raw) => raw.length),
   };
-  test.each(Object.entries(ways))('is refused, and what it made of a row is not quoted: %s', async (_way, opener) => {
-    await alone('pg Pool of 10', async ({ client, schema }) => {
-      await postgresStore(client).insert(RECORD);
-      const told = /^keyscope: PostgreSQL: the client must return .+ text as it is; pass one .+ leave text alone$/;
-      const { client: changed, end } = opener(schema.settings);
-      await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(told);
-      await end();
-    });
-  });
+  test.each(Object.entries(ways))(
+    'is refused, and what it made of a row is not quoted: %s',
+    async (_way, opener) => {
+      await alone('pg Pool of 10', async ({ client, schema }) => {
+        await postgresStore(client).insert(RECORD);
+        const told =
+          /^keyscope: PostgreSQL: the client must return .+ text as it is; pass one .+ leave text alone$/;
+        const { client: changed, end } = opener(schema.settings);
+        await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(
+          told,
+        );
+        await end();
+      });
+    },
+  );
 });
 
 describePostgres('a role without DDL', () => {
@@ -682,7 +795,8 @@ describePostgres('a role without DDL', () => {
     const restricted = pool();
     const store = postgresStore(restricted);
     await used.sql(`GRANT USAGE ON SCHEMA ${used.schema.name} TO ${role}`);
-    const told = /permission denied for schema .*; run migrate in a deploy step with a role that may create tables/;
+    const told =
+      /permission denied for schema .*; run migrate in a deploy step with a role that may create tables/;
     await expect(async () => store.findById(OWN)).rejects.toThrow(told);
 
     await migrate(used.client);
@@ -695,7 +809,13 @@ describePostgres('a role without DDL', () => {
     expect(await store.markEnded(RECORD.keyId, { revokedAt: 7 })).toBe(true);
     expect(await store.summarize(0)).toEqual([]);
     const [row] = await store.list({ entityUuid: OWN, after: null, limit: 1 });
-    expect(row).toEqual({ ...RECORD, retireAt: 6, revokedAt: 7, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } });
+    expect(row).toEqual({
+      ...RECORD,
+      retireAt: 6,
+      revokedAt: 7,
+      lastUsedAt: 5,
+      scopesUsed: { 'a:b': 5 },
+    });
     for (const sql of [
       "UPDATE keyscope_keys SET scopes = '{*:*}'",
       'DELETE FROM keyscope_keys',
@@ -716,7 +836,10 @@ async function observed(
 ): Promise<void> {
   const schema = await emptySchema();
   const texts: string[] = [];
-  const sql = postgresJs(schema.settings, { debug: (_connection, text) => texts.push(text), fetch_types: false });
+  const sql = postgresJs(schema.settings, {
+    debug: (_connection, text) => texts.push(text),
+    fetch_types: false,
+  });
   const store = postgresStore(sql, options);
   await store.summarize(0);
   texts.length = 0;
@@ -731,43 +854,58 @@ describePostgres('the server', () => {
       const records = Array.from({ length: 100 }, (_, i) => another(i));
       for (const record of records) await store.insert(record);
       texts.length = 0;
-      const asked = Array.from({ length: 128 }, async (_, i) => store.findByDigest([another(i).digest]));
+      const asked = Array.from({ length: 128 }, async (_, i) =>
+        store.findByDigest([another(i).digest]),
+      );
       const found = await Promise.all(asked);
       expect(texts).toHaveLength(1);
-      expect(found.map((rows) => rows.length)).toEqual(Array.from({ length: 128 }, (_, i) => (i < 100 ? 1 : 0)));
+      expect(found.map((rows) => rows.length)).toEqual(
+        Array.from({ length: 128 }, (_, i) => (i < 100 ? 1 : 0)),
+      );
       expect(found.flat()).toEqual(records);
     });
   });
 
   test('is asked one statement a look-up where it is told so', async () => {
     const one = async (store: KeyStore, texts: string[]) => {
-      await Promise.all(Array.from({ length: 5 }, async (_, i) => store.findByDigest([another(i).digest])));
+      await Promise.all(
+        Array.from({ length: 5 }, async (_, i) => store.findByDigest([another(i).digest])),
+      );
       expect(texts).toHaveLength(5);
     };
     await observed(one, { batch: false });
   });
 
-  test.each([true, false])('of postgres.js keeps the statements that it is asked: %s', async (prepare) => {
-    await alone('postgres.js with one connection', async ({ client }) => {
-      const store = postgresStore(client, { prepare });
-      for (let i = 0; i < 2; i++) await store.findByDigest(['a']);
-      const kept = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%digest = $1%'";
-      expect(await (client as PostgresJsClient).unsafe(kept)).toHaveLength(prepare ? 1 : 0);
-    });
-  });
+  test.each([true, false])(
+    'of postgres.js keeps the statements that it is asked: %s',
+    async (prepare) => {
+      await alone('postgres.js with one connection', async ({ client }) => {
+        const store = postgresStore(client, { prepare });
+        for (let i = 0; i < 2; i++) await store.findByDigest(['a']);
+        const kept =
+          "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%digest = $1%'";
+        expect(await (client as PostgresJsClient).unsafe(kept)).toHaveLength(prepare ? 1 : 0);
+      });
+    },
+  );
 
-  test.each([true, false])('of pg keeps the statements that it is asked, by default too: %s', async (prepare) => {
-    await alone('pg Client', async ({ client }) => {
-      const store = postgresStore(client, prepare ? {} : { prepare });
-      for (let i = 0; i < 2; i++) {
-        await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
-        for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
-      }
-      const { rows } = await (client as pg.Client).query('SELECT name FROM pg_prepared_statements ORDER BY name');
-      const names = ['keyscope_findDigest', 'keyscope_findDigests', 'keyscope_touch'];
-      expect(rows.map(({ name }) => name)).toEqual(prepare ? names : []);
-    });
-  });
+  test.each([true, false])(
+    'of pg keeps the statements that it is asked, by default too: %s',
+    async (prepare) => {
+      await alone('pg Client', async ({ client }) => {
+        const store = postgresStore(client, prepare ? {} : { prepare });
+        for (let i = 0; i < 2; i++) {
+          await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
+          for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
+        }
+        const { rows } = await (client as pg.Client).query(
+          'SELECT name FROM pg_prepared_statements ORDER BY name',
+        );
+        const names = ['keyscope_findDigest', 'keyscope_findDigests', 'keyscope_touch'];
+        expect(rows.map(({ name }) => name)).toEqual(prepare ? names : []);
+      });
+    },
+  );
 
   test('is asked one statement a method, of usage one for 1,000 keys, and none for what cannot be there', async () => {
     await observed(async (store, texts) => {
@@ -775,16 +913,28 @@ describePostgres('the server', () => {
       await store.findById(RECORD.keyId);
       await store.list({ entityUuid: OWN, after: null, limit: 5 });
       await store.markEnded(RECORD.keyId, { retireAt: 1 });
-      await store.touch([RECORD, another(1), RECORD].map(({ keyId }) => ({ keyId, lastUsedAt: 5, scopesUsed: {} })));
+      await store.touch(
+        [RECORD, another(1), RECORD].map(({ keyId }) => ({ keyId, lastUsedAt: 5, scopesUsed: {} })),
+      );
       await store.summarize(0);
       expect(texts).toHaveLength(6);
       texts.length = 0;
-      const many = Array.from({ length: 1_001 }, (_, i) => ({ ...another(i), lastUsedAt: 5 + i, scopesUsed: {} }));
+      const many = Array.from({ length: 1_001 }, (_, i) => ({
+        ...another(i),
+        lastUsedAt: 5 + i,
+        scopesUsed: {},
+      }));
       await store.touch([...many, { ...RECORD, lastUsedAt: 7, scopesUsed: {} }]);
       expect(texts).toHaveLength(2);
       expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 7 });
       texts.length = 0;
-      const odd = [RECORD.keyId.toUpperCase(), 'x', '', `${RECORD.keyId}\0`, 5 as unknown as string];
+      const odd = [
+        RECORD.keyId.toUpperCase(),
+        'x',
+        '',
+        `${RECORD.keyId}\0`,
+        5 as unknown as string,
+      ];
       for (const id of odd) {
         expect(await store.findById(id)).toBe(null);
         expect(await store.markEnded(id, { revokedAt: 1 })).toBe(false);
@@ -820,10 +970,14 @@ describePostgres('the server', () => {
       for (const [i, text] of texts.entries()) {
         const count = Math.max(...[...text.matchAll(/\$(\d)/g)].map(([, n]) => Number(n)));
         await sql(`PREPARE s${i} AS ${text}`);
-        const plan = await sql(`EXPLAIN EXECUTE s${i} (${Array.from({ length: count }, () => "'1'")})`);
+        const plan = await sql(
+          `EXPLAIN EXECUTE s${i} (${Array.from({ length: count }, () => "'1'")})`,
+        );
         plans.push(plan.map((line) => line['QUERY PLAN']).join('\n'));
       }
-      expect(plans.filter((plan) => /Seq Scan on keyscope_keys/.test(plan))).toEqual([plans.at(-1)]);
+      expect(plans.filter((plan) => /Seq Scan on keyscope_keys/.test(plan))).toEqual([
+        plans.at(-1),
+      ]);
       expect(plans.filter((plan) => /Sort/.test(plan) && /Limit/.test(plan))).toEqual([]);
     });
   });
@@ -834,7 +988,8 @@ describePostgres('the server', () => {
       const readOnly = pgPool({ ...schema.settings, default_transaction_read_only: 'on' });
       const { keyring } = setUp({ store: postgresStore(readOnly) });
       expect((await keyring.verify(key)).entityUuid).toBe(OWN);
-      const told = 'PostgreSQL: cannot execute UPDATE in a read-only transaction; pass a client of the primary';
+      const told =
+        'PostgreSQL: cannot execute UPDATE in a read-only transaction; pass a client of the primary';
       const { cause } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
       expect(String(cause)).toContain(told);
       await readOnly.end();
@@ -873,7 +1028,9 @@ describePostgres('the server', () => {
         ]);
         // For that one transaction: the connection is as it was.
         const pool = client as pg.Pool;
-        expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
+        expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([
+          { synchronous_commit: 'off' },
+        ]);
         const strict = pgPool({
           search_path: String(await value(sql, 'SELECT current_schema')),
           synchronous_commit: 'remote_apply',
@@ -888,8 +1045,8 @@ describePostgres('the server', () => {
   });
 });
 
-// A service whose role or database is set to a stricter isolation: the loser of a rotation was answered 503 and not 409,
-// and a batch of usage that met another failed.
+// A service whose role or database is set to a stricter isolation: the loser of a rotation was
+// answered 503 and not 409, and a batch of usage that met another failed.
 describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation) => {
   const settings = { default_transaction_isolation: isolation };
 
@@ -911,7 +1068,9 @@ describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation
             store.touch([{ keyId: RECORD.keyId, lastUsedAt: i, scopesUsed: { [`s:a${i}`]: i } }]),
           );
           await Promise.all(used);
-          const ends = Array.from({ length: 20 }, async (_, i) => store.markEnded(RECORD.keyId, { revokedAt: i }));
+          const ends = Array.from({ length: 20 }, async (_, i) =>
+            store.markEnded(RECORD.keyId, { revokedAt: i }),
+          );
           expect((await Promise.all(ends)).filter((ended) => ended)).toHaveLength(1);
           const row = await store.findById(RECORD.keyId);
           expect([row?.lastUsedAt, Object.keys(row?.scopesUsed ?? {}).length]).toEqual([19, 20]);
@@ -927,10 +1086,13 @@ describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation
           const { keyring } = setUp({ store: postgresStore(client) });
           for (let round = 0; round < 10; round++) {
             const { info } = await issue(keyring);
-            const rotate = (overlapMs: number) => keyring.rotate(info.keyId, { overlapMs }, AUTHORITY);
+            const rotate = (overlapMs: number) =>
+              keyring.rotate(info.keyId, { overlapMs }, AUTHORITY);
             const ends = await Promise.allSettled([rotate(HOUR), rotate(2 * HOUR)]);
             const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
-            expect(lost.map((error) => [isAccessError(error), error.code])).toEqual([[true, 'conflict']]);
+            expect(lost.map((error) => [isAccessError(error), error.code])).toEqual([
+              [true, 'conflict'],
+            ]);
           }
         },
         settings,
@@ -960,14 +1122,24 @@ describePostgres('touch', () => {
   test('of many batches at once in any order never ends in a deadlock', async () => {
     const batch = (n: number) =>
       records
-        .map(({ keyId }, i) => ({ keyId, order: Math.imul(i + 1, 2_654_435_761 + n * 40_503) >>> 0 }))
+        .map(({ keyId }, i) => ({
+          keyId,
+          order: Math.imul(i + 1, 2_654_435_761 + n * 40_503) >>> 0,
+        }))
         .sort((a, b) => a.order - b.order)
-        .map(({ keyId }) => ({ keyId, lastUsedAt: START + n, scopesUsed: { 'a:b': START + n, [`only:s${n}`]: n } }));
+        .map(({ keyId }) => ({
+          keyId,
+          lastUsedAt: START + n,
+          scopesUsed: { 'a:b': START + n, [`only:s${n}`]: n },
+        }));
     await Promise.all(Array.from({ length: 80 }, async (_, n) => used.store.touch(batch(n))));
     const scopesUsed = Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`only:s${n}`, n]));
     for (const { keyId } of records) {
       const row = await used.store.findById(keyId);
-      expect(row).toMatchObject({ lastUsedAt: START + 79, scopesUsed: { ...scopesUsed, 'a:b': START + 79 } });
+      expect(row).toMatchObject({
+        lastUsedAt: START + 79,
+        scopesUsed: { ...scopesUsed, 'a:b': START + 79 },
+      });
     }
   });
 
@@ -976,8 +1148,17 @@ describePostgres('touch', () => {
       ALTER COLUMN scopes_used DROP NOT NULL`);
     const [bad, good] = [another(61), another(62)];
     for (const record of [bad, good]) await used.store.insert(record);
-    for (const [i, json] of ["'[]'", "'5'", `'"text"'`, "'null'", 'NULL', `'{"a:b":"text","c:d":{}}'`].entries()) {
-      await used.sql(`UPDATE keyscope_keys SET scopes_used = ${json} WHERE key_id = '${bad.keyId}'`);
+    for (const [i, json] of [
+      "'[]'",
+      "'5'",
+      `'"text"'`,
+      "'null'",
+      'NULL',
+      `'{"a:b":"text","c:d":{}}'`,
+    ].entries()) {
+      await used.sql(
+        `UPDATE keyscope_keys SET scopes_used = ${json} WHERE key_id = '${bad.keyId}'`,
+      );
       const entry = { lastUsedAt: START * 2 + i, scopesUsed: { 'a:b': START * 2 + i } };
       await used.store.touch([bad, good].map(({ keyId }) => ({ ...entry, keyId })));
       expect(await used.store.findById(good.keyId), json).toMatchObject(entry);
@@ -990,7 +1171,10 @@ describePostgres('touch', () => {
 const attackers = generateKey({ prefix: 'acme' });
 const HUGE = '9223372036854775807';
 
-/** Column → SQL values that widen a key, or that are merely wrong. What the type refuses is in the tests of the table. */
+/**
+ * Column → SQL values that widen a key, or that are merely wrong. What the type refuses is in the
+ * tests of the table.
+ */
 const EDITS: Readonly<Record<string, readonly string[]>> = {
   key_id: [`'${OTHER}'`, 'NULL'],
   name: ["'other'", "''", 'upper(name)', "name || ' '", 'NULL'],
@@ -1020,7 +1204,16 @@ const EDITS: Readonly<Record<string, readonly string[]>> = {
     "'{nothing:known}'",
   ].concat(["'{threats:read,threats:read}'", "'{{threats:read}}'", "'{Threats:read}'", 'NULL']),
   justification: ["'because'", "''"],
-  metadata: [`'{"team":"blue"}'`, `'{"a":5}'`, `'{"__proto__":"x"}'`, "'[]'", "'5'", "'null'", `'"text"'`, 'NULL'],
+  metadata: [
+    `'{"team":"blue"}'`,
+    `'{"a":5}'`,
+    `'{"__proto__":"x"}'`,
+    "'[]'",
+    "'5'",
+    "'null'",
+    `'"text"'`,
+    'NULL',
+  ],
   created_at: ['created_at + 1', '0', '-1', HUGE, 'NULL'],
   expires_at: ['NULL', 'expires_at + 1', '0', HUGE],
   rotated_from: [`'${OTHER}'`],
@@ -1044,86 +1237,98 @@ const SWITCHES_OFF = `
     DROP CONSTRAINT keyscope_keys_metadata_check, DROP CONSTRAINT keyscope_keys_scopes_used_check;
   ${[...FIXED, 'scopes_used'].map((column) => `ALTER TABLE keyscope_keys ALTER ${column} DROP NOT NULL`).join(';')}`;
 
-describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('a row edited by hand, read with %s', (kind) => {
-  on(kind)('never passes', () => {
-    const used = using(kind);
-    beforeAll(async () => {
-      await used.store.summarize(0);
-      await used.sql(SWITCHES_OFF);
-    });
+describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])(
+  'a row edited by hand, read with %s',
+  (kind) => {
+    on(kind)('never passes', () => {
+      const used = using(kind);
+      beforeAll(async () => {
+        await used.store.summarize(0);
+        await used.sql(SWITCHES_OFF);
+      });
 
-    /** A key of its own, whose row alone is edited. */
-    async function victim() {
-      const ring = setUp({ store: used.store });
-      const { key, info } = await ring.keyring.issue({ ...PLAIN, expiresAt: new Date(START + HOUR) }, AUTHORITY);
-      expect(await outcome(() => ring.keyring.verify(key))).toBe('passed');
-      const { digest } = (await used.store.findById(info.keyId)) as KeyRecord;
-      const edit = (column: string, to: string) =>
-        used.sql(`UPDATE keyscope_keys SET ${column} = ${to} WHERE key_id = '${info.keyId}'`);
-      const remove = () =>
-        used.sql(`DELETE FROM keyscope_keys WHERE entity_uuid IN ('${OWN}', '${OTHER}')
+      /** A key of its own, whose row alone is edited. */
+      async function victim() {
+        const ring = setUp({ store: used.store });
+        const { key, info } = await ring.keyring.issue(
+          { ...PLAIN, expiresAt: new Date(START + HOUR) },
+          AUTHORITY,
+        );
+        expect(await outcome(() => ring.keyring.verify(key))).toBe('passed');
+        const { digest } = (await used.store.findById(info.keyId)) as KeyRecord;
+        const edit = (column: string, to: string) =>
+          used.sql(`UPDATE keyscope_keys SET ${column} = ${to} WHERE key_id = '${info.keyId}'`);
+        const remove = () =>
+          used.sql(`DELETE FROM keyscope_keys WHERE entity_uuid IN ('${OWN}', '${OTHER}')
         OR entity_uuid IS NULL OR digest = '${digest}'`);
-      return { ...ring, key, keyId: info.keyId, edit, remove };
-    }
+        return { ...ring, key, keyId: info.keyId, edit, remove };
+      }
 
-    test('every column that never changes is tried', () => {
-      expect(Object.keys(EDITS)).toEqual(FIXED);
-    });
+      test('every column that never changes is tried', () => {
+        expect(Object.keys(EDITS)).toEqual(FIXED);
+      });
 
-    test.each(FIXED)('%s', async (column) => {
-      for (const to of EDITS[column] ?? []) {
-        const { keyring, key, keyId, edit, remove } = await victim();
-        await edit(column, to);
-        const why = `${column} = ${to}`;
-        const said = await outcome(() => keyring.verify(key));
-        // What is found by its digest is reported as tampering, not as a broken store.
-        expect(column === 'digest' ? REFUSED : [TAMPERED], why).toContain(said);
-        // Nor the key that whoever edited the digest knows.
-        expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
-        for (const entityUuid of [OWN, OTHER]) {
-          const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }));
-          expect([...REFUSED, 'not_found no_such_key'], `${why}, rotated`).toContain(rotated);
-          const shown = await outcome(() => keyring.list({}, { entityUuid }));
-          expect(['passed', 'StoreError'], `${why}, listed`).toContain(shown);
+      test.each(FIXED)('%s', async (column) => {
+        for (const to of EDITS[column] ?? []) {
+          const { keyring, key, keyId, edit, remove } = await victim();
+          await edit(column, to);
+          const why = `${column} = ${to}`;
+          const said = await outcome(() => keyring.verify(key));
+          // What is found by its digest is reported as tampering, not as a broken store.
+          expect(column === 'digest' ? REFUSED : [TAMPERED], why).toContain(said);
+          // Nor the key that whoever edited the digest knows.
+          expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
+          for (const entityUuid of [OWN, OTHER]) {
+            const rotated = await outcome(() =>
+              keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }),
+            );
+            expect([...REFUSED, 'not_found no_such_key'], `${why}, rotated`).toContain(rotated);
+            const shown = await outcome(() => keyring.list({}, { entityUuid }));
+            expect(['passed', 'StoreError'], `${why}, listed`).toContain(shown);
+          }
+          // Every other key works on.
+          const { keyring: others } = setUp({ store: used.store });
+          const other = await issue(others);
+          expect(await outcome(() => others.verify(other.key)), why).toBe('passed');
+          await remove();
         }
-        // Every other key works on.
-        const { keyring: others } = setUp({ store: used.store });
-        const other = await issue(others);
-        expect(await outcome(() => others.verify(other.key)), why).toBe('passed');
-        await remove();
-      }
-    });
+      });
 
-    test('marks, use and scopes used beyond what a number holds, or that are none', async () => {
-      for (const [column, to] of [
-        ['revoked_at', HUGE],
-        ['retire_at', HUGE],
-        ['last_used_at', HUGE],
-        ['scopes_used', `'{"a:b":"text"}'`],
-        ['scopes_used', `'{"a:b":1.5}'`],
-        ['scopes_used', "'[]'"],
-        ['scopes_used', "'null'"],
-        ['scopes_used', 'NULL'],
-      ] as const) {
-        const { keyring, key, edit, remove } = await victim();
-        await edit(column, to);
-        expect(await outcome(() => keyring.verify(key)), `${column} = ${to}`).toBe(TAMPERED);
-        expect(await outcome(() => keyring.list({}, AUTHORITY)), `${column} = ${to}`).toBe('StoreError');
-        await remove();
-      }
-    });
+      test('marks, use and scopes used beyond what a number holds, or that are none', async () => {
+        for (const [column, to] of [
+          ['revoked_at', HUGE],
+          ['retire_at', HUGE],
+          ['last_used_at', HUGE],
+          ['scopes_used', `'{"a:b":"text"}'`],
+          ['scopes_used', `'{"a:b":1.5}'`],
+          ['scopes_used', "'[]'"],
+          ['scopes_used', "'null'"],
+          ['scopes_used', 'NULL'],
+        ] as const) {
+          const { keyring, key, edit, remove } = await victim();
+          await edit(column, to);
+          expect(await outcome(() => keyring.verify(key)), `${column} = ${to}`).toBe(TAMPERED);
+          expect(await outcome(() => keyring.list({}, AUTHORITY)), `${column} = ${to}`).toBe(
+            'StoreError',
+          );
+          await remove();
+        }
+      });
 
-    test('a summary tells nothing of a digest that is none', async () => {
-      const { keyId, edit, remove } = await victim();
-      for (const digest of ['no-scheme-at-all', '', '$', '$$']) {
-        await edit('digest', `'${digest}'`);
-        expect(await used.store.summarize(START)).toEqual([{ scheme: '', live: 1, lastUsedAt: null }]);
-      }
-      expect(await used.store.findById(keyId)).toMatchObject({ digest: '$$' });
-      await remove();
+      test('a summary tells nothing of a digest that is none', async () => {
+        const { keyId, edit, remove } = await victim();
+        for (const digest of ['no-scheme-at-all', '', '$', '$$']) {
+          await edit('digest', `'${digest}'`);
+          expect(await used.store.summarize(START)).toEqual([
+            { scheme: '', live: 1, lastUsedAt: null },
+          ]);
+        }
+        expect(await used.store.findById(keyId)).toMatchObject({ digest: '$$' });
+        await remove();
+      });
     });
-  });
-});
+  },
+);
 
 describe('what is stored', () => {
   test('holds no key', async () => {
@@ -1133,7 +1338,8 @@ describe('what is stored', () => {
       const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
       const all = JSON.stringify(await sql('SELECT * FROM keyscope_keys'));
       expect(all).toContain(info.keyId);
-      for (const secret of [key, next.key]) expect(all).not.toContain(secret.slice('acme_'.length, -6));
+      for (const secret of [key, next.key])
+        expect(all).not.toContain(secret.slice('acme_'.length, -6));
     });
   });
 });
@@ -1157,7 +1363,10 @@ describe.each(KINDS)('what %s says of a write that is refused', (kind) => {
           { ...another(6), createdAt: 1e300 },
         ];
         for (const record of refusals) {
-          const error: unknown = await Promise.resolve(store.insert(record)).then(undefined, (reason) => reason);
+          const error: unknown = await Promise.resolve(store.insert(record)).then(
+            undefined,
+            (reason) => reason,
+          );
           const said = inspect(error, { showHidden: true, depth: Number.POSITIVE_INFINITY });
           expect(said).toMatch(/keyscope: PostgreSQL: \w+/);
           for (const secret of [record.digest, String(record.seal)]) {
@@ -1220,7 +1429,8 @@ describePostgres.each(Object.entries(OUTAGES))('a server that %s cannot reach', 
   });
 });
 
-// With its default `max_pipeline`, postgres.js answers nothing any more after this: the reason for what the store says.
+// With its default `max_pipeline`, postgres.js answers nothing any more after this: the reason for
+// what the store says.
 describePostgres('a server that ends connections under load', () => {
   test('is used again by postgres.js that sends nothing ahead', { timeout: 20_000 }, async () => {
     const schema = await emptySchema();
@@ -1228,11 +1438,17 @@ describePostgres('a server that ends connections under load', () => {
     const through = new URL(url);
     through.searchParams.set('max_pipeline', '1');
     // Nobody awaits the driver's own query for types: its failure would be an unhandled rejection.
-    const client = postgres(through.href, { max: 3, backoff: () => 0.05, connection, fetch_types: false });
+    const client = postgres(through.href, {
+      max: 3,
+      backoff: () => 0.05,
+      connection,
+      fetch_types: false,
+    });
     const store = postgresStore(client, { batch: false });
     await store.insert(RECORD);
     const asking = async (times: number) => {
-      for (let i = 0; i < times; i++) await Promise.allSettled([store.findByDigest([RECORD.digest])]);
+      for (let i = 0; i < times; i++)
+        await Promise.allSettled([store.findByDigest([RECORD.digest])]);
     };
     for (let round = 0; round < 5; round++) {
       const load = Array.from({ length: 12 }, () => asking(200));
@@ -1242,7 +1458,9 @@ describePostgres('a server that ends connections under load', () => {
       );
       // Each is answered, if only by an error.
       await Promise.all(load);
-      const found = await vi.waitFor(async () => store.findByDigest([RECORD.digest]), { timeout: 10_000 });
+      const found = await vi.waitFor(async () => store.findByDigest([RECORD.digest]), {
+        timeout: 10_000,
+      });
       expect(found).toEqual([RECORD]);
     }
     await client.end({ timeout: 1 });
@@ -1251,19 +1469,25 @@ describePostgres('a server that ends connections under load', () => {
 });
 
 describe('a server that takes connections and answers nothing', () => {
-  test.each(Object.entries(OUTAGES))('fails what is asked of %s within storeTimeoutMs', async (_kind, opener) => {
-    const sockets: Socket[] = [];
-    const server = createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const { client, end } = opener(`postgres://postgres@127.0.0.1:${port}/test`, {});
-    const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 100 });
-    const error = await storeError(() => keyring.verify(attackers));
-    expect(error.message).toBe('store.findByDigest did not answer within 100 ms');
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await end().catch(() => {});
-  });
+  test.each(Object.entries(OUTAGES))(
+    'fails what is asked of %s within storeTimeoutMs',
+    async (_kind, opener) => {
+      const sockets: Socket[] = [];
+      const server = createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(
+        0,
+        '127.0.0.1',
+      );
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const { client, end } = opener(`postgres://postgres@127.0.0.1:${port}/test`, {});
+      const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 100 });
+      const error = await storeError(() => keyring.verify(attackers));
+      expect(error.message).toBe('store.findByDigest did not answer within 100 ms');
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await end().catch(() => {});
+    },
+  );
 });
 
 // ── Invalidation ──────────────────────────────────────────────────────────────────────────────────────
@@ -1285,11 +1509,22 @@ const CHANNELS: Readonly<Record<string, (name: string) => Promise<Ends>>> = {
       made.push(named(name));
       return made.at(-1) as pg.Client;
     };
-    return { here: make, there: make, close: () => Promise.all(made.map((client) => client.end().catch(() => {}))) };
+    return {
+      here: make,
+      there: make,
+      close: () => Promise.all(made.map((client) => client.end().catch(() => {}))),
+    };
   },
   async 'postgres.js'(name) {
-    const [here, there] = [postgresJs({ application_name: name }), postgresJs({ application_name: name })];
-    return { here, there, close: () => Promise.all([here, there].map((sql) => sql.end({ timeout: 1 }))) };
+    const [here, there] = [
+      postgresJs({ application_name: name }),
+      postgresJs({ application_name: name }),
+    ];
+    return {
+      here,
+      there,
+      close: () => Promise.all([here, there].map((sql) => sql.end({ timeout: 1 }))),
+    };
   },
   async PGlite() {
     const db = await sharedPglite();
@@ -1326,13 +1561,19 @@ describe.each(Object.keys(CHANNELS))('the channel of %s', (kind) => {
         await other.query('LISTEN keyscope_revoked');
         await tell([...odd, 5, ids[0]]);
         await vi.waitFor(() => expect(overheard).toContain(ids[0]));
-        expect(overheard.filter((payload) => [...odd, '5'].includes(payload as string))).toEqual([]);
-        for (const text of odd) await other.query("SELECT pg_notify('keyscope_revoked', $1)", [text]);
+        expect(overheard.filter((payload) => [...odd, '5'].includes(payload as string))).toEqual(
+          [],
+        );
+        for (const text of odd)
+          await other.query("SELECT pg_notify('keyscope_revoked', $1)", [text]);
         await other.end();
       }
       await here.publish(String(ids[1]));
-      await vi.waitFor(() => expect(heard.map((all) => all.includes(String(ids[1])))).toEqual([true, true, true]));
-      for (const all of heard) expect(all.filter((id) => ids.includes(id as never) || odd.includes(id))).toEqual(ids);
+      await vi.waitFor(() =>
+        expect(heard.map((all) => all.includes(String(ids[1])))).toEqual([true, true, true]),
+      );
+      for (const all of heard)
+        expect(all.filter((id) => ids.includes(id as never) || odd.includes(id))).toEqual(ids);
     });
   });
 });
@@ -1346,7 +1587,10 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     await here.subscribe((keyId) => heard.push(keyId));
     const admin = await pgClient();
     for (let i = 0; i < 3; i++) {
-      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [name]);
+      await admin.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+        [name],
+      );
       const keyId = crypto.randomUUID();
       const until = { timeout: 10_000, interval: 100 };
       await vi.waitFor(async () => {
@@ -1358,7 +1602,9 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     await admin.end();
   });
 
-  test('comes up by itself where the server was down at the start, and tells once', { timeout: 20_000 }, async () => {
+  test('comes up by itself where the server was down at the start, and tells once', {
+    timeout: 20_000,
+  }, async () => {
     const server = await proxy();
     await server.down();
     const made: pg.Client[] = [];
@@ -1385,7 +1631,10 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     await here.publish(last);
     await vi.waitFor(() => expect(heard).toContain(last));
     expect(heard.filter((id) => id === last)).toEqual([last]);
-    await Promise.all([sql.end({ timeout: 1 }), ...made.map((client) => client.end().catch(() => {}))]);
+    await Promise.all([
+      sql.end({ timeout: 1 }),
+      ...made.map((client) => client.end().catch(() => {})),
+    ]);
     await server.down();
   });
 });
@@ -1410,9 +1659,11 @@ describePostgres('postgresInvalidation', () => {
     await Promise.all(made.map((client) => client.end()));
   });
 
-  // Each of them stayed open, one more a second, until the server had a slot for nobody; and each that had something
-  // to tell opened one more.
-  test('ends the connection on which LISTEN is refused, and makes one at a time', { timeout: 20_000 }, async () => {
+  // Each of them stayed open, one more a second, until the server had a slot for nobody; and each
+  // that had something to tell opened one more.
+  test('ends the connection on which LISTEN is refused, and makes one at a time', {
+    timeout: 20_000,
+  }, async () => {
     let standby = true;
     const made: pg.Client[] = [];
     const ended = new Set<pg.Client>();
@@ -1437,37 +1688,48 @@ describePostgres('postgresInvalidation', () => {
     await made.at(-1)?.end();
   });
 
-  test.each(['pg', 'postgres.js'])('of %s ends a key in the caches of other processes', async (kind) => {
-    await alone('pg Pool of 10', async ({ client }) => {
-      const ends = (await CHANNELS[kind]?.('keyscope')) as Ends;
-      const cached = (channel?: PostgresChannel) => {
-        const invalidation = channel && postgresInvalidation(channel);
-        const options = { cache: new LRUCache<string, object>({ max: 10 }), maxStalenessMs: 30_000, invalidation };
-        return setUp({ store: cacheStore(postgresStore(client), options) }).keyring;
-      };
-      const [here, there, deaf] = [cached(ends.here), cached(ends.there), cached()];
-      const { key, info } = await issue(here);
-      for (const keyring of [here, there, deaf]) await keyring.verify(key);
-      // Both are connected once they have heard of a key that is none.
-      const heard: string[] = [];
-      await postgresInvalidation(ends.there).subscribe((keyId) => heard.push(keyId));
-      await vi.waitFor(async () => {
-        await postgresInvalidation(ends.here).publish(OTHER);
-        expect(heard).toContain(OTHER);
+  test.each(['pg', 'postgres.js'])(
+    'of %s ends a key in the caches of other processes',
+    async (kind) => {
+      await alone('pg Pool of 10', async ({ client }) => {
+        const ends = (await CHANNELS[kind]?.('keyscope')) as Ends;
+        const cached = (channel?: PostgresChannel) => {
+          const invalidation = channel && postgresInvalidation(channel);
+          const options = {
+            cache: new LRUCache<string, object>({ max: 10 }),
+            maxStalenessMs: 30_000,
+            invalidation,
+          };
+          return setUp({ store: cacheStore(postgresStore(client), options) }).keyring;
+        };
+        const [here, there, deaf] = [cached(ends.here), cached(ends.there), cached()];
+        const { key, info } = await issue(here);
+        for (const keyring of [here, there, deaf]) await keyring.verify(key);
+        // Both are connected once they have heard of a key that is none.
+        const heard: string[] = [];
+        await postgresInvalidation(ends.there).subscribe((keyId) => heard.push(keyId));
+        await vi.waitFor(async () => {
+          await postgresInvalidation(ends.here).publish(OTHER);
+          expect(heard).toContain(OTHER);
+        });
+        await there.verify(key);
+        await here.revoke(info.keyId, AUTHORITY);
+        await vi.waitFor(() => denied(() => there.verify(key), 'invalid_token', 'revoked'));
+        // What is heard by no channel is believed for as long as the cache was told.
+        expect((await deaf.verify(key)).keyId).toBe(info.keyId);
+        await ends.close();
       });
-      await there.verify(key);
-      await here.revoke(info.keyId, AUTHORITY);
-      await vi.waitFor(() => denied(() => there.verify(key), 'invalid_token', 'revoked'));
-      // What is heard by no channel is believed for as long as the cache was told.
-      expect((await deaf.verify(key)).keyId).toBe(info.keyId);
-      await ends.close();
-    });
-  });
+    },
+  );
 
   test.each([
     ['that hears', "console.log('over')", ['over']],
     // Nothing else is under way when it tells.
-    ['that tells', `await publish('${OTHER}'); setTimeout(() => publish(OWN).then(tell), 300)`, ['told']],
+    [
+      'that tells',
+      `await publish('${OTHER}'); setTimeout(() => publish(OWN).then(tell), 300)`,
+      ['told'],
+    ],
   ])(
     'keeps no process %s from its end',
     (_what, then, lines) => {
@@ -1482,7 +1744,11 @@ describePostgres('postgresInvalidation', () => {
       const hooks = fileURLToPath(new URL('../support/typescript.ts', import.meta.url));
       const args = ['--import', hooks, '--input-type=module', '--eval', script];
       const env = { ...process.env, URL: url };
-      const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 10_000 });
+      const { status, stdout } = spawnSync(process.execPath, args, {
+        env,
+        encoding: 'utf8',
+        timeout: 10_000,
+      });
       expect({ status, lines: stdout.trim().split('\n') }).toEqual({ status: 0, lines });
     },
     15_000,
@@ -1501,9 +1767,13 @@ describe('postgresInvalidation', () => {
     expect(complaint(() => postgresInvalidation(client))).toBe(NO_CHANNEL);
     // @ts-expect-error As above: plain JavaScript passed it, published by it, and heard nothing.
     expect(complaint(() => postgresInvalidation(() => pool))).toBe(NO_CHANNEL);
-    const made = [sql, await sharedPglite(), undefined, Promise.resolve(client)].map((one) => () => one);
+    const made = [sql, await sharedPglite(), undefined, Promise.resolve(client)].map(
+      (one) => () => one,
+    );
     for (const odd of [undefined, null, url, {}, ...made]) {
-      expect(complaint(() => postgresInvalidation(odd as unknown as PostgresChannel))).toBe(NO_CHANNEL);
+      expect(complaint(() => postgresInvalidation(odd as unknown as PostgresChannel))).toBe(
+        NO_CHANNEL,
+      );
     }
   });
 });

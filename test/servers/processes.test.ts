@@ -1,6 +1,6 @@
 /**
- * Processes that race and processes that are killed, a thousand rounds and a hundred kills on each kind of store. Prints
- * what it counted.
+ * Processes that race and processes that are killed, a thousand rounds and a hundred kills on each
+ * kind of store. Prints what it counted.
  */
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -75,10 +75,14 @@ function suite(kind: StoreKind): SuiteFactory {
       expect(seen.metAtTheWrite).toBeGreaterThan(0);
     });
 
-    test('two processes, one revokes what the other rotates: revoked in any case', { timeout }, async () => {
+    test('two processes, one revokes what the other rotates: revoked in any case', {
+      timeout,
+    }, async () => {
       const seen = await revokeAgainstRotate(arena(), ROUNDS);
       const [first, second] = [seen.rotations, ROUNDS - seen.rotations].map(number);
-      console.log(`${kind}, revoke against rotate, ${racesLine(seen)}; first was rotate ${first}, revoke ${second}`);
+      console.log(
+        `${kind}, revoke against rotate, ${racesLine(seen)}; first was rotate ${first}, revoke ${second}`,
+      );
       expect(seen.oneWinner).toBe(ROUNDS);
       expect(seen.rotations).toBeGreaterThan(0);
       expect(seen.rotations).toBeLessThan(ROUNDS);
@@ -86,15 +90,19 @@ function suite(kind: StoreKind): SuiteFactory {
 
     test('kill -9 in the middle of a rotation takes no key along', { timeout }, async () => {
       const seen = await killRotations(scratch.address, opened.store, KILLS);
-      console.log(`${kind}, kill -9 in a rotation, ${killsLine(seen)}\n  killed at ${JSON.stringify(seen.at)}`);
+      console.log(
+        `${kind}, kill -9 in a rotation, ${killsLine(seen)}\n  killed at ${JSON.stringify(seen.at)}`,
+      );
       expect([seen.predecessorAlive, seen.remedied]).toEqual([KILLS, KILLS]);
-      // Each moment has had its turn: between insert, markEnded and the hand-out there are no others.
+      // Each moment has had its turn: between insert, markEnded and the hand-out there are no
+      // others.
       expect(Object.keys(seen.at).length).toBe(kind === 'sqlite' ? 8 : 11);
     });
   };
 }
 
-for (const kind of Object.keys(SUITES) as StoreKind[]) SUITES[kind](`processes on ${kind}`, suite(kind));
+for (const kind of Object.keys(SUITES) as StoreKind[])
+  SUITES[kind](`processes on ${kind}`, suite(kind));
 
 describe('processes on SQLite files', () => {
   test.each(DRIVERS)('what %s acknowledged is there after kill -9', { timeout }, async (driver) => {
@@ -104,7 +112,9 @@ describe('processes on SQLite files', () => {
       const moments = Array.from({ length: 10 }, (_, k) => (k % 5 === 0 ? 0 : ((i + k) * 17) % 60));
       keys += await crashRounds(driver, file(`${driver.replace(':', '-')}-${i}.db`), moments, i);
     }
-    console.log(`${driver}, kill -9: ${KILLS} kills; of ${number(keys)} keys nothing that was acknowledged is lost`);
+    console.log(
+      `${driver}, kill -9: ${KILLS} kills; of ${number(keys)} keys nothing that was acknowledged is lost`,
+    );
     expect(keys).toBeGreaterThan(KILLS);
   });
 

@@ -36,7 +36,11 @@ const CLIENTS: Readonly<Record<string, () => Awaitable<Closing<RedisClient>>>> =
   ioredis: ioCluster,
 };
 
-const ELSEWHERE: readonly NonNullable<ClusterOptions['scaleReads']>[] = ['slave', 'all', () => null];
+const ELSEWHERE: readonly NonNullable<ClusterOptions['scaleReads']>[] = [
+  'slave',
+  'all',
+  () => null,
+];
 
 describeWithRedis('a cluster of three, and a replica', () => {
   beforeAll(async () => {
@@ -53,7 +57,9 @@ describeWithRedis('a cluster of three, and a replica', () => {
     });
     afterAll(() => opened.close());
     afterEach(() =>
-      Promise.all(cluster.masters.map((node) => node.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction'))),
+      Promise.all(
+        cluster.masters.map((node) => node.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')),
+      ),
     );
 
     describe('the contract', () => {
@@ -62,7 +68,9 @@ describeWithRedis('a cluster of three, and a replica', () => {
 
     test('keys are spread over all nodes, and every operation works on each', async () => {
       const mine = `${prefix}spread:`;
-      const { keyring, store, clock } = setUp({ store: redisStore(opened.client, { prefix: mine }) });
+      const { keyring, store, clock } = setUp({
+        store: redisStore(opened.client, { prefix: mine }),
+      });
       const issued = await Promise.all(Array.from({ length: 60 }, () => issue(keyring)));
       for (const node of cluster.masters) {
         const keys = (await node.ask('KEYS', `${mine}*`)) as string[];
@@ -117,7 +125,9 @@ describeWithRedis('a cluster of three, and a replica', () => {
         await keyring.list({}, AUTHORITY);
         await store.summarize(5);
       });
-      const reads = ['get', 'hgetall', 'zrange', 'eval', 'hget', 'hmget'].filter((command) => command in asked);
+      const reads = ['get', 'hgetall', 'zrange', 'eval', 'hget', 'hmget'].filter(
+        (command) => command in asked,
+      );
       expect(reads).toEqual([]);
     });
 
@@ -126,9 +136,14 @@ describeWithRedis('a cluster of three, and a replica', () => {
       const heard: string[] = [];
       for (const { client } of others) {
         const subscriber = client as Cluster;
-        await redisInvalidation({ publisher: opened.client, subscriber }).subscribe((keyId) => heard.push(keyId));
+        await redisInvalidation({ publisher: opened.client, subscriber }).subscribe((keyId) =>
+          heard.push(keyId),
+        );
       }
-      const { publish } = redisInvalidation({ publisher: opened.client, subscriber: others[0]?.client as Cluster });
+      const { publish } = redisInvalidation({
+        publisher: opened.client,
+        subscriber: others[0]?.client as Cluster,
+      });
       await publish(OTHER);
       await eventually(async () => heard.length === 3, 'all three hear');
       expect(heard).toEqual([OTHER, OTHER, OTHER]);
@@ -140,7 +155,11 @@ describeWithRedis('a cluster of three, and a replica', () => {
       const { keyring, store } = setUp({ store: redisStore(opened.client, { prefix: mine }) });
       const { key, info } = await issue(keyring);
       const { digest } = (await store.findById(info.keyId)) as KeyRecord;
-      for (const name of [`${mine}rec:${digest}`, `${mine}id:${info.keyId}`, `${mine}entity:${OWN}`])
+      for (const name of [
+        `${mine}rec:${digest}`,
+        `${mine}id:${info.keyId}`,
+        `${mine}entity:${OWN}`,
+      ])
         await moveSlot(name);
       await keyring.verify(key);
       expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(1);
@@ -158,7 +177,10 @@ describeWithRedis('a cluster of three, and a replica', () => {
   });
 
   test('a client that is not connected yet is no server that was asked', async () => {
-    const client = createCluster({ rootNodes: nodes().map((socket) => ({ socket })) }).on('error', () => {});
+    const client = createCluster({ rootNodes: nodes().map((socket) => ({ socket })) }).on(
+      'error',
+      () => {},
+    );
     await expect(migrate(client)).rejects.toThrow();
     await client.connect();
     await migrate(client);
@@ -170,10 +192,14 @@ describeWithRedis('a cluster of three, and a replica', () => {
 async function moveSlot(key: string): Promise<void> {
   const { masters } = cluster;
   const slot = String(await (masters[0] as OwnRedis).ask('CLUSTER', 'KEYSLOT', key));
-  const owners = await Promise.all(masters.map(async (node) => (await node.ask('EXISTS', key).catch(() => 0)) === 1));
+  const owners = await Promise.all(
+    masters.map(async (node) => (await node.ask('EXISTS', key).catch(() => 0)) === 1),
+  );
   const from = masters[owners.indexOf(true)] as OwnRedis;
   const to = masters[(owners.indexOf(true) + 1) % 3] as OwnRedis;
-  const [source, target] = await Promise.all([from, to].map((node) => node.ask('CLUSTER', 'MYID').then(String)));
+  const [source, target] = await Promise.all(
+    [from, to].map((node) => node.ask('CLUSTER', 'MYID').then(String)),
+  );
   await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(source));
   await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(target));
   const keys = (await from.ask('CLUSTER', 'GETKEYSINSLOT', slot, '1000')) as string[];

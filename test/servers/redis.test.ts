@@ -6,9 +6,29 @@ import { digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
 import { migrate, type RedisClient, redisInvalidation, redisStore } from 'keyscope/stores/redis';
 import { storeContract } from 'keyscope/testing';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from 'vitest';
 import { complaint } from '../support/complaint.ts';
-import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, setUp, storeError, thrown } from '../support/keyring.ts';
+import {
+  AUTHORITY,
+  HOUR,
+  issue,
+  OTHER,
+  OWN,
+  PEPPER,
+  PLAIN,
+  setUp,
+  storeError,
+  thrown,
+} from '../support/keyring.ts';
 import { expectLooseCalls } from '../support/loose.ts';
 import {
   bufferingNodeRedis,
@@ -34,7 +54,8 @@ const CLIENTS: Readonly<Record<string, (url: string) => Awaitable<Closing<RedisC
   'node-redis with types of its own': bufferingNodeRedis,
   'a node-redis pool of 10': nodeRedisPool,
   ioredis: (url) => ioRedis(url),
-  'ioredis with numbers as text, over RESP3': (url) => ioRedis(url, { stringNumbers: true, protocol: 3 }),
+  'ioredis with numbers as text, over RESP3': (url) =>
+    ioRedis(url, { stringNumbers: true, protocol: 3 }),
   'ioredis with automatic pipelines': (url) => ioRedis(url, { enableAutoPipelining: true }),
   'ioredis with a prefix of its own': (url) => ioRedis(url, { keyPrefix: `${prefix}own:` }),
   'ten of ioredis': tenIoRedis,
@@ -56,7 +77,9 @@ onRedis('the contract', () => {
       opened = await connect(URL);
     });
     afterAll(() => opened.close());
-    storeContract(test, () => redisStore(opened.client, { prefix: prefix + Object.keys(CLIENTS).indexOf(name) }));
+    storeContract(test, () =>
+      redisStore(opened.client, { prefix: prefix + Object.keys(CLIENTS).indexOf(name) }),
+    );
   });
 });
 
@@ -74,14 +97,28 @@ describe('the client', () => {
       createCluster({ rootNodes: [], keyPrefix: 'a' }),
     ];
     for (const client of clients) {
-      const told = 'redisStore: prefix: pass one; a keyPrefix of node-redis does not come before raw commands';
+      const told =
+        'redisStore: prefix: pass one; a keyPrefix of node-redis does not come before raw commands';
       expect(complaint(() => redisStore(client as RedisClient))).toBe(told);
-      expect(redisStore(client as RedisClient, { prefix: 'stage:keyscope:' })).toHaveProperty('findById');
+      expect(redisStore(client as RedisClient, { prefix: 'stage:keyscope:' })).toHaveProperty(
+        'findById',
+      );
     }
   });
 
   test('is told where it is none', async () => {
-    const odd = [undefined, null, URL, 5, {}, [], { call: 5 }, redisStore, Redis, createSentinel(sentinelOptions)];
+    const odd = [
+      undefined,
+      null,
+      URL,
+      5,
+      {},
+      [],
+      { call: 5 },
+      redisStore,
+      Redis,
+      createSentinel(sentinelOptions),
+    ];
     for (const client of odd) {
       const message = /^redisStore: pass a client, a pool or a cluster of redis/;
       expect(() => redisStore(client as RedisClient)).toThrow(message);
@@ -111,11 +148,13 @@ describe('the client', () => {
 
   test('of one server of a cluster is told so', async () => {
     const client = { call: () => Promise.reject(new Error('MOVED 13111 10.0.0.1:6379')) };
-    const told = 'redis: MOVED 13111 10.0.0.1:6379; this server is one of a cluster: pass a client of the cluster';
+    const told =
+      'redis: MOVED 13111 10.0.0.1:6379; this server is one of a cluster: pass a client of the cluster';
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
-  // They answer nothing at once, or with themselves, and it was said that Redis 7 or newer is needed.
+  // They answer nothing at once, or with themselves, and it was said that Redis 7 or newer is
+  // needed.
   onRedis('that only gathers commands, or answers callbacks,', () => {
     test.each(['legacy()', 'pipeline()', 'multi()'])('such as %s, is told so', async (what) => {
       const [node, io] = [await nodeRedis(URL), ioRedis(URL)];
@@ -135,10 +174,15 @@ describe('the client', () => {
   test('prefix is printable, and there is no other option', () => {
     const client = { call: async () => null };
     for (const odd of ['', ' ', 'a b', 'ключ', 'a\n', 'x'.repeat(101), 5, null]) {
-      expect(() => redisStore(client, { prefix: odd as string })).toThrow(/^redisStore: prefix: pass 1 to 100/);
+      expect(() => redisStore(client, { prefix: odd as string })).toThrow(
+        /^redisStore: prefix: pass 1 to 100/,
+      );
     }
-    expect(() => redisStore(client, { prefx: 'a' } as object)).toThrow('unknown field "prefx"; it takes prefix');
-    for (const fine of ['a', 'x'.repeat(100), '{keyscope}:', undefined]) redisStore(client, { prefix: fine });
+    expect(() => redisStore(client, { prefx: 'a' } as object)).toThrow(
+      'unknown field "prefx"; it takes prefix',
+    );
+    for (const fine of ['a', 'x'.repeat(100), '{keyscope}:', undefined])
+      redisStore(client, { prefix: fine });
   });
 });
 
@@ -147,12 +191,34 @@ describe('the client', () => {
 let made = 0;
 
 /** A record without a pepper, so that no seal is needed, and its key. */
-function unsealed(given: Partial<KeyRecord> = {}): { readonly key: string; readonly record: KeyRecord } {
+function unsealed(given: Partial<KeyRecord> = {}): {
+  readonly key: string;
+  readonly record: KeyRecord;
+} {
   const key = generateKey({ prefix: 'acme' });
-  const fixed = { name: 'ci', seal: null, entityUuid: OWN, accessibleEntities: [OWN], scopes: ['threats:read'] };
-  const open = { justification: null, metadata: {}, createdAt: made++, expiresAt: null, rotatedFrom: null };
+  const fixed = {
+    name: 'ci',
+    seal: null,
+    entityUuid: OWN,
+    accessibleEntities: [OWN],
+    scopes: ['threats:read'],
+  };
+  const open = {
+    justification: null,
+    metadata: {},
+    createdAt: made++,
+    expiresAt: null,
+    rotatedFrom: null,
+  };
   const marks = { revokedAt: null, retireAt: null, lastUsedAt: null, scopesUsed: {} };
-  const record = { keyId: crypto.randomUUID(), digest: digestKey(key), ...fixed, ...open, ...marks, ...given };
+  const record = {
+    keyId: crypto.randomUUID(),
+    digest: digestKey(key),
+    ...fixed,
+    ...open,
+    ...marks,
+    ...given,
+  };
   return { key, record };
 }
 
@@ -192,23 +258,28 @@ describeWithRedis('a server', () => {
     await own.ask('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
   });
 
-  const client = (kind: (typeof KINDS)[number]) => (opened[KINDS.indexOf(kind)] as Closing<RedisClient>).client;
+  const client = (kind: (typeof KINDS)[number]) =>
+    (opened[KINDS.indexOf(kind)] as Closing<RedisClient>).client;
 
   describe.each(KINDS)('with %s', (kind) => {
     // ── Start ───────────────────────────────────────────────────────────────────────────────────────
 
-    test.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])('that may evict by %s is refused', async (policy) => {
-      await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
-      const store = redisStore(client(kind));
-      const { keyring } = setUp({ store });
-      const message = 'keyscope: a Redis server cannot hold keys: set maxmemory-policy to noeviction';
-      expect(await causeOf(() => issue(keyring))).toContain(message);
-      await expect(migrate(client(kind))).rejects.toThrow(message);
-      expect(await own.ask('DBSIZE')).toBe(0);
-      // Put right, it is used without a restart.
-      await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-      await issue(keyring);
-    });
+    test.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
+      'that may evict by %s is refused',
+      async (policy) => {
+        await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
+        const store = redisStore(client(kind));
+        const { keyring } = setUp({ store });
+        const message =
+          'keyscope: a Redis server cannot hold keys: set maxmemory-policy to noeviction';
+        expect(await causeOf(() => issue(keyring))).toContain(message);
+        await expect(migrate(client(kind))).rejects.toThrow(message);
+        expect(await own.ask('DBSIZE')).toBe(0);
+        // Put right, it is used without a restart.
+        await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+        await issue(keyring);
+      },
+    );
 
     test.each(['volatile-lru', 'volatile-ttl'])(
       'that evicts by %s is used: nothing here has a time to live',
@@ -230,7 +301,9 @@ describeWithRedis('a server', () => {
       ] as const) {
         await own.ask('SET', 'keyscope:schema', version);
         await expect(migrate(client(kind))).rejects.toThrow(problem);
-        expect(await causeOf(() => issue(setUp({ store: redisStore(client(kind)) }).keyring))).toContain(problem);
+        expect(
+          await causeOf(() => issue(setUp({ store: redisStore(client(kind)) }).keyring)),
+        ).toContain(problem);
         expect(await own.ask('GET', 'keyscope:schema')).toBe(version);
       }
       await own.ask('DEL', 'keyscope:schema');
@@ -246,10 +319,16 @@ describeWithRedis('a server', () => {
     });
 
     test('with a prefix keeps stores apart', async () => {
-      const [a, b] = ['a:', 'b:'].map((each) => redisStore(client(kind), { prefix: each })) as [KeyStore, KeyStore];
+      const [a, b] = ['a:', 'b:'].map((each) => redisStore(client(kind), { prefix: each })) as [
+        KeyStore,
+        KeyStore,
+      ];
       const { record } = unsealed();
       await a.insert(record);
-      expect([await a.findById(record.keyId), await b.findById(record.keyId)]).toEqual([record, null]);
+      expect([await a.findById(record.keyId), await b.findById(record.keyId)]).toEqual([
+        record,
+        null,
+      ]);
       await b.insert(record);
       const keys = (await own.ask('KEYS', '*')) as string[];
       expect(keys.filter((key) => key.startsWith('a:'))).toHaveLength(5);
@@ -263,16 +342,29 @@ describeWithRedis('a server', () => {
       const { keyring } = setUp({ store });
       const { key, info } = await issue(keyring);
       const { record } = unsealed({ entityUuid: OTHER, accessibleEntities: [OTHER] });
-      const entry = (keyId: string) => ({ keyId, lastUsedAt: 5, scopesUsed: { 'threats:read': 5 } });
+      const entry = (keyId: string) => ({
+        keyId,
+        lastUsedAt: 5,
+        scopesUsed: { 'threats:read': 5 },
+      });
       const expected: readonly (readonly [() => Awaitable<unknown>, Record<string, number>])[] = [
         // A verification writes nothing.
         [() => keyring.verify(key), { hgetall: 1 }],
         [() => store.insert(record), { set: 1, zadd: 2, eval: 1, exists: 1, hset: 1 }],
         [() => store.findByDigest([record.digest, 's1$a', 's1$b']), { hgetall: 3 }],
         [() => store.findById(record.keyId), { get: 1, hgetall: 1 }],
-        [() => store.list({ entityUuid: OTHER, after: null, limit: 100 }), { zrange: 1, hgetall: 1 }],
-        [() => store.touch([entry(record.keyId), entry(OWN)]), { get: 2, eval: 1, hget: 3, hset: 2 }],
-        [() => store.markEnded(info.keyId, { revokedAt: 5 }), { get: 1, eval: 1, hmget: 1, hset: 1 }],
+        [
+          () => store.list({ entityUuid: OTHER, after: null, limit: 100 }),
+          { zrange: 1, hgetall: 1 },
+        ],
+        [
+          () => store.touch([entry(record.keyId), entry(OWN)]),
+          { get: 2, eval: 1, hget: 3, hset: 2 },
+        ],
+        [
+          () => store.markEnded(info.keyId, { revokedAt: 5 }),
+          { get: 1, eval: 1, hmget: 1, hset: 1 },
+        ],
         [() => store.markEnded(info.keyId, { revokedAt: 5 }), { get: 1, eval: 1, hmget: 1 }],
         [() => store.summarize(5), { zrange: 3, hgetall: 2 }],
       ];
@@ -280,7 +372,8 @@ describeWithRedis('a server', () => {
     });
 
     test('needs the commands that the documentation lists, and no other', async () => {
-      const commands = /`(\+get .+)`/.exec(read('src/stores/redis/store.ts'))?.[1]?.split(' ') ?? [];
+      const commands =
+        /`(\+get .+)`/.exec(read('src/stores/redis/store.ts'))?.[1]?.split(' ') ?? [];
       await own.ask(
         'ACL',
         'SETUSER',
@@ -304,7 +397,9 @@ describeWithRedis('a server', () => {
       expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
       expect(await store.summarize(clock.now())).toHaveLength(1);
       const row = await store.findById(info.keyId);
-      await expect(store.insert({ ...(row as KeyRecord), keyId: OTHER })).rejects.toThrow('digest exists already');
+      await expect(store.insert({ ...(row as KeyRecord), keyId: OTHER })).rejects.toThrow(
+        'digest exists already',
+      );
       close();
     });
 
@@ -336,12 +431,17 @@ describeWithRedis('a server', () => {
       const store = redisStore(client(kind));
       const records = Array.from({ length: 1201 }, () => unsealed().record);
       await Promise.all(records.map((record) => store.insert(record)));
-      const [first, second, last] = [records[0], records[1], records[1200]] as [KeyRecord, KeyRecord, KeyRecord];
+      const [first, second, last] = [records[0], records[1], records[1200]] as [
+        KeyRecord,
+        KeyRecord,
+        KeyRecord,
+      ];
       for (const key of [`keyscope:id:${first.keyId}`, `keyscope:rec:${second.digest}`]) {
         await own.ask('DEL', key);
         await own.ask('LPUSH', key, 'x');
       }
-      const touched = () => store.touch(records.map(({ keyId }) => ({ keyId, lastUsedAt: 7, scopesUsed: {} })));
+      const touched = () =>
+        store.touch(records.map(({ keyId }) => ({ keyId, lastUsedAt: 7, scopesUsed: {} })));
       await expect(touched()).rejects.toThrow('WRONGTYPE');
       expect((await store.findById(last.keyId))?.lastUsedAt).toBe(7);
       await own.ask('DEL', `keyscope:id:${first.keyId}`);
@@ -382,7 +482,11 @@ describeWithRedis('a server', () => {
       await Promise.all(
         Array.from({ length: 130 }, (_, i) => {
           const entityUuid = crypto.randomUUID();
-          const { record } = unsealed({ entityUuid, accessibleEntities: [entityUuid], lastUsedAt: i });
+          const { record } = unsealed({
+            entityUuid,
+            accessibleEntities: [entityUuid],
+            lastUsedAt: i,
+          });
           return store.insert(record);
         }),
       );
@@ -407,8 +511,12 @@ describeWithRedis('a server', () => {
       ];
       for (const act of acts) {
         const error = await thrown(async () => act());
-        expect(inspect(error, { showHidden: true, depth: 9 })).toMatch(/redis: (?:WRONGTYPE|NOPERM)/);
-        expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain(record.digest.slice(-16));
+        expect(inspect(error, { showHidden: true, depth: 9 })).toMatch(
+          /redis: (?:WRONGTYPE|NOPERM)/,
+        );
+        expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain(
+          record.digest.slice(-16),
+        );
       }
       await own.ask('ACL', 'SETUSER', 'default', '+eval');
     });
@@ -419,9 +527,13 @@ describeWithRedis('a server', () => {
     onTestFinished(replica.remove);
     for (const kind of KINDS) {
       const other = kind === 'ioredis' ? ioRedis(replica.url) : await nodeRedis(replica.url);
-      await expect(migrate(other.client)).rejects.toThrow('this is a replica; connect to the primary');
+      await expect(migrate(other.client)).rejects.toThrow(
+        'this is a replica; connect to the primary',
+      );
       const { keyring } = setUp({ store: redisStore(other.client) });
-      expect(await causeOf(() => keyring.verify(generateKey({ prefix: 'acme' })))).toContain('this is a replica');
+      expect(await causeOf(() => keyring.verify(generateKey({ prefix: 'acme' })))).toContain(
+        'this is a replica',
+      );
       other.close();
     }
   });
@@ -435,12 +547,20 @@ describeWithRedis('a server', () => {
     ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'set maxmemory-policy'],
     ['of another make', 'no lines', 'Redis 7 or newer is needed'],
   ])('that is %s is refused', async (_name, info, problem) => {
-    await expect(migrate({ call: async (command) => (command === 'INFO' ? info : null) })).rejects.toThrow(problem);
+    await expect(
+      migrate({ call: async (command) => (command === 'INFO' ? info : null) }),
+    ).rejects.toThrow(problem);
   });
 
   test('of a cluster whose client names no primary is not asked, so it is refused', async () => {
-    const silent = { masters: [], nodeClient: () => ioRedis(own.url).client, sendCommand: async () => null };
-    await expect(migrate(silent as unknown as RedisClient)).rejects.toThrow('the client knows no primary; connect it');
+    const silent = {
+      masters: [],
+      nodeClient: () => ioRedis(own.url).client,
+      sendCommand: async () => null,
+    };
+    await expect(migrate(silent as unknown as RedisClient)).rejects.toThrow(
+      'the client knows no primary; connect it',
+    );
   });
 
   /** A client that counts: how many commands it got, and how many at once. */
@@ -448,7 +568,8 @@ describeWithRedis('a server', () => {
     const counts = { asked: 0, most: 0 };
     let underWay = 0;
     const call = async (command: string, ...args: string[]) => {
-      if (command === 'INFO') return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
+      if (command === 'INFO')
+        return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
       if (args[0] === 'keyscope:schema') return '1';
       underWay += 1;
       counts.asked += 1;
@@ -466,7 +587,11 @@ describeWithRedis('a server', () => {
       if (away) throw new Error('away');
       return command === 'GET' ? 'a digest' : 1;
     });
-    const entries = Array.from({ length: 1201 }, () => ({ keyId: crypto.randomUUID(), lastUsedAt: 7, scopesUsed: {} }));
+    const entries = Array.from({ length: 1201 }, () => ({
+      keyId: crypto.randomUUID(),
+      lastUsedAt: 7,
+      scopesUsed: {},
+    }));
     const touch = async () => store.touch(entries);
     await touch();
     expect(counts).toEqual({ asked: 2 * 1201, most: 500 });
@@ -475,13 +600,17 @@ describeWithRedis('a server', () => {
     expect(counts.asked).toBe(500);
   });
 
-  // Of 50 entities with 100 keys each it got 5,000 commands at once, and every request waited for them.
+  // Of 50 entities with 100 keys each it got 5,000 commands at once, and every request waited for
+  // them.
   test('is asked for a summary 500 commands at a time', async () => {
     const { store, counts } = counting((command, key, from) => {
       if (command === 'HGETALL')
         return ['digest', '"s1$x"', 'revokedAt', 'null', 'retireAt', 'null', 'expiresAt', 'null'];
       if (from?.startsWith('(')) return [];
-      return Array.from({ length: key === 'keyscope:entities' ? 50 : 100 }, (_, i) => `${i}:x:s1$x`);
+      return Array.from(
+        { length: key === 'keyscope:entities' ? 50 : 100 },
+        (_, i) => `${i}:x:s1$x`,
+      );
     });
     expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 5000, lastUsedAt: null }]);
     expect(counts).toEqual({ asked: 2 + 50 * 102, most: 500 });
@@ -489,7 +618,9 @@ describeWithRedis('a server', () => {
 
   test('that quotes a key says so without the digest', async () => {
     const { digest } = unsealed().record;
-    const quoting = { call: () => Promise.reject(new Error(`ERR nobody may read 'keyscope:rec:${digest}'`)) };
+    const quoting = {
+      call: () => Promise.reject(new Error(`ERR nobody may read 'keyscope:rec:${digest}'`)),
+    };
     const error = await thrown(async () => redisStore(quoting).findByDigest([digest]));
     expect(String(error)).toMatch(/^Error: redis: ERR nobody may read 'keyscope:rec:/);
     expect(String(error)).not.toContain(digest.slice(-16));
@@ -563,51 +694,65 @@ describeWithRedis('a server', () => {
   describe.each(['is not sent', 'is sent, and its answer lost', 'is sent twice'] as const)(
     'a command that %s',
     (how) => {
-      test.each(STEPS)('leaves no usable key that cannot be found and revoked: command %i of an insert', async (n) => {
-        const store = redisStore(client('ioredis'));
-        const keyring = unpeppered(store);
-        const { key, record } = unsealed();
-        const came = await crashed(record, n, how);
-        const usable = (await outcome(() => keyring.verify(key))) === 'passed';
-        const written = n === 5 || (n === 4 && how !== 'is not sent') || (how === 'is sent twice' && n !== 1);
-        expect({ came, usable }).toEqual({
-          came: expect.stringMatching(n === 5 ? /^inserted$/ : /./),
-          usable: written,
-        });
-        const listed = await store.list({ entityUuid: OWN, after: null, limit: 10 });
-        expect(listed).toEqual(usable ? [record] : []);
-        expect(await store.findById(record.keyId)).toEqual(usable ? record : null);
-        expect(await store.summarize(5)).toEqual(usable ? [{ scheme: 's1', live: 1, lastUsedAt: null }] : []);
-        if (usable) {
-          await keyring.revoke(record.keyId, AUTHORITY);
-          expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
-        } else {
-          // What is left behind is in nobody's way.
-          const again = { ...record, keyId: crypto.randomUUID() };
-          await store.insert(again);
-          expect(await store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([again]);
-          expect(await store.findById(record.keyId)).toBe(null);
-          expect(await store.markEnded(record.keyId, { revokedAt: 5 })).toBe(false);
-          await store.touch([{ keyId: record.keyId, lastUsedAt: 5, scopesUsed: {} }]);
-          expect(await outcome(() => keyring.verify(key))).toBe('passed');
-        }
-      });
+      test.each(STEPS)(
+        'leaves no usable key that cannot be found and revoked: command %i of an insert',
+        async (n) => {
+          const store = redisStore(client('ioredis'));
+          const keyring = unpeppered(store);
+          const { key, record } = unsealed();
+          const came = await crashed(record, n, how);
+          const usable = (await outcome(() => keyring.verify(key))) === 'passed';
+          const written =
+            n === 5 || (n === 4 && how !== 'is not sent') || (how === 'is sent twice' && n !== 1);
+          expect({ came, usable }).toEqual({
+            came: expect.stringMatching(n === 5 ? /^inserted$/ : /./),
+            usable: written,
+          });
+          const listed = await store.list({ entityUuid: OWN, after: null, limit: 10 });
+          expect(listed).toEqual(usable ? [record] : []);
+          expect(await store.findById(record.keyId)).toEqual(usable ? record : null);
+          expect(await store.summarize(5)).toEqual(
+            usable ? [{ scheme: 's1', live: 1, lastUsedAt: null }] : [],
+          );
+          if (usable) {
+            await keyring.revoke(record.keyId, AUTHORITY);
+            expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
+          } else {
+            // What is left behind is in nobody's way.
+            const again = { ...record, keyId: crypto.randomUUID() };
+            await store.insert(again);
+            expect(await store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([again]);
+            expect(await store.findById(record.keyId)).toBe(null);
+            expect(await store.markEnded(record.keyId, { revokedAt: 5 })).toBe(false);
+            await store.touch([{ keyId: record.keyId, lastUsedAt: 5, scopesUsed: {} }]);
+            expect(await outcome(() => keyring.verify(key))).toBe('passed');
+          }
+        },
+      );
 
-      test.each([...STEPS, 6, 7])('of one that loses its digest leaves the winner alone: command %i', async (n) => {
-        const store = redisStore(client('ioredis'));
-        const { record } = unsealed();
-        await store.insert(record);
-        const loser = { ...record, keyId: crypto.randomUUID(), entityUuid: OTHER, accessibleEntities: [OTHER] };
-        expect(await crashed(loser, n, how)).toMatch(/^Error: /);
-        expect(await store.findById(record.keyId)).toEqual(record);
-        expect(await store.findByDigest([record.digest])).toEqual([record]);
-        expect(await store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([record]);
-        expect(await store.findById(loser.keyId)).toBe(null);
-        expect(await store.list({ entityUuid: OTHER, after: null, limit: 10 })).toEqual([]);
-        expect(await store.markEnded(loser.keyId, { revokedAt: 5 })).toBe(false);
-        await store.touch([{ keyId: loser.keyId, lastUsedAt: 5, scopesUsed: {} }]);
-        expect(await store.findById(record.keyId)).toEqual(record);
-      });
+      test.each([...STEPS, 6, 7])(
+        'of one that loses its digest leaves the winner alone: command %i',
+        async (n) => {
+          const store = redisStore(client('ioredis'));
+          const { record } = unsealed();
+          await store.insert(record);
+          const loser = {
+            ...record,
+            keyId: crypto.randomUUID(),
+            entityUuid: OTHER,
+            accessibleEntities: [OTHER],
+          };
+          expect(await crashed(loser, n, how)).toMatch(/^Error: /);
+          expect(await store.findById(record.keyId)).toEqual(record);
+          expect(await store.findByDigest([record.digest])).toEqual([record]);
+          expect(await store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([record]);
+          expect(await store.findById(loser.keyId)).toBe(null);
+          expect(await store.list({ entityUuid: OTHER, after: null, limit: 10 })).toEqual([]);
+          expect(await store.markEnded(loser.keyId, { revokedAt: 5 })).toBe(false);
+          await store.touch([{ keyId: loser.keyId, lastUsedAt: 5, scopesUsed: {} }]);
+          expect(await store.findById(record.keyId)).toEqual(record);
+        },
+      );
     },
   );
 
@@ -624,7 +769,9 @@ describeWithRedis('a server', () => {
     await expect(store.insert({ ...record, digest: 's1$other' })).rejects.toThrow(
       'keyscope: a key with this id exists already',
     );
-    await expect(store.insert(record)).rejects.toThrow('keyscope: a key with this id exists already');
+    await expect(store.insert(record)).rejects.toThrow(
+      'keyscope: a key with this id exists already',
+    );
     expect(await keys()).toEqual(known);
     expect(await own.ask('ZCARD', `keyscope:entity:${OWN}`)).toBe(1);
     expect(before).toEqual(await own.ask('DEBUG', 'DIGEST').catch(() => null));
@@ -645,7 +792,8 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     await own.remove();
   });
 
-  const ring = (storeTimeoutMs = 300) => setUp({ store: redisStore(opened.client), storeTimeoutMs }).keyring;
+  const ring = (storeTimeoutMs = 300) =>
+    setUp({ store: redisStore(opened.client), storeTimeoutMs }).keyring;
 
   test('is a StoreError in time, and the server is used again once it is back', async () => {
     const keyring = ring();
@@ -660,7 +808,10 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     ];
     for (const act of acts) expect(await outcome(act)).toBe('StoreError');
     await own.start();
-    await eventually(async () => (await outcome(() => keyring.verify(key))) === 'passed', 'the key is verified again');
+    await eventually(
+      async () => (await outcome(() => keyring.verify(key))) === 'passed',
+      'the key is verified again',
+    );
     await keyring.revoke(info.keyId, AUTHORITY);
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
   });
@@ -670,7 +821,10 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     const keyring = ring();
     expect(await outcome(() => issue(keyring))).toBe('StoreError');
     await own.start();
-    await eventually(async () => (await outcome(() => issue(keyring))) === 'passed', 'a key is issued');
+    await eventually(
+      async () => (await outcome(() => issue(keyring))) === 'passed',
+      'a key is issued',
+    );
   });
 
   test('fails at once where the client queues nothing', async () => {
@@ -682,11 +836,17 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     const { keyring } = setUp({ store: redisStore(client), storeTimeoutMs: 60_000 });
     const { key, info } = await issue(keyring);
     await own.stop();
-    await eventually(async () => (await outcome(() => keyring.verify(key))) === 'StoreError', 'it is noticed');
+    await eventually(
+      async () => (await outcome(() => keyring.verify(key))) === 'StoreError',
+      'it is noticed',
+    );
     const { message } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
     expect(message).toBe('store.findById failed: see cause');
     await own.start();
-    await eventually(async () => (await outcome(() => keyring.verify(key))) === 'passed', 'it is back');
+    await eventually(
+      async () => (await outcome(() => keyring.verify(key))) === 'passed',
+      'it is back',
+    );
     close();
   });
 
@@ -697,7 +857,10 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     await keyring.revoke(info.keyId, AUTHORITY);
     await own.stop('SIGKILL');
     await own.start();
-    await eventually(async () => (await outcome(() => keyring.verify(live.key))) === 'passed', 'the server is back');
+    await eventually(
+      async () => (await outcome(() => keyring.verify(live.key))) === 'passed',
+      'the server is back',
+    );
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
   });
 
@@ -759,7 +922,10 @@ const GARBAGE = [
   '\ud800',
 ];
 
-/** What a field holds, in JSON that keyscope would not write: the scripts compare texts, so they take it for another. */
+/**
+ * What a field holds, in JSON that keyscope would not write: the scripts compare texts, so they
+ * take it for another.
+ */
 const respelled = (text: string): readonly string[] => [
   `${text} `,
   `\n${text}`,
@@ -788,13 +954,18 @@ onRedis('a record edited by hand', () => {
       { ...PLAIN, metadata: { team: 'red' }, expiresAt: new Date(clock.now() + HOUR) },
       AUTHORITY,
     );
-    await store.touch([{ keyId: info.keyId, lastUsedAt: clock.now(), scopesUsed: { 'threats:read': 5 } }]);
+    await store.touch([
+      { keyId: info.keyId, lastUsedAt: clock.now(), scopesUsed: { 'threats:read': 5 } },
+    ]);
     expect(await outcome(() => keyring.verify(key))).toBe('passed');
     return { keyring, key, keyId: info.keyId, hash: `${prefix}rec:${digestKey(key, PEPPER)}` };
   }
 
   /** That the key passes nowhere, and which of the refusals it is. */
-  async function refused({ keyring, key, keyId }: Awaited<ReturnType<typeof victim>>, why: string): Promise<string> {
+  async function refused(
+    { keyring, key, keyId }: Awaited<ReturnType<typeof victim>>,
+    why: string,
+  ): Promise<string> {
     const verified = await outcome(() => keyring.verify(key));
     expect(REFUSED, why).toContain(verified);
     // Nor the key that whoever edited the digest knows.
@@ -816,7 +987,8 @@ onRedis('a record edited by hand', () => {
       const edited = await victim();
       await io.client.hset(edited.hash, field, to);
       const found = await refused(edited, `${field} = ${to}`);
-      if (field !== 'digest') expect(found, `${field} = ${to}`).toBe('invalid_token record_tampered');
+      if (field !== 'digest')
+        expect(found, `${field} = ${to}`).toBe('invalid_token record_tampered');
     }
   });
 
@@ -828,11 +1000,14 @@ onRedis('a record edited by hand', () => {
     }
   });
 
-  test.each([...Object.keys(EDITS), ...MARKS.slice(0, 3)])('%s: a record without it never passes', async (field) => {
-    const edited = await victim();
-    await io.client.hdel(edited.hash, field);
-    expect(await refused(edited, `no ${field}`)).toBe('invalid_token record_tampered');
-  });
+  test.each([...Object.keys(EDITS), ...MARKS.slice(0, 3)])(
+    '%s: a record without it never passes',
+    async (field) => {
+      const edited = await victim();
+      await io.client.hdel(edited.hash, field);
+      expect(await refused(edited, `no ${field}`)).toBe('invalid_token record_tampered');
+    },
+  );
 
   // A key whose mark was "null " passed, and `revoke` said that it had ended.
   test.each([...Object.keys(EDITS), ...MARKS])(
@@ -921,7 +1096,8 @@ onRedis('what is stored', () => {
         stored += `${each} ${await client.dumpBuffer(each).then((bytes) => bytes.toString('latin1'))}`;
     }
     expect(stored).toContain(info.keyId);
-    for (const secret of [key, next.key]) expect(stored).not.toContain(secret.slice('acme_'.length, -6));
+    for (const secret of [key, next.key])
+      expect(stored).not.toContain(secret.slice('acme_'.length, -6));
     close();
     await deleteUnder(URL, own);
   }, 60_000);
@@ -932,32 +1108,48 @@ onRedis('what is stored', () => {
 onRedis('redisInvalidation', () => {
   const open = (kind: string) => (kind === 'ioredis' ? ioRedis(URL) : nodeRedis(URL));
 
-  test.each(KINDS.flatMap((from) => KINDS.map((to) => [from, to] as const)))('from %s to %s', async (from, to) => {
-    const [out, into] = [await open(from), await open(to)];
-    const channel = `${prefix}${crypto.randomUUID()}`;
-    const invalidation = redisInvalidation({ publisher: out.client, subscriber: into.client }, { channel });
-    const heard: string[][] = [[], []];
-    for (const list of heard) await invalidation.subscribe((keyId) => list.push(keyId));
-    const elsewhere = redisInvalidation({ publisher: out.client, subscriber: into.client }, { channel: `${channel}2` });
-    await elsewhere.subscribe(() => {});
-    await elsewhere.publish(OTHER);
-    // What is no UUID is nobody's key.
-    for (const odd of ['', 'x', OWN.toUpperCase(), `${OWN}\n`, `${OWN} `, '{}', 'é']) await invalidation.publish(odd);
-    await invalidation.publish(OWN);
-    await invalidation.publish(OTHER);
-    await eventually(async () => heard.every((list) => list.length === 2), 'both listeners hear both');
-    expect(heard).toEqual([
-      [OWN, OTHER],
-      [OWN, OTHER],
-    ]);
-    out.close();
-    into.close();
-  });
+  test.each(KINDS.flatMap((from) => KINDS.map((to) => [from, to] as const)))(
+    'from %s to %s',
+    async (from, to) => {
+      const [out, into] = [await open(from), await open(to)];
+      const channel = `${prefix}${crypto.randomUUID()}`;
+      const invalidation = redisInvalidation(
+        { publisher: out.client, subscriber: into.client },
+        { channel },
+      );
+      const heard: string[][] = [[], []];
+      for (const list of heard) await invalidation.subscribe((keyId) => list.push(keyId));
+      const elsewhere = redisInvalidation(
+        { publisher: out.client, subscriber: into.client },
+        { channel: `${channel}2` },
+      );
+      await elsewhere.subscribe(() => {});
+      await elsewhere.publish(OTHER);
+      // What is no UUID is nobody's key.
+      for (const odd of ['', 'x', OWN.toUpperCase(), `${OWN}\n`, `${OWN} `, '{}', 'é'])
+        await invalidation.publish(odd);
+      await invalidation.publish(OWN);
+      await invalidation.publish(OTHER);
+      await eventually(
+        async () => heard.every((list) => list.length === 2),
+        'both listeners hear both',
+      );
+      expect(heard).toEqual([
+        [OWN, OTHER],
+        [OWN, OTHER],
+      ]);
+      out.close();
+      into.close();
+    },
+  );
 
   test('takes a pool to publish', async () => {
     const [out, into] = [await nodeRedisPool(URL), ioRedis(URL)];
     const channel = `${prefix}${crypto.randomUUID()}`;
-    const invalidation = redisInvalidation({ publisher: out.client, subscriber: into.client }, { channel });
+    const invalidation = redisInvalidation(
+      { publisher: out.client, subscriber: into.client },
+      { channel },
+    );
     const heard: string[] = [];
     await invalidation.subscribe((keyId) => heard.push(keyId));
     await invalidation.publish(OWN);
@@ -974,7 +1166,9 @@ onRedis('redisInvalidation', () => {
     expect(wrong({ publisher, subscriber: publisher })).toThrow(
       'subscriber: pass a connection of its own, a duplicate()',
     );
-    expect(wrong({ publisher, subscriber: createClientPool() })).toThrow('subscriber: pass a client or cluster');
+    expect(wrong({ publisher, subscriber: createClientPool() })).toThrow(
+      'subscriber: pass a client or cluster',
+    );
     for (const odd of [undefined, null, 'x', {}]) {
       expect(wrong({ publisher, subscriber: odd })).toThrow(TypeError);
       expect(wrong({ publisher: odd, subscriber })).toThrow(TypeError);
@@ -1014,10 +1208,15 @@ describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
     onTestFinished(own.remove);
     const direct = { enableOfflineQueue: false, lazyConnect: true, maxRetriesPerRequest: 0 };
     const into =
-      kind === 'ioredis' ? ioRedis(own.url, direct) : await nodeRedis(own.url, { disableOfflineQueue: true });
+      kind === 'ioredis'
+        ? ioRedis(own.url, direct)
+        : await nodeRedis(own.url, { disableOfflineQueue: true });
     if (into.client instanceof Redis) await into.client.connect();
     const out = ioRedis(own.url);
-    const { publish, subscribe } = redisInvalidation({ publisher: out.client, subscriber: into.client });
+    const { publish, subscribe } = redisInvalidation({
+      publisher: out.client,
+      subscriber: into.client,
+    });
     const heard: string[] = [];
     const listener = (keyId: string) => void heard.push(keyId);
     await own.stop();

@@ -1,7 +1,8 @@
 /**
- * How long a key that one process revoked still works in another that caches look-ups: with the channel up, and with it
- * down. Prints a table. What is asserted holds on any machine: no verification that began later than the promise let
- * it in; and with the channel up the promise, which is longer than this test, is not what ended it.
+ * How long a key that one process revoked still works in another that caches look-ups: with the
+ * channel up, and with it down. Prints a table. What is asserted holds on any machine: no
+ * verification that began later than the promise let it in; and with the channel up the promise,
+ * which is longer than this test, is not what ended it.
  */
 import type { ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -39,7 +40,12 @@ afterAll(() => {
 });
 
 function start(address: string, channel: Channel) {
-  const argv = ['--disable-warning=ExperimentalWarning', '--import', path('typescript.ts'), path('cached-child.ts')];
+  const argv = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    path('typescript.ts'),
+    path('cached-child.ts'),
+  ];
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
     process.execPath,
     [...argv, address, String(PROMISE[channel]), channel],
@@ -104,7 +110,13 @@ for (const [server, channels] of CASES) {
         const { address, remove } = await makeScratch(server);
         try {
           const seen = await lags(address, channel);
-          const figures = [PROMISE[channel], seen[Math.floor(seen.length / 2)] ?? 0, seen.at(-1) ?? 0].map(ms).join('');
+          const figures = [
+            PROMISE[channel],
+            seen[Math.floor(seen.length / 2)] ?? 0,
+            seen.at(-1) ?? 0,
+          ]
+            .map(ms)
+            .join('');
           lines.push(`${server.padEnd(10)}${channel.padEnd(9)}${figures}`);
         } finally {
           await remove();

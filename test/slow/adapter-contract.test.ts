@@ -1,4 +1,7 @@
-/** That the contract of adapters has teeth: one with one fault fails it, and no test of it is there for show. */
+/**
+ * That the contract of adapters has teeth: one with one fault fails it, and no test of it is there
+ * for show.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { parse } from 'node:querystring';
@@ -32,8 +35,12 @@ const RIGHT = {
   entity: (req: IncomingMessage): unknown => queryOf(req).getAll('entity'),
   /** What the keyring reads the credential from. */
   request: (req: IncomingMessage): unknown => req,
-  admit: (setup: AdapterSetup, request: unknown, input: Input, _req: IncomingMessage): Promise<Admission> =>
-    admit(setup, request, input),
+  admit: (
+    setup: AdapterSetup,
+    request: unknown,
+    input: Input,
+    _req: IncomingMessage,
+  ): Promise<Admission> => admit(setup, request, input),
   /** A denial, or another answer to what was thrown; throws what is for somebody else. */
   deny(error: unknown, setup: AdapterSetup, _req: IncomingMessage): DenialResponse | null {
     if (!isAccessError(error) && !isStoreError(error)) throw error;
@@ -42,7 +49,8 @@ const RIGHT = {
   handle: async ({ handle }: AdapterSetup, { principal, entityUuid }: Admission): Promise<string> =>
     handle(principal, entityUuid),
   /** What answers an error that nobody else did. */
-  fail: (res: ServerResponse, _error: unknown, _setup: AdapterSetup): unknown => res.writeHead(500).end(),
+  fail: (res: ServerResponse, _error: unknown, _setup: AdapterSetup): unknown =>
+    res.writeHead(500).end(),
 };
 type Parts = typeof RIGHT;
 
@@ -57,7 +65,8 @@ async function respond(
   let admission = { principal: {}, entityUuid: '' } as Admission;
   try {
     const entityUuid = operation === 'readReports' ? parts.entity(req) : undefined;
-    if (!parts.passes(req)) admission = await parts.admit(setup, parts.request(req), { operation, entityUuid }, req);
+    if (!parts.passes(req))
+      admission = await parts.admit(setup, parts.request(req), { operation, entityUuid }, req);
   } catch (error) {
     const answer = parts.deny(error, setup, req);
     if (answer !== null) return void res.writeHead(answer.status, answer.headers).end(answer.body);
@@ -120,7 +129,9 @@ const DENIALS = [NONE, OTHER, LONG, TWO, ELSEWHERE, NAMED, ALIKE, SCOPE, BAD_ENT
 const CHALLENGED = DENIALS.filter((name) => name !== BROKEN);
 
 /** A denial with something changed. */
-const denyWith = (change: (answer: DenialResponse, error: unknown) => DenialResponse): Partial<Parts> => ({
+const denyWith = (
+  change: (answer: DenialResponse, error: unknown) => DenialResponse,
+): Partial<Parts> => ({
   deny: (error, setup, req) => change(RIGHT.deny(error, setup, req) as DenialResponse, error),
 });
 const withHeaders = (answer: DenialResponse, headers: Record<string, string>): DenialResponse => ({
@@ -141,12 +152,16 @@ const asked = (input: Input) => [input.entityUuid].flat();
 
 /** A key that is read from another place too. */
 const readsToo = (find: (req: IncomingMessage) => string | null | undefined): Partial<Parts> => ({
-  request: (req) => (req.headers.authorization === undefined && find(req) ? `Bearer ${find(req)}` : req),
+  request: (req) =>
+    req.headers.authorization === undefined && find(req) ? `Bearer ${find(req)}` : req,
 });
 
 /** What an adapter gets wrong, and the tests that say so. */
 const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly string[]]>> = {
-  'passes the headers, which hide a second line': [() => ({ request: (req) => req.headers }), [TWO]],
+  'passes the headers, which hide a second line': [
+    () => ({ request: (req) => req.headers }),
+    [TWO],
+  ],
   'passes the last of two lines': [
     () => ({ request: ({ headersDistinct: { authorization } }) => authorization?.at(-1) }),
     [TWO],
@@ -160,10 +175,16 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     }),
     [...DENIALS, LET_IN, ENTITY, BUG, APART, HEAD],
   ],
-  'copies the principal': [() => ({ admit: async (...args) => structuredClone(await RIGHT.admit(...args)) }), [LET_IN]],
+  'copies the principal': [
+    () => ({ admit: async (...args) => structuredClone(await RIGHT.admit(...args)) }),
+    [LET_IN],
+  ],
   'hands on no principal': [
     () => ({
-      admit: async (...args) => ({ ...(await RIGHT.admit(...args)), principal: {} as Admission['principal'] }),
+      admit: async (...args) => ({
+        ...(await RIGHT.admit(...args)),
+        principal: {} as Admission['principal'],
+      }),
     }),
     [LET_IN, NAMED, ENTITY, BROKEN, APART],
   ],
@@ -172,7 +193,10 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     DENIALS,
   ],
   'adds a charset': [
-    () => denyWith((answer) => withHeaders(answer, { 'Content-Type': 'application/problem+json; charset=utf-8' })),
+    () =>
+      denyWith((answer) =>
+        withHeaders(answer, { 'Content-Type': 'application/problem+json; charset=utf-8' }),
+      ),
     DENIALS,
   ],
   'writes the challenge by hand': [
@@ -189,8 +213,14 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'leaves the challenge out': [() => without('WWW-Authenticate'), CHALLENGED],
   'leaves Retry-After out': [() => without('Retry-After'), [BROKEN]],
   'forgets no-store': [() => ({ headers: {} }), [NO_STORE]],
-  'lets denials be stored': [() => ({ headers: {}, ...without('Cache-Control') }), [NO_STORE, ...DENIALS]],
-  'takes the first of a repeated entity': [() => ({ entity: (req) => queryOf(req).get('entity') }), [BAD_ENTITY]],
+  'lets denials be stored': [
+    () => ({ headers: {}, ...without('Cache-Control') }),
+    [NO_STORE, ...DENIALS],
+  ],
+  'takes the first of a repeated entity': [
+    () => ({ entity: (req) => queryOf(req).get('entity') }),
+    [BAD_ENTITY],
+  ],
   'reads 1,000 parameters': [
     () => ({ entity: (req) => [Object(parse(req.url?.split('?')[1] ?? '')).entity ?? []].flat() }),
     [BAD_ENTITY],
@@ -252,7 +282,10 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     () => ({
       admit: async (setup, request, input, req) => {
         const admission = await admit(setup, request, input);
-        return { ...admission, entityUuid: String(req.headers['x-entity-uuid'] ?? admission.entityUuid) };
+        return {
+          ...admission,
+          entityUuid: String(req.headers['x-entity-uuid'] ?? admission.entityUuid),
+        };
       },
     }),
     [NAMED],
@@ -300,13 +333,16 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'takes a bug for a bad key': [
     () => ({
       deny: (error, setup, req) =>
-        isAccessError(error) || isStoreError(error) ? RIGHT.deny(error, setup, req) : unauthorized(setup),
+        isAccessError(error) || isStoreError(error)
+          ? RIGHT.deny(error, setup, req)
+          : unauthorized(setup),
     }),
     [BUG],
   ],
   'lets in where there is a bug': [
     () => ({
-      deny: (error, setup, req) => (isAccessError(error) || isStoreError(error) ? RIGHT.deny(error, setup, req) : null),
+      deny: (error, setup, req) =>
+        isAccessError(error) || isStoreError(error) ? RIGHT.deny(error, setup, req) : null,
     }),
     [BUG],
   ],
@@ -317,31 +353,39 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'takes a code for a brand': [
     () => ({
       deny: (error, setup, req) =>
-        Object(error).code === 'invalid_token' ? unauthorized(setup) : RIGHT.deny(error, setup, req),
+        Object(error).code === 'invalid_token'
+          ? unauthorized(setup)
+          : RIGHT.deny(error, setup, req),
     }),
     [ALIKE, BUG],
   ],
   'runs the handler where there is a bug': [
     () => ({
       deny(error, setup, req) {
-        if (!isAccessError(error) && !isStoreError(error)) setup.handle({} as Admission['principal'], '');
+        if (!isAccessError(error) && !isStoreError(error))
+          setup.handle({} as Admission['principal'], '');
         return RIGHT.deny(error, setup, req);
       },
     }),
     [BUG],
   ],
   'adds a challenge to errors of its own': [
-    () => ({ fail: (res) => res.writeHead(500, { 'WWW-Authenticate': 'Bearer realm="acme"' }).end() }),
+    () => ({
+      fail: (res) => res.writeHead(500, { 'WWW-Authenticate': 'Bearer realm="acme"' }).end(),
+    }),
     [BUG, THROWS],
   ],
   'takes an outage for a bad key': [
     () => ({
-      deny: (error, setup, req) => (isStoreError(error) ? unauthorized(setup) : RIGHT.deny(error, setup, req)),
+      deny: (error, setup, req) =>
+        isStoreError(error) ? unauthorized(setup) : RIGHT.deny(error, setup, req),
     }),
     [BROKEN],
   ],
   'lets in while the store is broken': [
-    () => ({ deny: (error, setup, req) => (isStoreError(error) ? null : RIGHT.deny(error, setup, req)) }),
+    () => ({
+      deny: (error, setup, req) => (isStoreError(error) ? null : RIGHT.deny(error, setup, req)),
+    }),
     [BROKEN],
   ],
   'says what the driver said': [
@@ -364,7 +408,9 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   ],
   'says the reason': [
     () =>
-      denyWith((answer, error) => (isAccessError(error) ? withHeaders(answer, { 'X-Reason': error.reason }) : answer)),
+      denyWith((answer, error) =>
+        isAccessError(error) ? withHeaders(answer, { 'X-Reason': error.reason }) : answer,
+      ),
     [ALIKE],
   ],
   'says the key': [
@@ -417,7 +463,8 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'asks nobody where there is no credential': [
     () => ({
       admit: async (setup, request, input, req) => {
-        if (req.headers.authorization === undefined) throw new AccessError('missing_credentials', 'no_header');
+        if (req.headers.authorization === undefined)
+          throw new AccessError('missing_credentials', 'no_header');
         return admit(setup, request, input);
       },
     }),
@@ -433,7 +480,9 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     [BUG, ONCE],
   ],
   'authenticates alone': [
-    () => ({ admit: (setup, request, input) => admit(setup, request, { ...input, operation: 'whoami' }) }),
+    () => ({
+      admit: (setup, request, input) => admit(setup, request, { ...input, operation: 'whoami' }),
+    }),
     [SCOPE, ONCE, HEAD],
   ],
   'takes the errors of handlers for denials': [
@@ -442,7 +491,8 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   ],
   'runs a handler again that throws': [
     () => ({
-      handle: (setup, admission) => RIGHT.handle(setup, admission).catch(() => RIGHT.handle(setup, admission)),
+      handle: (setup, admission) =>
+        RIGHT.handle(setup, admission).catch(() => RIGHT.handle(setup, admission)),
     }),
     [THROWS],
   ],
@@ -451,13 +501,17 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     [THROWS],
   ],
   'compares the scheme by case': [
-    () => ({ request: (req) => (/^bearer /.test(req.headers.authorization ?? '') ? undefined : req) }),
+    () => ({
+      request: (req) => (/^bearer /.test(req.headers.authorization ?? '') ? undefined : req),
+    }),
     [LET_IN],
   ],
   'takes any scheme': [
     () => ({
       request: (req) =>
-        req.headers.authorization === undefined ? req : `Bearer ${req.headers.authorization.split(' ').at(-1)}`,
+        req.headers.authorization === undefined
+          ? req
+          : `Bearer ${req.headers.authorization.split(' ').at(-1)}`,
     }),
     [OTHER, TWO, ELSEWHERE],
   ],
@@ -474,7 +528,9 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
   'cuts a credential': [
     () => ({
       request: (req) =>
-        Number(req.headers.authorization?.length) > 16_384 ? req.headers.authorization?.slice(0, 100) : req,
+        Number(req.headers.authorization?.length) > 16_384
+          ? req.headers.authorization?.slice(0, 100)
+          : req,
     }),
     [LONG],
   ],
@@ -490,7 +546,10 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     }),
     [ELSEWHERE],
   ],
-  'reads cookies too': [() => readsToo((req) => /token=(\w+)/.exec(req.headers.cookie ?? '')?.[1]), [ELSEWHERE]],
+  'reads cookies too': [
+    () => readsToo((req) => /token=(\w+)/.exec(req.headers.cookie ?? '')?.[1]),
+    [ELSEWHERE],
+  ],
   'denies and goes on': [
     () => ({
       deny(error, setup, req) {
@@ -502,17 +561,28 @@ const WRONG: Readonly<Record<string, readonly [() => Partial<Parts>, readonly st
     [...DENIALS, HEAD],
   ],
   'runs a handler twice': [
-    () => ({ handle: (setup, admission) => RIGHT.handle(setup, admission).then(() => RIGHT.handle(setup, admission)) }),
+    () => ({
+      handle: (setup, admission) =>
+        RIGHT.handle(setup, admission).then(() => RIGHT.handle(setup, admission)),
+    }),
     [LET_IN, NAMED, ENTITY, BROKEN, APART],
   ],
   'lets HEAD pass': [() => ({ passes: (req) => req.method === 'HEAD' }), [HEAD]],
-  'looks operations up when it is asked': [() => ({ declare: (setup) => RIGHT.declare(setup, 'whoami') }), [OPERATION]],
+  'looks operations up when it is asked': [
+    () => ({ declare: (setup) => RIGHT.declare(setup, 'whoami') }),
+    [OPERATION],
+  ],
   'writes the first challenge when somebody is denied': [
-    () => ({ declare: (setup, operation) => RIGHT.declare({ ...setup, realm: 'acme' }, operation) }),
+    () => ({
+      declare: (setup, operation) => RIGHT.declare({ ...setup, realm: 'acme' }, operation),
+    }),
     [REALM],
   ],
   'looks for its keyring when it is asked': [
-    () => ({ declare: (setup, operation) => RIGHT.declare({ ...setup, keyring: { admit } as never }, operation) }),
+    () => ({
+      declare: (setup, operation) =>
+        RIGHT.declare({ ...setup, keyring: { admit } as never }, operation),
+    }),
     [KEYRING],
   ],
   'says at set-up that it cannot, with another error': [

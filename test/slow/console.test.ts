@@ -1,4 +1,6 @@
-/** The console as somebody uses it: "Obtaining a key" of the interface, step by step, in Chromium. */
+/**
+ * The console as somebody uses it: "Obtaining a key" of the interface, step by step, in Chromium.
+ */
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createServer } from '../../examples/console/server.ts';
@@ -37,7 +39,10 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
   let complaints: string[] = [];
   let context: BrowserContext;
   const visit = async (options: object = {}, at = origin): Promise<Page> => {
-    context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    context = await browser.newContext({
+      permissions: ['clipboard-read', 'clipboard-write'],
+      ...options,
+    });
     const page = await context.newPage();
     for (const event of ['console', 'pageerror'] as const)
       page.on(event, (message) => complaints.push(String(message.text?.() ?? message.message)));
@@ -59,12 +64,16 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
   async function openForm(page: Page): Promise<void> {
-    for (const name of ['Settings', 'Configuration', 'API Keys']) await main(page).getByRole('link', { name }).click();
+    for (const name of ['Settings', 'Configuration', 'API Keys'])
+      await main(page).getByRole('link', { name }).click();
     await page.getByRole('link', { name: 'Create API Key' }).click();
   }
   const me = async (key: string) =>
-    (await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${key}` } })).json() as Promise<object>;
-  const count = async () => (await platform.keyring.list({ limit: 1000 }, { entityUuid: ENTITY })).keys.length;
+    (
+      await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${key}` } })
+    ).json() as Promise<object>;
+  const count = async () =>
+    (await platform.keyring.list({ limit: 1000 }, { entityUuid: ENTITY })).keys.length;
 
   it('makes a key by the six steps of the interface; it works and is not shown again', async () => {
     const page = await visit();
@@ -78,10 +87,15 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByText('Copied.').waitFor();
     const key = await page.evaluate<string>('navigator.clipboard.readText()');
     expect(await page.getByLabel('API key', { exact: true }).inputValue()).toBe(key);
-    expect(await me(key)).toMatchObject({ entity_uuid: ENTITY, scopes: ['threats:read', 'reports:read'] });
+    expect(await me(key)).toMatchObject({
+      entity_uuid: ENTITY,
+      scopes: ['threats:read', 'reports:read'],
+    });
 
     await page.getByRole('link', { name: 'Done' }).click();
-    const row = page.getByRole('row', { name: /^Nightly export [0-9a-f-]{36} Active threats:read reports:read/ });
+    const row = page.getByRole('row', {
+      name: /^Nightly export [0-9a-f-]{36} Active threats:read reports:read/,
+    });
     expect(await row.count()).toBe(1);
     expect(await page.content()).not.toContain(key);
     await row.getByRole('link', { name: 'Nightly export' }).click();
@@ -100,7 +114,9 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     const page = await visit({ javaScriptEnabled: false });
     await fillIn(page, 'Without scripts');
     await page.getByRole('button', { name: 'Create' }).click();
-    expect(await me(await page.getByLabel('API key', { exact: true }).inputValue())).toMatchObject({ scopes: [] });
+    expect(await me(await page.getByLabel('API key', { exact: true }).inputValue())).toMatchObject({
+      scopes: [],
+    });
   });
 
   it('makes one key of two clicks, and shows it', async () => {
@@ -160,7 +176,10 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByRole('link', { name: 'Replaced' }).click();
     await page.getByRole('button', { name: 'Replace by a new key' }).click();
     const next = await page.getByLabel('API key', { exact: true }).inputValue();
-    expect(await Promise.all([me(old), me(next)])).toMatchObject([{ entity_uuid: ENTITY }, { entity_uuid: ENTITY }]);
+    expect(await Promise.all([me(old), me(next)])).toMatchObject([
+      { entity_uuid: ENTITY },
+      { entity_uuid: ENTITY },
+    ]);
 
     await page.getByRole('link', { name: 'Done' }).click();
     await page
@@ -171,30 +190,37 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByText('Revoke', { exact: true }).click();
     await page.getByRole('button', { name: 'Revoke for good' }).click();
     await page.getByText('Revoked', { exact: true }).waitFor();
-    expect(await Promise.all([me(old), me(next)])).toMatchObject([{ status: 401 }, { entity_uuid: ENTITY }]);
+    expect(await Promise.all([me(old), me(next)])).toMatchObject([
+      { status: 401 },
+      { entity_uuid: ENTITY },
+    ]);
   });
 
-  it.each(['light', 'dark'])('keeps nobody out: %s, and on a narrow screen', async (colorScheme) => {
-    const page = await visit({ colorScheme, viewport: { width: 360, height: 640 } });
-    // No page is wider than the screen: what is wide scrolls by itself.
-    const width = () => page.evaluate('document.documentElement.scrollWidth');
-    const look = async () => expect([page.url(), await barriers(page), await width()]).toEqual([page.url(), [], 360]);
-    await look();
-    await fillIn(page, '');
-    await page.getByLabel('Name').fill(' ');
-    await look();
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').waitFor();
-    await look();
-    await page.getByLabel('Name').fill(`A ${colorScheme} key`);
-    await page.getByLabel('Name').press('Enter');
-    await page.getByRole('button', { name: 'Copy' }).waitFor();
-    await look();
-    await page.getByRole('link', { name: 'Done' }).click();
-    await look();
-    await page.getByRole('link', { name: `A ${colorScheme} key` }).click();
-    await look();
-    expect(complaints).toEqual([expect.stringContaining('400')]);
-    complaints = [];
-  });
+  it.each(['light', 'dark'])(
+    'keeps nobody out: %s, and on a narrow screen',
+    async (colorScheme) => {
+      const page = await visit({ colorScheme, viewport: { width: 360, height: 640 } });
+      // No page is wider than the screen: what is wide scrolls by itself.
+      const width = () => page.evaluate('document.documentElement.scrollWidth');
+      const look = async () =>
+        expect([page.url(), await barriers(page), await width()]).toEqual([page.url(), [], 360]);
+      await look();
+      await fillIn(page, '');
+      await page.getByLabel('Name').fill(' ');
+      await look();
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('alert').waitFor();
+      await look();
+      await page.getByLabel('Name').fill(`A ${colorScheme} key`);
+      await page.getByLabel('Name').press('Enter');
+      await page.getByRole('button', { name: 'Copy' }).waitFor();
+      await look();
+      await page.getByRole('link', { name: 'Done' }).click();
+      await look();
+      await page.getByRole('link', { name: `A ${colorScheme} key` }).click();
+      await look();
+      expect(complaints).toEqual([expect.stringContaining('400')]);
+      complaints = [];
+    },
+  );
 });

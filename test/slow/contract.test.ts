@@ -1,4 +1,7 @@
-/** That the contract has teeth: a store with one promise broken fails it, and no test of it is there for show. */
+/**
+ * That the contract has teeth: a store with one promise broken fails it, and no test of it is there
+ * for show.
+ */
 import type { Ending, KeyRecord, KeyStore, UsageEntry } from 'keyscope';
 import { defineScopes, hasScopes, requireEntity, requireScopes } from 'keyscope';
 import { storeContract, testPrincipal } from 'keyscope/testing';
@@ -12,14 +15,16 @@ type Entries = readonly UsageEntry[];
 const copy = (row: KeyRecord): Mutable => structuredClone(row);
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const newestFirst = (a: KeyRecord, b: KeyRecord) => b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : -1);
+const newestFirst = (a: KeyRecord, b: KeyRecord) =>
+  b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : -1);
 
 /** A right store over rows that a wrong one can reach. */
 function rightStore(rows: Rows): KeyStore {
   const all = () => [...rows.values()];
   return {
     insert(record) {
-      if (rows.has(record.keyId) || all().some((row) => row.digest === record.digest)) throw new Error('exists');
+      if (rows.has(record.keyId) || all().some((row) => row.digest === record.digest))
+        throw new Error('exists');
       rows.set(record.keyId, copy(record));
     },
     findByDigest: (digests) =>
@@ -39,7 +44,12 @@ function rightStore(rows: Rows): KeyStore {
         .map(copy),
     markEnded(keyId, ending) {
       const row = rows.get(keyId);
-      if (row === undefined || row.revokedAt !== null || ('retireAt' in ending && row.retireAt !== null)) return false;
+      if (
+        row === undefined ||
+        row.revokedAt !== null ||
+        ('retireAt' in ending && row.retireAt !== null)
+      )
+        return false;
       Object.assign(row, ending);
       return true;
     },
@@ -49,7 +59,8 @@ function rightStore(rows: Rows): KeyStore {
         if (row === undefined) continue;
         row.lastUsedAt = Math.max(row.lastUsedAt ?? lastUsedAt, lastUsedAt);
         const used = { ...row.scopesUsed };
-        for (const [scope, time] of Object.entries(scopesUsed)) used[scope] = Math.max(used[scope] ?? time, time);
+        for (const [scope, time] of Object.entries(scopesUsed))
+          used[scope] = Math.max(used[scope] ?? time, time);
         row.scopesUsed = used;
       }
     },
@@ -71,7 +82,11 @@ function summary(live: readonly KeyRecord[]) {
   return [...new Set(live.map(scheme))].map((name) => {
     const own = live.filter((row) => scheme(row) === name);
     const used = own.flatMap((row) => row.lastUsedAt ?? []);
-    return { scheme: name, live: own.length, lastUsedAt: used.length > 0 ? Math.max(...used) : null };
+    return {
+      scheme: name,
+      live: own.length,
+      lastUsedAt: used.length > 0 ? Math.max(...used) : null,
+    };
   });
 }
 
@@ -82,7 +97,8 @@ type Mutant = (right: KeyStore, rows: Rows) => Partial<Record<keyof KeyStore, un
 const T = 1_000_000_000_000;
 
 /** An hour back within the hour that comes twice: Europe, 2024-10-27. */
-const onTheWall = (time: number) => (time >= 1_729_990_800_000 && time < 1_729_994_400_000 ? time - 3_600_000 : time);
+const onTheWall = (time: number) =>
+  time >= 1_729_990_800_000 && time < 1_729_994_400_000 ? time - 3_600_000 : time;
 /** An hour on within the hour that does not come: Europe, 2024-03-31. */
 const withoutTheHour = (time: number) =>
   time >= 1_711_850_400_000 && time < 1_711_854_000_000 ? time + 3_600_000 : time;
@@ -107,17 +123,22 @@ function retold(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => retold(item, change));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [change(name), retold(item, change)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [change(name), retold(item, change)]),
+  );
 }
 
 const retell = (right: KeyStore, change: (text: string) => string) =>
   every(right, (row) => Object.assign(row, retold(row, change)));
 
-const own = (rows: Rows, ids: readonly string[]) => [...rows.values()].filter(({ keyId }) => ids.includes(keyId));
+const own = (rows: Rows, ids: readonly string[]) =>
+  [...rows.values()].filter(({ keyId }) => ids.includes(keyId));
 /** The other keys of the entities that these keys are of. */
 function others(rows: Rows, ids: readonly string[]) {
   const entities = own(rows, ids).map(({ entityUuid }) => entityUuid);
-  return [...rows.values()].filter((row) => entities.includes(row.entityUuid) && !ids.includes(row.keyId));
+  return [...rows.values()].filter(
+    (row) => entities.includes(row.entityUuid) && !ids.includes(row.keyId),
+  );
 }
 
 const marks = ({ revokedAt, retireAt }: Mutable) => ({ revokedAt, retireAt });
@@ -125,7 +146,11 @@ const usage = ({ lastUsedAt, scopesUsed }: Mutable) => ({ lastUsedAt, scopesUsed
 const whole = (row: Mutable) => row;
 
 /** What writes a part of rows back as it is now. */
-function remember(rows: Rows, read: readonly Mutable[], part: (row: Mutable) => Partial<Mutable>): () => void {
+function remember(
+  rows: Rows,
+  read: readonly Mutable[],
+  part: (row: Mutable) => Partial<Mutable>,
+): () => void {
   const then = read.map(copy);
   return () => {
     for (const row of then) Object.assign(rows.get(row.keyId) ?? {}, part(row));
@@ -134,7 +159,12 @@ function remember(rows: Rows, read: readonly Mutable[], part: (row: Mutable) => 
 
 /** Each has a right write, and beside it reads, waits and writes back what it read. */
 const writingBack = (wait: () => Promise<unknown>): Readonly<Record<string, Mutant>> => {
-  const touch = (right: KeyStore, rows: Rows, which: typeof own, part: typeof whole | typeof marks) => ({
+  const touch = (
+    right: KeyStore,
+    rows: Rows,
+    which: typeof own,
+    part: typeof whole | typeof marks,
+  ) => ({
     touch: async (entries: Entries) => {
       const ids = entries.map(({ keyId }) => keyId);
       const writeBack = remember(rows, which(rows, ids), part);
@@ -156,7 +186,8 @@ const writingBack = (wait: () => Promise<unknown>): Readonly<Record<string, Muta
     'touch writes the marks back': (right, rows) => touch(right, rows, own, marks),
     'touch writes the marks back, and to end takes as long': (right, rows) => ({
       ...touch(right, rows, own, marks),
-      markEnded: (keyId: string, ending: Ending) => wait().then(() => right.markEnded(keyId, ending)),
+      markEnded: (keyId: string, ending: Ending) =>
+        wait().then(() => right.markEnded(keyId, ending)),
     }),
     'touch writes the entity’s other keys back': (right, rows) => touch(right, rows, others, whole),
     'insert writes the entity’s other keys back': (right, rows) => ({
@@ -167,8 +198,10 @@ const writingBack = (wait: () => Promise<unknown>): Readonly<Record<string, Muta
         writeBack();
       },
     }),
-    'markEnded writes the usage of the entity’s other keys back': (right, rows) => markEnded(right, rows, usage),
-    'markEnded writes the marks of the entity’s other keys back': (right, rows) => markEnded(right, rows, marks),
+    'markEnded writes the usage of the entity’s other keys back': (right, rows) =>
+      markEnded(right, rows, usage),
+    'markEnded writes the marks of the entity’s other keys back': (right, rows) =>
+      markEnded(right, rows, marks),
   };
 };
 
@@ -180,7 +213,9 @@ const WAITS: Readonly<Record<string, () => Promise<unknown>>> = {
   'up to 3 ms': () => sleep(Math.random() * 3),
 };
 
-/** Right but for one list, and so on: each breaks one sentence of the doc comments of `KeyStore`. */
+/**
+ * Right but for one list, and so on: each breaks one sentence of the doc comments of `KeyStore`.
+ */
 const MUTANTS: Readonly<Record<string, Mutant>> = {
   ...Object.fromEntries(
     Object.entries(WAITS).flatMap(([long, wait]) =>
@@ -211,14 +246,16 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'insert throws but has written': (right, rows) => ({
     insert: (record: KeyRecord) => {
-      if (![...rows.values()].some((row) => row.digest === record.digest)) return right.insert(record);
+      if (![...rows.values()].some((row) => row.digest === record.digest))
+        return right.insert(record);
       rows.set(record.keyId, { ...copy(record), digest: `${record.digest}-second` });
       throw new Error('exists');
     },
   }),
   'insert looks first and writes later': (right, rows) => ({
     insert: async (record: KeyRecord) => {
-      if (sync<KeyRecord[]>(right.findByDigest([record.digest])).length > 0) throw new Error('exists');
+      if (sync<KeyRecord[]>(right.findByDigest([record.digest])).length > 0)
+        throw new Error('exists');
       if (rows.has(record.keyId)) throw new Error('exists');
       await tick();
       rows.set(record.keyId, copy(record));
@@ -291,7 +328,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     },
   }),
   'insert cuts text at NUL': (right) => ({
-    insert: (record: KeyRecord) => right.insert({ ...record, name: record.name.split('\0')[0] ?? '' }),
+    insert: (record: KeyRecord) =>
+      right.insert({ ...record, name: record.name.split('\0')[0] ?? '' }),
   }),
   'insert throws at a NUL but has written': (right) => ({
     insert: (record: KeyRecord) => {
@@ -308,7 +346,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         await tick();
         rebuilding -= 1;
       },
-      list: async (query: Query) => (rebuilding > 0 && query.after !== null ? [] : right.list(query)),
+      list: async (query: Query) =>
+        rebuilding > 0 && query.after !== null ? [] : right.list(query),
     };
   },
   'insert keeps the object it was given': (_right, rows) => ({
@@ -318,17 +357,21 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'answers are the rows themselves': (_right, rows) => ({
     findById: (keyId: string) => rows.get(keyId) ?? null,
-    findByDigest: (digests: readonly string[]) => [...rows.values()].filter((row) => digests.includes(row.digest)),
+    findByDigest: (digests: readonly string[]) =>
+      [...rows.values()].filter((row) => digests.includes(row.digest)),
   }),
   // fidelity
   'an empty text becomes null': (right) =>
     every(right, (row) => Object.assign(row, { justification: row.justification || null })),
-  'null becomes an empty text': (right) => every(right, (row) => Object.assign(row, { seal: row.seal ?? '' })),
+  'null becomes an empty text': (right) =>
+    every(right, (row) => Object.assign(row, { seal: row.seal ?? '' })),
   'null becomes undefined': (right) =>
     every(right, (row) => Object.assign(row, { expiresAt: row.expiresAt ?? undefined })),
-  'a field is missing': (right) => every(right, (row) => Reflect.deleteProperty(row, 'rotatedFrom')),
+  'a field is missing': (right) =>
+    every(right, (row) => Reflect.deleteProperty(row, 'rotatedFrom')),
   'a column too many': (right) => every(right, (row) => Object.assign(row, { id: 1 })),
-  'texts are trimmed': (right) => every(right, (row) => Object.assign(row, { name: row.name.trim() })),
+  'texts are trimmed': (right) =>
+    every(right, (row) => Object.assign(row, { name: row.name.trim() })),
   'texts are folded to NFKD': (right) =>
     every(right, (row) => Object.assign(row, { name: row.name.normalize('NFKD') })),
   'texts are normalized to NFC': (right) => retell(right, (text) => text.normalize('NFC')),
@@ -340,20 +383,32 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     retell(right, (text) => text.replace(/\p{Noncharacter_Code_Point}/gu, '\ufffd')),
   'names in metadata are cut at 255 characters': (right) =>
     every(right, (row) => {
-      row.metadata = Object.fromEntries(Object.entries(row.metadata).map(([name, text]) => [name.slice(0, 255), text]));
+      row.metadata = Object.fromEntries(
+        Object.entries(row.metadata).map(([name, text]) => [name.slice(0, 255), text]),
+      );
     }),
   'texts are Latin-1': (right) =>
-    every(right, (row) => Object.assign(row, { name: Buffer.from(row.name, 'latin1').toString('latin1') })),
+    every(right, (row) =>
+      Object.assign(row, { name: Buffer.from(row.name, 'latin1').toString('latin1') }),
+    ),
   'texts are cut at 255 bytes': (right) =>
-    every(right, (row) => Object.assign(row, { name: Buffer.from(row.name).subarray(0, 255).toString() })),
+    every(right, (row) =>
+      Object.assign(row, { name: Buffer.from(row.name).subarray(0, 255).toString() }),
+    ),
   'numeric texts become numbers': (right) =>
-    every(right, (row) => Object.assign(row, { name: /^\d+$/.test(row.name) ? Number(row.name) : row.name })),
-  'scopes are sorted': (right) => every(right, (row) => Object.assign(row, { scopes: [...row.scopes].sort() })),
+    every(right, (row) =>
+      Object.assign(row, { name: /^\d+$/.test(row.name) ? Number(row.name) : row.name }),
+    ),
+  'scopes are sorted': (right) =>
+    every(right, (row) => Object.assign(row, { scopes: [...row.scopes].sort() })),
   'scopes are one comma-separated text': (right) =>
     every(right, (row) => Object.assign(row, { scopes: row.scopes.join(',').split(',') })),
-  'lists end at 255': (right) => every(right, (row) => Object.assign(row, { scopes: row.scopes.slice(0, 255) })),
+  'lists end at 255': (right) =>
+    every(right, (row) => Object.assign(row, { scopes: row.scopes.slice(0, 255) })),
   'entities end at 999': (right) =>
-    every(right, (row) => Object.assign(row, { accessibleEntities: row.accessibleEntities.slice(0, 999) })),
+    every(right, (row) =>
+      Object.assign(row, { accessibleEntities: row.accessibleEntities.slice(0, 999) }),
+    ),
   'metadata loses __proto__': (right) =>
     every(right, (row) => {
       const kept: Record<string, string> = {};
@@ -361,25 +416,40 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       row.metadata = kept;
     }),
   'times are seconds': (right) =>
-    every(right, (row) => Object.assign(row, { createdAt: Math.floor(row.createdAt / 1000) * 1000 })),
+    every(right, (row) =>
+      Object.assign(row, { createdAt: Math.floor(row.createdAt / 1000) * 1000 }),
+    ),
   'times are 32 bits': (right) =>
-    every(right, (row) => Object.assign(row, { retireAt: row.retireAt === null ? null : row.retireAt % 2 ** 42 })),
-  'times are bigint': (right) => every(right, (row) => Object.assign(row, { createdAt: BigInt(row.createdAt) })),
-  'times are Dates': (right) => every(right, (row) => Object.assign(row, { createdAt: new Date(row.createdAt) })),
+    every(right, (row) =>
+      Object.assign(row, { retireAt: row.retireAt === null ? null : row.retireAt % 2 ** 42 }),
+    ),
+  'times are bigint': (right) =>
+    every(right, (row) => Object.assign(row, { createdAt: BigInt(row.createdAt) })),
+  'times are Dates': (right) =>
+    every(right, (row) => Object.assign(row, { createdAt: new Date(row.createdAt) })),
   'times go by a clock on the wall': (right) =>
-    every(right, (row) => Object.assign(row, { lastUsedAt: row.lastUsedAt && onTheWall(row.lastUsedAt) })),
+    every(right, (row) =>
+      Object.assign(row, { lastUsedAt: row.lastUsedAt && onTheWall(row.lastUsedAt) }),
+    ),
   'times have no hour that the calendar leaves out': (right) =>
-    every(right, (row) => Object.assign(row, { expiresAt: row.expiresAt && withoutTheHour(row.expiresAt) })),
+    every(right, (row) =>
+      Object.assign(row, { expiresAt: row.expiresAt && withoutTheHour(row.expiresAt) }),
+    ),
   'times end in 2038': (right) =>
-    every(right, (row) => Object.assign(row, { expiresAt: row.expiresAt && Math.min(row.expiresAt, 2 ** 31 * 1000) })),
+    every(right, (row) =>
+      Object.assign(row, { expiresAt: row.expiresAt && Math.min(row.expiresAt, 2 ** 31 * 1000) }),
+    ),
   'times end with the year 9999': (right) =>
     every(right, (row) =>
       Object.assign(row, {
-        createdAt: row.createdAt % 1000 === 1 ? Math.min(row.createdAt, 253_402_300_799_999) : row.createdAt,
+        createdAt:
+          row.createdAt % 1000 === 1 ? Math.min(row.createdAt, 253_402_300_799_999) : row.createdAt,
       }),
     ),
   'times begin in 1970': (right) =>
-    every(right, (row) => Object.assign(row, { retireAt: row.retireAt && Math.max(row.retireAt, 0) })),
+    every(right, (row) =>
+      Object.assign(row, { retireAt: row.retireAt && Math.max(row.retireAt, 0) }),
+    ),
   'times are seconds with a fraction of 32 bits': (right) =>
     every(right, (row) => {
       const seconds = Math.floor((row.revokedAt ?? 0) / 1000);
@@ -388,9 +458,11 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     }),
   'line ends are those of Unix': (right) =>
     every(right, (row) => Object.assign(row, { name: row.name.replaceAll('\r\n', '\n') })),
-  'time 0 is null': (right) => every(right, (row) => Object.assign(row, { revokedAt: row.revokedAt || null })),
+  'time 0 is null': (right) =>
+    every(right, (row) => Object.assign(row, { revokedAt: row.revokedAt || null })),
   'list answers without metadata': (right) => ({
-    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).map((row) => ({ ...row, metadata: {} })),
+    list: (query: Query) =>
+      sync<KeyRecord[]>(right.list(query)).map((row) => ({ ...row, metadata: {} })),
   }),
   // look-ups
   'findByDigest ignores case': (_right, rows) => ({
@@ -398,27 +470,36 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       [...rows.values()].filter((row) => digests.map(lower).includes(lower(row.digest))).map(copy),
   }),
   'findByDigest ignores trailing spaces': (right) => ({
-    findByDigest: (digests: unknown[]) => right.findByDigest(digests.map((digest) => String(digest).trimEnd())),
+    findByDigest: (digests: unknown[]) =>
+      right.findByDigest(digests.map((digest) => String(digest).trimEnd())),
   }),
   'findByDigest stops at NUL': (right) => ({
     findByDigest: (digests: unknown[]) =>
       right.findByDigest(
-        digests.map((digest) => (typeof digest === 'string' ? (digest.split('\0')[0] ?? '') : 'none')),
+        digests.map((digest) =>
+          typeof digest === 'string' ? (digest.split('\0')[0] ?? '') : 'none',
+        ),
       ),
   }),
   'findByDigest compares a prefix': (_right, rows) => ({
     findByDigest: (digests: unknown[]) =>
       [...rows.values()]
-        .filter((row) => digests.some((d) => typeof d === 'string' && d !== '' && row.digest.startsWith(d)))
+        .filter((row) =>
+          digests.some((d) => typeof d === 'string' && d !== '' && row.digest.startsWith(d)),
+        )
         .map(copy),
   }),
   'findByDigest finds half a surrogate pair': (right) => ({
     findByDigest: (digests: unknown[]) =>
-      right.findByDigest(digests.map((d) => (typeof d === 'string' ? d.replace(/\p{Cs}/gu, '') : 'none'))),
+      right.findByDigest(
+        digests.map((d) => (typeof d === 'string' ? d.replace(/\p{Cs}/gu, '') : 'none')),
+      ),
   }),
   'findByDigest reads a condition': (_right, rows) => ({
     findByDigest: (digests: unknown[]) =>
-      [...rows.values()].filter((row) => digests.some((d) => row.digest === d || `${d}`.includes('OR 1=1'))).map(copy),
+      [...rows.values()]
+        .filter((row) => digests.some((d) => row.digest === d || `${d}`.includes('OR 1=1')))
+        .map(copy),
   }),
   'findByDigest answers a batch to each of its callers': (right) => {
     let batch: string[] = [];
@@ -461,11 +542,15 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'findByDigest takes patterns': (_right, rows) => ({
     findByDigest: (digests: unknown[]) =>
-      [...rows.values()].filter((row) => digests.some((d) => row.digest === d || d === '%')).map(copy),
+      [...rows.values()]
+        .filter((row) => digests.some((d) => row.digest === d || d === '%'))
+        .map(copy),
   }),
   'findByDigest compares with == to a number': (_right, rows) => ({
     findByDigest: (digests: unknown[]) =>
-      [...rows.values()].filter((row) => digests.some((d) => row.digest === d || d === 0)).map(copy),
+      [...rows.values()]
+        .filter((row) => digests.some((d) => row.digest === d || d === 0))
+        .map(copy),
   }),
   'findByDigest flattens lists': (right) => ({
     findByDigest: (digests: string[][]) => right.findByDigest(digests.flat()),
@@ -489,7 +574,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     findByDigest: (digests: string[]) => right.findByDigest(digests.splice(0)),
   }),
   'findByDigest of nothing answers everything': (right, rows) => ({
-    findByDigest: (digests: string[]) => (digests.length === 0 ? [...rows.values()] : right.findByDigest(digests)),
+    findByDigest: (digests: string[]) =>
+      digests.length === 0 ? [...rows.values()] : right.findByDigest(digests),
   }),
   'findByDigest leaves revoked keys out': (right) => ({
     findByDigest: (digests: string[]) =>
@@ -509,12 +595,16 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       return found;
     },
   }),
-  'findById answers undefined': (right) => ({ findById: (keyId: string) => right.findById(keyId) ?? undefined }),
+  'findById answers undefined': (right) => ({
+    findById: (keyId: string) => right.findById(keyId) ?? undefined,
+  }),
   'findById ignores case': (_right, rows) => ({
-    findById: (keyId: unknown) => [...rows.values()].filter((row) => row.keyId === lower(keyId)).map(copy)[0] ?? null,
+    findById: (keyId: unknown) =>
+      [...rows.values()].filter((row) => row.keyId === lower(keyId)).map(copy)[0] ?? null,
   }),
   'findById finds by digest too': (right) => ({
-    findById: (id: string) => right.findById(id) ?? sync<KeyRecord[]>(right.findByDigest([id]))[0] ?? null,
+    findById: (id: string) =>
+      right.findById(id) ?? sync<KeyRecord[]>(right.findByDigest([id]))[0] ?? null,
   }),
   'reads are stale': (right) => {
     const seen = new Map<string, unknown>();
@@ -533,7 +623,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         .slice(0, limit)
         .map(copy),
   }),
-  'list is oldest first': (right) => ({ list: (query: Query) => sync<KeyRecord[]>(right.list(query)).reverse() }),
+  'list is oldest first': (right) => ({
+    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).reverse(),
+  }),
   'list leaves ties as they come': (_right, rows) => ({
     list: ({ entityUuid, after, limit }: Query) =>
       [...rows.values()]
@@ -550,20 +642,28 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
         .slice(0, limit)
         .map(copy),
   }),
-  'list ignores after': (right) => ({ list: (query: Query) => right.list({ ...query, after: null }) }),
+  'list ignores after': (right) => ({
+    list: (query: Query) => right.list({ ...query, after: null }),
+  }),
   'list repeats the record of the position': (right, rows) => ({
     list: (query: Query) => {
       const at = query.after === null ? undefined : rows.get(query.after.keyId);
-      return [...(at === undefined ? [] : [copy(at)]), ...sync<KeyRecord[]>(right.list(query))].slice(0, query.limit);
+      return [
+        ...(at === undefined ? [] : [copy(at)]),
+        ...sync<KeyRecord[]>(right.list(query)),
+      ].slice(0, query.limit);
     },
   }),
   'list skips the rest of the position’s millisecond': (right) => ({
-    list: (query: Query) => right.list({ ...query, after: query.after && { ...query.after, keyId: '' } }),
+    list: (query: Query) =>
+      right.list({ ...query, after: query.after && { ...query.after, keyId: '' } }),
   }),
   'list needs the record of the position': (right, rows) => ({
     list: (query: Query) => {
       const at = query.after === null ? null : rows.get(query.after.keyId);
-      return at === undefined || (at && at.createdAt !== query.after?.createdAt) ? [] : right.list(query);
+      return at === undefined || (at && at.createdAt !== query.after?.createdAt)
+        ? []
+        : right.list(query);
     },
   }),
   'list counts pages and not positions': (right) => {
@@ -572,7 +672,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       list: (query: Query) => {
         const from = query.after === null ? 0 : (seen.get(query.entityUuid) ?? 0);
         seen.set(query.entityUuid, from + query.limit);
-        return sync<KeyRecord[]>(right.list({ ...query, after: null, limit: from + query.limit })).slice(from);
+        return sync<KeyRecord[]>(
+          right.list({ ...query, after: null, limit: from + query.limit }),
+        ).slice(from);
       },
     };
   },
@@ -581,7 +683,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       const { after } = query;
       if (after === null || !rows.has(after.keyId)) return right.list(query);
       const from = { createdAt: after.createdAt + 1, keyId: '' };
-      const found = sync<KeyRecord[]>(right.list({ ...query, after: from, limit: query.limit + 8 }));
+      const found = sync<KeyRecord[]>(
+        right.list({ ...query, after: from, limit: query.limit + 8 }),
+      );
       return found.filter((row) => isBehind(row, after)).slice(0, query.limit);
     },
   }),
@@ -591,7 +695,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       return sync<KeyRecord[]>(right.list(query)).sort((a, b) => newestFirst(wall(a), wall(b)));
     },
   }),
-  'list ignores the limit': (right) => ({ list: (query: Query) => right.list({ ...query, limit: 9999 }) }),
+  'list ignores the limit': (right) => ({
+    list: (query: Query) => right.list({ ...query, limit: 9999 }),
+  }),
   'list stops at 10': (right) => ({
     list: (query: Query) => right.list({ ...query, limit: Math.min(10, query.limit) }),
   }),
@@ -615,15 +721,20 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     },
   }),
   'list leaves ended keys out': (right) => ({
-    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).filter((row) => row.revokedAt === null),
+    list: (query: Query) =>
+      sync<KeyRecord[]>(right.list(query)).filter((row) => row.revokedAt === null),
   }),
   'list leaves expired keys out': (right) => ({
-    list: (query: Query) => sync<KeyRecord[]>(right.list(query)).filter((row) => row.expiresAt === null),
+    list: (query: Query) =>
+      sync<KeyRecord[]>(right.list(query)).filter((row) => row.expiresAt === null),
   }),
   'list answers what can address the entity': (_right, rows) => ({
     list: ({ entityUuid, after, limit }: Query) =>
       [...rows.values()]
-        .filter((row) => row.accessibleEntities.includes(entityUuid) && (after === null || isBehind(row, after)))
+        .filter(
+          (row) =>
+            row.accessibleEntities.includes(entityUuid) && (after === null || isBehind(row, after)),
+        )
         .sort(newestFirst)
         .slice(0, limit)
         .map(copy),
@@ -650,7 +761,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'markEnded retires what is revoked': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) => {
       const row = rows.get(keyId);
-      if (!row || !('retireAt' in ending) || row.retireAt !== null) return right.markEnded(keyId, ending);
+      if (!row || !('retireAt' in ending) || row.retireAt !== null)
+        return right.markEnded(keyId, ending);
       row.retireAt = ending.retireAt;
       return true;
     },
@@ -679,19 +791,26 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'markEnded is true to the same time again': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) =>
-      right.markEnded(keyId, ending) || ('revokedAt' in ending && rows.get(keyId)?.revokedAt === ending.revokedAt),
+      right.markEnded(keyId, ending) ||
+      ('revokedAt' in ending && rows.get(keyId)?.revokedAt === ending.revokedAt),
   }),
   'markEnded is true to the same retirement again': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) =>
-      right.markEnded(keyId, ending) || ('retireAt' in ending && rows.get(keyId)?.retireAt === ending.retireAt),
+      right.markEnded(keyId, ending) ||
+      ('retireAt' in ending && rows.get(keyId)?.retireAt === ending.retireAt),
   }),
   'markEnded ends nothing later than its own clock': (right) => ({
     markEnded: (keyId: string, ending: Ending) =>
-      right.markEnded(keyId, 'retireAt' in ending ? { retireAt: Math.min(ending.retireAt, T * 3) } : ending),
+      right.markEnded(
+        keyId,
+        'retireAt' in ending ? { retireAt: Math.min(ending.retireAt, T * 3) } : ending,
+      ),
   }),
   'markEnded retires nothing before the year 1': (right) => ({
     markEnded: (keyId: string, ending: Ending) =>
-      'retireAt' in ending && ending.retireAt < -62_135_596_800_000 ? false : right.markEnded(keyId, ending),
+      'retireAt' in ending && ending.retireAt < -62_135_596_800_000
+        ? false
+        : right.markEnded(keyId, ending),
   }),
   'markEnded does not revoke what its own clock has ended': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) => {
@@ -711,14 +830,16 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'markEnded makes a row for an unknown id': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) => {
       const [some] = rows.values();
-      if (some && !rows.has(keyId)) rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
+      if (some && !rows.has(keyId))
+        rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
       return right.markEnded(keyId, ending);
     },
   }),
   'markEnded looks first and writes later': (_right, rows) => ({
     markEnded: async (keyId: string, ending: Ending) => {
       const row = rows.get(keyId);
-      if (!row || row.revokedAt !== null || ('retireAt' in ending && row.retireAt !== null)) return false;
+      if (!row || row.revokedAt !== null || ('retireAt' in ending && row.retireAt !== null))
+        return false;
       await tick();
       Object.assign(row, ending);
       return true;
@@ -734,7 +855,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'markEnded retires by revoking': (right) => ({
     markEnded: (keyId: string, ending: Ending) =>
-      right.markEnded(keyId, { revokedAt: 'retireAt' in ending ? ending.retireAt : ending.revokedAt }),
+      right.markEnded(keyId, {
+        revokedAt: 'retireAt' in ending ? ending.retireAt : ending.revokedAt,
+      }),
   }),
   'markEnded writes another field': (right, rows) => ({
     markEnded: (keyId: string, ending: Ending) => {
@@ -764,18 +887,22 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'touch goes backwards': (right, rows) => ({
     touch: (entries: Entries) => {
       right.touch(entries);
-      for (const { keyId, lastUsedAt } of entries) Object.assign(rows.get(keyId) ?? {}, { lastUsedAt });
+      for (const { keyId, lastUsedAt } of entries)
+        Object.assign(rows.get(keyId) ?? {}, { lastUsedAt });
     },
   }),
   'touch goes backwards for a scope': (right, rows) => ({
     touch: (entries: Entries) => {
       right.touch(entries);
-      for (const { keyId, scopesUsed } of entries) Object.assign(rows.get(keyId)?.scopesUsed ?? {}, scopesUsed);
+      for (const { keyId, scopesUsed } of entries)
+        Object.assign(rows.get(keyId)?.scopesUsed ?? {}, scopesUsed);
     },
   }),
   'touch skips scopes where lastUsedAt is older': (right, rows) => ({
     touch: (entries: Entries) =>
-      right.touch(entries.filter(({ keyId, lastUsedAt }) => (rows.get(keyId)?.lastUsedAt ?? -1) < lastUsedAt)),
+      right.touch(
+        entries.filter(({ keyId, lastUsedAt }) => (rows.get(keyId)?.lastUsedAt ?? -1) < lastUsedAt),
+      ),
   }),
   'touch replaces the scopes': (right, rows) => ({
     touch: (entries: Entries) => {
@@ -784,18 +911,27 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     },
   }),
   'touch forgets the scopes': (right) => ({
-    touch: (entries: Entries) => right.touch(entries.map((entry) => ({ ...entry, scopesUsed: {} }))),
+    touch: (entries: Entries) =>
+      right.touch(entries.map((entry) => ({ ...entry, scopesUsed: {} }))),
   }),
   'touch compares times as text': (right, rows) => ({
     touch: (entries: Entries) =>
       right.touch(
-        entries.filter(({ keyId, lastUsedAt }) => !(`${rows.get(keyId)?.lastUsedAt ?? ''}` > `${lastUsedAt}`)),
+        entries.filter(
+          ({ keyId, lastUsedAt }) => !(`${rows.get(keyId)?.lastUsedAt ?? ''}` > `${lastUsedAt}`),
+        ),
       ),
   }),
   'touch takes a name for a path': (right) => ({
     touch: (entries: Entries) => {
-      const cut = (used: object) => Object.entries(used).map(([scope, time]) => [scope.split('.')[0], time]);
-      right.touch(entries.map((entry) => ({ ...entry, scopesUsed: Object.fromEntries(cut(entry.scopesUsed)) })));
+      const cut = (used: object) =>
+        Object.entries(used).map(([scope, time]) => [scope.split('.')[0], time]);
+      right.touch(
+        entries.map((entry) => ({
+          ...entry,
+          scopesUsed: Object.fromEntries(cut(entry.scopesUsed)),
+        })),
+      );
     },
   }),
   'touch throws on an unknown id': (right, rows) => ({
@@ -805,22 +941,29 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     },
   }),
   'touch ignores case': (right) => ({
-    touch: (entries: Entries) => right.touch(entries.map((entry) => ({ ...entry, keyId: lower(entry.keyId) }))),
+    touch: (entries: Entries) =>
+      right.touch(entries.map((entry) => ({ ...entry, keyId: lower(entry.keyId) }))),
   }),
   'touch makes a row for an unknown id': (right, rows) => ({
     touch: (entries: Entries) => {
       const [some] = rows.values();
       for (const { keyId } of entries) {
-        if (some && !rows.has(keyId)) rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
+        if (some && !rows.has(keyId))
+          rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
       }
       right.touch(entries);
     },
   }),
-  'touch takes the first entry alone': (right) => ({ touch: (entries: Entries) => right.touch(entries.slice(0, 1)) }),
-  'touch takes one entry a key, the last': (right) => ({
-    touch: (entries: Entries) => right.touch([...new Map(entries.map((entry) => [entry.keyId, entry])).values()]),
+  'touch takes the first entry alone': (right) => ({
+    touch: (entries: Entries) => right.touch(entries.slice(0, 1)),
   }),
-  'touch keeps 25 entries of a batch': (right) => ({ touch: (entries: Entries) => right.touch(entries.slice(0, 25)) }),
+  'touch takes one entry a key, the last': (right) => ({
+    touch: (entries: Entries) =>
+      right.touch([...new Map(entries.map((entry) => [entry.keyId, entry])).values()]),
+  }),
+  'touch keeps 25 entries of a batch': (right) => ({
+    touch: (entries: Entries) => right.touch(entries.slice(0, 25)),
+  }),
   'touch keeps 999 entries of a batch': (right) => ({
     touch: (entries: Entries) => right.touch(entries.slice(0, 999)),
   }),
@@ -844,7 +987,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'touch takes time 0 of a scope for never': (right) => ({
     touch: (entries: Entries) => {
-      const ever = (used: object) => Object.fromEntries(Object.entries(used).filter(([, time]) => time !== 0));
+      const ever = (used: object) =>
+        Object.fromEntries(Object.entries(used).filter(([, time]) => time !== 0));
       right.touch(entries.map((entry) => ({ ...entry, scopesUsed: ever(entry.scopesUsed) })));
     },
   }),
@@ -912,33 +1056,44 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
       right.touch(entries);
       const [first] = entries;
       const own = rows.get(first?.keyId ?? '');
-      for (const row of rows.values()) if (row.entityUuid === own?.entityUuid) row.lastUsedAt = own.lastUsedAt;
+      for (const row of rows.values())
+        if (row.entityUuid === own?.entityUuid) row.lastUsedAt = own.lastUsedAt;
     },
   }),
   // summarize
   'summarize counts revoked keys': (_right, rows) => ({
-    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive({ ...row, revokedAt: null }, now))),
+    summarize: (now: number) =>
+      summary([...rows.values()].filter((row) => isLive({ ...row, revokedAt: null }, now))),
   }),
   'summarize counts what is revoked at a time to come': (_right, rows) => ({
     summarize: (now: number) =>
       summary(
-        [...rows.values()].filter((row) => isLive({ ...row, revokedAt: null }, now) && now >= (row.revokedAt ?? now)),
+        [...rows.values()].filter(
+          (row) => isLive({ ...row, revokedAt: null }, now) && now >= (row.revokedAt ?? now),
+        ),
       ),
   }),
   'summarize counts expired keys': (_right, rows) => ({
-    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive({ ...row, expiresAt: null }, now))),
+    summarize: (now: number) =>
+      summary([...rows.values()].filter((row) => isLive({ ...row, expiresAt: null }, now))),
   }),
   'summarize counts retired keys': (_right, rows) => ({
-    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive({ ...row, retireAt: null }, now))),
+    summarize: (now: number) =>
+      summary([...rows.values()].filter((row) => isLive({ ...row, retireAt: null }, now))),
   }),
   'summarize leaves retiring keys out': (_right, rows) => ({
-    summarize: (now: number) => summary([...rows.values()].filter((row) => isLive(row, now) && row.retireAt === null)),
+    summarize: (now: number) =>
+      summary([...rows.values()].filter((row) => isLive(row, now) && row.retireAt === null)),
   }),
   'summarize takes a deadline as the last live millisecond': (right) => ({
     summarize: (now: number) => right.summarize(now - 1),
   }),
-  'summarize ends a millisecond early': (right) => ({ summarize: (now: number) => right.summarize(now + 1) }),
-  'summarize asks its own clock': (right) => ({ summarize: (_now: number) => right.summarize(Date.now()) }),
+  'summarize ends a millisecond early': (right) => ({
+    summarize: (now: number) => right.summarize(now + 1),
+  }),
+  'summarize asks its own clock': (right) => ({
+    summarize: (_now: number) => right.summarize(Date.now()),
+  }),
   'summarize takes a clock for wrong that is before 1970': (right) => ({
     summarize: (now: number) => right.summarize(Math.max(now, 0)),
   }),
@@ -948,7 +1103,9 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'summarize lists schemes without live keys': (right, rows) => ({
     summarize: (now: number) => {
       const live = sync<{ scheme: string }[]>(right.summarize(now));
-      const ended = summary([...rows.values()]).filter(({ scheme }) => !live.some((row) => row.scheme === scheme));
+      const ended = summary([...rows.values()]).filter(
+        ({ scheme }) => !live.some((row) => row.scheme === scheme),
+      );
       return [...live, ...ended.map((row) => ({ ...row, live: 0 }))];
     },
   }),
@@ -970,7 +1127,11 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'summarize takes a revocation at 0 for none': (_right, rows) => ({
     summarize: (now: number) =>
-      summary([...rows.values()].filter((row) => isLive({ ...row, revokedAt: row.revokedAt || null }, now))),
+      summary(
+        [...rows.values()].filter((row) =>
+          isLive({ ...row, revokedAt: row.revokedAt || null }, now),
+        ),
+      ),
   }),
   'summarize takes time 0 for never used': (right) => ({
     summarize: (now: number) =>
@@ -984,11 +1145,17 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   }),
   'summarize counts as text': (right) => ({
     summarize: (now: number) =>
-      sync<{ live: number }[]>(right.summarize(now)).map((row) => ({ ...row, live: String(row.live) })),
+      sync<{ live: number }[]>(right.summarize(now)).map((row) => ({
+        ...row,
+        live: String(row.live),
+      })),
   }),
   'summarize has 0 for never used': (right) => ({
     summarize: (now: number) =>
-      sync<{ lastUsedAt: number }[]>(right.summarize(now)).map((row) => ({ ...row, lastUsedAt: row.lastUsedAt ?? 0 })),
+      sync<{ lastUsedAt: number }[]>(right.summarize(now)).map((row) => ({
+        ...row,
+        lastUsedAt: row.lastUsedAt ?? 0,
+      })),
   }),
   'summarize has the newest use as text order has it': (_right, rows) => ({
     summarize: (now: number) =>
@@ -1000,22 +1167,36 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   'summarize counts one entity': (_right, rows) => ({
     summarize: (now: number) => {
       const [first] = rows.values();
-      return summary([...rows.values()].filter((row) => isLive(row, now) && row.entityUuid === first?.entityUuid));
+      return summary(
+        [...rows.values()].filter(
+          (row) => isLive(row, now) && row.entityUuid === first?.entityUuid,
+        ),
+      );
     },
   }),
 };
 
-/** As in a store that is written from the list of methods alone, where `summarize` has no parameter. */
+/**
+ * As in a store that is written from the list of methods alone, where `summarize` has no parameter.
+ */
 const ownClock = ({ summarize, ...store }: KeyStore): KeyStore => ({
   ...store,
   summarize: () => summarize(Date.now()),
 });
 
 /** What nobody can see from the outside who cannot say what time it is. */
-const UNSEEN = ['a deadline as the last', 'a millisecond early', 'its own clock', 'before 1970', 'after the year 9999'];
+const UNSEEN = [
+  'a deadline as the last',
+  'a millisecond early',
+  'its own clock',
+  'before 1970',
+  'after the year 9999',
+];
 
 const byOwnClock = Object.entries(MUTANTS)
-  .filter(([name]) => name.startsWith('summarize ') && !UNSEEN.some((words) => name.includes(words)))
+  .filter(
+    ([name]) => name.startsWith('summarize ') && !UNSEEN.some((words) => name.includes(words)),
+  )
   .map(([name, mutant]): [string, Mutant] => [
     `${name}, by a clock of its own`,
     (right, rows) => ownClock({ ...right, ...mutant(right, rows) } as KeyStore),
@@ -1046,7 +1227,8 @@ function fails(title: string, name: string): Promise<boolean> {
     answer = run().then(
       () => false,
       (error: unknown) => {
-        // What the suite throws says what broke; an engine's error would be a bug of the suite or of the mutant.
+        // What the suite throws says what broke; an engine's error would be a bug of the suite or
+        // of the mutant.
         const said = error instanceof Error && error.constructor === Error && error.message !== '';
         if (!said) throw new Error(`${pair}: said nothing`, { cause: error });
         return true;
@@ -1058,7 +1240,11 @@ function fails(title: string, name: string): Promise<boolean> {
 }
 
 /** The first of `candidates` that `holds`; those about the same method come first. */
-async function first(like: string, candidates: readonly string[], holds: (candidate: string) => Promise<boolean>) {
+async function first(
+  like: string,
+  candidates: readonly string[],
+  holds: (candidate: string) => Promise<boolean>,
+) {
   const [method = ''] = like.split(' ');
   const near = candidates.filter((candidate) => candidate.startsWith(method));
   for (const candidate of [...near, ...candidates]) if (await holds(candidate)) return candidate;
@@ -1084,7 +1270,10 @@ describe('the store contract', () => {
   test('closes the store, also after a failure', async () => {
     let closed = 0;
     let runs = 0;
-    const broken: KeyStore = { ...rightStore(new Map()), insert: () => Promise.reject(new Error('down')) };
+    const broken: KeyStore = {
+      ...rightStore(new Map()),
+      insert: () => Promise.reject(new Error('down')),
+    };
     const tests: (() => Promise<void>)[] = [];
     storeContract(
       (_name, run) => tests.push(run),
@@ -1113,15 +1302,19 @@ describe('storeContract', () => {
     ['no factory', undefined],
   ])('refuses %s before it registers a test', (_what, odd) => {
     const registered: string[] = [];
-    const call = () => storeContract((title) => registered.push(title), odd as unknown as () => KeyStore);
-    const message = 'storeContract: pass a function that makes a store, () => myStore(), not a store';
+    const call = () =>
+      storeContract((title) => registered.push(title), odd as unknown as () => KeyStore);
+    const message =
+      'storeContract: pass a function that makes a store, () => myStore(), not a store';
     expect(call).toThrow(new TypeError(message));
     expect(registered).toEqual([]);
   });
 
   test('refuses what registers no test', () => {
     const swapped = [store, () => undefined] as unknown as Parameters<typeof storeContract>;
-    expect(() => storeContract(...swapped)).toThrow('storeContract: pass the function that registers a test');
+    expect(() => storeContract(...swapped)).toThrow(
+      'storeContract: pass the function that registers a test',
+    );
   });
 });
 
@@ -1133,7 +1326,11 @@ describe('testPrincipal', () => {
   const entity = '0a0a0a0a-0000-4000-8000-00000000000a';
 
   test('makes a principal that the guards take', () => {
-    const principal = testPrincipal({ catalog, scopes: ['decoys:read', 'threats:read'], entityUuid: entity });
+    const principal = testPrincipal({
+      catalog,
+      scopes: ['decoys:read', 'threats:read'],
+      entityUuid: entity,
+    });
     expect(principal).toEqual({
       keyId: '00000000-0000-4000-8000-000000000002',
       name: 'test',
@@ -1147,16 +1344,34 @@ describe('testPrincipal', () => {
     expect(hasScopes(principal, 'threats:read')).toBe(true);
     expect(() => requireScopes(principal, 'threats:write')).toThrow();
     expect(() => requireEntity(principal, '0b0b0b0b-0000-4000-8000-00000000000b')).toThrow();
-    expect(Object.isFrozen(principal) && Object.isFrozen(principal.scopes) && Object.isFrozen(principal.metadata)).toBe(
-      true,
-    );
+    expect(
+      Object.isFrozen(principal) &&
+        Object.isFrozen(principal.scopes) &&
+        Object.isFrozen(principal.metadata),
+    ).toBe(true);
   });
 
   test('takes what a test wants otherwise', () => {
     const accessibleEntities = ['0b0b0b0b-0000-4000-8000-00000000000b'];
-    const given = { keyId: 'k', name: 'n', metadata: { a: 'b' }, expiresAt: 5, via: 'jwt' } as const;
-    const principal = testPrincipal({ catalog, scopes: [], entityUuid: entity, accessibleEntities, ...given });
-    expect(principal).toMatchObject({ ...given, scopes: [], accessibleEntities: [entity, ...accessibleEntities] });
+    const given = {
+      keyId: 'k',
+      name: 'n',
+      metadata: { a: 'b' },
+      expiresAt: 5,
+      via: 'jwt',
+    } as const;
+    const principal = testPrincipal({
+      catalog,
+      scopes: [],
+      entityUuid: entity,
+      accessibleEntities,
+      ...given,
+    });
+    expect(principal).toMatchObject({
+      ...given,
+      scopes: [],
+      accessibleEntities: [entity, ...accessibleEntities],
+    });
   });
 
   test.each([
@@ -1167,17 +1382,25 @@ describe('testPrincipal', () => {
     ['entities that are no UUIDs', { accessibleEntities: ['a'] }],
     ['an unknown option', { scope: [] }],
   ])('refuses %s with a TypeError', (_what, given) => {
-    const options = { catalog, scopes: [], ...given } as unknown as Parameters<typeof testPrincipal>[0];
+    const options = { catalog, scopes: [], ...given } as unknown as Parameters<
+      typeof testPrincipal
+    >[0];
     expect(() => testPrincipal(options)).toThrow(TypeError);
   });
 
   // Without a catalog, an engine's error spoke of `all`.
-  test.each([undefined, null, {}, ['threats:read'], { all: ['threats:read'] }])('says what a catalog is: %j', (odd) => {
-    const options = { catalog: odd, scopes: [] } as unknown as Parameters<typeof testPrincipal>[0];
-    const message = 'testPrincipal: catalog: pass what defineScopes returned';
-    expect(() => testPrincipal(options)).toThrow(new TypeError(message));
-    if (odd === undefined) expect(() => testPrincipal({ scopes: [] } as never)).toThrow(new TypeError(message));
-  });
+  test.each([undefined, null, {}, ['threats:read'], { all: ['threats:read'] }])(
+    'says what a catalog is: %j',
+    (odd) => {
+      const options = { catalog: odd, scopes: [] } as unknown as Parameters<
+        typeof testPrincipal
+      >[0];
+      const message = 'testPrincipal: catalog: pass what defineScopes returned';
+      expect(() => testPrincipal(options)).toThrow(new TypeError(message));
+      if (odd === undefined)
+        expect(() => testPrincipal({ scopes: [] } as never)).toThrow(new TypeError(message));
+    },
+  );
 
   test('takes no option from a class or a prototype', () => {
     class Options {
@@ -1186,7 +1409,9 @@ describe('testPrincipal', () => {
         return ['threats:read'];
       }
     }
-    expect(() => testPrincipal(new Options())).toThrow(/^testPrincipal: write scopes as an own field/);
+    expect(() => testPrincipal(new Options())).toThrow(
+      /^testPrincipal: write scopes as an own field/,
+    );
     Object.assign(Object.prototype, { expiresAt: 5 });
     try {
       const given = { catalog, scopes: [] };

@@ -1,4 +1,7 @@
-/** What stands in front of the guards, on every server of the platform: hosts, and bodies that do not end as they should. */
+/**
+ * What stands in front of the guards, on every server of the platform: hosts, and bodies that do
+ * not end as they should.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request, type Server } from 'node:http';
@@ -55,7 +58,11 @@ beforeAll(async () => {
   };
   for (const name of NAMES) {
     const errors: unknown[] = [];
-    const server = await makers[name]({ ...platform, keyring, report: (error) => errors.push(error) });
+    const server = await makers[name]({
+      ...platform,
+      keyring,
+      report: (error) => errors.push(error),
+    });
     await listen(server, 0);
     running.set(name, { server, port: (server.address() as AddressInfo).port, errors });
   }
@@ -73,9 +80,11 @@ const PLACES: { readonly [N in Name]?: readonly ('/mcp' | '/console/sign-in')[] 
   console: ['/mcp', '/console/sign-in'],
 };
 const at = (name: Name) => running.get(name) as Running;
-const get = (path: string, headers: string) => `GET ${path} HTTP/1.1\r\nConnection: close\r\n${headers}\r\n`;
+const get = (path: string, headers: string) =>
+  `GET ${path} HTTP/1.1\r\nConnection: close\r\n${headers}\r\n`;
 
-// URLs cannot hold these: three of the servers answered 500, 400 without a body, or as if nothing were wrong.
+// URLs cannot hold these: three of the servers answered 500, 400 without a body, or as if nothing
+// were wrong.
 test.each(['999.1.1.1', '1.2.3.4.5', '1..2', '4294967296', 'a:99999', '[1]'])(
   'a request to the host %s is refused alike by all, with and without a key',
   async (host) => {
@@ -84,8 +93,16 @@ test.each(['999.1.1.1', '1.2.3.4.5', '1..2', '4294967296', 'a:99999', '[1]'])(
       const paths = ['/v1/me', '/v1/nothing', '/v1/openapi.json', ...(PLACES[name] ?? [])];
       for (const path of paths) {
         for (const credential of ['', `Authorization: Bearer ${key}\r\n`]) {
-          const { status, headers, body } = await exchange(at(name).port, get(path, `Host: ${host}\r\n${credential}`));
-          expect([name, path, status, headers['cache-control']]).toEqual([name, path, 400, 'no-store']);
+          const { status, headers, body } = await exchange(
+            at(name).port,
+            get(path, `Host: ${host}\r\n${credential}`),
+          );
+          expect([name, path, status, headers['cache-control']]).toEqual([
+            name,
+            path,
+            400,
+            'no-store',
+          ]);
           expect(headers['content-type']).toBe('application/problem+json');
           answers.push(body);
         }
@@ -132,22 +149,29 @@ async function open(port: number): Promise<{ socket: Socket; closed: Promise<str
 
 // A problem for programs, words for people.
 const isTooLarge = (answer: string) =>
-  /^HTTP\/1\.1 413 .+(?:\{"type":"about:blank",.+"status":413,.+\}|content-type: text\/.+\r\n\r\n.+)/is.test(answer);
+  /^HTTP\/1\.1 413 .+(?:\{"type":"about:blank",.+"status":413,.+\}|content-type: text\/.+\r\n\r\n.+)/is.test(
+    answer,
+  );
 
 describe.each(NAMES)('%s', (name) => {
   const paths: readonly Path[] = ['/v1/canaries', '/v1/token', ...(PLACES[name] ?? [])];
 
-  // Express answered at the end of the body, and to one without an end never: it took gigabytes instead.
-  test.each(paths)('answers a body to %s that is too large before it ends, and closes', async (path) => {
-    const { socket, closed } = await open(at(name).port);
-    socket.write(`${post(path, 'Transfer-Encoding: chunked')}${chunk(BODY_LIMIT + 1)}`);
-    const answer = await closed;
-    expect(answer).toSatisfy(isTooLarge);
-    expect(answer).toMatch(/^connection: close\r$/im);
-    expect(at(name).errors).toEqual([]);
-  });
+  // Express answered at the end of the body, and to one without an end never: it took gigabytes
+  // instead.
+  test.each(paths)(
+    'answers a body to %s that is too large before it ends, and closes',
+    async (path) => {
+      const { socket, closed } = await open(at(name).port);
+      socket.write(`${post(path, 'Transfer-Encoding: chunked')}${chunk(BODY_LIMIT + 1)}`);
+      const answer = await closed;
+      expect(answer).toSatisfy(isTooLarge);
+      expect(answer).toMatch(/^connection: close\r$/im);
+      expect(at(name).errors).toEqual([]);
+    },
+  );
 
-  // Hono, MCP and the console said keep-alive and cut the connection half a second later, with whatever it then carried.
+  // Hono, MCP and the console said keep-alive and cut the connection half a second later, with
+  // whatever it then carried.
   test.each(paths)(
     'lets a client whose body to %s was too large send its next request on another connection',
     async (path) => {
@@ -157,7 +181,8 @@ describe.each(NAMES)('%s', (name) => {
         new Promise<readonly unknown[]>((resolve, reject) => {
           const asked = request(
             { agent, port, host: '127.0.0.1', method, path: to, headers: headersOf(path) },
-            (answer) => answer.resume().once('end', () => resolve([answer.statusCode, asked.reusedSocket])),
+            (answer) =>
+              answer.resume().once('end', () => resolve([answer.statusCode, asked.reusedSocket])),
           );
           asked.once('error', reject).end(body);
         });
@@ -172,20 +197,26 @@ describe.each(NAMES)('%s', (name) => {
     },
   );
 
-  test.each(paths)('answers a client that hears nothing before it has sent all of its body to %s', async (path) => {
-    const { server, port } = at(name);
-    const [[accepted], { socket, closed }] = await Promise.all([once(server, 'connection'), open(port)]);
-    const length = 12 * BODY_LIMIT;
-    socket.pause();
-    await new Promise((resolve) =>
-      socket.write(`${post(path, `Content-Length: ${length}`)}${'x'.repeat(length)}`, resolve),
-    );
-    socket.resume();
-    expect(await closed).toSatisfy(isTooLarge);
-    // Bytes that nobody read can take the answer with them on the way, if not on this machine.
-    expect((accepted as Socket).bytesRead).toBeGreaterThan(length);
-    expect(at(name).errors).toEqual([]);
-  });
+  test.each(paths)(
+    'answers a client that hears nothing before it has sent all of its body to %s',
+    async (path) => {
+      const { server, port } = at(name);
+      const [[accepted], { socket, closed }] = await Promise.all([
+        once(server, 'connection'),
+        open(port),
+      ]);
+      const length = 12 * BODY_LIMIT;
+      socket.pause();
+      await new Promise((resolve) =>
+        socket.write(`${post(path, `Content-Length: ${length}`)}${'x'.repeat(length)}`, resolve),
+      );
+      socket.resume();
+      expect(await closed).toSatisfy(isTooLarge);
+      // Bytes that nobody read can take the answer with them on the way, if not on this machine.
+      expect((accepted as Socket).bytesRead).toBeGreaterThan(length);
+      expect(at(name).errors).toEqual([]);
+    },
+  );
 
   test.each(paths)('hangs up on a client that never stops sending to %s', async (path) => {
     const { socket, closed } = await open(at(name).port);
@@ -222,7 +253,9 @@ describe.each(NAMES)('%s', (name) => {
       socket.destroy();
       await gone;
       // By the time that another request is answered the first is over.
-      expect((await exchange(port, get('/v1/me', `Host: a\r\nAuthorization: Bearer ${key}\r\n`))).status).toBe(200);
+      expect(
+        (await exchange(port, get('/v1/me', `Host: a\r\nAuthorization: Bearer ${key}\r\n`))).status,
+      ).toBe(200);
       expect(errors).toEqual([]);
     },
   );

@@ -1,6 +1,7 @@
 /**
- * No regular expression of the source takes longer than its input: each is analysed, for inputs that nobody thought of too.
- * How long the functions around them take is measured by `npm run test:linear`.
+ * No regular expression of the source takes longer than its input: each is analysed, for inputs
+ * that nobody thought of too. How long the functions around them take is measured by `npm run
+ * test:linear`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { keyPattern } from 'keyscope';
@@ -14,10 +15,13 @@ interface Found {
   readonly flags: string;
 }
 
-// What an expression is made of and is no constant of its file: a prefix is letters, digits and `_`, whichever.
+// What an expression is made of and is no constant of its file: a prefix is letters, digits and
+// `_`, whichever.
 const GIVEN: Readonly<Record<string, string>> = { prefix: 'acme' };
 
-/** Every regular expression that stands in a file, and every one that it puts together of constants. */
+/**
+ * Every regular expression that stands in a file, and every one that it puts together of constants.
+ */
 function regexpsIn(file: string): readonly Found[] {
   const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -34,7 +38,8 @@ function regexpsIn(file: string): readonly Found[] {
         node.head.text,
       );
     if (ts.isIdentifier(node)) return GIVEN[node.text] ?? textOf(constants.get(node.text));
-    const isSum = ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken;
+    const isSum =
+      ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken;
     if (isSum) return Number(textOf(node.left)) + Number(textOf(node.right));
     if (ts.isPropertyAccessExpression(node) && node.name.text === 'length')
       return String(textOf(node.expression)).length;
@@ -46,9 +51,12 @@ function regexpsIn(file: string): readonly Found[] {
     if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer)
       constants.set(node.name.text, node.initializer);
     if (ts.isVariableDeclaration(node) && ts.isArrayBindingPattern(node.name) && node.initializer) {
-      const list = ts.isAsExpression(node.initializer) ? node.initializer.expression : node.initializer;
+      const list = ts.isAsExpression(node.initializer)
+        ? node.initializer.expression
+        : node.initializer;
       const values = ts.isArrayLiteralExpression(list) ? list.elements : [];
-      for (const [i, value] of values.entries()) constants.set(String(node.name.elements[i]?.getText()), value);
+      for (const [i, value] of values.entries())
+        constants.set(String(node.name.elements[i]?.getText()), value);
     }
     if (ts.isRegularExpressionLiteral(node)) {
       const end = node.text.lastIndexOf('/');
@@ -56,7 +64,10 @@ function regexpsIn(file: string): readonly Found[] {
     }
     const called = ts.isNewExpression(node) || ts.isCallExpression(node) ? node : undefined;
     if (called?.expression.getText() === 'RegExp') {
-      const [pattern, flags] = [0, 1].map((i) => String(textOf(called.arguments?.[i]))) as [string, string];
+      const [pattern, flags] = [0, 1].map((i) => String(textOf(called.arguments?.[i]))) as [
+        string,
+        string,
+      ];
       found.push({ where, source: pattern, flags });
     }
     ts.forEachChild(node, visit);
@@ -65,12 +76,16 @@ function regexpsIn(file: string): readonly Found[] {
   return found;
 }
 
-const files = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' });
+const files = readdirSync(new URL('../../src', import.meta.url), {
+  recursive: true,
+  encoding: 'utf8',
+});
 const all = files.filter((file) => file.endsWith('.ts')).flatMap(regexpsIn);
 // For scanners that others write.
 const pattern: Found = { where: 'keyPattern', source: keyPattern('acme'), flags: 'g' };
 
-const verdict = ({ source, flags }: Pick<Found, 'source' | 'flags'>) => checkSync(source, flags).status;
+const verdict = ({ source, flags }: Pick<Found, 'source' | 'flags'>) =>
+  checkSync(source, flags).status;
 
 describe('regular expressions', () => {
   it('are found, written out and put together', () => {

@@ -1,4 +1,7 @@
-/** Processes that are killed and that race, on SQLite files. `test/servers/processes.test.ts` has many rounds more. */
+/**
+ * Processes that are killed and that race, on SQLite files. `test/servers/processes.test.ts` has
+ * many rounds more.
+ */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/store.ts';
@@ -27,22 +30,34 @@ afterAll(async () => {
   remove();
 });
 
-// After so many moments; at 0 the file is about to be made. A moment is before or after a call of the store.
+// After so many moments; at 0 the file is about to be made. A moment is before or after a call of
+// the store.
 const KILLS = [0, 18] as const;
 
-test.concurrent.each(DRIVERS)('what %s acknowledged is there after kill -9', { timeout }, async (driver) => {
-  const keys = await crashRounds(driver, file(`${driver.replace(':', '-')}.db`), KILLS);
-  // Making a key has four moments, and the first operation of each writer is to make one.
-  expect(keys).toBeGreaterThan(1);
-});
+test.concurrent.each(DRIVERS)(
+  'what %s acknowledged is there after kill -9',
+  { timeout },
+  async (driver) => {
+    const keys = await crashRounds(driver, file(`${driver.replace(':', '-')}.db`), KILLS);
+    // Making a key has four moments, and the first operation of each writer is to make one.
+    expect(keys).toBeGreaterThan(1);
+  },
+);
 
-test.concurrent('a process that is killed in the middle of a rotation takes no key along', { timeout }, async () => {
+test.concurrent('a process that is killed in the middle of a rotation takes no key along', {
+  timeout,
+}, async () => {
   const address = `sqlite:${file('kill.db')}`;
   const { store, close } = await openStore(address);
   // From the fourth moment on: standing still between the writes, and before the plaintext is out.
   const seen = await killRotations(address, store, 4, 4);
   expect(seen).toMatchObject({ predecessorAlive: 4, handedOut: 0, visible: 4, remedied: 4 });
-  expect(Object.keys(seen.at)).toEqual(['insert after', 'markEnded before', 'markEnded after', 'rotate made']);
+  expect(Object.keys(seen.at)).toEqual([
+    'insert after',
+    'markEnded before',
+    'markEnded after',
+    'rotate made',
+  ]);
   await close();
 });
 
@@ -64,7 +79,8 @@ test('two processes end a key at once: one winner', { timeout }, async () => {
 });
 
 /** One driver and the other. */
-const addressOf = (i: number, path: string) => `${i % 2 === 0 ? 'sqlite' : 'better-sqlite3'}:${path}`;
+const addressOf = (i: number, path: string) =>
+  `${i % 2 === 0 ? 'sqlite' : 'better-sqlite3'}:${path}`;
 
 describe('openStore', () => {
   test('opens a file, and ends with it', async () => {

@@ -1,4 +1,7 @@
-/** The reference service from outside: several that start at once, a command line, and stores that never answer. */
+/**
+ * The reference service from outside: several that start at once, a command line, and stores that
+ * never answer.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -19,9 +22,18 @@ const timeout = 60_000;
 const { file, remove } = folder();
 afterAll(remove);
 const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const NODE = ['--disable-warning=ExperimentalWarning', '--import', root('test/support/typescript.ts')];
+const NODE = [
+  '--disable-warning=ExperimentalWarning',
+  '--import',
+  root('test/support/typescript.ts'),
+];
 // Each start would strip the types of the whole source again.
-const env = { ...process.env, NODE_COMPILE_CACHE: file('cache'), KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
+const env = {
+  ...process.env,
+  NODE_COMPILE_CACHE: file('cache'),
+  KEYSCOPE_PEPPER: '',
+  KEYSCOPE_SIGNING_KEY: '',
+};
 
 /** Takes connections, and says nothing: no greeting, no answer, no farewell. */
 const silent = createServer({ allowHalfOpen: true });
@@ -42,7 +54,8 @@ afterAll(() => {
 
 // They wait more than they work: all at once.
 describe.concurrent('from outside', () => {
-  // Of 36 processes that started at once in fresh folders, 21 died: of a pepper that was there already, or of rows that were.
+  // Of 36 processes that started at once in fresh folders, 21 died: of a pepper that was there
+  // already, or of rows that were.
   test('processes that start at once in a fresh folder all come up, with one pepper and one signing key', {
     timeout,
   }, async () => {
@@ -73,9 +86,10 @@ describe.concurrent('from outside', () => {
         expect(files.sort()).toEqual(['pepper', 'signing-key.json']);
         const { domain, close } = await openPlatform(path);
         const all = { limit: 100, after: null };
-        expect([domain.listThreats(ENTITY, all).items.length, domain.listDecoys(ENTITY, all).items.length]).toEqual([
-          5, 3,
-        ]);
+        expect([
+          domain.listThreats(ENTITY, all).items.length,
+          domain.listDecoys(ENTITY, all).items.length,
+        ]).toEqual([5, 3]);
         await close();
       }
     } finally {
@@ -118,7 +132,11 @@ describe.concurrent('from outside', () => {
 
   describe('a server', () => {
     /** Starts one on a free port, and tells what it says once it is up. */
-    async function up(script: string, more: Readonly<Record<string, string>>, ...args: readonly string[]) {
+    async function up(
+      script: string,
+      more: Readonly<Record<string, string>>,
+      ...args: readonly string[]
+    ) {
       const child = spawn(process.execPath, [...NODE, script, ...args], {
         env: { ...env, PORT: '0', PUBLIC_URL: '', ...more },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -134,13 +152,20 @@ describe.concurrent('from outside', () => {
         child.kill('SIGINT');
         return (await closed)[0];
       };
-      return { out, origin: /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none', stop };
+      return {
+        out,
+        origin: /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none',
+        stop,
+      };
     }
 
     /** Starts the console in a folder of its own. */
     function start(name: string, ...args: readonly string[]) {
       const script = file(`${name}.mjs`);
-      const [boot, server] = [root('examples/platform/boot.ts'), root('examples/console/server.ts')];
+      const [boot, server] = [
+        root('examples/platform/boot.ts'),
+        root('examples/console/server.ts'),
+      ];
       const imports = `import { run } from '${boot}';\nimport { createServer, tryDoors } from '${server}';\n`;
       writeFileSync(script, `${imports}await run(createServer, tryDoors, '${file(name)}');\n`);
       return up(script, {}, ...args);
@@ -161,22 +186,29 @@ describe.concurrent('from outside', () => {
     }
     const keyOf = (out: string) => /export KEY=(\S+)/.exec(out)?.[1] ?? '';
 
-    // It said of itself that it was at port 0: to whoever had no key, in its document, and in each token.
+    // It said of itself that it was at port 0: to whoever had no key, in its document, and in each
+    // token.
     test('on a free port calls itself by that port', { timeout }, async () => {
       const { out, origin, stop } = await start('free');
       const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
       const denied = await fetch(`${origin}/mcp`, { method: 'POST' });
       expect(denied.headers.get('WWW-Authenticate')).toContain(metadata);
-      expect(await (await fetch(`${origin}/v1/openapi.json`)).json()).toMatchObject({ servers: [{ url: origin }] });
+      expect(await (await fetch(`${origin}/v1/openapi.json`)).json()).toMatchObject({
+        servers: [{ url: origin }],
+      });
       const token = await tokenFor(origin, keyOf(out));
       expect(decodeJwt(token)).toMatchObject({ iss: origin, aud: `${origin}/v1` });
       expect([await status(`${origin}/v1/me`, token), await stop()]).toEqual([200, 0]);
     });
 
     // It printed nothing, and ended with 0.
-    test('behind the platform takes the tokens of that one, and its keys not', { timeout }, async () => {
+    test('behind the platform takes the tokens of that one, and its keys not', {
+      timeout,
+    }, async () => {
       const platform = await start('platform');
-      const behind = await up(root('examples/resource-server/server.ts'), { PLATFORM_URL: platform.origin });
+      const behind = await up(root('examples/resource-server/server.ts'), {
+        PLATFORM_URL: platform.origin,
+      });
       const key = keyOf(platform.out);
       const token = await tokenFor(platform.origin, key);
       for (const path of ['/v1/me', '/v1/reports/executive']) {
@@ -192,23 +224,56 @@ describe.concurrent('from outside', () => {
     });
 
     test.each([
-      ['a port that is taken', 'taken', [], 1, /^Port \d+ is taken\. Set PORT to another one, .+\n$/],
+      [
+        'a port that is taken',
+        'taken',
+        [],
+        1,
+        /^Port \d+ is taken\. Set PORT to another one, .+\n$/,
+      ],
       ['a port that is none', '8788x', [], 1, /^PORT is a whole number from 0 to 65535; .+\n$/],
-      ['a flag that it does not know', '0', ['--hlep'], 1, /^Usage: npx node examples\/resource-server\/server\.ts /],
-      ['a cry for help', '0', ['--help'], 0, /^Usage: npx node examples\/resource-server\/server\.ts /],
-    ])('behind the platform answers %s in a sentence', { timeout }, async (_, PORT, args, wanted, words) => {
-      const child = spawn(process.execPath, [...NODE, root('examples/resource-server/server.ts'), ...args], {
-        env: { ...env, PORT: PORT.replace('taken', String(port)) },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: timeout / 2,
-      });
-      const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-      expect([code, code === 0 ? err : out]).toEqual([wanted, '']);
-      expect(code === 0 ? out : err).toMatch(words);
-    });
+      [
+        'a flag that it does not know',
+        '0',
+        ['--hlep'],
+        1,
+        /^Usage: npx node examples\/resource-server\/server\.ts /,
+      ],
+      [
+        'a cry for help',
+        '0',
+        ['--help'],
+        0,
+        /^Usage: npx node examples\/resource-server\/server\.ts /,
+      ],
+    ])(
+      'behind the platform answers %s in a sentence',
+      { timeout },
+      async (_, PORT, args, wanted, words) => {
+        const child = spawn(
+          process.execPath,
+          [...NODE, root('examples/resource-server/server.ts'), ...args],
+          {
+            env: { ...env, PORT: PORT.replace('taken', String(port)) },
+            stdio: ['ignore', 'pipe', 'pipe'],
+            timeout: timeout / 2,
+          },
+        );
+        const [out, err, [code]] = await Promise.all([
+          text(child.stdout),
+          text(child.stderr),
+          once(child, 'close'),
+        ]);
+        expect([code, code === 0 ? err : out]).toEqual([wanted, '']);
+        expect(code === 0 ? out : err).toMatch(words);
+      },
+    );
 
-    // It said that the keys were in its own folder, and offered to remove that: with the pepper that they need.
-    test('says where the keys are, and offers to remove nothing that they need', { timeout }, async () => {
+    // It said that the keys were in its own folder, and offered to remove that: with the pepper
+    // that they need.
+    test('says where the keys are, and offers to remove nothing that they need', {
+      timeout,
+    }, async () => {
       const args = ['--store', `sqlite:${file('elsewhere.db')}`];
       const first = await start('apart', ...args);
       expect(await first.stop()).toBe(0);
@@ -236,7 +301,11 @@ describe.concurrent('from outside', () => {
         // One that stays up ends too, and fails the test.
         timeout: timeout / 2,
       });
-      const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+      const [out, err, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'close'),
+      ]);
       return { out, err, code, left: readdirSync(TMPDIR) };
     }
 
@@ -250,12 +319,18 @@ describe.concurrent('from outside', () => {
     });
 
     test('leaves nothing behind where its store cannot be opened', { timeout }, async () => {
-      const { err, code, left } = await demo('unknown', '--check', '--store', 'mongodb://root:hunter2@db/x');
+      const { err, code, left } = await demo(
+        'unknown',
+        '--check',
+        '--store',
+        'mongodb://root:hunter2@db/x',
+      );
       expect(err).toMatch(/^The service could not start\. openStore: pass .+, not mongodb:\n$/);
       expect([code, left]).toEqual([1, []]);
     });
 
-    // Where a store only took too long there is no driver's error: saying why crashed, and nothing was closed.
+    // Where a store only took too long there is no driver's error: saying why crashed, and nothing
+    // was closed.
     test('says why and ends where its store never answers', { timeout }, async () => {
       const address = `postgres://u@127.0.0.1:${port}/x`;
       const { out, err, code, left } = await demo('silent', '--check', '--store', address);
@@ -264,8 +339,15 @@ describe.concurrent('from outside', () => {
       expect([code, left]).toEqual([1, []]);
     });
 
-    test('walks through the service on another store, and says what it leaves there', { timeout }, async () => {
-      const { out, err, code, left } = await demo('walk', '--check', '--store', `sqlite:${file('walk.db')}`);
+    test('walks through the service on another store, and says what it leaves there', {
+      timeout,
+    }, async () => {
+      const { out, err, code, left } = await demo(
+        'walk',
+        '--check',
+        '--store',
+        `sqlite:${file('walk.db')}`,
+      );
       expect(out).toContain(
         `It stays in that database, as do its tables and the other keys made here, of entity ${ENTITY}`,
       );
@@ -274,8 +356,15 @@ describe.concurrent('from outside', () => {
     });
 
     // It expected a second process to find a key that was in the memory of the first.
-    test('walks through the service on a store in memory, without a second instance', { timeout }, async () => {
-      const { out, err, code, left } = await demo('memory', '--check', '--store', 'sqlite::memory:');
+    test('walks through the service on a store in memory, without a second instance', {
+      timeout,
+    }, async () => {
+      const { out, err, code, left } = await demo(
+        'memory',
+        '--check',
+        '--store',
+        'sqlite::memory:',
+      );
       expect(out).not.toContain('It stays in that database');
       expect(out).toMatch(/\n12\. Two instances: left out, .+\nAll as expected\.\n$/);
       expect([err, code, left]).toEqual(['', 0, []]);
@@ -291,11 +380,19 @@ describe('the command line', () => {
     process.exitCode = undefined;
   });
   function read(...args: readonly string[]) {
-    const [log, error] = [vi.spyOn(console, 'log').mockImplementation(() => {}), vi.spyOn(console, 'error')];
+    const [log, error] = [
+      vi.spyOn(console, 'log').mockImplementation(() => {}),
+      vi.spyOn(console, 'error'),
+    ];
     error.mockImplementation(() => {});
     const own = { check: { type: 'boolean' } } as const;
     const given = readArguments('demo [--check]', own, args);
-    return { given, printed: log.mock.calls.flat(), complained: error.mock.calls.flat(), exitCode: process.exitCode };
+    return {
+      given,
+      printed: log.mock.calls.flat(),
+      complained: error.mock.calls.flat(),
+      exitCode: process.exitCode,
+    };
   }
 
   test('is what it says', () => {
@@ -307,31 +404,45 @@ describe('the command line', () => {
 
   test('may ask for help', () => {
     const printed = [
-      expect.stringMatching(/^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/),
+      expect.stringMatching(
+        /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/,
+      ),
     ];
-    expect(read('--check', '--help')).toEqual({ given: null, printed, complained: [], exitCode: undefined });
+    expect(read('--check', '--help')).toEqual({
+      given: null,
+      printed,
+      complained: [],
+      exitCode: undefined,
+    });
   });
 
-  test.each([['--chekc'], ['--check', 'postgres://root:hunter2@db/x'], ['--store'], ['--check=hunter2']])(
-    'is refused and not repeated: %s',
-    (...args) => {
-      const { given, printed, complained, exitCode } = read(...args);
-      expect({ given, printed, exitCode }).toEqual({ given: null, printed: [], exitCode: 1 });
-      expect(complained).toEqual([expect.stringMatching(/^Usage: demo/)]);
-      expect(String(complained)).not.toContain('hunter2');
-    },
-  );
+  test.each([
+    ['--chekc'],
+    ['--check', 'postgres://root:hunter2@db/x'],
+    ['--store'],
+    ['--check=hunter2'],
+  ])('is refused and not repeated: %s', (...args) => {
+    const { given, printed, complained, exitCode } = read(...args);
+    expect({ given, printed, exitCode }).toEqual({ given: null, printed: [], exitCode: 1 });
+    expect(complained).toEqual([expect.stringMatching(/^Usage: demo/)]);
+    expect(String(complained)).not.toContain('hunter2');
+  });
 });
 
-// SQLite took the slashes for a path: the keys went into the root of the file system, or for no path into nothing.
-test.each(['sqlite://keys.db', 'sqlite:///srv/keys.db', 'sqlite:'])('openStore refuses %s', async (address) => {
-  await expect(openStore(address)).rejects.toThrow(
-    /^openStore: write the path right behind the colon, as in sqlite:keys/,
-  );
-});
+// SQLite took the slashes for a path: the keys went into the root of the file system, or for no
+// path into nothing.
+test.each(['sqlite://keys.db', 'sqlite:///srv/keys.db', 'sqlite:'])(
+  'openStore refuses %s',
+  async (address) => {
+    await expect(openStore(address)).rejects.toThrow(
+      /^openStore: write the path right behind the colon, as in sqlite:keys/,
+    );
+  },
+);
 
 test('openStore names what it takes, and nothing of what it does not', async () => {
-  const taken = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
+  const taken =
+    'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
   await expect(openStore('mongodb://root:hunter2@db/x')).rejects.toThrow(
     new TypeError(`openStore: pass ${taken}, not mongodb:`),
   );
@@ -359,8 +470,11 @@ test.each([
   expect(placeOf(address)).toEqual(place);
 });
 
-// It kept every client that had ever listened, one more each second of an outage, and ended them all anew.
-test('openStore lets go of connections to PostgreSQL that were lost while it listened', { timeout }, async () => {
+// It kept every client that had ever listened, one more each second of an outage, and ended them
+// all anew.
+test('openStore lets go of connections to PostgreSQL that were lost while it listened', {
+  timeout,
+}, async () => {
   let lost = 0;
   const away = createServer((socket) => {
     lost += 1;
@@ -371,7 +485,9 @@ test('openStore lets go of connections to PostgreSQL that were lost while it lis
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const ended = vi.spyOn(pg.Client.prototype, 'end');
   try {
-    const { invalidation, close } = await openStore(`postgres://u@127.0.0.1:${(away.address() as AddressInfo).port}/x`);
+    const { invalidation, close } = await openStore(
+      `postgres://u@127.0.0.1:${(away.address() as AddressInfo).port}/x`,
+    );
     invalidation?.subscribe(() => {});
     while (lost < 6) {
       await vi.advanceTimersByTimeAsync(1000);

@@ -3,7 +3,13 @@ import type { KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { schemaSql } from '../../src/stores/schema/index.js';
-import { behind, inBatches, startOnce, toRecord, usageBatches } from '../../src/stores/sql/shared.js';
+import {
+  behind,
+  inBatches,
+  startOnce,
+  toRecord,
+  usageBatches,
+} from '../../src/stores/sql/shared.js';
 
 describe('startOnce', () => {
   beforeEach(() => {
@@ -16,7 +22,9 @@ describe('startOnce', () => {
   /** A start whose attempts the test settles. */
   function attempts() {
     const made: { resolve(answer: string): void; reject(error: Error): void }[] = [];
-    const ready = startOnce(() => new Promise<string>((resolve, reject) => made.push({ resolve, reject })));
+    const ready = startOnce(
+      () => new Promise<string>((resolve, reject) => made.push({ resolve, reject })),
+    );
     return { made, ready };
   }
 
@@ -40,7 +48,8 @@ describe('startOnce', () => {
     expect(await second).toBe('up');
   });
 
-  // On a half-open connection the first attempt is never answered; every use then waited for it for ever.
+  // On a half-open connection the first attempt is never answered; every use then waited for it for
+  // ever.
   it('tries again beside an attempt that hangs, after 5 s', async () => {
     const { made, ready } = attempts();
     void ready();
@@ -77,7 +86,8 @@ describe('behind', () => {
   it('has the parameters of the store that is behind', () => {
     const store = memoryStore();
     const late = behind(async () => {}, store);
-    const lengths = (of: object) => Object.entries(of).map(([name, method]) => [name, method.length]);
+    const lengths = (of: object) =>
+      Object.entries(of).map(([name, method]) => [name, method.length]);
     expect(lengths(late)).toEqual(lengths(store));
     expect(late.summarize).toHaveLength(1);
   });
@@ -96,7 +106,9 @@ describe('inBatches', () => {
     // From another event of the same turn.
     queueMicrotask(() => lookUps.push(find(['c'])));
     await Promise.resolve();
-    const found = (await Promise.all(lookUps)).map((rows) => rows.map(({ digest }) => digest).sort());
+    const found = (await Promise.all(lookUps)).map((rows) =>
+      rows.map(({ digest }) => digest).sort(),
+    );
     expect(found).toEqual([['a'], ['a', 'b'], [], ['a'], ['c']]);
     expect(asked).toEqual([['a', 'b', 'none', 'c']]);
   });
@@ -126,7 +138,9 @@ describe('inBatches', () => {
     });
     const all = await Promise.all(Array.from({ length: 2_500 }, (_, i) => find([String(i)])));
     expect(sizes).toEqual([1_000, 1_000, 500]);
-    expect(all.map(([row]) => row?.digest)).toEqual(Array.from({ length: 2_500 }, (_, i) => String(i)));
+    expect(all.map(([row]) => row?.digest)).toEqual(
+      Array.from({ length: 2_500 }, (_, i) => String(i)),
+    );
   });
 });
 
@@ -135,10 +149,16 @@ describe('usageBatches', () => {
   const entry = (keyId: string, lastUsedAt = 1, scopesUsed: Record<string, number> = {}) => {
     return { keyId, lastUsedAt, scopesUsed };
   };
-  const keysOf = (json: string) => (JSON.parse(json) as { keyId: string }[]).map(({ keyId }) => keyId);
+  const keysOf = (json: string) =>
+    (JSON.parse(json) as { keyId: string }[]).map(({ keyId }) => keyId);
 
   it('has each key once, with the later of its times, in the order of ids, and nothing that is none', () => {
-    const entries = [entry('b', 5, { x: 5, y: 1 }), entry('no'), entry('a', 2), entry('b', 4, { y: 3, x: 4 })];
+    const entries = [
+      entry('b', 5, { x: 5, y: 1 }),
+      entry('no'),
+      entry('a', 2),
+      entry('b', 4, { y: 3, x: 4 }),
+    ];
     const [json = '', ...more] = usageBatches(entries, (keyId) => keyId !== 'no');
     expect(JSON.parse(json)).toEqual([entry('a', 2), entry('b', 5, { x: 5, y: 3 })]);
     expect(more).toEqual([]);
@@ -147,9 +167,12 @@ describe('usageBatches', () => {
   });
 
   it('has the shape that a statement reads', () => {
-    expect(usageBatches([entry('a', 2), entry('b', 3)], any, ({ keyId, lastUsedAt }) => [keyId, lastUsedAt])).toEqual([
-      '[["a",2],["b",3]]',
-    ]);
+    expect(
+      usageBatches([entry('a', 2), entry('b', 3)], any, ({ keyId, lastUsedAt }) => [
+        keyId,
+        lastUsedAt,
+      ]),
+    ).toEqual(['[["a",2],["b",3]]']);
   });
 
   it('has at most 1,000 keys', () => {
@@ -162,9 +185,12 @@ describe('usageBatches', () => {
     expect(batches.flat()).toEqual(ids);
   });
 
-  // With 256 long scopes each, 1,000 keys were 38 MB in one statement: more than a packet may have, at every attempt.
+  // With 256 long scopes each, 1,000 keys were 38 MB in one statement: more than a packet may have,
+  // at every attempt.
   it('has at most a million characters, and one key at the least', () => {
-    const scopesUsed = Object.fromEntries(Array.from({ length: 256 }, (_, i) => [`${'r'.repeat(125)}:${i}`, 1e12]));
+    const scopesUsed = Object.fromEntries(
+      Array.from({ length: 256 }, (_, i) => [`${'r'.repeat(125)}:${i}`, 1e12]),
+    );
     const ids = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(5, '0'));
     const batches = usageBatches(
       ids.map((id) => entry(id, 1, scopesUsed)),

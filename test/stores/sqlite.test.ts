@@ -5,14 +5,32 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import Better from 'better-sqlite3';
 import type { Awaitable, KeyRecord } from 'keyscope';
-import { createKeyring, definePolicy, digestKey, generateKey, isAccessError, isStoreError } from 'keyscope';
+import {
+  createKeyring,
+  definePolicy,
+  digestKey,
+  generateKey,
+  isAccessError,
+  isStoreError,
+} from 'keyscope';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
 import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
 import { storeContract } from 'keyscope/testing';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { expectLooseCalls } from '../support/loose.ts';
-import { AUTHORITY, catalog, DRIVERS, folder, INPUT, keyringOn, OTHER, OWN, open, PEPPERS } from '../support/sqlite.ts';
+import {
+  AUTHORITY,
+  catalog,
+  DRIVERS,
+  folder,
+  INPUT,
+  keyringOn,
+  OTHER,
+  OWN,
+  open,
+  PEPPERS,
+} from '../support/sqlite.ts';
 
 const { file, remove } = folder();
 afterAll(remove);
@@ -63,7 +81,8 @@ function thrown(act: () => unknown): unknown {
   throw new Error('nothing was thrown');
 }
 
-const value = (db: SqliteHandle, sql: string): unknown => Object.values(db.prepare(sql).all()[0] as object)[0];
+const value = (db: SqliteHandle, sql: string): unknown =>
+  Object.values(db.prepare(sql).all()[0] as object)[0];
 
 // ── The contract ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -81,14 +100,18 @@ describe.each(DRIVERS)('%s', (driver) => {
 });
 
 const bun = spawnSync('bun', ['--version']).status === 0;
-test.skipIf(!bun)('the contract on bun:sqlite (skipped where there is no bun on PATH)', { timeout: 60_000 }, () => {
-  const script = fileURLToPath(new URL('../support/bun-contract.ts', import.meta.url));
-  const { stdout, stderr } = spawnSync('bun', [script, file('')], { encoding: 'utf8' });
-  expect(stderr).toBe('');
-  const { tests, failed } = JSON.parse(stdout);
-  expect(failed).toEqual([]);
-  expect(tests).toBeGreaterThanOrEqual(78);
-});
+test.skipIf(!bun)(
+  'the contract on bun:sqlite (skipped where there is no bun on PATH)',
+  { timeout: 60_000 },
+  () => {
+    const script = fileURLToPath(new URL('../support/bun-contract.ts', import.meta.url));
+    const { stdout, stderr } = spawnSync('bun', [script, file('')], { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    const { tests, failed } = JSON.parse(stdout);
+    expect(failed).toEqual([]);
+    expect(tests).toBeGreaterThanOrEqual(78);
+  },
+);
 
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -102,7 +125,8 @@ const FIXED = COLUMNS.filter((name) => !CHANGING.includes(name));
 
 describe('the table', () => {
   test('has a column for each field of a record', () => {
-    const snake = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const snake = (field: string) =>
+      field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     expect([...COLUMNS].sort()).toEqual(Object.keys(RECORD).map(snake).sort());
     expect(FIXED).toHaveLength(12);
   });
@@ -112,7 +136,11 @@ describe('the table', () => {
     const before = db.prepare('SELECT * FROM keyscope_keys').all();
     const other = column.endsWith('_at') ? '77' : "'[]'";
     // Another value, the same one, and beside a column that may change.
-    for (const set of [`${column} = ${other}`, `${column} = ${column}`, `revoked_at = 5, ${column} = ${other}`]) {
+    for (const set of [
+      `${column} = ${other}`,
+      `${column} = ${column}`,
+      `revoked_at = 5, ${column} = ${other}`,
+    ]) {
       for (const verb of ['UPDATE', 'UPDATE OR REPLACE', 'UPDATE OR IGNORE']) {
         const update = () => db.exec(`${verb} keyscope_keys SET ${set}`);
         expect(update).toThrow(
@@ -125,8 +153,12 @@ describe('the table', () => {
 
   test('lets the four others change', () => {
     const { db } = stocked();
-    db.exec("UPDATE keyscope_keys SET revoked_at = 2, retire_at = 3, last_used_at = 4, scopes_used = '{}'");
-    expect(value(db, 'SELECT count(*) FROM keyscope_keys WHERE revoked_at = 2 AND last_used_at = 4')).toBe(1);
+    db.exec(
+      "UPDATE keyscope_keys SET revoked_at = 2, retire_at = 3, last_used_at = 4, scopes_used = '{}'",
+    );
+    expect(
+      value(db, 'SELECT count(*) FROM keyscope_keys WHERE revoked_at = 2 AND last_used_at = 4'),
+    ).toBe(1);
   });
 
   test.each(['revoked_at', 'retire_at'])('refuses to clear or move %s', (mark) => {
@@ -138,63 +170,78 @@ describe('the table', () => {
     expect(value(db, `SELECT ${mark} FROM keyscope_keys`)).toBe(5);
   });
 
-  // By its rowid a row could be replaced, which asks no trigger of the row that is deleted, and so lose its mark.
+  // By its rowid a row could be replaced, which asks no trigger of the row that is deleted, and so
+  // lose its mark.
   test.each([
     ['OFF', 'rowid'],
     ['ON', '_rowid_'],
     ['OFF', 'oid'],
-  ])('keeps every row, whoever would replace it (recursive_triggers %s, by %s)', (recursive, rowid) => {
-    const { db, store } = stocked();
-    // A column of the service's own must not hide the rowid from the triggers.
-    if (rowid === '_rowid_') db.exec('ALTER TABLE keyscope_keys ADD COLUMN rowid TEXT');
-    db.exec(`PRAGMA recursive_triggers = ${recursive}`);
-    store.insert(second(1));
-    store.markEnded(RECORD.keyId, { revokedAt: 5 });
-    const rows = () => db.prepare('SELECT _rowid_, * FROM keyscope_keys ORDER BY key_id').all();
-    const before = rows();
-    const attempt = (sql: string, refusal: string) => {
-      expect(() => db.exec(sql), sql).toThrow(`keyscope: ${refusal}`);
-      expect(rows(), sql).toEqual(before);
-    };
-    const revoked = `(SELECT ${rowid} FROM keyscope_keys WHERE revoked_at IS NOT NULL)`;
-    const row = (keyId: string, digest: string, place = '') =>
-      `INTO keyscope_keys (${place === '' ? '' : `${rowid}, `}${COLUMNS}) SELECT ${place} '${keyId}', 'new', '${digest}',
+  ])(
+    'keeps every row, whoever would replace it (recursive_triggers %s, by %s)',
+    (recursive, rowid) => {
+      const { db, store } = stocked();
+      // A column of the service's own must not hide the rowid from the triggers.
+      if (rowid === '_rowid_') db.exec('ALTER TABLE keyscope_keys ADD COLUMN rowid TEXT');
+      db.exec(`PRAGMA recursive_triggers = ${recursive}`);
+      store.insert(second(1));
+      store.markEnded(RECORD.keyId, { revokedAt: 5 });
+      const rows = () => db.prepare('SELECT _rowid_, * FROM keyscope_keys ORDER BY key_id').all();
+      const before = rows();
+      const attempt = (sql: string, refusal: string) => {
+        expect(() => db.exec(sql), sql).toThrow(`keyscope: ${refusal}`);
+        expect(rows(), sql).toEqual(before);
+      };
+      const revoked = `(SELECT ${rowid} FROM keyscope_keys WHERE revoked_at IS NOT NULL)`;
+      const row = (keyId: string, digest: string, place = '') =>
+        `INTO keyscope_keys (${place === '' ? '' : `${rowid}, `}${COLUMNS}) SELECT ${place} '${keyId}', 'new', '${digest}',
         seal, entity_uuid, accessible_entities, '[]', justification, metadata, created_at, expires_at, NULL, retire_at,
         rotated_from, last_used_at, scopes_used FROM keyscope_keys WHERE key_id = '${RECORD.keyId}'`;
 
-    for (const where of ['', ` WHERE key_id = '${RECORD.keyId}'`])
-      attempt(`DELETE FROM keyscope_keys${where}`, 'keys are revoked and never deleted');
+      for (const where of ['', ` WHERE key_id = '${RECORD.keyId}'`])
+        attempt(`DELETE FROM keyscope_keys${where}`, 'keys are revoked and never deleted');
 
-    const inserts = [row(RECORD.keyId, 's1$new'), row('new', RECORD.digest), row(RECORD.keyId, RECORD.digest)];
-    for (const place of [revoked, `CAST(${revoked} AS TEXT)`, `${revoked} + 0.0`])
-      inserts.push(row('new', 's1$new', `${place},`), row(RECORD.keyId, RECORD.digest, `${place},`));
-    for (const into of inserts) {
-      const told = 'a key with this id or digest exists already';
-      for (const or of ['OR REPLACE ', '', 'OR IGNORE ', 'OR ROLLBACK ', 'OR FAIL '])
-        attempt(`INSERT ${or}${into}`, told);
-      attempt(`REPLACE ${into}`, told);
-      for (const action of ['NOTHING', 'UPDATE SET revoked_at = NULL', 'UPDATE SET scopes = excluded.scopes'])
-        attempt(`INSERT ${into} ON CONFLICT DO ${action}`, told);
-    }
-
-    const sets = [
-      `key_id = '${RECORD.keyId}'`,
-      `digest = '${RECORD.digest}'`,
-      ...[revoked, `CAST(${revoked} AS TEXT)`, '77', '-1'].map((to) => `${rowid} = ${to}`),
-      `${rowid} = ${revoked}, last_used_at = 9`,
-    ];
-    for (const set of sets)
-      for (const or of ['OR REPLACE ', '', 'OR IGNORE ', 'OR ROLLBACK ', 'OR FAIL '])
-        attempt(
-          `UPDATE ${or}keyscope_keys SET ${set} WHERE key_id = '${second(1).keyId}'`,
-          'only revoked_at, retire_at, last_used_at and scopes_used of a key ever change',
+      const inserts = [
+        row(RECORD.keyId, 's1$new'),
+        row('new', RECORD.digest),
+        row(RECORD.keyId, RECORD.digest),
+      ];
+      for (const place of [revoked, `CAST(${revoked} AS TEXT)`, `${revoked} + 0.0`])
+        inserts.push(
+          row('new', 's1$new', `${place},`),
+          row(RECORD.keyId, RECORD.digest, `${place},`),
         );
-    expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
-    // A row may still bring a rowid of its own, as when a dump is read, and keys are made as ever.
-    db.exec(`INSERT ${row('dumped', 's1$dumped', '1000,')}`);
-    store.insert(second(2));
-    expect(value(db, 'SELECT max(_rowid_) FROM keyscope_keys')).toBe(1001);
-  });
+      for (const into of inserts) {
+        const told = 'a key with this id or digest exists already';
+        for (const or of ['OR REPLACE ', '', 'OR IGNORE ', 'OR ROLLBACK ', 'OR FAIL '])
+          attempt(`INSERT ${or}${into}`, told);
+        attempt(`REPLACE ${into}`, told);
+        for (const action of [
+          'NOTHING',
+          'UPDATE SET revoked_at = NULL',
+          'UPDATE SET scopes = excluded.scopes',
+        ])
+          attempt(`INSERT ${into} ON CONFLICT DO ${action}`, told);
+      }
+
+      const sets = [
+        `key_id = '${RECORD.keyId}'`,
+        `digest = '${RECORD.digest}'`,
+        ...[revoked, `CAST(${revoked} AS TEXT)`, '77', '-1'].map((to) => `${rowid} = ${to}`),
+        `${rowid} = ${revoked}, last_used_at = 9`,
+      ];
+      for (const set of sets)
+        for (const or of ['OR REPLACE ', '', 'OR IGNORE ', 'OR ROLLBACK ', 'OR FAIL '])
+          attempt(
+            `UPDATE ${or}keyscope_keys SET ${set} WHERE key_id = '${second(1).keyId}'`,
+            'only revoked_at, retire_at, last_used_at and scopes_used of a key ever change',
+          );
+      expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
+      // A row may still bring a rowid of its own, as when a dump is read, and keys are made as ever.
+      db.exec(`INSERT ${row('dumped', 's1$dumped', '1000,')}`);
+      store.insert(second(2));
+      expect(value(db, 'SELECT max(_rowid_) FROM keyscope_keys')).toBe(1001);
+    },
+  );
 
   test('is STRICT, and its lists are JSON', () => {
     const { db } = stocked();
@@ -216,14 +263,16 @@ describe('the table', () => {
     const { db, store } = stocked();
     db.exec("ALTER TABLE keyscope_keys ADD COLUMN team TEXT DEFAULT 'blue'");
     db.exec('CREATE TABLE log (what TEXT)');
-    db.exec("CREATE TRIGGER seen AFTER UPDATE ON keyscope_keys BEGIN INSERT INTO log VALUES ('a'), ('b'); END");
+    db.exec(
+      "CREATE TRIGGER seen AFTER UPDATE ON keyscope_keys BEGIN INSERT INTO log VALUES ('a'), ('b'); END",
+    );
     const again = sqliteStore(db);
     expect(again.findById(RECORD.keyId)).toEqual(RECORD);
     // What a trigger of theirs writes is not counted as ours.
-    expect([again.markEnded(RECORD.keyId, { revokedAt: 5 }), store.markEnded(RECORD.keyId, { revokedAt: 5 })]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      again.markEnded(RECORD.keyId, { revokedAt: 5 }),
+      store.markEnded(RECORD.keyId, { revokedAt: 5 }),
+    ]).toEqual([true, false]);
     again.touch([{ keyId: RECORD.keyId, lastUsedAt: 7, scopesUsed: {} }]);
     again.insert(second(1));
     expect(
@@ -232,7 +281,9 @@ describe('the table', () => {
         .all()
         .map(({ team }) => team),
     ).toEqual(['blue']);
-    expect(Object.keys(again.findById(RECORD.keyId) ?? {})).toEqual(Object.keys(store.findById(RECORD.keyId) ?? {}));
+    expect(Object.keys(again.findById(RECORD.keyId) ?? {})).toEqual(
+      Object.keys(store.findById(RECORD.keyId) ?? {}),
+    );
   });
 });
 
@@ -271,7 +322,10 @@ describe('the handle', () => {
       said.push(sql);
       db.exec(sql);
     };
-    sqliteStore({ exec, prepare: (sql) => db.prepare(sql) as unknown as ReturnType<SqliteHandle['prepare']> });
+    sqliteStore({
+      exec,
+      prepare: (sql) => db.prepare(sql) as unknown as ReturnType<SqliteHandle['prepare']>,
+    });
     const first = (words: string) => said.findIndex((sql) => sql.includes(words));
     const order = ['journal_mode = WAL', 'synchronous = FULL', 'CREATE TABLE'].map(first);
     expect(order).toEqual([...order].sort((a, b) => a - b));
@@ -294,7 +348,9 @@ describe('the handle', () => {
     for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
       for (const db of odd) {
         const told = complaint(() => act(db as unknown as SqliteHandle));
-        expect(told).toBe(`${name}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`);
+        expect(told).toBe(
+          `${name}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`,
+        );
       }
     }
   });
@@ -304,32 +360,38 @@ describe('the handle', () => {
     for (const statement of [{ all: () => ({}) }, { step() {}, get() {} }, Promise.resolve({})]) {
       const db = { exec() {}, prepare: () => statement } as unknown as SqliteHandle;
       const told = complaint(() => sqliteStore(db));
-      expect(told).toBe('sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite');
+      expect(told).toBe(
+        'sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite',
+      );
     }
   });
 
   // The driver said "Safety level may not be changed inside a transaction", and not what to do.
-  test.each(DRIVERS)('of %s that is closed, or in a transaction, is refused before anything is set', (driver) => {
-    for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
-      const db = open(driver, ':memory:');
-      const instead = 'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
-      const refused = (cause: RegExp) => {
-        const error = thrown(() => act(db));
-        expect(error).toBeInstanceOf(TypeError);
-        expect(error).toMatchObject({
-          message: `${name}: ${instead}`,
-          cause: { message: expect.stringMatching(cause) },
-        });
-      };
-      db.exec('BEGIN; CREATE TABLE mine (a)');
-      refused(/transaction/);
-      // What they had begun is still theirs to end.
-      db.exec('COMMIT');
-      expect(value(db, 'SELECT name FROM sqlite_master')).toBe('mine');
-      db.close();
-      refused(/not open/);
-    }
-  });
+  test.each(DRIVERS)(
+    'of %s that is closed, or in a transaction, is refused before anything is set',
+    (driver) => {
+      for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
+        const db = open(driver, ':memory:');
+        const instead =
+          'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+        const refused = (cause: RegExp) => {
+          const error = thrown(() => act(db));
+          expect(error).toBeInstanceOf(TypeError);
+          expect(error).toMatchObject({
+            message: `${name}: ${instead}`,
+            cause: { message: expect.stringMatching(cause) },
+          });
+        };
+        db.exec('BEGIN; CREATE TABLE mine (a)');
+        refused(/transaction/);
+        // What they had begun is still theirs to end.
+        db.exec('COMMIT');
+        expect(value(db, 'SELECT name FROM sqlite_master')).toBe('mine');
+        db.close();
+        refused(/not open/);
+      }
+    },
+  );
 
   test('must return rows as objects and integers as numbers', () => {
     const better = new Better(':memory:');
@@ -339,7 +401,8 @@ describe('the handle', () => {
       new DatabaseSync(':memory:', { readBigInts: true }),
       new DatabaseSync(':memory:', { returnArrays: true }),
     ];
-    for (const db of handles) expect(() => sqliteStore(db)).toThrow('rows as objects and integers as numbers');
+    for (const db of handles)
+      expect(() => sqliteStore(db)).toThrow('rows as objects and integers as numbers');
   });
 
   // Every record came back without its fields: each key was refused, and called tampered with.
@@ -349,62 +412,83 @@ describe('the handle', () => {
     sqliteStore(db).insert(RECORD);
     // Again: the version is read like the records.
     const store = sqliteStore(db);
-    expect([store.findById(RECORD.keyId), store.findByDigest([RECORD.digest])]).toEqual([RECORD, [RECORD]]);
+    expect([store.findById(RECORD.keyId), store.findByDigest([RECORD.digest])]).toEqual([
+      RECORD,
+      [RECORD],
+    ]);
     expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
     db.close();
   });
 
-  // With node:sqlite, a name that began with a byte order mark lost it: the key was refused, and called tampered with.
-  test.each(DRIVERS)('of %s on a file that is in UTF-16 is refused, and nothing is written', (driver) => {
-    for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
+  // With node:sqlite, a name that began with a byte order mark lost it: the key was refused, and
+  // called tampered with.
+  test.each(DRIVERS)(
+    'of %s on a file that is in UTF-16 is refused, and nothing is written',
+    (driver) => {
+      for (const [name, act] of Object.entries({ sqliteStore, migrate })) {
+        const db = open(driver, ':memory:');
+        db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
+        expect(complaint(() => act(db))).toBe(
+          `${name}: the file is in UTF-16le; give keyscope one in UTF-8`,
+        );
+        expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
+        db.close();
+      }
+    },
+  );
+
+  test.each(DRIVERS)(
+    'of %s in a transaction is written nothing that could be rolled back',
+    (driver) => {
       const db = open(driver, ':memory:');
-      db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
-      expect(complaint(() => act(db))).toBe(`${name}: the file is in UTF-16le; give keyscope one in UTF-8`);
-      expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
+      const store = sqliteStore(db);
+      store.insert(RECORD);
+      db.exec('BEGIN');
+      expect(() => store.insert(second(1))).toThrow(/transaction/);
+      expect(() => store.markEnded(RECORD.keyId, { revokedAt: 5 })).toThrow(/transaction/);
+      expect(() => store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} }])).toThrow(
+        /transaction/,
+      );
+      db.exec('COMMIT');
+      expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
       db.close();
-    }
-  });
+    },
+  );
 
-  test.each(DRIVERS)('of %s in a transaction is written nothing that could be rolled back', (driver) => {
-    const db = open(driver, ':memory:');
-    const store = sqliteStore(db);
-    store.insert(RECORD);
-    db.exec('BEGIN');
-    expect(() => store.insert(second(1))).toThrow(/transaction/);
-    expect(() => store.markEnded(RECORD.keyId, { revokedAt: 5 })).toThrow(/transaction/);
-    expect(() => store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} }])).toThrow(/transaction/);
-    db.exec('COMMIT');
-    expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
-    db.close();
-  });
-
-  // Within a transaction that the service had begun, a key passed that another process had revoked since.
-  test.each(DRIVERS)('of %s in a transaction is asked nothing either, for it sees the past', (driver) => {
-    const { file, remove } = folder();
-    const db = open(driver, file('keys.db'));
-    const store = sqliteStore(db);
-    store.insert(RECORD);
-    const elsewhere = open(driver, file('keys.db'));
-    db.exec('BEGIN');
-    db.prepare('SELECT 1 FROM keyscope_keys').all();
-    expect(sqliteStore(elsewhere).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
-    const told = 'keyscope: the handle is in the middle of a transaction; open one for keyscope alone';
-    for (const ask of [
-      () => store.findByDigest([RECORD.digest]),
-      () => store.findById(RECORD.keyId),
-      () => store.list({ entityUuid: OWN, after: null, limit: 10 }),
-      () => store.summarize(0),
-    ])
-      expect(ask).toThrow(told);
-    db.exec('COMMIT');
-    expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
-    for (const handle of [db, elsewhere]) handle.close();
-    remove();
-  });
+  // Within a transaction that the service had begun, a key passed that another process had revoked
+  // since.
+  test.each(DRIVERS)(
+    'of %s in a transaction is asked nothing either, for it sees the past',
+    (driver) => {
+      const { file, remove } = folder();
+      const db = open(driver, file('keys.db'));
+      const store = sqliteStore(db);
+      store.insert(RECORD);
+      const elsewhere = open(driver, file('keys.db'));
+      db.exec('BEGIN');
+      db.prepare('SELECT 1 FROM keyscope_keys').all();
+      expect(sqliteStore(elsewhere).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+      const told =
+        'keyscope: the handle is in the middle of a transaction; open one for keyscope alone';
+      for (const ask of [
+        () => store.findByDigest([RECORD.digest]),
+        () => store.findById(RECORD.keyId),
+        () => store.list({ entityUuid: OWN, after: null, limit: 10 }),
+        () => store.summarize(0),
+      ])
+        expect(ask).toThrow(told);
+      db.exec('COMMIT');
+      expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
+      for (const handle of [db, elsewhere]) handle.close();
+      remove();
+    },
+  );
 
   test('is left outside a transaction by a write that fails', () => {
     const { db, store } = stocked();
-    expect(() => store.insert(RECORD)).toThrow('keyscope: a key with this id or digest exists already');
+    expect(() => store.insert(RECORD)).toThrow(
+      'keyscope: a key with this id or digest exists already',
+    );
     const bad = { keyId: RECORD.keyId, lastUsedAt: 'now' as unknown as number, scopesUsed: {} };
     expect(() => store.touch([{ ...bad, lastUsedAt: 5 }, bad])).toThrow();
     expect(db.isTransaction).toBe(false);
@@ -427,14 +511,17 @@ describe('the handle', () => {
     store.markEnded(RECORD.keyId, { revokedAt: 5 });
     store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
     store.summarize(5);
-    // `touch` alone asks for it, and sets it: whoever waits for a lock is served by nobody meanwhile.
+    // `touch` alone asks for it, and sets it: whoever waits for a lock is served by nobody
+    // meanwhile.
     expect(prepared).toEqual(['PRAGMA busy_timeout']);
     const pragmas = ['PRAGMA busy_timeout = 0', 'PRAGMA busy_timeout = 5000'];
     expect(new Set(executed)).toEqual(new Set(['BEGIN IMMEDIATE', 'COMMIT', ...pragmas]));
 
     const scans = statements.filter((sql) => {
       const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
-      return plan.some(({ detail }) => /SCAN keyscope_keys|TEMP B-TREE FOR ORDER BY/.test(String(detail)));
+      return plan.some(({ detail }) =>
+        /SCAN keyscope_keys|TEMP B-TREE FOR ORDER BY/.test(String(detail)),
+      );
     });
     expect(statements).toHaveLength(9);
     expect(scans).toEqual([expect.stringContaining('count(*) AS live')]);
@@ -442,7 +529,11 @@ describe('the handle', () => {
 
   test('rows are fresh plain objects', () => {
     const { store } = stocked();
-    const rows = [store.findById(RECORD.keyId), store.findById(RECORD.keyId), [...sync(store.summarize(5))][0]];
+    const rows = [
+      store.findById(RECORD.keyId),
+      store.findById(RECORD.keyId),
+      [...sync(store.summarize(5))][0],
+    ];
     expect(rows[0]).not.toBe(rows[1]);
     for (const row of rows) expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
   });
@@ -450,7 +541,8 @@ describe('the handle', () => {
 
 // ── Usage ─────────────────────────────────────────────────────────────────────────────────────────────
 
-// It waited for the lock of another process in place, and for as long as five seconds no request was served.
+// It waited for the lock of another process in place, and for as long as five seconds no request
+// was served.
 describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driver) => {
   function beside() {
     const path = fresh();
@@ -561,7 +653,9 @@ describe('migrate', () => {
     const { db } = stocked();
     db.exec('UPDATE keyscope_schema SET version = 2');
     for (const act of [migrate, sqliteStore]) {
-      expect(() => act(db)).toThrow('keyscope: the file has schema 2 and this release knows 1; upgrade it');
+      expect(() => act(db)).toThrow(
+        'keyscope: the file has schema 2 and this release knows 1; upgrade it',
+      );
     }
     expect(value(db, 'SELECT version FROM keyscope_schema')).toBe(2);
     expect(db.isTransaction).toBe(false);
@@ -588,7 +682,13 @@ const BOTH = JSON.stringify([OWN, OTHER]);
 const EDITS: Readonly<Record<string, readonly string[]>> = {
   key_id: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'"],
   name: ["'other'", "''", "'CI'"],
-  digest: [`'${digestKey(attackers, PEPPER)}'`, `'${digestKey(attackers)}'`, "''", 'upper(digest)', "digest || ' '"],
+  digest: [
+    `'${digestKey(attackers, PEPPER)}'`,
+    `'${digestKey(attackers)}'`,
+    "''",
+    'upper(digest)',
+    "digest || ' '",
+  ],
   seal: ['NULL', "''", 'upper(seal)', "replace(seal, substr(seal, 1, 1), 'f') || 'f'"],
   entity_uuid: [`'${OTHER}'`, "''", 'upper(entity_uuid)'],
   accessible_entities: [`'${BOTH}'`, "'[]'", `'["${OTHER}"]'`, "'[5]'", "'[[]]'"],
@@ -629,7 +729,10 @@ describe.each(DRIVERS)('a row edited by hand, read with %s', (driver) => {
   async function victim() {
     const db = open(driver, ':memory:');
     const keyring = keyringOn(db);
-    const { key, info } = await keyring.issue({ ...INPUT, expiresAt: new Date(Date.now() + 3_600_000) }, AUTHORITY);
+    const { key, info } = await keyring.issue(
+      { ...INPUT, expiresAt: new Date(Date.now() + 3_600_000) },
+      AUTHORITY,
+    );
     expect(await outcome(() => keyring.verify(key))).toBe('passed');
     db.exec(SWITCHES_OFF);
     return { db, keyring, key, keyId: info.keyId };
@@ -645,21 +748,36 @@ describe.each(DRIVERS)('a row edited by hand, read with %s', (driver) => {
       db.exec(`UPDATE keyscope_keys SET ${column} = ${to}`);
       expect(REFUSED, `${column} = ${to}`).toContain(await outcome(() => keyring.verify(key)));
       // Nor the key that whoever edited the digest knows.
-      expect(REFUSED, `${column} = ${to}`).toContain(await outcome(() => keyring.verify(attackers)));
+      expect(REFUSED, `${column} = ${to}`).toContain(
+        await outcome(() => keyring.verify(attackers)),
+      );
       for (const entityUuid of [OWN, OTHER]) {
-        const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }));
-        expect([...REFUSED, 'not_found no_such_key'], `${column} = ${to}, rotated`).toContain(rotated);
+        const rotated = await outcome(() =>
+          keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }),
+        );
+        expect([...REFUSED, 'not_found no_such_key'], `${column} = ${to}, rotated`).toContain(
+          rotated,
+        );
       }
       db.close();
     }
   });
 
   test('an edit of a field that is found by digest is reported as tampering, not as a broken store', async () => {
-    for (const column of ['name', 'seal', 'scopes', 'metadata', 'accessible_entities', 'rotated_from']) {
+    for (const column of [
+      'name',
+      'seal',
+      'scopes',
+      'metadata',
+      'accessible_entities',
+      'rotated_from',
+    ]) {
       for (const to of EDITS[column] ?? []) {
         const { db, keyring, key } = await victim();
         db.exec(`UPDATE keyscope_keys SET ${column} = ${to}`);
-        expect(await outcome(() => keyring.verify(key)), `${column} = ${to}`).toBe('invalid_token record_tampered');
+        expect(await outcome(() => keyring.verify(key)), `${column} = ${to}`).toBe(
+          'invalid_token record_tampered',
+        );
         db.close();
       }
     }
@@ -720,6 +838,7 @@ test('the file holds no key', async () => {
     .map((entry) => readFileSync(file(entry), 'latin1'))
     .join();
   expect(bytes).toContain(info.keyId);
-  for (const secret of [key, next.key]) expect(bytes).not.toContain(secret.slice('acme_'.length, -6));
+  for (const secret of [key, next.key])
+    expect(bytes).not.toContain(secret.slice('acme_'.length, -6));
   db.close();
 });

@@ -1,6 +1,7 @@
 /**
- * The laws of the scope algebra as a function over any algebra, and a model to compare it with. A suite that
- * every wrong algebra passes proves nothing: `scope.test.ts` runs wrong ones through it, too.
+ * The laws of the scope algebra as a function over any algebra, and a model to compare it with. A
+ * suite that every wrong algebra passes proves nothing: `scope.test.ts` runs wrong ones through it,
+ * too.
  */
 import fc from 'fast-check';
 
@@ -19,10 +20,17 @@ export interface Algebra {
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];
 // The world is open: one resource and one action that no pattern names stand for all the others.
-const CELLS = [...RESOURCES, 'fresh'].flatMap((r) => [...ACTIONS, 'fresh'].map((a) => [r, a] as const));
+const CELLS = [...RESOURCES, 'fresh'].flatMap((r) =>
+  [...ACTIONS, 'fresh'].map((a) => [r, a] as const),
+);
 
-/** Every pattern over the two resources and two actions: 9. One name begins with the other, in both places. */
-export const PATTERNS: Set = [...RESOURCES, '*'].flatMap((r) => [...ACTIONS, '*'].map((a) => `${r}:${a}`));
+/**
+ * Every pattern over the two resources and two actions: 9. One name begins with the other, in both
+ * places.
+ */
+export const PATTERNS: Set = [...RESOURCES, '*'].flatMap((r) =>
+  [...ACTIONS, '*'].map((a) => `${r}:${a}`),
+);
 
 const denotes = (pattern: string): number => {
   const [resource, action] = pattern.split(':');
@@ -33,7 +41,10 @@ const denotes = (pattern: string): number => {
 };
 const BITS = new Map(PATTERNS.map((pattern) => [pattern, denotes(pattern)]));
 
-/** The pairs of names that a set means, one bit each. Throws on a pattern that is not of {@link PATTERNS}. */
+/**
+ * The pairs of names that a set means, one bit each. Throws on a pattern that is not of {@link
+ * PATTERNS}.
+ */
 export const meaning = (set: Set): number =>
   set.reduce((bits, pattern) => {
     const more = BITS.get(pattern);
@@ -55,8 +66,8 @@ export const MINIMAL: readonly Set[] = SETS.filter(isMinimal);
 const text = (set: Set): string => set.join(' ');
 
 /**
- * Compares every operation on every set, and on every set against each minimal one, with what they mean. Stops
- * at the end of the set with which the first disagreement was found.
+ * Compares every operation on every set, and on every set against each minimal one, with what they
+ * mean. Stops at the end of the set with which the first disagreement was found.
  */
 export function disagreements(algebra: Algebra): readonly string[] {
   const found: string[] = [];
@@ -103,28 +114,36 @@ const LAWS: Readonly<Record<string, (algebra: Algebra, a: Set, b: Set, c: Set) =
   transitive: ({ covers }, a, b, c) => !(covers(a, b) && covers(b, c)) || covers(a, c),
   antisymmetric: ({ covers, equal }, a, b) => (covers(a, b) && covers(b, a)) === equal(a, b),
   'equal is symmetric': ({ equal }, a, b) => equal(a, b) === equal(b, a),
-  'everything covers nothing': ({ covers }, a) => covers(a, []) && (a.length === 0 || !covers([], a)),
+  'everything covers nothing': ({ covers }, a) =>
+    covers(a, []) && (a.length === 0 || !covers([], a)),
   'union commutes': ({ union, equal }, a, b) => equal(union(a, b), union(b, a)),
   'intersect commutes': ({ intersect, equal }, a, b) => equal(intersect(a, b), intersect(b, a)),
-  'union associates': ({ union, equal }, a, b, c) => equal(union(a, union(b, c)), union(union(a, b), c)),
+  'union associates': ({ union, equal }, a, b, c) =>
+    equal(union(a, union(b, c)), union(union(a, b), c)),
   'intersect associates': ({ intersect, equal }, a, b, c) =>
     equal(intersect(a, intersect(b, c)), intersect(intersect(a, b), c)),
   absorption: ({ union, intersect, equal }, a, b) =>
     equal(union(a, intersect(a, b)), a) && equal(intersect(a, union(a, b)), a),
-  idempotent: ({ union, intersect, equal }, a) => equal(union(a, a), a) && equal(intersect(a, a), a),
+  idempotent: ({ union, intersect, equal }, a) =>
+    equal(union(a, a), a) && equal(intersect(a, a), a),
   distributive: ({ union, intersect, equal }, a, b, c) =>
     equal(intersect(a, union(b, c)), union(intersect(a, b), intersect(a, c))),
   'union is the least upper bound': ({ union, covers }, a, b, c) =>
-    covers(union(a, b), a) && covers(union(a, b), b) && (!(covers(c, a) && covers(c, b)) || covers(c, union(a, b))),
+    covers(union(a, b), a) &&
+    covers(union(a, b), b) &&
+    (!(covers(c, a) && covers(c, b)) || covers(c, union(a, b))),
   'intersect is the greatest lower bound': ({ intersect, covers }, a, b, c) =>
     covers(a, intersect(a, b)) &&
     covers(b, intersect(a, b)) &&
     (!(covers(a, c) && covers(b, c)) || covers(intersect(a, b), c)),
   monotone: ({ union, intersect, covers }, a, b, c) =>
     !covers(a, b) || (covers(union(a, c), union(b, c)) && covers(intersect(a, c), intersect(b, c))),
-  'normalize keeps the meaning': ({ normalize, covers }, a) => covers(a, normalize(a)) && covers(normalize(a), a),
-  'normalize is a projection': ({ normalize }, a) => text(normalize(normalize(a))) === text(normalize(a)),
-  'normalize is unique': ({ normalize, equal }, a, b) => equal(a, b) === (text(normalize(a)) === text(normalize(b))),
+  'normalize keeps the meaning': ({ normalize, covers }, a) =>
+    covers(a, normalize(a)) && covers(normalize(a), a),
+  'normalize is a projection': ({ normalize }, a) =>
+    text(normalize(normalize(a))) === text(normalize(a)),
+  'normalize is unique': ({ normalize, equal }, a, b) =>
+    equal(a, b) === (text(normalize(a)) === text(normalize(b))),
   'normalize is minimal': ({ normalize, covers }, a) =>
     normalize(a).every((one, i, all) => !covers(all.toSpliced(i, 1), [one])),
   'order and repetition do not matter': ({ normalize }, a, b) =>
@@ -141,8 +160,8 @@ const LAWS: Readonly<Record<string, (algebra: Algebra, a: Set, b: Set, c: Set) =
 };
 
 /**
- * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every law sees the
- * same samples; a fresh seed each time, as in any property test.
+ * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every
+ * law sees the same samples; a fresh seed each time, as in any property test.
  */
 export function brokenLaws(algebra: Algebra, numRuns: number): readonly string[] {
   const broken = new Map<string, string>();

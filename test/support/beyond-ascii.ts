@@ -1,6 +1,7 @@
 /**
- * Characters that are like one of ASCII, and where those are read: they fold to k and s, look like an e, take the width
- * of a colon, are a space or a digit to some, combine with the one before, or are not seen at all.
+ * Characters that are like one of ASCII, and where those are read: they fold to k and s, look like
+ * an e, take the width of a colon, are a space or a digit to some, combine with the one before, or
+ * are not seen at all.
  */
 const CHARACTERS = [
   '\u212a',
@@ -15,7 +16,10 @@ const CHARACTERS = [
   '\ud800',
 ];
 
-/** A text with each of them in each position: in the place of what stands there, and before it; and at the end. */
+/**
+ * A text with each of them in each position: in the place of what stands there, and before it; and
+ * at the end.
+ */
 export const beyondAscii = (text: string): readonly string[] =>
   CHARACTERS.flatMap((character) =>
     Array.from({ length: text.length + 1 }, (_, at) =>

@@ -1,6 +1,7 @@
 /**
- * A process beside the test's that starts the reference service: `boot-child.ts`. For each folder that it is sent it
- * opens the platform there, makes a key, and says `up`, the pepper's and the signing key's digests, or what went wrong.
+ * A process beside the test's that starts the reference service: `boot-child.ts`. For each folder
+ * that it is sent it opens the platform there, makes a key, and says `up`, the pepper's and the
+ * signing key's digests, or what went wrong.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -25,4 +26,5 @@ async function start(folder: string): Promise<string> {
 }
 
 console.log('ready');
-for await (const folder of createInterface({ input: process.stdin })) console.log(await start(folder));
+for await (const folder of createInterface({ input: process.stdin }))
+  console.log(await start(folder));

@@ -1,11 +1,16 @@
-/** A real Chromium, and what is used of it. It comes from npm and runs on Linux; elsewhere these tests are skipped. */
+/**
+ * A real Chromium, and what is used of it. It comes from npm and runs on Linux; elsewhere these
+ * tests are skipped.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe } from 'vitest';
 
 const { CI } = process.env;
 
-/** What is used of playwright-core, which is installed for these tests alone and has no types here. */
+/**
+ * What is used of playwright-core, which is installed for these tests alone and has no types here.
+ */
 export interface Browser {
   newContext(options?: Readonly<Record<string, unknown>>): Promise<BrowserContext>;
   close(): Promise<void>;
@@ -23,10 +28,16 @@ export interface Page {
   url(): string;
   content(): Promise<string>;
   evaluate<T>(script: string): Promise<T>;
-  getByRole(role: string, options?: { readonly name?: string | RegExp; readonly exact?: boolean }): Locator;
+  getByRole(
+    role: string,
+    options?: { readonly name?: string | RegExp; readonly exact?: boolean },
+  ): Locator;
   getByText(text: string, options?: { readonly exact?: boolean }): Locator;
   getByLabel(text: string, options?: { readonly exact?: boolean }): Locator;
-  on(event: 'console' | 'pageerror', heard: (message: { text?(): string; message?: string }) => void): unknown;
+  on(
+    event: 'console' | 'pageerror',
+    heard: (message: { text?(): string; message?: string }) => void,
+  ): unknown;
 }
 export interface Locator {
   getByRole: Page['getByRole'];
@@ -57,23 +68,37 @@ async function installed(): Promise<Installed> {
 
 function isThere(): boolean {
   try {
-    return process.platform === 'linux' && process.arch === 'x64' && load.resolve('@sparticuz/chromium') !== '';
+    return (
+      process.platform === 'linux' &&
+      process.arch === 'x64' &&
+      load.resolve('@sparticuz/chromium') !== ''
+    );
   } catch {
     return false;
   }
 }
 
-/** `describe` for what needs a browser: skipped by name where there is none; with `CI=true` it fails. */
-export const describeWithBrowser: typeof describe.skip = isThere() || CI === 'true' ? describe : describe.skip;
+/**
+ * `describe` for what needs a browser: skipped by name where there is none; with `CI=true` it
+ * fails.
+ */
+export const describeWithBrowser: typeof describe.skip =
+  isThere() || CI === 'true' ? describe : describe.skip;
 
 export async function launch(): Promise<Browser> {
   const { playwright, chromium } = await installed();
-  // Not with the flags that the package has for itself: they switch off what keeps origins apart. Its sandbox wants more
-  // than a container gives, and these tests visit no page but their own.
-  return playwright.chromium.launch({ executablePath: await chromium.executablePath(), chromiumSandbox: false });
+  // Not with the flags that the package has for itself: they switch off what keeps origins apart.
+  // Its sandbox wants more than a container gives, and these tests visit no page but their own.
+  return playwright.chromium.launch({
+    executablePath: await chromium.executablePath(),
+    chromiumSandbox: false,
+  });
 }
 
-/** What keeps people with a disability out of a page, as far as a program can tell: rule and elements. */
+/**
+ * What keeps people with a disability out of a page, as far as a program can tell: rule and
+ * elements.
+ */
 export async function barriers(page: Page): Promise<readonly string[]> {
   const { axe } = await installed();
   const script = `${axe}; axe.run().then(({ violations }) =>

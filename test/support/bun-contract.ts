@@ -1,4 +1,7 @@
-/** The store contract on `bun:sqlite`, in memory and in the file given: `bun test/support/bun-contract.ts <folder>`. */
+/**
+ * The store contract on `bun:sqlite`, in memory and in the file given: `bun
+ * test/support/bun-contract.ts <folder>`.
+ */
 import { join } from 'node:path';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
@@ -15,10 +18,13 @@ for (const where of ['memory', 'file']) {
   storeContract(
     (title, run) => tests.push([`${where}: ${title}`, run]),
     () => {
-      const db = new Database(where === 'memory' ? ':memory:' : join(folder, `${tests.length}-${Math.random()}.db`));
+      const db = new Database(
+        where === 'memory' ? ':memory:' : join(folder, `${tests.length}-${Math.random()}.db`),
+      );
       return { ...sqliteStore(db), close: () => db.close() };
     },
   );
 }
-for (const [title, run] of tests) await run().catch((error: unknown) => failed.push(`${title}: ${error}`));
+for (const [title, run] of tests)
+  await run().catch((error: unknown) => failed.push(`${title}: ${error}`));
 console.log(JSON.stringify({ tests: tests.length, failed }));

@@ -1,7 +1,8 @@
 /**
- * A process beside the test's that verifies through a cache: `cached-child.ts <address> <maxStalenessMs> <up|down>`,
- * with the channel of the store or without. For each key that it is sent it says when it was first let in, and once it
- * is refused, when the last verification began that let it in, and when the first ended that did not.
+ * A process beside the test's that verifies through a cache: `cached-child.ts <address>
+ * <maxStalenessMs> <up|down>`, with the channel of the store or without. For each key that it is
+ * sent it says when it was first let in, and once it is refused, when the last verification began
+ * that let it in, and when the first ended that did not.
  */
 import { createInterface } from 'node:readline';
 import { cacheStore } from 'keyscope/cache';
@@ -18,7 +19,10 @@ const cached = cacheStore(store, {
 });
 const keyring = keyringOver(cached);
 
-/** Milliseconds since the epoch and parts of them, on the clock that all processes of a machine share. */
+/**
+ * Milliseconds since the epoch and parts of them, on the clock that all processes of a machine
+ * share.
+ */
 const time = () => performance.timeOrigin + performance.now();
 const say = (...words: readonly unknown[]) => process.stdout.write(`${JSON.stringify(words)}\n`);
 const admits = (key: string) =>

@@ -1,6 +1,6 @@
 /**
- * Rounds of processes that are killed, or that race, on any store that an address names: few in the unit tests, many
- * against servers. What a round finds wrong it throws; what it saw it counts.
+ * Rounds of processes that are killed, or that race, on any store that an address names: few in the
+ * unit tests, many against servers. What a round finds wrong it throws; what it saw it counts.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,7 +16,9 @@ import { catalog, INPUT, keyringOn, open, PEPPERS } from './sqlite.ts';
 
 export const HOUR = 3_600_000;
 
-/** A keyring over a store. Patient: a machine that does ten things at once is slow and not broken. */
+/**
+ * A keyring over a store. Patient: a machine that does ten things at once is slow and not broken.
+ */
 export const keyringOver = (store: KeyStore, now: () => number = Date.now) =>
   createKeyring({ prefix: 'acme', catalog, store, peppers: PEPPERS, storeTimeoutMs: 60_000, now });
 
@@ -30,7 +32,9 @@ type Timed = { readonly revoked?: true; readonly from?: number; readonly to?: nu
 const timed = (answer: unknown): Timed => Object(answer);
 
 export interface Child {
-  /** Sends a task at once, whatever is under way. `null` where the process ends before it answers. */
+  /**
+   * Sends a task at once, whatever is under way. `null` where the process ends before it answers.
+   */
   ask(task: string, ...given: readonly unknown[]): Promise<unknown>;
   /** Called with each moment that the process announces, and how many that makes. */
   onMoment: (moment: string, count: number) => void;
@@ -50,9 +54,16 @@ const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** Starts a process on a store, or on none yet. */
 export function startChild(address?: string): Child {
-  const argv = ['--disable-warning=ExperimentalWarning', '--import', path('typescript.ts'), path('store-child.ts')];
+  const argv = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    path('typescript.ts'),
+    path('store-child.ts'),
+  ];
   const given = address === undefined ? [] : [address];
-  const child = spawn(process.execPath, [...argv, ...given], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...argv, ...given], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'close');
   // What is written to a process that was killed is lost, as it should be.
   child.stdin.on('error', () => {});
@@ -124,7 +135,9 @@ export interface Races {
   readonly rounds: number;
   /** Rounds of which one call won, and the other got nothing. */
   readonly oneWinner: number;
-  /** Rounds in which both had looked before either had written: the conditional write alone decided. */
+  /**
+   * Rounds in which both had looked before either had written: the conditional write alone decided.
+   */
   readonly metAtTheWrite: number;
 }
 
@@ -138,7 +151,11 @@ type Task = readonly [name: 'rotate' | 'revoke', given: number];
 const ROTATE: Task = ['rotate', HOUR];
 
 /** Both processes are told at once, in alternating order, and answer as they like. */
-async function race(arena: Arena, count: number, tasks: (i: number) => readonly [Task, Task]): Promise<Round[]> {
+async function race(
+  arena: Arena,
+  count: number,
+  tasks: (i: number) => readonly [Task, Task],
+): Promise<Round[]> {
   const keyring = keyringOver(arena.store);
   const [a, b] = arena.children;
   const ask = (child: Child, [task, given]: Task, entityUuid: string, keyId: string) =>
@@ -184,7 +201,10 @@ const verdict = (keyring: ReturnType<typeof keyringOver>, key: string): Promise<
     (error: unknown) => (isAccessError(error) ? error.reason : error),
   );
 
-/** Two processes rotate one key at once: one has its successor, the other a conflict, and what that one had made ends. */
+/**
+ * Two processes rotate one key at once: one has its successor, the other a conflict, and what that
+ * one had made ends.
+ */
 export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise<Races> {
   const keyring = keyringOver(arena.store);
   let [oneWinner, metAtTheWrite] = [0, 0];
@@ -203,7 +223,11 @@ export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise
     );
     for (const { key, keyId } of winners) assert.equal(await verdict(keyring, key), keyId);
     assert.ok(before.retireAt !== null && before.revokedAt === null, 'the predecessor is retiring');
-    assert.equal(await verdict(keyring, round.old.key), round.old.keyId, 'and works in its overlap');
+    assert.equal(
+      await verdict(keyring, round.old.key),
+      round.old.keyId,
+      'and works in its overlap',
+    );
     oneWinner += winners.length;
     metAtTheWrite += made.length - 1;
   }
@@ -211,32 +235,52 @@ export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise
 }
 
 /**
- * One process revokes what the other rotates. Whatever the order, the key is revoked. Where the rotation came first, its
- * successor lives: it is another key, and the answer named it. Where the revocation did, nothing usable was made.
+ * One process revokes what the other rotates. Whatever the order, the key is revoked. Where the
+ * rotation came first, its successor lives: it is another key, and the answer named it. Where the
+ * revocation did, nothing usable was made.
  */
-export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise<Races & { rotations: number }> {
+export async function revokeAgainstRotate(
+  arena: Arena,
+  rounds: number,
+): Promise<Races & { rotations: number }> {
   const keyring = keyringOver(arena.store);
   let [oneWinner, metAtTheWrite, rotations] = [0, 0, 0];
-  // Now the one, now the other is asked first, and the revocation held back by up to three look-ups.
+  // Now the one, now the other is asked first, and the revocation held back by up to three
+  // look-ups.
   const revokeFirst = (i: number) => i % 4 < 2;
   const revoke = (i: number): Task => ['revoke', (i >> 2) % 4];
-  const raced = await race(arena, rounds, (i) => (revokeFirst(i) ? [revoke(i), ROTATE] : [ROTATE, revoke(i)]));
+  const raced = await race(arena, rounds, (i) =>
+    revokeFirst(i) ? [revoke(i), ROTATE] : [ROTATE, revoke(i)],
+  );
   for (const [i, round] of raced.entries()) {
     const [revoked, rotated] = revokeFirst(i) ? round.answers : [...round.answers].reverse();
-    assert.equal(timed(revoked).revoked, true, `a revocation is done, whatever else goes on, not ${revoked}`);
+    assert.equal(
+      timed(revoked).revoked,
+      true,
+      `a revocation is done, whatever else goes on, not ${revoked}`,
+    );
     const { before, made, live } = await outcome(arena.store, round);
     assert.notEqual(before.revokedAt, null, 'the predecessor is revoked');
     assert.equal(await verdict(keyring, round.old.key), 'revoked');
     if (isHanded(rotated)) {
-      assert.deepEqual(live, [rotated.keyId], 'the successor that was handed out is the one that lives');
+      assert.deepEqual(
+        live,
+        [rotated.keyId],
+        'the successor that was handed out is the one that lives',
+      );
       assert.equal(await verdict(keyring, rotated.key), rotated.keyId);
       assert.notEqual(before.retireAt, null, 'a rotation that succeeds retires');
-      // Its write was asked for before the revocation was acknowledged: after that, no successor is handed out.
+      // Its write was asked for before the revocation was acknowledged: after that, no successor is
+      // handed out.
       const { from = 0 } = timed(rotated);
       assert.ok(from < (timed(revoked).to ?? 0), 'a key that had been revoked was rotated');
       rotations += 1;
     } else {
-      assert.match(String(rotated), /^(?:conflict|invalid_token)$/, 'a rotation that comes too late is denied');
+      assert.match(
+        String(rotated),
+        /^(?:conflict|invalid_token)$/,
+        'a rotation that comes too late is denied',
+      );
       assert.deepEqual(live, [], 'a rotation that was refused leaves no key behind');
       assert.equal(before.retireAt, null, 'a rotation that was refused retires nothing');
       // `conflict` is said by the write alone: at the look the key was live.
@@ -266,15 +310,23 @@ export interface Kills {
 /** What was reached for certain, and what may have been reached, when the process was killed. */
 const reached = ({ heard }: Child, method: string, stopped: boolean) => ({
   surely: heard.includes(`${method} after`),
-  // It stands still at the moment that it announced last; otherwise it went on until the signal came.
+  // It stands still at the moment that it announced last; otherwise it went on until the signal
+  // came.
   maybe: !stopped || heard.includes(`${method} during`) || heard.includes(`${method} after`),
 });
 
 /**
- * Kills a process at its `n`-th moment of a rotation: where `stopped`, it stands still at that moment, otherwise it runs
- * on until the signal arrives. Then this process looks at what is left.
+ * Kills a process at its `n`-th moment of a rotation: where `stopped`, it stands still at that
+ * moment, otherwise it runs on until the signal arrives. Then this process looks at what is left.
  */
-async function killRound(address: string, store: KeyStore, spare: Child, n: number, stopped: boolean, seen: Kills) {
+async function killRound(
+  address: string,
+  store: KeyStore,
+  spare: Child,
+  n: number,
+  stopped: boolean,
+  seen: Kills,
+) {
   let time = Date.now();
   const keyring = keyringOver(store, () => time);
   const entityUuid = randomUUID();
@@ -299,9 +351,18 @@ async function killRound(address: string, store: KeyStore, spare: Child, n: numb
   seen.at[at] = (seen.at[at] ?? 0) + 1;
 
   const { before, made, live } = await outcome(store, { entityUuid, old });
-  const [inserted, retired] = [reached(spare, 'insert', stopped), reached(spare, 'markEnded', stopped)];
-  assert.ok(made.length <= (inserted.maybe ? 1 : 0) && made.length >= (inserted.surely ? 1 : 0), `${made.length} made`);
-  assert.ok(before.retireAt === null ? !retired.surely : retired.maybe, `retireAt is ${before.retireAt}`);
+  const [inserted, retired] = [
+    reached(spare, 'insert', stopped),
+    reached(spare, 'markEnded', stopped),
+  ];
+  assert.ok(
+    made.length <= (inserted.maybe ? 1 : 0) && made.length >= (inserted.surely ? 1 : 0),
+    `${made.length} made`,
+  );
+  assert.ok(
+    before.retireAt === null ? !retired.surely : retired.maybe,
+    `retireAt is ${before.retireAt}`,
+  );
   assert.ok(before.retireAt === null || made.length === 1, 'retired, and no successor to be seen');
   assert.deepEqual(live.length, made.length, 'nobody has revoked a successor');
   assert.equal(before.revokedAt, null);
@@ -311,13 +372,18 @@ async function killRound(address: string, store: KeyStore, spare: Child, n: numb
   assert.equal(await verdict(keyring, old.key), old.keyId, 'the predecessor is dead');
   if (before.retireAt !== null) {
     time = before.retireAt - 1;
-    assert.equal(await verdict(keyring, old.key), old.keyId, 'the predecessor is dead before its time');
+    assert.equal(
+      await verdict(keyring, old.key),
+      old.keyId,
+      'the predecessor is dead before its time',
+    );
     time = before.retireAt;
     assert.equal(await verdict(keyring, old.key), 'retired', 'the predecessor outlives its time');
     time = Date.now();
   }
   seen.predecessorAlive += 1;
-  if (isHanded(handed)) assert.equal(await verdict(keyring, handed.key), made[0]?.keyId, 'handed out, and works');
+  if (isHanded(handed))
+    assert.equal(await verdict(keyring, handed.key), made[0]?.keyId, 'handed out, and works');
   await remedy({ keyring, old, before, made, by, handed, seen });
 }
 
@@ -331,16 +397,24 @@ interface Left {
   readonly seen: Kills;
 }
 
-/** What an operator does then: rotates once more, and where that is refused revokes what nobody has and issues. */
+/**
+ * What an operator does then: rotates once more, and where that is refused revokes what nobody has
+ * and issues.
+ */
 async function remedy({ keyring, old, before, made, by, handed, seen }: Left): Promise<void> {
   const again: KeyInfo | string = await keyring.rotate(old.keyId, { overlapMs: HOUR }, by).then(
     ({ info }) => info,
     (error: unknown) => (isAccessError(error) ? error.code : String(error)),
   );
-  // One successor is ever handed out: the second rotation succeeds only where the first retired nothing. Where it is refused
-  // that is looked up again: a busy server may have written what the process had sent before it died, after all.
+  // One successor is ever handed out: the second rotation succeeds only where the first retired
+  // nothing. Where it is refused that is looked up again: a busy server may have written what the
+  // process had sent before it died, after all.
   const late = again === 'conflict' && (await keyring.get(old.keyId, by))?.retireAt instanceof Date;
-  assert.equal(typeof again !== 'object', before.retireAt !== null || late, `a second rotation: ${again}`);
+  assert.equal(
+    typeof again !== 'object',
+    before.retireAt !== null || late,
+    `a second rotation: ${again}`,
+  );
   assert.ok(!isHanded(handed) || again === 'conflict', 'two successors were handed out');
   seen.handedOut += isHanded(handed) ? 1 : 0;
   const { keys } = await keyring.list({ limit: 10 }, by);
@@ -367,10 +441,16 @@ function* spares(count: number, address?: string): Generator<[number, Child]> {
 }
 
 /**
- * `kill -9` at every moment of a rotation in turn, in every other turn while the process stands still. The moments:
- * before, during (where the store answers by promise) and after each of three calls, then made and not said, then said.
+ * `kill -9` at every moment of a rotation in turn, in every other turn while the process stands
+ * still. The moments: before, during (where the store answers by promise) and after each of three
+ * calls, then made and not said, then said.
  */
-export async function killRotations(address: string, store: KeyStore, kills: number, first = 1): Promise<Kills> {
+export async function killRotations(
+  address: string,
+  store: KeyStore,
+  kills: number,
+  first = 1,
+): Promise<Kills> {
   const seen: Kills = { kills, predecessorAlive: 0, handedOut: 0, visible: 0, remedied: 0, at: {} };
   const moments = address.includes('sqlite') ? 8 : 11;
   for (const [i, child] of spares(kills, address)) {
@@ -382,19 +462,35 @@ export async function killRotations(address: string, store: KeyStore, kills: num
 
 // ── kill -9 in the middle of anything ─────────────────────────────────────────────────────────────────
 
-/** What was said of a key's state; `unknown` where an operation on it had begun when the process was killed. */
-type Said = Handed & { readonly entityUuid: string; state: 'live' | 'retiring' | 'retired' | 'revoked' | 'unknown' };
+/**
+ * What was said of a key's state; `unknown` where an operation on it had begun when the process was
+ * killed.
+ */
+type Said = Handed & {
+  readonly entityUuid: string;
+  state: 'live' | 'retiring' | 'retired' | 'revoked' | 'unknown';
+};
 type Ledger = Said[];
 
 /**
- * Starts a writer on a SQLite file and kills it after so many moments, again and again; at 0 it is about to open the
- * file. After each kill holds the file to all that was ever acknowledged. Answers how many keys that were.
+ * Starts a writer on a SQLite file and kills it after so many moments, again and again; at 0 it is
+ * about to open the file. After each kill holds the file to all that was ever acknowledged. Answers
+ * how many keys that were.
  */
-export async function crashRounds(driver: Driver, file: string, kills: readonly number[], seed = 0): Promise<number> {
+export async function crashRounds(
+  driver: Driver,
+  file: string,
+  kills: readonly number[],
+  seed = 0,
+): Promise<number> {
   const ledger: Ledger = [];
   for (const [i, child] of spares(kills.length)) {
     const moments = kills[i] ?? 0;
-    await crash(child, `${driver === 'node:sqlite' ? 'sqlite' : driver}:${file}`, { seed: seed + i, moments, ledger });
+    await crash(child, `${driver === 'node:sqlite' ? 'sqlite' : driver}:${file}`, {
+      seed: seed + i,
+      moments,
+      ledger,
+    });
     await compare(driver, file, ledger);
   }
   return ledger.length;
@@ -408,7 +504,11 @@ interface Crash {
   readonly ledger: Ledger;
 }
 
-async function crash(child: Child, address: string, { seed, moments, ledger }: Crash): Promise<void> {
+async function crash(
+  child: Child,
+  address: string,
+  { seed, moments, ledger }: Crash,
+): Promise<void> {
   let killed: Promise<void> | undefined;
   const kill = () => {
     killed ??= child.kill();
@@ -437,8 +537,15 @@ async function crash(child: Child, address: string, { seed, moments, ledger }: C
   await killed;
 }
 
-/** One operation, on a key or to make one, and what is known of it whether it was answered or not. */
-async function operate(child: Child, ledger: Ledger, on: Said | undefined, choice: number): Promise<void> {
+/**
+ * One operation, on a key or to make one, and what is known of it whether it was answered or not.
+ */
+async function operate(
+  child: Child,
+  ledger: Ledger,
+  on: Said | undefined,
+  choice: number,
+): Promise<void> {
   if (on === undefined) {
     const entityUuid = randomUUID();
     const made = await child.ask('issue', entityUuid);
@@ -463,7 +570,10 @@ async function compare(driver: Driver, file: string, ledger: Ledger): Promise<vo
   const db = open(driver, file);
   try {
     const keyring = keyringOn(db);
-    assert.deepEqual({ ...(db.prepare('PRAGMA integrity_check').all()[0] as object) }, { integrity_check: 'ok' });
+    assert.deepEqual(
+      { ...(db.prepare('PRAGMA integrity_check').all()[0] as object) },
+      { integrity_check: 'ok' },
+    );
     for (const { key, keyId, state } of ledger) {
       const found = await verdict(keyring, key);
       const works = state === 'live' || state === 'retiring';
@@ -481,19 +591,28 @@ async function compare(driver: Driver, file: string, ledger: Ledger): Promise<vo
 
 // ── A new file ────────────────────────────────────────────────────────────────────────────────────────
 
-/** All of them open a new file at once, with one driver and the other: each finds it migrated, once. */
+/**
+ * All of them open a new file at once, with one driver and the other: each finds it migrated, once.
+ */
 export async function migrationRound(children: readonly Child[], file: string): Promise<void> {
   const drivers = ['sqlite', 'better-sqlite3'];
-  const answers = await Promise.all(children.map((child, i) => child.ask('open', `${drivers[i % 2]}:${file}`)));
+  const answers = await Promise.all(
+    children.map((child, i) => child.ask('open', `${drivers[i % 2]}:${file}`)),
+  );
   assert.deepEqual(
     answers,
     children.map(() => 'opened'),
   );
   const db = open('node:sqlite', file);
   try {
-    const names = db.prepare("SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name LIKE 'keyscope%'").all();
+    const names = db
+      .prepare("SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name LIKE 'keyscope%'")
+      .all();
     assert.equal(names.length, 8);
-    assert.deepEqual({ ...(db.prepare('SELECT * FROM keyscope_schema').all()[0] as object) }, { id: 1, version: 1 });
+    assert.deepEqual(
+      { ...(db.prepare('SELECT * FROM keyscope_schema').all()[0] as object) },
+      { id: 1, version: 1 },
+    );
   } finally {
     db.close();
   }

@@ -1,7 +1,8 @@
 /**
- * Two processes over one database, one step at a time. Every call of the store takes effect and is answered in steps
- * of its own, messages arrive in steps of their own, and a tape says which step is next: one run is one interleaving.
- * What each `verify` may answer follows from what had happened before it began.
+ * Two processes over one database, one step at a time. Every call of the store takes effect and is
+ * answered in steps of its own, messages arrive in steps of their own, and a tape says which step
+ * is next: one run is one interleaving. What each `verify` may answer follows from what had
+ * happened before it began.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -16,7 +17,10 @@ import { AUTHORITY, catalog, NOWHERE, PLAIN, stoppedClock } from './keyring.ts';
 export const MAX_STALENESS_MS = 8_000;
 const ABSENT_MS = 5_000;
 
-/** How messages travel: at once, in a step of their own, never, or with a channel that throws or hangs. */
+/**
+ * How messages travel: at once, in a step of their own, never, or with a channel that throws or
+ * hangs.
+ */
 export type ChannelMode = 'at once' | 'later' | 'lost' | 'broken' | 'hanging';
 
 export interface Command {
@@ -35,13 +39,18 @@ export interface Run {
   readonly tape: readonly number[];
 }
 
-/** Keys whose texts are known before they are issued, so that they can be tried too early. The first exists. */
+/**
+ * Keys whose texts are known before they are issued, so that they can be tried too early. The first
+ * exists.
+ */
 export const KEYS = 2;
 const ADVANCES = [1, 400, 1_000, 2_500, 5_000, 8_000] as const;
 
 /** Bytes that depend on `seed` alone, and make a key at the first attempt. */
 const seeded = (seed: number) => (length: number) =>
-  Uint8Array.from({ length }, (_, i) => (i === 0 ? seed % 62 : i === 1 ? Math.floor(seed / 62) % 62 : i));
+  Uint8Array.from({ length }, (_, i) =>
+    i === 0 ? seed % 62 : i === 1 ? Math.floor(seed / 62) % 62 : i,
+  );
 
 const textOf = (seed: number): string => generateKey({ prefix: 'acme', random: seeded(seed) });
 
@@ -51,7 +60,10 @@ interface Life {
   /** When the database had it, and whose `issue` or `rotate` has been answered since. */
   madeAt: number | undefined;
   readonly madeBy: Set<number>;
-  /** When the database had its end, and which processes have been told: by their own write, or by a message. */
+  /**
+   * When the database had its end, and which processes have been told: by their own write, or by a
+   * message.
+   */
   endedAt: number | undefined;
   readonly toldTo: Set<number>;
 }
@@ -86,7 +98,10 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
     Object.assign(lifeOf(digest), { keyId, madeAt: clock.now() });
   }
 
-  /** Whoever is told of the end of a key refuses it from then on; of an end that was never written nothing follows. */
+  /**
+   * Whoever is told of the end of a key refuses it from then on; of an end that was never written
+   * nothing follows.
+   */
   function tell(keyId: string, process: number): void {
     const life = lifeOf(digestOf.get(keyId) ?? '');
     if (life.endedAt !== undefined) life.toldTo.add(process);
@@ -103,7 +118,8 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
     return {
       ...database,
       findById: (keyId) => call(() => database.findById(keyId)) as Promise<KeyRecord | null>,
-      findByDigest: (digests) => call(() => database.findByDigest(digests)) as Promise<readonly KeyRecord[]>,
+      findByDigest: (digests) =>
+        call(() => database.findByDigest(digests)) as Promise<readonly KeyRecord[]>,
       insert: (record) =>
         call(() => {
           database.insert(record);
@@ -147,7 +163,13 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
       invalidation: port(number),
       now: clock.now,
     });
-    const options = { prefix: 'acme', catalog, peppers: 'none', now: clock.now, storeTimeoutMs: 600_000 } as const;
+    const options = {
+      prefix: 'acme',
+      catalog,
+      peppers: 'none',
+      now: clock.now,
+      storeTimeoutMs: 600_000,
+    } as const;
     return { number, state, keyring: createKeyring({ ...options, store, random }) };
   });
   type Process = (typeof processes)[number];
@@ -156,7 +178,8 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
     const life = lifeOf(digestKey(text));
     const now = clock.now();
     const { madeAt, endedAt } = life;
-    const ended = life.toldTo.has(number) || (endedAt !== undefined && now >= endedAt + MAX_STALENESS_MS);
+    const ended =
+      life.toldTo.has(number) || (endedAt !== undefined && now >= endedAt + MAX_STALENESS_MS);
     const made = life.madeBy.has(number) || (madeAt !== undefined && now >= madeAt + ABSENT_MS);
     const passed = await keyring.verify(text).then(
       () => true,
@@ -166,7 +189,8 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
       },
     );
     if (passed && ended) wrong.push(`process ${number} let an ended key in`);
-    if (!passed && made && life.endedAt === undefined) wrong.push(`process ${number} refused a live key`);
+    if (!passed && made && life.endedAt === undefined)
+      wrong.push(`process ${number} refused a live key`);
   }
 
   let successors = KEYS;
@@ -241,7 +265,10 @@ const run = fc.record({
   tape: fc.array(fc.nat({ max: 10_000 }), { minLength: 20, maxLength: 50 }),
 });
 
-/** Fails on the first of so many runs in which somebody saw too old a state, made as small as can be. */
+/**
+ * Fails on the first of so many runs in which somebody saw too old a state, made as small as can
+ * be.
+ */
 export async function interleavings(numRuns: number): Promise<void> {
   const property = fc.asyncProperty(run, async (given) => {
     assert.deepEqual(await interleave(given), []);

@@ -1,4 +1,7 @@
-/** What the token tests share: an issuer's keys, a verifier with a clock that stands still, and forged tokens. */
+/**
+ * What the token tests share: an issuer's keys, a verifier with a clock that stands still, and
+ * forged tokens.
+ */
 import type { JsonWebKey } from 'node:crypto';
 import { constants, createPrivateKey, sign as signBytes } from 'node:crypto';
 import type { JWK, JWTPayload } from 'jose';
@@ -67,8 +70,15 @@ export function sign({ alg, privateKey }: Pair, text: string): string {
   return `${text}.${signBytes(hash, Buffer.from(text), { key, ...options }).toString('base64url')}`;
 }
 
-/** A token with any header and any payload under a good signature: what an issuer that went wrong would write. */
-export function forge(pair: Pair, header: Readonly<Record<string, unknown>>, payload: unknown): string {
+/**
+ * A token with any header and any payload under a good signature: what an issuer that went wrong
+ * would write.
+ */
+export function forge(
+  pair: Pair,
+  header: Readonly<Record<string, unknown>>,
+  payload: unknown,
+): string {
   const protectedHeader = encode({ alg: pair.alg, typ: 'at+jwt', kid: pair.kid, ...header });
   return sign(pair, `${protectedHeader}.${encode(payload)}`);
 }

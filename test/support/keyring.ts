@@ -1,4 +1,7 @@
-/** What the keyring tests share: a clock that stands still, fixed entities, and small real wrappers around a store. */
+/**
+ * What the keyring tests share: a clock that stands still, fixed entities, and small real wrappers
+ * around a store.
+ */
 import type {
   AccessErrorCode,
   Awaitable,
@@ -9,7 +12,14 @@ import type {
   KeyStore,
   SchemeSummary,
 } from 'keyscope';
-import { AccessError, createKeyring, defineScopes, isAccessError, isStoreError, StoreError } from 'keyscope';
+import {
+  AccessError,
+  createKeyring,
+  defineScopes,
+  isAccessError,
+  isStoreError,
+  StoreError,
+} from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { expect } from 'vitest';
 
@@ -25,7 +35,11 @@ export const HOUR = 3_600_000;
 /** Written in an order that sorting changes, so that catalog order shows. */
 export const catalog = defineScopes(
   {
-    threats: { read: 'List and read threats.', write: 'Update threats.', delete: 'Delete threats.' },
+    threats: {
+      read: 'List and read threats.',
+      write: 'Update threats.',
+      delete: 'Delete threats.',
+    },
     decoys: { read: 'List and read decoys.', update: 'Update decoys.' },
     constructor: { read: 'A resource with the name of a property of Object.prototype.' },
     users: { read: 'List and read users.', write: 'Create users.', delete: 'Delete users.' },
@@ -63,24 +77,38 @@ export const METHODS: readonly Method[] = [
   'summarize',
 ];
 
-/** Stands between the keyring and a store: sees the call, may make it, and says what is answered. */
+/**
+ * Stands between the keyring and a store: sees the call, may make it, and says what is answered.
+ */
 export type Between = (method: Method, args: readonly unknown[], call: () => unknown) => unknown;
 
 export function wrap(store: KeyStore, between: Between): KeyStore {
   return {
     insert: (record) => between('insert', [record], () => store.insert(record)) as Awaitable<void>,
     findByDigest: (digests) =>
-      between('findByDigest', [digests], () => store.findByDigest(digests)) as Awaitable<readonly KeyRecord[]>,
-    findById: (keyId) => between('findById', [keyId], () => store.findById(keyId)) as Awaitable<KeyRecord | null>,
-    list: (query) => between('list', [query], () => store.list(query)) as Awaitable<readonly KeyRecord[]>,
+      between('findByDigest', [digests], () => store.findByDigest(digests)) as Awaitable<
+        readonly KeyRecord[]
+      >,
+    findById: (keyId) =>
+      between('findById', [keyId], () => store.findById(keyId)) as Awaitable<KeyRecord | null>,
+    list: (query) =>
+      between('list', [query], () => store.list(query)) as Awaitable<readonly KeyRecord[]>,
     markEnded: (keyId, ending) =>
-      between('markEnded', [keyId, ending], () => store.markEnded(keyId, ending)) as Awaitable<boolean>,
+      between('markEnded', [keyId, ending], () =>
+        store.markEnded(keyId, ending),
+      ) as Awaitable<boolean>,
     touch: (entries) => between('touch', [entries], () => store.touch(entries)) as Awaitable<void>,
-    summarize: (now) => between('summarize', [now], () => store.summarize(now)) as Awaitable<readonly SchemeSummary[]>,
+    summarize: (now) =>
+      between('summarize', [now], () => store.summarize(now)) as Awaitable<
+        readonly SchemeSummary[]
+      >,
   };
 }
 
-/** Answers by promise, one turn of the event loop later: between any two calls others get their turn. */
+/**
+ * Answers by promise, one turn of the event loop later: between any two calls others get their
+ * turn.
+ */
 export const delayed = (store: KeyStore): KeyStore =>
   wrap(store, async (_method, _args, call) => {
     await new Promise((resolve) => setImmediate(resolve));
@@ -98,7 +126,10 @@ export function recording(store: KeyStore): { readonly store: KeyStore; readonly
 }
 
 /** Answers look-ups by digest with rows of the test's own making; everything else goes through. */
-export const returning = (store: KeyStore, rows: (found: readonly KeyRecord[]) => unknown): KeyStore =>
+export const returning = (
+  store: KeyStore,
+  rows: (found: readonly KeyRecord[]) => unknown,
+): KeyStore =>
   wrap(store, (method, _args, call) => {
     const answer = call();
     return method === 'findByDigest' ? rows(answer as readonly KeyRecord[]) : answer;
@@ -144,13 +175,17 @@ export async function rowOf(store: KeyStore, keyId: string): Promise<KeyRecord> 
 
 /** Everything that a store holds of the entities of these tests, as text. */
 export async function dump(store: KeyStore): Promise<string> {
-  const lists = [OWN, OTHER, THIRD].map((entityUuid) => store.list({ entityUuid, after: null, limit: 1000 }));
+  const lists = [OWN, OTHER, THIRD].map((entityUuid) =>
+    store.list({ entityUuid, after: null, limit: 1000 }),
+  );
   return JSON.stringify(await Promise.all(lists));
 }
 
 // ── What was thrown ───────────────────────────────────────────────────────────────────────────────────
 
-/** What `act` rejects with. A synchronous throw fails the test: every operation answers by promise. */
+/**
+ * What `act` rejects with. A synchronous throw fails the test: every operation answers by promise.
+ */
 export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
   let promise: Promise<unknown>;
   try {
@@ -167,7 +202,11 @@ export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
 }
 
 /** Asserts an `AccessError` by code and reason, and hands it over. */
-export async function denied(act: () => Promise<unknown>, code: AccessErrorCode, reason: DenialReason) {
+export async function denied(
+  act: () => Promise<unknown>,
+  code: AccessErrorCode,
+  reason: DenialReason,
+) {
   const error = await thrown(act);
   if (!isAccessError(error)) throw error;
   expect({ code: error.code, reason: error.reason }).toEqual({ code, reason });
@@ -183,7 +222,10 @@ export async function storeError(act: () => Promise<unknown>): Promise<StoreErro
   return error;
 }
 
-/** Asserts a `TypeError` that was written for people: it names what is wrong, and is none of the engine's. */
+/**
+ * Asserts a `TypeError` that was written for people: it names what is wrong, and is none of the
+ * engine's.
+ */
 export async function typeError(act: () => Promise<unknown>, message: RegExp): Promise<void> {
   const error = await thrown(act);
   expect(error).toBeInstanceOf(TypeError);

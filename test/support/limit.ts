@@ -23,9 +23,16 @@ const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
 
-/** A key that every such server knows, with the scope of the route unless `scopes` say otherwise. */
-export async function issueKey(scopes: readonly 'threats:read'[] = ['threats:read']): Promise<Issued> {
-  const { key, info } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, { entityUuid });
+/**
+ * A key that every such server knows, with the scope of the route unless `scopes` say otherwise.
+ */
+export async function issueKey(
+  scopes: readonly 'threats:read'[] = ['threats:read'],
+): Promise<Issued> {
+  const { key, info } = await keyring.issue(
+    { name: 'n', scopes, expiresAt: 'never' },
+    { entityUuid },
+  );
   return { key, keyId: info.keyId };
 }
 
@@ -38,7 +45,9 @@ export async function startLimited(limiter: RateLimiterAbstract): Promise<Limite
       await limiter.consume(c.get('principal').keyId);
     } catch (over) {
       if (!(over instanceof RateLimiterRes)) throw over; // the limiter's own store is broken
-      return c.text('Too many requests.', 429, { 'Retry-After': `${Math.ceil(over.msBeforeNext / 1000)}` });
+      return c.text('Too many requests.', 429, {
+        'Retry-After': `${Math.ceil(over.msBeforeNext / 1000)}`,
+      });
     }
     return next();
   };

@@ -1,10 +1,14 @@
-/** What callers leave out, though the types ask for it: the stores of the package take more than the contract wants. */
+/**
+ * What callers leave out, though the types ask for it: the stores of the package take more than the
+ * contract wants.
+ */
 import type { KeyStore } from 'keyscope';
 import { expect } from 'vitest';
 
 /**
- * Checks that a listing without a position begins where one with `null` does, which finds something; and that `summarize`
- * says by its length that it takes a time, for without it the contract would ask less of the store.
+ * Checks that a listing without a position begins where one with `null` does, which finds
+ * something; and that `summarize` says by its length that it takes a time, for without it the
+ * contract would ask less of the store.
  */
 export async function expectLooseCalls(store: KeyStore, entityUuid: string): Promise<void> {
   const rows = await store.list({ entityUuid, after: null, limit: 10 });

@@ -1,4 +1,7 @@
-/** What the tests of the MySQL store share: databases of their own, and both drivers, by connection and by pool. */
+/**
+ * What the tests of the MySQL store share: databases of their own, and both drivers, by connection
+ * and by pool.
+ */
 
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import mariadb from 'mariadb';
@@ -28,7 +31,11 @@ export async function openConsole(options: mysql.ConnectionOptions = {}): Promis
     const [answer] = await connection.query(sql);
     return Array.isArray(answer) ? (answer as Record<string, unknown>[]) : [];
   };
-  return { rows, value: async (sql) => Object.values((await rows(sql))[0] ?? {})[0], end: () => connection.end() };
+  return {
+    rows,
+    value: async (sql) => Object.values((await rows(sql))[0] ?? {})[0],
+    end: () => connection.end(),
+  };
 }
 
 export interface Database {
@@ -65,19 +72,22 @@ export interface Opened {
   end(): Promise<void>;
 }
 
-// The real clients, uncast: that they have the shape which the store asks for is what compiles here.
-const opened = (client: MysqlClient & { query(sql: string): Promise<unknown>; end(): Promise<void> }): Opened => ({
-  client,
-  query: (sql) => client.query(sql),
-  end: () => client.end(),
-});
+// The real clients, uncast: that they have the shape which the store asks for is what compiles
+// here.
+const opened = (
+  client: MysqlClient & { query(sql: string): Promise<unknown>; end(): Promise<void> },
+): Opened => ({ client, query: (sql) => client.query(sql), end: () => client.end() });
 
 type Options = { readonly database: string } & Readonly<Record<string, unknown>>;
 
 /** A pool of ten, or one connection, with whatever a test sets beside the driver's defaults. */
 export const CLIENTS: Readonly<Record<string, (options: Options) => Promise<Opened>>> = {
-  'mysql2 connection': async (options) => opened(await mysql.createConnection({ ...SERVER, ...options })),
-  'mysql2 pool': async (options) => opened(mysql.createPool({ ...SERVER, connectionLimit: 10, ...options })),
-  'mariadb connection': async (options) => opened(await mariadb.createConnection({ ...SERVER, ...options })),
-  'mariadb pool': async (options) => opened(mariadb.createPool({ ...SERVER, connectionLimit: 10, ...options })),
+  'mysql2 connection': async (options) =>
+    opened(await mysql.createConnection({ ...SERVER, ...options })),
+  'mysql2 pool': async (options) =>
+    opened(mysql.createPool({ ...SERVER, connectionLimit: 10, ...options })),
+  'mariadb connection': async (options) =>
+    opened(await mariadb.createConnection({ ...SERVER, ...options })),
+  'mariadb pool': async (options) =>
+    opened(mariadb.createPool({ ...SERVER, connectionLimit: 10, ...options })),
 };

@@ -1,4 +1,7 @@
-/** What the tests of the PostgreSQL store share: every client, and a schema of one's own to use it in. */
+/**
+ * What the tests of the PostgreSQL store share: every client, and a schema of one's own to use it
+ * in.
+ */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -17,20 +20,41 @@ export type Settings = Readonly<Record<string, string>>;
 const options = (settings: Settings) =>
   Object.entries(settings).map(([name, to]) => `-c ${name}=${to.replace(/[\\ ]/g, '\\$&')}`);
 
-export const pgClient = async (settings: Settings = {}, more: pg.ClientConfig = {}): Promise<pg.Client> => {
-  const client = new pg.Client({ connectionString: url, options: options(settings).join(' '), ...more });
+export const pgClient = async (
+  settings: Settings = {},
+  more: pg.ClientConfig = {},
+): Promise<pg.Client> => {
+  const client = new pg.Client({
+    connectionString: url,
+    options: options(settings).join(' '),
+    ...more,
+  });
   await client.connect();
   return client;
 };
 
 /** Listens to what it loses, as every service must. */
 export function pgPool(settings: Settings = {}, more: pg.PoolConfig = {}): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 10, options: options(settings).join(' '), ...more });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    options: options(settings).join(' '),
+    ...more,
+  });
   return pool.on('error', () => {});
 }
 
-export const postgresJs = (settings: Settings = {}, more: postgres.Options<Record<string, never>> = {}) =>
-  postgres(url, { max: 10, connection: settings, onnotice: () => {}, backoff: () => 0.05, ...more });
+export const postgresJs = (
+  settings: Settings = {},
+  more: postgres.Options<Record<string, never>> = {},
+) =>
+  postgres(url, {
+    max: 10,
+    connection: settings,
+    onnotice: () => {},
+    backoff: () => 0.05,
+    ...more,
+  });
 
 /** A client, SQL through it as somebody types it, and its end. */
 export interface Opened {
@@ -79,7 +103,8 @@ export function sharedPglite(): Promise<PGlite> {
 export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
   'pg Client': async (settings) => ofPg(await pgClient(settings)),
   'pg Pool of 10': async (settings) => ofPg(pgPool(settings)),
-  'postgres.js with one connection': async (settings) => ofPostgresJs(postgresJs(settings, { max: 1 })),
+  'postgres.js with one connection': async (settings) =>
+    ofPostgresJs(postgresJs(settings, { max: 1 })),
   'postgres.js with ten': async (settings) => ofPostgresJs(postgresJs(settings)),
   PGlite: async () => ofPglite(await sharedPglite()),
 };
@@ -98,7 +123,9 @@ export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
   const settings = { search_path: name };
   const inProcess = kind === 'PGlite';
   const owner = inProcess ? ofPglite(await sharedPglite()) : ofPg(await pgClient(settings));
-  await owner.sql(`SET client_min_messages = error; CREATE SCHEMA ${name}; SET search_path = ${name}`);
+  await owner.sql(
+    `SET client_min_messages = error; CREATE SCHEMA ${name}; SET search_path = ${name}`,
+  );
   const drop = async () => {
     await owner.sql(`DROP SCHEMA ${name} CASCADE`);
     await owner.end();

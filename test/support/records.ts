@@ -26,5 +26,9 @@ export const numbered =
   (record: KeyRecord) =>
   (n: number): KeyRecord => {
     const digits = n.toString(16).padStart(8, '0');
-    return { ...record, keyId: `${digits}-0000-4000-8000-000000000000`, digest: `s1$${digits.repeat(8)}` };
+    return {
+      ...record,
+      keyId: `${digits}-0000-4000-8000-000000000000`,
+      digest: `s1$${digits.repeat(8)}`,
+    };
   };

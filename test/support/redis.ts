@@ -13,7 +13,10 @@ import { describe } from 'vitest';
 const { CI } = process.env;
 const installed = spawnSync('redis-server', ['--version']).status === 0;
 
-/** `describe` for what starts a `redis-server`: skipped by name where none is installed; with `CI=true` it fails. */
+/**
+ * `describe` for what starts a `redis-server`: skipped by name where none is installed; with
+ * `CI=true` it fails.
+ */
 export const describeWithRedis = installed || CI === 'true' ? describe : describe.skip;
 
 /** Waits until `holds`, which may also throw until it does. */
@@ -37,7 +40,8 @@ async function freePort(): Promise<number> {
     const address = server.address();
     server.close();
     await once(server, 'close');
-    if (typeof address === 'object' && address !== null && address.port < 55_000) return address.port;
+    if (typeof address === 'object' && address !== null && address.port < 55_000)
+      return address.port;
   }
 }
 
@@ -78,10 +82,24 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   }
 
   async function start(): Promise<void> {
-    const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--daemonize', 'no'];
+    const fixed = [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      dir,
+      '--save',
+      '',
+      '--daemonize',
+      'no',
+    ];
     running = spawn('redis-server', [...fixed, ...options], { stdio: 'ignore' });
     started.add(running);
-    await eventually(async () => (await ask('PING')) === 'PONG', `redis-server on port ${port} answers`);
+    await eventually(
+      async () => (await ask('PING')) === 'PONG',
+      `redis-server on port ${port} answers`,
+    );
   }
 
   async function stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
@@ -100,11 +118,19 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   return { port, url: `redis://127.0.0.1:${port}`, ask, stop, start, remove };
 }
 
-/** What was sent to a server since, admin aside: command → calls. Commands of a script are counted too. */
-export async function commandsOf(own: OwnRedis, act: () => unknown): Promise<Record<string, number>> {
+/**
+ * What was sent to a server since, admin aside: command → calls. Commands of a script are counted
+ * too.
+ */
+export async function commandsOf(
+  own: OwnRedis,
+  act: () => unknown,
+): Promise<Record<string, number>> {
   await own.ask('CONFIG', 'RESETSTAT');
   await act();
-  const lines = String(await own.ask('INFO', 'commandstats')).matchAll(/cmdstat_([a-z|]+):calls=(\d+)/g);
+  const lines = String(await own.ask('INFO', 'commandstats')).matchAll(
+    /cmdstat_([a-z|]+):calls=(\d+)/g,
+  );
   const admin = /^(?:info|config|client|hello|command|select|ping|auth|readonly)\b/;
   return Object.fromEntries(
     [...lines].flatMap(([, name = '', calls]) => (admin.test(name) ? [] : [[name, Number(calls)]])),
@@ -125,16 +151,29 @@ export async function startCluster(): Promise<OwnCluster> {
   const masters = [first, second, third];
   const bounds = [0, 5461, 10_923, 16_384];
   for (const [i, node] of masters.entries()) {
-    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(bounds[i]), String(Number(bounds[i + 1]) - 1));
+    await node.ask(
+      'CLUSTER',
+      'ADDSLOTSRANGE',
+      String(bounds[i]),
+      String(Number(bounds[i + 1]) - 1),
+    );
     await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
   }
-  for (const node of nodes.slice(1)) await node.ask('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
-  const knows = async (node: OwnRedis, text: string) => String(await node.ask('CLUSTER', 'INFO')).includes(text);
-  for (const node of nodes) await eventually(() => knows(node, 'cluster_known_nodes:4'), 'the nodes know each other');
+  for (const node of nodes.slice(1))
+    await node.ask('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
+  const knows = async (node: OwnRedis, text: string) =>
+    String(await node.ask('CLUSTER', 'INFO')).includes(text);
+  for (const node of nodes)
+    await eventually(() => knows(node, 'cluster_known_nodes:4'), 'the nodes know each other');
   await replica.ask('CLUSTER', 'REPLICATE', String(await first.ask('CLUSTER', 'MYID')));
-  for (const node of nodes) await eventually(() => knows(node, 'cluster_state:ok'), 'the cluster is up');
-  await eventually(async () => String(await replica.ask('INFO')).includes('master_link_status:up'), 'it replicates');
-  const seen = async (node: OwnRedis) => ((await node.ask('CLUSTER', 'SLOTS')) as unknown[][])[0]?.length === 4;
+  for (const node of nodes)
+    await eventually(() => knows(node, 'cluster_state:ok'), 'the cluster is up');
+  await eventually(
+    async () => String(await replica.ask('INFO')).includes('master_link_status:up'),
+    'it replicates',
+  );
+  const seen = async (node: OwnRedis) =>
+    ((await node.ask('CLUSTER', 'SLOTS')) as unknown[][])[0]?.length === 4;
   for (const node of nodes) await eventually(() => seen(node), 'every node knows of the replica');
   return {
     masters,
@@ -156,7 +195,10 @@ export interface Closing<C> {
 /** What a test of an outage does with the client's own reports. */
 const ignore = () => {};
 
-export async function nodeRedis(url: string, options: { RESP?: 2 | 3; disableOfflineQueue?: boolean } = {}) {
+export async function nodeRedis(
+  url: string,
+  options: { RESP?: 2 | 3; disableOfflineQueue?: boolean } = {},
+) {
   const client = await createClient({ url, RESP: 3, ...options })
     .on('error', ignore)
     .connect();
@@ -166,7 +208,11 @@ export async function nodeRedis(url: string, options: { RESP?: 2 | 3; disableOff
 /** One that reads replies as the service likes them: bytes, maps, numbers as text. */
 export async function bufferingNodeRedis(url: string) {
   const { client, close } = await nodeRedis(url);
-  const mapping = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.MAP]: Map, [RESP_TYPES.NUMBER]: String };
+  const mapping = {
+    [RESP_TYPES.BLOB_STRING]: Buffer,
+    [RESP_TYPES.MAP]: Map,
+    [RESP_TYPES.NUMBER]: String,
+  };
   return { client: client.withTypeMapping(mapping), close };
 }
 

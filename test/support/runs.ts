@@ -1,6 +1,6 @@
 /**
- * How often each property is tried: 1,000 times, and as often as KEYSCOPE_TEST_RUNS says where it says so, which is what
- * `npm run test:laws` does. Loaded before every file of tests.
+ * How often each property is tried: 1,000 times, and as often as KEYSCOPE_TEST_RUNS says where it
+ * says so, which is what `npm run test:laws` does. Loaded before every file of tests.
  */
 import fc from 'fast-check';
 

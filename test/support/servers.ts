@@ -30,8 +30,8 @@ async function answers(server: Server): Promise<boolean> {
 }
 
 /**
- * `describe` for what needs a server. Where none answers, its tests are reported as skipped, by name; with `CI=true`
- * they run, and fail.
+ * `describe` for what needs a server. Where none answers, its tests are reported as skipped, by
+ * name; with `CI=true` they run, and fail.
  */
 export const describeOn = async (server: Server) =>
   CI === 'true' || (await answers(server)) ? describe : describe.skip;

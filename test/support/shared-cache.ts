@@ -1,4 +1,7 @@
-/** A cache that several callers share, in front of a server, as CDNs and reverse proxies have one (RFC 9111). */
+/**
+ * A cache that several callers share, in front of a server, as CDNs and reverse proxies have one
+ * (RFC 9111).
+ */
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
 import CachePolicy from 'http-cache-semantics';
@@ -6,8 +9,8 @@ import { close, listen } from '../http/harness.ts';
 
 export interface CacheOptions {
   /**
-   * As nginx can be told to, and some are: keeps answers to requests with a credential too, where RFC 9111 §3.5 wants a
-   * `public`, and for an hour those that say nothing of caching.
+   * As nginx can be told to, and some are: keeps answers to requests with a credential too, where
+   * RFC 9111 §3.5 wants a `public`, and for an hour those that say nothing of caching.
    */
   readonly credulous: boolean;
   /** What it reads in place of the `Cache-Control` of an answer that says `no-store`. */
@@ -46,7 +49,10 @@ export async function startCache(
     }
     const response = await fetch(`http://127.0.0.1:${serverPort}${url}`, {
       method,
-      headers: { ...(authorization && { authorization }), ...(headers.cookie && { cookie: headers.cookie }) },
+      headers: {
+        ...(authorization && { authorization }),
+        ...(headers.cookie && { cookie: headers.cookie }),
+      },
       redirect: 'manual',
     });
     const said = response.headers.get('cache-control') ?? (credulous ? 'max-age=3600' : '');
@@ -54,8 +60,16 @@ export async function startCache(
       ...Object.fromEntries(response.headers),
       'cache-control': said.replace('no-store', insteadOfNoStore),
     };
-    const policy = new CachePolicy(asked, { status: response.status, headers: heard }, { shared: true });
-    const made = { policy, status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+    const policy = new CachePolicy(
+      asked,
+      { status: response.status, headers: heard },
+      { shared: true },
+    );
+    const made = {
+      policy,
+      status: response.status,
+      body: Buffer.from(await response.arrayBuffer()),
+    };
     if (policy.storable()) kept.set(url, made);
     return made;
   }

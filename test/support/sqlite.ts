@@ -27,7 +27,13 @@ export const AUTHORITY = { entityUuid: OWN } as const;
 export const PEPPERS = [{ id: 'p1', secret: 'first-pepper-first-pepper-first-pepper!' }];
 
 export const catalog = defineScopes(
-  { threats: { read: 'List and read threats.', write: 'Update threats.', delete: 'Delete threats.' } },
+  {
+    threats: {
+      read: 'List and read threats.',
+      write: 'Update threats.',
+      delete: 'Delete threats.',
+    },
+  },
   { reserved: ['*:delete'] },
 );
 
@@ -40,5 +46,8 @@ export const keyringOn = (db: SqliteHandle) =>
 /** A folder of its own for a test's files. */
 export function folder(): { readonly file: (name: string) => string; readonly remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'keyscope-'));
-  return { file: (name) => join(path, name), remove: () => rmSync(path, { recursive: true, force: true }) };
+  return {
+    file: (name) => join(path, name),
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  };
 }

@@ -1,9 +1,11 @@
 /**
- * A process beside the test's, on any store that an address names: `store-child.ts [address]`. It does what it is
- * asked, line by line and without waiting for what it was asked before, and says before and after each call of the
- * store that it makes it, so that it can be killed at any moment between.
+ * A process beside the test's, on any store that an address names: `store-child.ts [address]`. It
+ * does what it is asked, line by line and without waiting for what it was asked before, and says
+ * before and after each call of the store that it makes it, so that it can be killed at any moment
+ * between.
  *
- * In: `[id, task, …]`. Out: `[id, answer]` for each, and `[null, what, moment]` for what happens meanwhile.
+ * In: `[id, task, …]`. Out: `[id, answer]` for each, and `[null, what, moment]` for what happens
+ * meanwhile.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { writeSync } from 'node:fs';
@@ -27,7 +29,10 @@ let announcing = false;
 let stopAt = Number.POSITIVE_INFINITY;
 let heard = 0;
 
-/** Says what happens and, where that is the moment it was told to stop at, does nothing more until it is killed. */
+/**
+ * Says what happens and, where that is the moment it was told to stop at, does nothing more until
+ * it is killed.
+ */
 function moment(what: string, when: string): void {
   if (!announcing) return;
   say(null, what, when);
@@ -35,33 +40,41 @@ function moment(what: string, when: string): void {
   if (heard === stopAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
-/** When a task's first `markEnded` began and when it was answered, by the clock that all processes of a machine share. */
+/**
+ * When a task's first `markEnded` began and when it was answered, by the clock that all processes
+ * of a machine share.
+ */
 const writes = new AsyncLocalStorage<{ from?: number; to?: number }>();
 const clock = () => Number(process.hrtime.bigint());
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Between any two calls others get their turn, also where the store answers at once: tasks then overlap. */
+/**
+ * Between any two calls others get their turn, also where the store answers at once: tasks then
+ * overlap.
+ */
 function watched(store: KeyStore): KeyStore {
-  const methods = Object.entries(store).map(([name, method]: [string, (...args: never[]) => unknown]) => [
-    name,
-    async (...args: never[]) => {
-      await turn();
-      moment(name, 'before');
-      const times = name === 'markEnded' ? writes.getStore() : undefined;
-      if (times) times.from ??= clock();
-      const answer = method(...args);
-      if (announcing && answer instanceof Promise) {
-        // The request is on its way, and its answer is not here.
+  const methods = Object.entries(store).map(
+    ([name, method]: [string, (...args: never[]) => unknown]) => [
+      name,
+      async (...args: never[]) => {
         await turn();
-        moment(name, 'during');
-      }
-      const value = await answer;
-      if (times) times.to ??= clock();
-      moment(name, 'after');
-      return value;
-    },
-  ]);
+        moment(name, 'before');
+        const times = name === 'markEnded' ? writes.getStore() : undefined;
+        if (times) times.from ??= clock();
+        const answer = method(...args);
+        if (announcing && answer instanceof Promise) {
+          // The request is on its way, and its answer is not here.
+          await turn();
+          moment(name, 'during');
+        }
+        const value = await answer;
+        if (times) times.to ??= clock();
+        moment(name, 'after');
+        return value;
+      },
+    ],
+  );
   return Object.fromEntries(methods);
 }
 
@@ -106,7 +119,10 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
     moment('rotate', 'made');
     return { keyId: info.keyId, key, from: writes.getStore()?.from };
   },
-  /** After so many look-ups: a rotation writes at its third call, and a revocation would always be the first. */
+  /**
+   * After so many look-ups: a rotation writes at its third call, and a revocation would always be
+   * the first.
+   */
   async revoke(entityUuid: string, keyId: string, lookUps = 0) {
     const ring = await keyring();
     for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityUuid });

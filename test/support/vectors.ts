@@ -2,7 +2,13 @@
 import { readFileSync } from 'node:fs';
 import type { Pepper } from 'keyscope';
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json };
 
 /** What every vector has. */
 export interface Vector {
@@ -22,12 +28,19 @@ type Part = string | { readonly repeat: readonly [string, number] };
 
 /** `["a", { "repeat": ["b", 3] }]` is `abbb`. */
 export const concat = (parts: readonly Part[]): string =>
-  parts.map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1]))).join('');
+  parts
+    .map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1])))
+    .join('');
 
-export const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+export const uuid = (n: number): string =>
+  `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 
 /** A pepper whose secret is text, or bytes in hexadecimal. */
-export type PepperVector = { readonly id: string; readonly secret?: string; readonly secretHex?: string };
+export type PepperVector = {
+  readonly id: string;
+  readonly secret?: string;
+  readonly secretHex?: string;
+};
 
 export const bytesOf = (hex = ''): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
@@ -39,10 +52,14 @@ export const pepperOf = ({ id, secret, secretHex }: PepperVector): Pepper => ({
 const NOTATION: Readonly<Record<string, (args: readonly [Json, number]) => Json>> = {
   $repeat: ([text, n]) => String(text).repeat(n),
   $list: ([element, n]) => Array.from({ length: n }, () => element),
-  $uuids: ([from, to]) => Array.from({ length: to - Number(from) + 1 }, (_, i) => uuid(Number(from) + i)),
+  $uuids: ([from, to]) =>
+    Array.from({ length: to - Number(from) + 1 }, (_, i) => uuid(Number(from) + i)),
 };
 
-/** Unfolds `$repeat`, `$list` and `$uuids` wherever they stand; every other field stays, `__proto__` included. */
+/**
+ * Unfolds `$repeat`, `$list` and `$uuids` wherever they stand; every other field stays, `__proto__`
+ * included.
+ */
 export function unfold(value: Json): Json {
   if (Array.isArray(value)) return value.map(unfold);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,7 @@
-/** Workers and D1 databases on this machine, in the runtime that Cloudflare runs and with its SQLite. */
+/**
+ * Workers and D1 databases on this machine, in the runtime that Cloudflare runs and with its
+ * SQLite.
+ */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -26,7 +29,10 @@ function constructorOf(): (new (options: Options) => Miniflare) | undefined {
   }
 }
 
-/** `describe` for what needs workerd: skipped by name where it is not installed; with `CI=true` it fails. */
+/**
+ * `describe` for what needs workerd: skipped by name where it is not installed; with `CI=true` it
+ * fails.
+ */
 export const describeWithWorkerd: typeof describe.skip =
   constructorOf() !== undefined || CI === 'true' ? describe : describe.skip;
 
@@ -43,10 +49,20 @@ function start(options: Options): Miniflare {
 /** `worker.ts` in a runtime of its own with an empty database. Asks it, and reads its answer. */
 export async function startWorker(compatibilityDate: string) {
   const path = (name: string) => fileURLToPath(new URL(name, FOLDER));
-  const options = { bundle: true, write: false, format: 'esm', target: 'es2023', logLevel: 'error' } as const;
+  const options = {
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2023',
+    logLevel: 'error',
+  } as const;
   const alias = { keyscope: path('../../src') };
   const { outputFiles } = await build({ ...options, entryPoints: [path('worker.ts')], alias });
-  const worker = start({ script: outputFiles[0]?.text, compatibilityDate, d1Databases: { DB: 'db' } });
+  const worker = start({
+    script: outputFiles[0]?.text,
+    compatibilityDate,
+    d1Databases: { DB: 'db' },
+  });
   const ask = async (route: string, key?: string): Promise<unknown> => {
     const init = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
     const answer = await worker.dispatchFetch(`http://worker${route}`, init);
@@ -56,7 +72,10 @@ export async function startWorker(compatibilityDate: string) {
   return { ask, stop: () => worker.dispose() };
 }
 
-/** Empty databases for the tests of a group, in one runtime. Takes what a handle of D1 is asked through a proxy. */
+/**
+ * Empty databases for the tests of a group, in one runtime. Takes what a handle of D1 is asked
+ * through a proxy.
+ */
 export function databases(): () => Promise<D1Client> {
   let runtime: Miniflare;
   let next = 0;
@@ -75,18 +94,26 @@ export const sqlOf =
   async (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
     (await db.prepare(sql).all()).results as readonly Readonly<Record<string, unknown>>[];
 
-/** What a database was asked: sessions, statements with their parameters, and how many of them in each batch. */
+/**
+ * What a database was asked: sessions, statements with their parameters, and how many of them in
+ * each batch.
+ */
 export interface Asked {
   readonly sessions: string[];
   readonly statements: { readonly sql: string; readonly values: readonly unknown[] }[];
   readonly batches: number[];
 }
 
-/** The same database, noting what it is asked; `fails` is thrown, while there is one, in its place. */
+/**
+ * The same database, noting what it is asked; `fails` is thrown, while there is one, in its place.
+ */
 export function spying(db: D1Client) {
   const asked: Asked = { sessions: [], statements: [], batches: [] };
   const state: { fails: Error | undefined } = { fails: undefined };
-  const made = new Map<D1Statement, { readonly real: D1Statement; readonly noted: Asked['statements'][number] }>();
+  const made = new Map<
+    D1Statement,
+    { readonly real: D1Statement; readonly noted: Asked['statements'][number] }
+  >();
   const check = () => {
     if (state.fails) throw state.fails;
   };

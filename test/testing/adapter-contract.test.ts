@@ -1,4 +1,7 @@
-/** What the contract of adapters does with what is no adapter, with one that never answers, and on other runtimes. */
+/**
+ * What the contract of adapters does with what is no adapter, with one that never answers, and on
+ * other runtimes.
+ */
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 import type { AdapterSetup, ServeAdapter } from 'keyscope/testing';
 import { adapterContract } from 'keyscope/testing';
@@ -7,7 +10,10 @@ import { complaint } from '../support/complaint.ts';
 
 /** A right adapter for fetch; `change` has the last word on its answers. */
 const serveWith =
-  (change: (answer: Response, request: Request) => Response | Promise<Response> = (answer) => answer): ServeAdapter =>
+  (
+    change: (answer: Response, request: Request) => Response | Promise<Response> = (answer) =>
+      answer,
+  ): ServeAdapter =>
   ({ keyring, policy, handle, ...challenge }) => {
     if (!keyring?.admit) throw new TypeError('pass a keyring');
     toResponse(undefined, challenge);
@@ -22,7 +28,8 @@ const serveWith =
       try {
         admission = await keyring.admit(request, { policy, operation, entityUuid });
       } catch (error) {
-        if (!isAccessError(error) && !isStoreError(error)) return new Response(null, { status: 500 });
+        if (!isAccessError(error) && !isStoreError(error))
+          return new Response(null, { status: 500 });
         const { status, headers, body } = toResponse(error, challenge);
         return new Response(request.method === 'HEAD' ? null : body, { status, headers });
       }
@@ -65,8 +72,12 @@ describe('a right adapter for fetch', () => {
 describe('the contract of adapters', () => {
   test('takes two functions', () => {
     const call = adapterContract as (...args: readonly unknown[]) => unknown;
-    expect(complaint(() => call(undefined, serveWith()))).toMatch('pass the function that registers a test');
-    expect(complaint(() => call(test, { url: 'http://localhost' }))).toMatch('pass a function that serves the adapter');
+    expect(complaint(() => call(undefined, serveWith()))).toMatch(
+      'pass the function that registers a test',
+    );
+    expect(complaint(() => call(test, { url: 'http://localhost' }))).toMatch(
+      'pass a function that serves the adapter',
+    );
   });
 
   test('says what serve is to answer', async () => {
@@ -75,7 +86,9 @@ describe('the contract of adapters', () => {
       await expect(runOf(() => odd as never, NONE)).rejects.toThrow(new TypeError(message));
     }
     const answersNothing = () => ({ fetch: () => undefined as never });
-    await expect(runOf(answersNothing, NONE)).rejects.toThrow('fetch must answer GET /whoami with a Response');
+    await expect(runOf(answersNothing, NONE)).rejects.toThrow(
+      'fetch must answer GET /whoami with a Response',
+    );
   });
 
   test('needs no node:http for fetch, and says so where a url does', async () => {
@@ -84,7 +97,9 @@ describe('the contract of adapters', () => {
     const close = vi.fn();
     const message =
       'adapterContract: a url takes node:http (Node from 20.16 on, Bun, Deno); let serve answer { fetch }';
-    await expect(runOf(() => ({ url: 'http://localhost', close }), NONE)).rejects.toThrow(new TypeError(message));
+    await expect(runOf(() => ({ url: 'http://localhost', close }), NONE)).rejects.toThrow(
+      new TypeError(message),
+    );
     expect(close).toHaveBeenCalledTimes(1);
   });
 
@@ -110,7 +125,9 @@ describe('the contract of adapters', () => {
       asked.push(request);
       return new Promise(() => {});
     });
-    const said = expect(runOf(never, NONE)).rejects.toThrow('GET /whoami was not answered within 4000 ms');
+    const said = expect(runOf(never, NONE)).rejects.toThrow(
+      'GET /whoami was not answered within 4000 ms',
+    );
     await vi.advanceTimersByTimeAsync(3999);
     expect(asked.map(({ signal }) => signal.aborted)).toEqual([false]);
     await vi.advanceTimersByTimeAsync(1);
@@ -137,7 +154,8 @@ describe('the contract of adapters', () => {
   test('looks for keys in whatever is answered', async () => {
     const leaks = {
       'a header': (answer: Response, key: string) => answer.headers.set('X-Seen', `<${key}>`),
-      'the part behind the prefix': (answer: Response, key: string) => answer.headers.set('X-Seen', key.slice(5)),
+      'the part behind the prefix': (answer: Response, key: string) =>
+        answer.headers.set('X-Seen', key.slice(5)),
     };
     for (const leak of Object.values(leaks)) {
       let key = '';
@@ -157,12 +175,13 @@ describe('the contract of adapters', () => {
   const serveIn =
     (framework: (thrown: unknown) => Promise<never>): ServeAdapter =>
     (setup) => {
-      const admit: typeof setup.keyring.admit = (...given) => setup.keyring.admit(...given).catch(framework);
+      const admit: typeof setup.keyring.admit = (...given) =>
+        setup.keyring.admit(...given).catch(framework);
       return serveWith()({ ...setup, keyring: { ...setup.keyring, admit } });
     };
 
-  // As Koa 3 does; h3 1 and Elysia 1 reject where nobody listens. The contract threw `undefined`, and failed for good
-  // adapters after four seconds.
+  // As Koa 3 does; h3 1 and Elysia 1 reject where nobody listens. The contract threw `undefined`,
+  // and failed for good adapters after four seconds.
   test('throws nothing that a framework does not answer', async () => {
     const koa = serveIn((thrown) =>
       thrown === undefined || thrown === null ? new Promise(() => {}) : Promise.reject(thrown),
@@ -171,7 +190,9 @@ describe('the contract of adapters', () => {
   });
 
   test('notices a bug that is taken for none because it is falsy', async () => {
-    const lax = serveIn((thrown) => (thrown ? Promise.reject(thrown) : Promise.resolve({} as never)));
+    const lax = serveIn((thrown) =>
+      thrown ? Promise.reject(thrown) : Promise.resolve({} as never),
+    );
     await expect(runOf(lax, BUGS)).rejects.toThrow('an admit that rejects with an empty text');
   });
 
@@ -181,11 +202,17 @@ describe('the contract of adapters', () => {
   });
 
   test('wants no body with HEAD, and takes routes that have no HEAD', async () => {
-    const withBody = serveWith((answer, { method }) => (method === 'HEAD' ? new Response('denied', answer) : answer));
-    await expect(runOf(withBody, HEAD)).rejects.toThrow('HEAD with no credential: the answer must have no body');
+    const withBody = serveWith((answer, { method }) =>
+      method === 'HEAD' ? new Response('denied', answer) : answer,
+    );
+    await expect(runOf(withBody, HEAD)).rejects.toThrow(
+      'HEAD with no credential: the answer must have no body',
+    );
     for (const status of [404, 405])
       await runOf(
-        serveWith((answer, { method }) => (method === 'HEAD' ? new Response(null, { status }) : answer)),
+        serveWith((answer, { method }) =>
+          method === 'HEAD' ? new Response(null, { status }) : answer,
+        ),
         HEAD,
       );
   });

@@ -1,6 +1,6 @@
 /**
- * A Worker with its keys in D1, for `test/servers/d1.test.ts`: the path says what to do, and the answer is JSON. One
- * store for the life of the isolate, as a service would have it.
+ * A Worker with its keys in D1, for `test/servers/d1.test.ts`: the path says what to do, and the
+ * answer is JSON. One store for the life of the isolate, as a service would have it.
  */
 import { createKeyring, defineScopes, digestBackend, isAccessError, isStoreError } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
@@ -28,7 +28,10 @@ function slow(db: D1Client): D1Client {
       return answer;
     },
   });
-  return { prepare: (sql) => statement(db.prepare(sql)), batch: (statements) => db.batch(statements) };
+  return {
+    prepare: (sql) => statement(db.prepare(sql)),
+    batch: (statements) => db.batch(statements),
+  };
 }
 
 type Ring = ReturnType<typeof keyringOver>;
@@ -47,7 +50,11 @@ async function outcome(act: () => Promise<unknown>): Promise<unknown> {
   try {
     return (await act()) ?? 'done';
   } catch (error) {
-    return isAccessError(error) ? error.reason : isStoreError(error) ? `StoreError: ${error.message}` : String(error);
+    return isAccessError(error)
+      ? error.reason
+      : isStoreError(error)
+        ? `StoreError: ${error.message}`
+        : String(error);
   }
 }
 
@@ -62,25 +69,39 @@ async function walk(keyring: Ring): Promise<unknown> {
   const revoked = await outcome(() => keyring.verify(next.key));
   const { keys } = await keyring.list({}, AUTHORITY);
   const passed = principal.keyId === info.keyId && successor.keyId === next.info.keyId;
-  return { digestBackend, passed, old, revoked, keys: keys.length, json: JSON.stringify(next).includes(next.key) };
+  return {
+    digestBackend,
+    passed,
+    old,
+    revoked,
+    keys: keys.length,
+    json: JSON.stringify(next).includes(next.key),
+  };
 }
 
 async function contract(factory: Parameters<typeof storeContract>[1]): Promise<unknown> {
   const tests: [string, () => Promise<void>][] = [];
   storeContract((name, run) => tests.push([name, run]), factory);
   const failed: string[] = [];
-  for (const [name, run] of tests) await run().catch((error: unknown) => failed.push(`${name}: ${error}`));
+  for (const [name, run] of tests)
+    await run().catch((error: unknown) => failed.push(`${name}: ${error}`));
   return { tests: tests.length, failed };
 }
 
 /** Enough of a bounded cache. */
 function smallCache() {
   const entries = new Map<string, object>();
-  const set = (name: string, entry: object) => (entries.size < 1000 ? entries : new Map()).set(name, entry);
-  return { get: (name: string) => entries.get(name), set, delete: (name: string) => entries.delete(name) };
+  const set = (name: string, entry: object) =>
+    (entries.size < 1000 ? entries : new Map()).set(name, entry);
+  return {
+    get: (name: string) => entries.get(name),
+    set,
+    delete: (name: string) => entries.delete(name),
+  };
 }
 
-const cached = (db: D1Client) => cacheStore(d1Store(db), { cache: smallCache(), maxStalenessMs: 10_000 });
+const cached = (db: D1Client) =>
+  cacheStore(d1Store(db), { cache: smallCache(), maxStalenessMs: 10_000 });
 
 const ROUTES: Readonly<Record<string, (env: Env, request: Request) => Promise<unknown>>> = {
   '/walk': ({ DB }) => walk(once('plain', () => keyringOver(d1Store(DB)))),
@@ -89,8 +110,10 @@ const ROUTES: Readonly<Record<string, (env: Env, request: Request) => Promise<un
   '/contract/batch': ({ DB }) => contract(() => d1Store(DB, { batch: true })),
   '/contract/cached': ({ DB }) => contract(() => cached(DB)),
   '/migrate': ({ DB }) => outcome(() => migrate(DB)),
-  '/issue': async ({ DB }) => (await once('plain', () => keyringOver(d1Store(DB))).issue(INPUT, AUTHORITY)).key,
-  // Two stores of their own: one on which requests meet in the migration, one on which they meet in a look-up.
+  '/issue': async ({ DB }) =>
+    (await once('plain', () => keyringOver(d1Store(DB))).issue(INPUT, AUTHORITY)).key,
+  // Two stores of their own: one on which requests meet in the migration, one on which they meet in
+  // a look-up.
   '/verify/new': ({ DB }, request) =>
     verify(
       once('new', () => keyringOver(d1Store(slow(DB)))),
@@ -103,7 +126,10 @@ const ROUTES: Readonly<Record<string, (env: Env, request: Request) => Promise<un
     ),
 };
 
-/** With `?leave` the request is over before its verification: whatever it has asked for ends with it. */
+/**
+ * With `?leave` the request is over before its verification: whatever it has asked for ends with
+ * it.
+ */
 function verify(ring: Ring, request: Request): Promise<unknown> {
   const verified = outcome(async () => (await ring.authenticate(request)).via);
   return new URL(request.url).searchParams.has('leave') ? Promise.resolve('left') : verified;
@@ -114,6 +140,8 @@ function verify(ring: Ring, request: Request): Promise<unknown> {
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const route = ROUTES[new URL(request.url).pathname];
-    return route === undefined ? new Response(null, { status: 404 }) : Response.json(await route(env, request));
+    return route === undefined
+      ? new Response(null, { status: 404 })
+      : Response.json(await route(env, request));
   },
 };

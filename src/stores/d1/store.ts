@@ -2,22 +2,34 @@
  * Keys in Cloudflare D1, over the binding of a Worker. Imports nothing from Cloudflare.
  *
  * What is guaranteed, and what you have to ensure:
- * - **Primary.** Each method uses its own session, which begins at the primary, so it sees every acknowledged write. A
- *   session as the client is refused: the replica that it reads from may lag behind.
- * - **Requests.** On Workers a query belongs to the request that sent it, and ends with it. So look-ups of several
- *   requests are not sent as one unless you ask for it, and no request waits for another's migration.
- * - **Usage.** It is written by a timer, or by `flush`, in one request: pass the flush to `ctx.waitUntil`.
- * - **Restoring.** A database restored by Time Travel has the keys of that time: what was revoked since is live again.
+ * - **Primary.** Each method uses its own session, which begins at the primary, so it sees every
+ *   acknowledged write. A session as the client is refused: the replica that it reads from may lag
+ *   behind.
+ * - **Requests.** On Workers a query belongs to the request that sent it, and ends with it. So
+ *   look-ups of several requests are not sent as one unless you ask for it, and no request waits
+ *   for another's migration.
+ * - **Usage.** It is written by a timer, or by `flush`, in one request: pass the flush to
+ *   `ctx.waitUntil`.
+ * - **Restoring.** A database restored by Time Travel has the keys of that time: what was revoked
+ *   since is live again.
  *
- * With a pepper, a row that somebody edited by hand never passes for another. D1 reads integers beyond 2^53 as the
- * nearest number, and the core refuses the record.
+ * With a pepper, a row that somebody edited by hand never passes for another. D1 reads integers
+ * beyond 2^53 as the nearest number, and the core refuses the record.
  */
 import { expect, fields } from '../../core/errors.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
 import { MIGRATIONS } from '../schema/migrations.js';
 import type { Reads, Value, Writes } from '../sql/shared.js';
-import { behind, inBatches, isText, knownVersion, toRecord, toValues, usageBatches } from '../sql/shared.js';
+import {
+  behind,
+  inBatches,
+  isText,
+  knownVersion,
+  toRecord,
+  toValues,
+  usageBatches,
+} from '../sql/shared.js';
 import { STATEMENTS } from '../sqlite/statements.js';
 
 /** A prepared statement of D1. */
@@ -71,12 +83,15 @@ async function versionOf(db: D1Client): Promise<number> {
     if ((await ask(db, STATEMENTS.hasVersion)).length > 0) throw error;
     return 0;
   }
-  return knownVersion((rows[0] as { readonly version?: unknown } | undefined)?.version, VERSIONS.length);
+  return knownVersion(
+    (rows[0] as { readonly version?: unknown } | undefined)?.version,
+    VERSIONS.length,
+  );
 }
 
 /**
- * Migrates the schema to this release, all of it or nothing; {@link d1Store} calls it before its first use. Any number
- * of isolates may call it at once. If the schema is current, it only reads.
+ * Migrates the schema to this release, all of it or nothing; {@link d1Store} calls it before its
+ * first use. Any number of isolates may call it at once. If the schema is current, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
@@ -91,9 +106,11 @@ export async function migrate(db: D1Client): Promise<void> {
   const found = await versionOf(db);
   if (found === VERSIONS.length) return;
   const session = atPrimary(db);
-  // There is no transaction in which to read the version again. If it has changed by now, the first statement fails and
-  // with it the batch: on the name of a table, or on the CHECK that no version is 0.
-  const guard = found > 0 ? [`UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`] : [];
+  // There is no transaction in which to read the version again. If it has changed by now, the first
+  // statement fails and with it the batch: on the name of a table, or on the CHECK that no version
+  // is 0.
+  const guard =
+    found > 0 ? [`UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`] : [];
   const reached = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${VERSIONS.length})`;
   const statements = [...guard, ...VERSIONS.slice(found).flat(), reached];
   try {
@@ -108,7 +125,10 @@ export async function migrate(db: D1Client): Promise<void> {
 
 /** How D1 is queried. */
 export interface D1StoreOptions {
-  /** Look-ups made in one turn of the event loop are sent as one query. Default: false; on Workers, leave it so. */
+  /**
+   * Look-ups made in one turn of the event loop are sent as one query. Default: false; on Workers,
+   * leave it so.
+   */
   readonly batch?: boolean | undefined;
 }
 
@@ -122,7 +142,9 @@ function reads(db: D1Client, batch: boolean): Reads {
     // A list is one parameter: D1 accepts at most 100.
     const { findOneDigest, findDigests } = STATEMENTS;
     const rows =
-      more.length === 0 ? ask(db, findOneDigest, only) : ask(db, findDigests, JSON.stringify([only, ...more]));
+      more.length === 0
+        ? ask(db, findOneDigest, only)
+        : ask(db, findDigests, JSON.stringify([only, ...more]));
     return (await rows).map(toRecord);
   };
 
@@ -136,7 +158,8 @@ function reads(db: D1Client, batch: boolean): Reads {
 
     async list({ entityUuid, after, limit }) {
       if (!isWhole(entityUuid)) return [];
-      // Parameters are sent as JSON, which has no infinity. Everything comes after the largest number.
+      // Parameters are sent as JSON, which has no infinity. Everything comes after the largest
+      // number.
       const { createdAt, keyId } = after ?? { createdAt: Number.MAX_VALUE, keyId: '' };
       return (await ask(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit)).map(toRecord);
     },
@@ -157,15 +180,21 @@ function writes(db: D1Client): Writes {
     async markEnded(keyId, ending) {
       if (!isWhole(keyId)) return false;
       const [sql, time] =
-        'revokedAt' in ending ? [STATEMENTS.revoke, ending.revokedAt] : [STATEMENTS.retire, ending.retireAt];
-      // Judged by the row: what D1 counts as changes may include those of the service's own triggers.
+        'revokedAt' in ending
+          ? [STATEMENTS.revoke, ending.revokedAt]
+          : [STATEMENTS.retire, ending.retireAt];
+      // Judged by the row: what D1 counts as changes may include those of the service's own
+      // triggers.
       return (await ask(db, `${sql} RETURNING key_id`, time, keyId)).length === 1;
     },
 
-    // Few statements, because a request may send 1,000, or 50; and none larger than the 2 MB that a parameter may have.
+    // Few statements, because a request may send 1,000, or 50; and none larger than the 2 MB that a
+    // parameter may have.
     async touch(entries) {
       const session = atPrimary(db);
-      const statements = usageBatches(entries, isWhole).map((used) => session.prepare(STATEMENTS.touchAll).bind(used));
+      const statements = usageBatches(entries, isWhole).map((used) =>
+        session.prepare(STATEMENTS.touchAll).bind(used),
+      );
       if (statements.length > 0) await session.batch(statements);
     },
   };
@@ -187,8 +216,8 @@ export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
   const { batch = false } = fields(options, ['batch'], 'd1Store');
   expect(typeof batch === 'boolean', 'd1Store: batch is true or false');
   let migrated = false;
-  // Until one request has finished, each request asks for itself: a promise shared with another request would never
-  // settle if that one is cancelled.
+  // Until one request has finished, each request asks for itself: a promise shared with another
+  // request would never settle if that one is cancelled.
   const ready = async () => {
     if (!migrated) await migrate(db);
     migrated = true;

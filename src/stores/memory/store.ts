@@ -1,6 +1,7 @@
 /**
- * Keys in this process's memory: the reference, and the shortest example of the contract. For tests, and for services
- * whose keys may end with the process. Synchronous throughout, which makes every write atomic.
+ * Keys in this process's memory: the reference, and the shortest example of the contract. For
+ * tests, and for services whose keys may end with the process. Synchronous throughout, which makes
+ * every write atomic.
  */
 import { type KeyRecord, readRecord } from '../../core/record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
@@ -10,7 +11,8 @@ import { mergeUsage } from '../sql/shared.js';
  * Makes a store in memory. Unbounded: about 1 KiB per key.
  *
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none'
+ * });
  */
 export function memoryStore(): KeyStore {
   const byId = new Map<string, KeyRecord>();
@@ -44,7 +46,8 @@ export function memoryStore(): KeyStore {
 
     markEnded(keyId, ending) {
       const record = byId.get(keyId);
-      const open = record?.revokedAt === null && ('revokedAt' in ending || record.retireAt === null);
+      const open =
+        record?.revokedAt === null && ('revokedAt' in ending || record.retireAt === null);
       if (open) put({ ...record, ...ending });
       return open;
     },
@@ -59,7 +62,10 @@ export function memoryStore(): KeyStore {
 }
 
 /** Scans every record: listings are rare, and an index would cost memory for every key. */
-function page(records: readonly KeyRecord[], { entityUuid, after = null, limit }: ListQuery): readonly KeyRecord[] {
+function page(
+  records: readonly KeyRecord[],
+  { entityUuid, after = null, limit }: ListQuery,
+): readonly KeyRecord[] {
   const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
   const found = records.filter((record) => record.entityUuid === entityUuid && behind(record));
   return found.sort(newestFirst).slice(0, limit);
@@ -71,7 +77,11 @@ function summarize(records: readonly KeyRecord[], now: number): SchemeSummary[] 
     const scheme = digest.slice(0, digest.indexOf('$'));
     const row = rows.get(scheme) ?? { scheme, live: 0, lastUsedAt: null };
     const newest = Math.max(row.lastUsedAt ?? -Infinity, lastUsedAt ?? -Infinity);
-    rows.set(scheme, { scheme, live: row.live + 1, lastUsedAt: Number.isFinite(newest) ? newest : null });
+    rows.set(scheme, {
+      scheme,
+      live: row.live + 1,
+      lastUsedAt: Number.isFinite(newest) ? newest : null,
+    });
   }
   return [...rows.values()];
 }
@@ -81,4 +91,6 @@ const newestFirst = (a: Position, b: Position): number =>
   b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : a.keyId > b.keyId ? -1 : 0);
 
 const isLive = ({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean =>
-  revokedAt === null && (retireAt === null || now < retireAt) && (expiresAt === null || now < expiresAt);
+  revokedAt === null &&
+  (retireAt === null || now < retireAt) &&
+  (expiresAt === null || now < expiresAt);

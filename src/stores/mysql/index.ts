@@ -1,4 +1,11 @@
 /** `keyscope/stores/mysql`. */
 
-export type { MysqlClient, MysqlConnection, MysqlLoan, MysqlPool, MysqlStatement, MysqlStoreOptions } from './store.js';
+export type {
+  MysqlClient,
+  MysqlConnection,
+  MysqlLoan,
+  MysqlPool,
+  MysqlStatement,
+  MysqlStoreOptions,
+} from './store.js';
 export { migrate, mysqlStore } from './store.js';

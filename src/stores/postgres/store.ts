@@ -1,40 +1,44 @@
 /**
- * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8 (a `Pool` or, since 8.21, a dedicated
- * `Client`), `postgres` 3 (postgres.js) or PGlite. Imports no driver.
+ * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8 (a `Pool` or, since
+ * 8.21, a dedicated `Client`), `postgres` 3 (postgres.js) or PGlite. Imports no driver.
  *
- * Every parameter is a single text, with lists and records as JSON, and every row comes back as a single JSON text. All
- * drivers read text alike, however they are configured to read integers, arrays, JSON or column names.
+ * Every parameter is a single text, with lists and records as JSON, and every row comes back as a
+ * single JSON text. All drivers read text alike, however they are configured to read integers,
+ * arrays, JSON or column names.
  *
  * What is guaranteed, and what you have to ensure:
- * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica is refused, at the
- *   start and by each look-up that finds a key, because a client with several hosts may have moved on to one: it would
- *   let a key pass that was revoked a moment ago.
- * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves: otherwise the server
- *   acknowledges before it writes, and a crash undoes the revocation. Usage is written as the server is configured.
- *   Writes lost through `fsync = off`, or a replica that lags when it is promoted, are lost.
- * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In a `Client` that is in the
- *   middle of a transaction it would not, so give keyscope the pool, and let nobody return a connection to it with an
- *   open transaction, which cannot be detected: a revocation on it is rolled back with it. At an isolation level
- *   stricter than READ COMMITTED, the server rolls back all but one of several concurrent writes to a key: they are
- *   retried.
+ * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica
+ *   is refused, at the start and by each look-up that finds a key, because a client with several
+ *   hosts may have moved on to one: it would let a key pass that was revoked a moment ago.
+ * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves:
+ *   otherwise the server acknowledges before it writes, and a crash undoes the revocation. Usage is
+ *   written as the server is configured. Writes lost through `fsync = off`, or a replica that lags
+ *   when it is promoted, are lost.
+ * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In a
+ *   `Client` that is in the middle of a transaction it would not, so give keyscope the pool, and
+ *   let nobody return a connection to it with an open transaction, which cannot be detected: a
+ *   revocation on it is rolled back with it. At an isolation level stricter than READ COMMITTED,
+ *   the server rolls back all but one of several concurrent writes to a key: they are retried.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
- *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the session.
- * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`, and created in its
- *   first schema. Set it on the role or on the connection.
- * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT, INSERT,
- *   UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
- * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless its `backoff` says
- *   otherwise; a `Client` does not. Both `pg` classes emit `error` when a connection is lost, which ends a process
- *   without a listener. The keyring waits for an answer for `storeTimeoutMs`; an abandoned query goes on until the
- *   driver's own time-outs or `statement_timeout` end it.
- * - **postgres.js 3.4.** Give its URL the parameter `max_pipeline=1` (its types lack the option): by default it sends
- *   queries ahead of answers, and if the server then ends its connections, as in a restart or a failover, it may leave
- *   these and all later queries unanswered until the process is restarted. Pass `fetch_types: false`, too: nobody
- *   awaits the driver's own query on each new connection, so its failure is an unhandled rejection, which ends a Node
- *   process.
+ *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the
+ *   session.
+ * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`,
+ *   and created in its first schema. Set it on the role or on the connection.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT,
+ *   INSERT, UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
+ * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless
+ *   its `backoff` says otherwise; a `Client` does not. Both `pg` classes emit `error` when a
+ *   connection is lost, which ends a process without a listener. The keyring waits for an answer
+ *   for `storeTimeoutMs`; an abandoned query goes on until the driver's own time-outs or
+ *   `statement_timeout` end it.
+ * - **postgres.js 3.4.** Give its URL the parameter `max_pipeline=1` (its types lack the option):
+ *   by default it sends queries ahead of answers, and if the server then ends its connections, as
+ *   in a restart or a failover, it may leave these and all later queries unanswered until the
+ *   process is restarted. Pass `fetch_types: false`, too: nobody awaits the driver's own query on
+ *   each new connection, so its failure is an unhandled rejection, which ends a Node process.
  *
- * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most of it, the seal the
- * rest.
+ * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most
+ * of it, the seal the rest.
  */
 import type { Invalidation } from '../../cache/cache-store.js';
 import { expect, fields, isUuid } from '../../core/errors.js';
@@ -42,7 +46,15 @@ import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
 import { MIGRATIONS } from '../schema/migrations.js';
 import type { Reads, Writes } from '../sql/shared.js';
-import { behind, COLUMN_LIST, inBatches, isText, knownVersion, startOnce, usageBatches } from '../sql/shared.js';
+import {
+  behind,
+  COLUMN_LIST,
+  inBatches,
+  isText,
+  knownVersion,
+  startOnce,
+  usageBatches,
+} from '../sql/shared.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -57,14 +69,23 @@ export interface PgQuery {
 export interface PgClient {
   readonly connect: unknown;
   query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
-  /** Only of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected. */
+  /**
+   * Only of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected.
+   */
   getTransactionStatus?(): string | null;
 }
 
-/** What `postgres(…)` of postgres.js returns; not what its `begin` passes on, whose writes could be rolled back. */
+/**
+ * What `postgres(…)` of postgres.js returns; not what its `begin` passes on, whose writes could be
+ * rolled back.
+ */
 export interface PostgresJsClient {
   readonly begin: unknown;
-  unsafe(text: string, values?: string[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>;
+  unsafe(
+    text: string,
+    values?: string[],
+    options?: { prepare?: boolean },
+  ): PromiseLike<readonly unknown[]>;
 }
 
 /** `PGlite` of `@electric-sql/pglite`; not what its `transaction` passes on. */
@@ -79,7 +100,12 @@ export type PostgresClient = PgClient | PostgresJsClient | PgliteClient;
 /** How the three are queried. */
 interface Session {
   /** One statement. */
-  ask(name: string, text: string, values: string[], prepare: boolean): PromiseLike<readonly unknown[]>;
+  ask(
+    name: string,
+    text: string,
+    values: string[],
+    prepare: boolean,
+  ): PromiseLike<readonly unknown[]>;
   /** Several statements, as one simple query: all of them or none. */
   run(script: string): PromiseLike<unknown>;
 }
@@ -90,7 +116,8 @@ const has = (value: unknown, ...names: readonly string[]): boolean =>
 function sessionOf(client: PostgresClient): Session {
   if ('unsafe' in Object(client) && has(client, 'unsafe', 'begin')) {
     const sql = client as PostgresJsClient;
-    const ask: Session['ask'] = (_name, text, values, prepare) => sql.unsafe(text, values, { prepare });
+    const ask: Session['ask'] = (_name, text, values, prepare) =>
+      sql.unsafe(text, values, { prepare });
     return { ask, run: (script) => sql.unsafe(script) };
   }
   if (has(client, 'query', 'exec', 'transaction')) {
@@ -106,25 +133,33 @@ function sessionOf(client: PostgresClient): Session {
   );
   const pg = client as PgClient;
   const tells = has(client, 'getTransactionStatus');
-  // These identify an older Client, the second one over libpq. A Pool has neither, and lends each query a connection.
+  // These identify an older Client, the second one over libpq. A Pool has neither, and lends each
+  // query a connection.
   const older = !tells && ('processID' in client || 'native' in client);
   expect(!older, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
   const query = tells ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
   const ask: Session['ask'] = (name, text, values, prepare) =>
-    query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then((answer) => answer?.rows);
+    query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then(
+      (answer) => answer?.rows,
+    );
   return { ask, run: (text) => query({ text }) };
 }
 
-/** One query at a time: a `Client` that is queried while it is busy warns, and since pg 9 refuses. */
+/**
+ * One query at a time: a `Client` that is queried while it is busy warns, and since pg 9 refuses.
+ */
 function inTurn(client: PgClient): PgClient['query'] {
   let last: PromiseLike<unknown> = Promise.resolve();
   const send = (query: PgQuery) => {
     const status = client.getTransactionStatus?.();
     // The query would wait for a connection that may never come.
-    if (status === null) throw new Error('the Client is not connected; await client.connect() first');
+    if (status === null)
+      throw new Error('the Client is not connected; await client.connect() first');
     // Not detected: a BEGIN that somebody else has queued and the server has not answered.
     if (status === 'T' || status === 'E') {
-      throw new Error('the Client is in the middle of a transaction; give keyscope the pool, or a Client of its own');
+      throw new Error(
+        'the Client is in the middle of a transaction; give keyscope the pool, or a Client of its own',
+      );
     }
     return client.query(query);
   };
@@ -143,33 +178,45 @@ const ADVICE: Readonly<Record<string, string>> = {
   '26000': UNPREPARED,
   '42P05': UNPREPARED,
   '25006': '; pass a client of the primary',
-  '42501': '; run migrate in a deploy step with a role that may create tables, then GRANT what keyscope uses',
+  '42501':
+    '; run migrate in a deploy step with a role that may create tables, then GRANT what keyscope uses',
   '3F000': '; GRANT USAGE on a schema that exists, and lead search_path to it',
   '22P05': '; keyscope wants a database in UTF8',
 };
 
 /**
- * Throws the driver's message without what it attached: the server's details quote rows, postgres.js keeps the
- * parameters, and both contain digests and seals. Messages name tables, columns and constraints.
+ * Throws the driver's message without what it attached: the server's details quote rows,
+ * postgres.js keeps the parameters, and both contain digests and seals. Messages name tables,
+ * columns and constraints.
  */
 function refuse(error: unknown): never {
-  const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
+  const { message, code } = Object(error) as {
+    readonly message?: unknown;
+    readonly code?: unknown;
+  };
   const advice = Object.hasOwn(ADVICE, String(code)) ? ADVICE[String(code)] : '';
   // The error of a refused connection may have no message.
-  throw Object.assign(new Error(`keyscope: PostgreSQL: ${message || code || 'the connection failed'}${advice}`), {
-    code,
-  });
+  throw Object.assign(
+    new Error(`keyscope: PostgreSQL: ${message || code || 'the connection failed'}${advice}`),
+    { code },
+  );
 }
 
 const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
 
-type Ask = (name: keyof typeof STATEMENTS, ...values: readonly string[]) => Promise<readonly unknown[]>;
+type Ask = (
+  name: keyof typeof STATEMENTS,
+  ...values: readonly string[]
+) => Promise<readonly unknown[]>;
 
 const AS_IT_IS =
   'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; pass one whose types and ' +
   'transforms leave text alone';
 
-/** The content of a row's only column. If it cannot be read, the error does not quote it, as the parser's would. */
+/**
+ * The content of a row's only column. If it cannot be read, the error does not quote it, as the
+ * parser's would.
+ */
 function readAnswer(row: unknown): unknown {
   const { answer } = Object(row);
   try {
@@ -180,7 +227,10 @@ function readAnswer(row: unknown): unknown {
 
 /** Serialization failure and deadlock: the whole statement was rolled back. */
 const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01']);
-/** Of concurrent writes to one key, one succeeds each time. After this long, nobody is waiting any more. */
+/**
+ * Of concurrent writes to one key, one succeeds each time. After this long, nobody is waiting any
+ * more.
+ */
 const PATIENCE_MS = 5_000;
 
 /** The rows of a statement. */
@@ -201,10 +251,16 @@ const asking =
 
 // ── Statements ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. Last, who answers. */
+/**
+ * A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. Last, who
+ * answers.
+ */
 const SELECT = `SELECT json_build_array(${COLUMN_LIST}, pg_is_in_recovery())::text AS answer FROM keyscope_keys`;
 
-/** A condition for writes that is always true: within their transaction, an acknowledged commit is on disk. */
+/**
+ * A condition for writes that is always true: within their transaction, an acknowledged commit is
+ * on disk.
+ */
 const DURABLY = `set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true) <> ''`;
 
 const STATEMENTS = {
@@ -238,8 +294,9 @@ const STATEMENTS = {
     UPDATE keyscope_keys SET retire_at = $2::text::bigint
     WHERE key_id = $1::text::uuid AND retire_at IS NULL AND revoked_at IS NULL AND ${DURABLY}
     RETURNING 'true' AS answer`,
-  // Rows are locked in the order of their ids before the first is written: batches wait for each other but never in a
-  // cycle. A scope's time that is not a number fails no batch: JSON compares anything.
+  // Rows are locked in the order of their ids before the first is written: batches wait for each
+  // other but never in a cycle. A scope's time that is not a number fails no batch: JSON compares
+  // anything.
   touch: `
     WITH used AS MATERIALIZED (
       SELECT stored.key_id, entry."lastUsedAt" AS last_used_at, entry."scopesUsed" AS scopes_used
@@ -268,7 +325,10 @@ const STATEMENTS = {
 // ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
 
 const VERSIONS = MIGRATIONS.postgres;
-/** The advisory lock's number: the letters of "keyscope", so that it collides with no other by chance. */
+/**
+ * The advisory lock's number: the letters of "keyscope", so that it collides with no other by
+ * chance.
+ */
 const LOCK = '7738725071202512997';
 
 /** The schema's version, 0 if there is none. */
@@ -279,9 +339,9 @@ async function versionOf(ask: Ask): Promise<number> {
 }
 
 /**
- * All missing versions as one simple query, which is one transaction, whichever connection of a pool runs it. It reads
- * the version again under the lock: another process may have been faster. It must then see what that process wrote,
- * which it would not at a stricter isolation level.
+ * All missing versions as one simple query, which is one transaction, whichever connection of a
+ * pool runs it. It reads the version again under the lock: another process may have been faster. It
+ * must then see what that process wrote, which it would not at a stricter isolation level.
  */
 const SCRIPT = `
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -313,16 +373,19 @@ async function bring(session: Session): Promise<void> {
 }
 
 /**
- * Migrates the schema to this release, all of it or nothing; {@link postgresStore} calls it before its first use. Any
- * number of processes may call it at once. If the schema is current, it only reads.
+ * Migrates the schema to this release, all of it or nothing; {@link postgresStore} calls it before
+ * its first use. Any number of processes may call it at once. If the schema is current, it only
+ * reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param client As for {@link postgresStore}.
  * @throws TypeError if `client` is not such a client.
- * @throws Error if a newer release has migrated the database, on a replica, or if PostgreSQL refuses.
+ * @throws Error if a newer release has migrated the database, on a replica, or if PostgreSQL
+ *   refuses.
  * @example
- * await migrate(new pg.Pool({ connectionString })); // in a deploy step, with a role that may create tables
+ * await migrate(new pg.Pool({ connectionString })); // in a deploy step, with a role that may
+ * create tables
  */
 export async function migrate(client: PostgresClient): Promise<void> {
   await bring(sessionOf(client));
@@ -338,22 +401,68 @@ export interface PostgresStoreOptions {
   readonly prepare?: boolean | undefined;
 }
 
-/** The record in a selected row, whose columns are in the order of the list. The core checks its content. */
+/**
+ * The record in a selected row, whose columns are in the order of the list. The core checks its
+ * content.
+ */
 function readRow(row: unknown): KeyRecord {
-  const [keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, ...more] = row as unknown[];
-  const [metadata, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed, isReplica] = more;
+  const [
+    keyId,
+    name,
+    digest,
+    seal,
+    entityUuid,
+    accessibleEntities,
+    scopes,
+    justification,
+    ...more
+  ] = row as unknown[];
+  const [
+    metadata,
+    createdAt,
+    expiresAt,
+    revokedAt,
+    retireAt,
+    rotatedFrom,
+    lastUsedAt,
+    scopesUsed,
+    isReplica,
+  ] = more;
   if (isReplica) throw new Error(REPLICA);
-  const sealed = { keyId, name, digest, seal, entityUuid, accessibleEntities, scopes, justification, metadata };
-  const record = { ...sealed, createdAt, expiresAt, revokedAt, retireAt, rotatedFrom, lastUsedAt, scopesUsed };
+  const sealed = {
+    keyId,
+    name,
+    digest,
+    seal,
+    entityUuid,
+    accessibleEntities,
+    scopes,
+    justification,
+    metadata,
+  };
+  const record = {
+    ...sealed,
+    createdAt,
+    expiresAt,
+    revokedAt,
+    retireAt,
+    rotatedFrom,
+    lastUsedAt,
+    scopesUsed,
+  };
   return record as unknown as KeyRecord;
 }
 
-// Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold its case.
+// Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold
+// its case.
 function reads(ask: Ask, batch: boolean): Reads {
   const find = async (digests: readonly string[]): Promise<KeyRecord[]> => {
     const [only, ...more] = digests.filter((digest) => isText(digest) && digest.isWellFormed());
     if (only === undefined) return [];
-    const asked = more.length === 0 ? ask('findDigest', only) : ask('findDigests', JSON.stringify([only, ...more]));
+    const asked =
+      more.length === 0
+        ? ask('findDigest', only)
+        : ask('findDigests', JSON.stringify([only, ...more]));
     return (await asked).map(readRow);
   };
 
@@ -372,7 +481,8 @@ function reads(ask: Ask, batch: boolean): Reads {
       return (await ask('list', entityUuid, String(createdAt), keyId, String(limit))).map(readRow);
     },
 
-    summarize: async (now?: number) => (await ask('summarize', String(now ?? Date.now()))) as SchemeSummary[],
+    summarize: async (now?: number) =>
+      (await ask('summarize', String(now ?? Date.now()))) as SchemeSummary[],
   };
 }
 
@@ -399,19 +509,24 @@ function writes(ask: Ask): Writes {
 }
 
 /**
- * Makes a store in PostgreSQL. Sends nothing to the server until it is used; then it migrates, once.
+ * Makes a store in PostgreSQL. Sends nothing to the server until it is used; then it migrates,
+ * once.
  *
- * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the rights on the tables.
+ * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the rights
+ * on the tables.
  *
- * @param client A `Pool` or a connected `Client` of `pg`, what `postgres()` returned, or a `PGlite`. keyscope never
- *   closes it.
+ * @param client A `Pool` or a connected `Client` of `pg`, what `postgres()` returned, or a
+ *   `PGlite`. keyscope never closes it.
  * @throws TypeError if `client` is not such a client, or on an unknown option.
  * @example
  * const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 });
  * pool.on('error', (error) => log.warn(error));
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: postgresStore(pool), peppers });
  */
-export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): KeyStore {
+export function postgresStore(
+  client: PostgresClient,
+  options: PostgresStoreOptions = {},
+): KeyStore {
   const session = sessionOf(client);
   const { batch = true, prepare = true } = fields(options, ['batch', 'prepare'], 'postgresStore');
   for (const option of [batch, prepare]) {
@@ -431,7 +546,10 @@ const NOTIFY = `SELECT pg_notify('${CHANNEL}', $1::text)`;
 /** How long after a connection was lost, or failed to open, the next one is made. */
 const RETRY_MS = 1_000;
 
-/** A `Client` of `pg` that is not connected yet. A `Pool` will not do: it would listen on a connection it lends. */
+/**
+ * A `Client` of `pg` that is not connected yet. A `Pool` will not do: it would listen on a
+ * connection it lends.
+ */
 export interface PgListener {
   connect(): PromiseLike<unknown>;
   query(query: PgQuery): PromiseLike<unknown>;
@@ -455,7 +573,10 @@ export interface PgliteChannel {
   query(text: string, values?: string[]): PromiseLike<unknown>;
 }
 
-/** What {@link postgresInvalidation} accepts. For `pg`, a function that makes a `Client`: again when one is lost. */
+/**
+ * What {@link postgresInvalidation} accepts. For `pg`, a function that makes a `Client`: again when
+ * one is lost.
+ */
 export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListener);
 
 type Hear = (payload: unknown) => void;
@@ -472,7 +593,10 @@ const pause = (ms: number): Promise<void> =>
     (setTimeout(resolve, ms) as { unref?(): void }).unref?.();
   });
 
-/** Makes a client listen. If that fails, or its connection is lost, it is ended; `lost` may be called repeatedly. */
+/**
+ * Makes a client listen. If that fails, or its connection is lost, it is ended; `lost` may be
+ * called repeatedly.
+ */
 async function listening(client: PgListener, hear: Hear, lost: () => void): Promise<PgListener> {
   const end = () => {
     lost();
@@ -484,7 +608,8 @@ async function listening(client: PgListener, hear: Hear, lost: () => void): Prom
     await client.connect();
     await client.query({ text: `LISTEN ${CHANNEL}` });
   } catch (error) {
-    // A standby accepts the connection but refuses LISTEN: left open, there would be one more each second.
+    // A standby accepts the connection but refuses LISTEN: left open, there would be one more each
+    // second.
     end();
     throw error;
   }
@@ -492,14 +617,17 @@ async function listening(client: PgListener, hear: Hear, lost: () => void): Prom
   return client;
 }
 
-const NO_CHANNEL = 'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool';
+const NO_CHANNEL =
+  'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; no Pool';
 
 /**
- * A dedicated connection that listens and notifies: opened on first use, and again a second after it was lost or failed
- * to open. One at a time: what is left of the last one is ended, and a publisher waits for the next one meanwhile.
+ * A dedicated connection that listens and notifies: opened on first use, and again a second after
+ * it was lost or failed to open. One at a time: what is left of the last one is ended, and a
+ * publisher waits for the next one meanwhile.
  */
 function pgChannel(make: () => PgListener): Channel {
-  // At once: later, nobody would be told of a mistake. A Pool would hear nothing; no Client has its count.
+  // At once: later, nobody would be told of a mistake. A Pool would hear nothing; no Client has its
+  // count.
   const first = make();
   expect(has(first, 'connect', 'query', 'on', 'end') && !('totalCount' in first), NO_CHANNEL);
   let hearing: Hear | undefined;
@@ -509,7 +637,9 @@ function pgChannel(make: () => PgListener): Channel {
     const lost = () => {
       if (current === opening) begin(pause(RETRY_MS).then(make));
     };
-    const opening = coming.then((client) => listening(client, (payload) => hearing?.(payload), lost));
+    const opening = coming.then((client) =>
+      listening(client, (payload) => hearing?.(payload), lost),
+    );
     opening.catch(lost);
     current = opening;
     return opening;
@@ -542,30 +672,40 @@ function pgChannel(make: () => PgListener): Channel {
 function channelOf(client: PostgresChannel): Channel {
   if (has(client, 'listen', 'notify')) {
     const sql = client as PostgresJsChannel;
-    return { listen: (hear) => sql.listen(CHANNEL, hear), notify: (keyId) => sql.notify(CHANNEL, keyId) };
+    return {
+      listen: (hear) => sql.listen(CHANNEL, hear),
+      notify: (keyId) => sql.notify(CHANNEL, keyId),
+    };
   }
   if (has(client, 'listen', 'query')) {
     const db = client as PgliteChannel;
-    return { listen: (hear) => db.listen(CHANNEL, hear), notify: (keyId) => db.query(NOTIFY, [keyId]) };
+    return {
+      listen: (hear) => db.listen(CHANNEL, hear),
+      notify: (keyId) => db.query(NOTIFY, [keyId]),
+    };
   }
   expect(typeof client === 'function', NO_CHANNEL);
   return pgChannel(client as () => PgListener);
 }
 
 /**
- * Tells other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries only key ids, on the
- * database's channel `keyscope_revoked`.
+ * Tells other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries only
+ * key ids, on the database's channel `keyscope_revoked`.
  *
- * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one that goes to the
- * server. If that is lost, postgres.js makes another, and for `pg` this does so, a second later. Messages published in
- * between are missed: a key that was revoked then works for at most `maxStalenessMs`, as without a channel. How long a
- * connection may take to open is the `Client`'s own `connectionTimeoutMillis`: without one, a connection that hangs is
- * waited for. A standby refuses LISTEN: `pg` tries again each second, postgres.js only once its connection is lost.
+ * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one
+ * that goes to the server. If that is lost, postgres.js makes another, and for `pg` this does so, a
+ * second later. Messages published in between are missed: a key that was revoked then works for at
+ * most `maxStalenessMs`, as without a channel. How long a connection may take to open is the
+ * `Client`'s own `connectionTimeoutMillis`: without one, a connection that hangs is waited for. A
+ * standby refuses LISTEN: `pg` tries again each second, postgres.js only once its connection is
+ * lost.
  *
- * Not checked: who publishes. Whoever may use the database can make caches ask it again, and nothing worse.
+ * Not checked: who publishes. Whoever may use the database can make caches ask it again, and
+ * nothing worse.
  *
- * @param client For `pg`, a function that makes a `Client`, which is connected here; what `postgres()` returned; or a
- *   `PGlite`. The function is called at once, and again for each further connection.
+ * @param client For `pg`, a function that makes a `Client`, which is connected here; what
+ *   `postgres()` returned; or a `PGlite`. The function is called at once, and again for each
+ *   further connection.
  * @throws TypeError if `client` is none of them, or makes anything else.
  * @example
  * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
@@ -584,7 +724,8 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
     async publish(keyId) {
       if (isUuid(keyId)) await channel.notify(keyId);
     },
-    // Once begun, it is retried whether or not the first attempt succeeds: for `pg` above, by postgres.js itself.
+    // Once begun, it is retried whether or not the first attempt succeeds: for `pg` above, by
+    // postgres.js itself.
     async subscribe(listener) {
       listeners.add(listener);
       listening ??= Promise.resolve(channel.listen(hear)).catch(() => {});

@@ -1,9 +1,10 @@
 /**
- * The tables of the SQL stores, version by version. Never edited once released: a change adds an element, and a
- * schema's version is their number. It is kept in its own table, `keyscope_schema`.
+ * The tables of the SQL stores, version by version. Never edited once released: a change adds an
+ * element, and a schema's version is their number. It is kept in its own table, `keyscope_schema`.
  *
- * Only the marks and the usage may change; nearly everything else is under the seal. The triggers guard against a
- * migration or console session that goes wrong; the seal guards against a writer who drops them.
+ * Only the marks and the usage may change; nearly everything else is under the seal. The triggers
+ * guard against a migration or console session that goes wrong; the seal guards against a writer
+ * who drops them.
  */
 
 /** The kinds of database that a schema is written for. D1 is SQLite. */
@@ -12,14 +13,17 @@ export type Dialect = 'postgres' | 'mysql' | 'sqlite';
 type Versions = readonly (readonly string[])[];
 
 // PostgreSQL 12 or newer.
-// - `uuid` and `uuid[]`: half the size of text, no second spelling of an id, and the service's own tables join and
-//   reference them without a cast. They sort as their text does.
-// - `COLLATE "C"`: digests are compared and sorted byte for byte, whatever the database's own collation is.
-// - `fillfactor`: room for usage to be written in place. 92 % of random updates then touch no index, instead of 55 %.
-// - `update`, `marks`: AFTER and with a condition instead of a list of columns, so that they see what other triggers
-//   made of the row, and call no function unless something is wrong.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. If the law
-//   requires that a row be deleted, disable this trigger in the transaction that deletes it.
+// - `uuid` and `uuid[]`: half the size of text, no second spelling of an id, and the service's own
+//   tables join and reference them without a cast. They sort as their text does.
+// - `COLLATE "C"`: digests are compared and sorted byte for byte, whatever the database's own
+//   collation is.
+// - `fillfactor`: room for usage to be written in place. 92 % of random updates then touch no
+//   index, instead of 55 %.
+// - `update`, `marks`: AFTER and with a condition instead of a list of columns, so that they see
+//   what other triggers made of the row, and call no function unless something is wrong.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked
+//   up. If the law requires that a row be deleted, disable this trigger in the transaction that
+//   deletes it.
 const POSTGRES: Versions = [
   [
     `
@@ -81,17 +85,19 @@ EXECUTE FUNCTION keyscope_refuse('keys are revoked and never deleted')`,
 ];
 
 // MySQL 8.0.16 or newer, MariaDB 10.6 or newer.
-// - Every statement can be repeated: DDL commits by itself, so an interrupted migration starts over from its beginning.
-//   MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
-// - `digest`: VARBINARY, because text is compared without trailing spaces in every collation that MySQL and MariaDB
-//   share. A UUID fills its column, so there the spaces do not matter.
-// - LONGTEXT: unless the SQL mode is strict, a text that is too long for its column is silently truncated.
-// - The triggers are single statements without an inner semicolon, for which command-line clients and migration tools
-//   need no DELIMITER. An UPDATE is refused by a sum that overflows: of the expressions that always fail, in every SQL
-//   mode and even with IGNORE, it is the one whose error shows a text. CAST: otherwise trailing spaces could change.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. If the law
-//   requires that a row be deleted, drop this trigger while you delete it. TRUNCATE fires no trigger: grant nobody
-//   DROP.
+// - Every statement can be repeated: DDL commits by itself, so an interrupted migration starts over
+//   from its beginning. MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
+// - `digest`: VARBINARY, because text is compared without trailing spaces in every collation that
+//   MySQL and MariaDB share. A UUID fills its column, so there the spaces do not matter.
+// - LONGTEXT: unless the SQL mode is strict, a text that is too long for its column is silently
+//   truncated.
+// - The triggers are single statements without an inner semicolon, for which command-line clients
+//   and migration tools need no DELIMITER. An UPDATE is refused by a sum that overflows: of the
+//   expressions that always fail, in every SQL mode and even with IGNORE, it is the one whose error
+//   shows a text. CAST: otherwise trailing spaces could change.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked
+//   up. If the law requires that a row be deleted, drop this trigger while you delete it. TRUNCATE
+//   fires no trigger: grant nobody DROP.
 const MYSQL: Versions = [
   [
     `
@@ -156,13 +162,15 @@ SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'keyscope: keys are revoked and never
   ],
 ];
 
-// - `insert`, `rowid`: REPLACE, of an INSERT as of an UPDATE, deletes the row whose id, digest or rowid it takes, and
-//   fires no trigger of that row. WITHOUT ROWID would make the second unnecessary, but a page of a listing then takes
-//   70 % longer and a look-up 10 %. They use `_rowid_`, because a column that a service adds may be called `rowid`. If
-//   an INSERT names no rowid, it is -1 here, which no row has. A UNIQUE index of a service's own would give REPLACE one
-//   more way to delete: make none.
-// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked up. If the law
-//   requires that a row be deleted, drop this trigger in the transaction that deletes it.
+// - `insert`, `rowid`: REPLACE, of an INSERT as of an UPDATE, deletes the row whose id, digest or
+//   rowid it takes, and fires no trigger of that row. WITHOUT ROWID would make the second
+//   unnecessary, but a page of a listing then takes 70 % longer and a look-up 10 %. They use
+//   `_rowid_`, because a column that a service adds may be called `rowid`. If an INSERT names no
+//   rowid, it is -1 here, which no row has. A UNIQUE index of a service's own would give REPLACE
+//   one more way to delete: make none.
+// - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked
+//   up. If the law requires that a row be deleted, drop this trigger in the transaction that
+//   deletes it.
 const SQLITE: Versions = [
   [
     `
@@ -229,20 +237,27 @@ END`,
 ];
 
 /** For each dialect, the statements that migrate version `n` to version `n + 1`. */
-export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = { postgres: POSTGRES, mysql: MYSQL, sqlite: SQLITE };
+export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
+  postgres: POSTGRES,
+  mysql: MYSQL,
+  sqlite: SQLITE,
+};
 
 /**
- * Returns the whole schema as plain SQL, for teams with their own migration tool: what `migrate` would run on an empty
- * database. Once it has been run, `migrate` and the stores find the current version and change nothing.
+ * Returns the whole schema as plain SQL, for teams with their own migration tool: what `migrate`
+ * would run on an empty database. Once it has been run, `migrate` and the stores find the current
+ * version and change nothing.
  *
- * Not checked: which version a database has; for a later release, take the difference from the changelog.
+ * Not checked: which version a database has; for a later release, take the difference from the
+ * changelog.
  *
  * @throws TypeError on an unknown dialect.
  * @example
  * writeFileSync('migrations/001_keyscope.sql', schemaSql('postgres'));
  */
 export function schemaSql(dialect: Dialect): string {
-  if (!Object.hasOwn(MIGRATIONS, dialect)) throw new TypeError("schemaSql: pass 'postgres', 'mysql' or 'sqlite'");
+  if (!Object.hasOwn(MIGRATIONS, dialect))
+    throw new TypeError("schemaSql: pass 'postgres', 'mysql' or 'sqlite'");
   const version = `INSERT INTO keyscope_schema (id, version) VALUES (1, ${MIGRATIONS[dialect].length})`;
   return [...MIGRATIONS[dialect].flat(), version].map((sql) => `${sql.trim()};\n`).join('\n');
 }

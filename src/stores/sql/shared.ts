@@ -1,4 +1,7 @@
-/** What the stores share: rows to records and back, look-ups and usage in batches, and a start that is retried. */
+/**
+ * What the stores share: rows to records and back, look-ups and usage in batches, and a start that
+ * is retried.
+ */
 import type { KeyRecord, Usage } from '../../core/record.js';
 import type { Awaitable, KeyStore, UsageEntry } from '../../core/store.js';
 
@@ -13,7 +16,9 @@ export const COLUMN_LIST: string =
   'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at, ' +
   'expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used';
 
-/** What a record's fields look like in a row: lists and tables as JSON, whole numbers as numbers. */
+/**
+ * What a record's fields look like in a row: lists and tables as JSON, whole numbers as numbers.
+ */
 export type Value = string | number | null;
 
 /** A record's values in the order of {@link COLUMN_LIST}. */
@@ -37,14 +42,33 @@ export const toValues = (record: KeyRecord): Value[] => [
 ];
 
 /**
- * A fresh plain record from a row with the columns' names, unchecked: the core checks what comes back. Drivers differ
- * in what they parse: JSON comes as text or parsed, 64-bit integers as number, bigint or text.
+ * A fresh plain record from a row with the columns' names, unchecked: the core checks what comes
+ * back. Drivers differ in what they parse: JSON comes as text or parsed, 64-bit integers as number,
+ * bigint or text.
  */
 export function toRecord(row: unknown): KeyRecord {
   const columns = row as Readonly<Record<string, never>>;
   // Written out: with a table of names, a look-up in SQLite takes half as long again.
-  const { key_id, entity_uuid, accessible_entities, created_at, expires_at, revoked_at, retire_at } = columns;
-  const { name, digest, seal, scopes, justification, metadata, rotated_from, last_used_at, scopes_used } = columns;
+  const {
+    key_id,
+    entity_uuid,
+    accessible_entities,
+    created_at,
+    expires_at,
+    revoked_at,
+    retire_at,
+  } = columns;
+  const {
+    name,
+    digest,
+    seal,
+    scopes,
+    justification,
+    metadata,
+    rotated_from,
+    last_used_at,
+    scopes_used,
+  } = columns;
   const record: Unread = {
     keyId: key_id,
     name,
@@ -77,31 +101,42 @@ function parse(json: unknown): unknown {
   }
 }
 
-/** A 64-bit integer as a number. Anything else, or beyond 2^53, stays what it is, and the core refuses the record. */
+/**
+ * A 64-bit integer as a number. Anything else, or beyond 2^53, stays what it is, and the core
+ * refuses the record.
+ */
 export function whole(value: unknown): unknown {
   if (value === null || typeof value === 'number') return value;
   const number =
-    typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value)) ? Number(value) : value;
+    typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value))
+      ? Number(value)
+      : value;
   return Number.isSafeInteger(number) ? number : value;
 }
 
 /**
- * Whether `value` may be bound in a look-up of an id or a digest. Drivers give objects a special meaning, and databases
- * cut text at a NUL or refuse it; no id and no digest has one.
+ * Whether `value` may be bound in a look-up of an id or a digest. Drivers give objects a special
+ * meaning, and databases cut text at a NUL or refuse it; no id and no digest has one.
  */
-export const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
+export const isText = (value: unknown): value is string =>
+  typeof value === 'string' && !value.includes('\0');
 
 // ── Batches ───────────────────────────────────────────────────────────────────────────────────────────
 
 type Find = (digests: readonly string[]) => Promise<readonly KeyRecord[]>;
-type Waiting = { digests: readonly string[]; resolve(rows: readonly KeyRecord[]): void; reject(error: unknown): void };
+type Waiting = {
+  digests: readonly string[];
+  resolve(rows: readonly KeyRecord[]): void;
+  reject(error: unknown): void;
+};
 
 /** At most this many digests are sent as one query. */
 const MOST = 1000;
 
 /**
- * Combines the look-ups of one turn of the event loop into one query, without changing any answer: each caller gets the
- * rows of its own digests, compared byte for byte, and the query is sent after all of them have asked.
+ * Combines the look-ups of one turn of the event loop into one query, without changing any answer:
+ * each caller gets the rows of its own digests, compared byte for byte, and the query is sent after
+ * all of them have asked.
  */
 export function inBatches(find: Find): Find {
   let waiting: Waiting[] = [];
@@ -112,9 +147,12 @@ export function inBatches(find: Find): Find {
     const digests = [...new Set(batch.flatMap((each) => each.digests))];
     const chunks = Array.from({ length: Math.ceil(digests.length / MOST) }, (_, i) => i * MOST);
     try {
-      const found = await Promise.all(chunks.map((start) => find(digests.slice(start, start + MOST))));
+      const found = await Promise.all(
+        chunks.map((start) => find(digests.slice(start, start + MOST))),
+      );
       const rows = found.flat();
-      for (const each of batch) each.resolve(rows.filter(({ digest }) => each.digests.includes(digest)));
+      for (const each of batch)
+        each.resolve(rows.filter(({ digest }) => each.digests.includes(digest)));
     } catch (error) {
       for (const each of batch) each.reject(error);
     }
@@ -126,8 +164,8 @@ export function inBatches(find: Find): Find {
     });
 }
 
-// Requests arrive as separate events of one turn, so a microtask would come too early. Without `setImmediate`, a
-// microtask gathers the look-ups of one event.
+// Requests arrive as separate events of one turn, so a microtask would come too early. Without
+// `setImmediate`, a microtask gathers the look-ups of one event.
 type Turn = (run: () => void) => unknown;
 const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;
 
@@ -137,9 +175,9 @@ const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? q
 const PATIENCE_MS = 5_000;
 
 /**
- * Runs `start` before the first use, and never again once it has succeeded. If it fails or is never answered, as on a
- * half-open connection, a later use tries again: a server that was down is used once it is up. Two attempts may
- * overlap.
+ * Runs `start` before the first use, and never again once it has succeeded. If it fails or is never
+ * answered, as on a half-open connection, a later use tries again: a server that was down is used
+ * once it is up. Two attempts may overlap.
  */
 export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   let started: Promise<T> | undefined;
@@ -159,43 +197,59 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The version of the schema that was read in `place`, 0 if there is none. Throws if a newer release has migrated it. */
+/**
+ * The version of the schema that was read in `place`, 0 if there is none. Throws if a newer release
+ * has migrated it.
+ */
 export function knownVersion(read: unknown, known: number, place = 'the database'): number {
   const version = Number(read ?? 0);
   if (version <= known) return version;
-  throw new Error(`keyscope: ${place} has schema ${version} and this release knows ${known}; upgrade it`);
+  throw new Error(
+    `keyscope: ${place} has schema ${version} and this release knows ${known}; upgrade it`,
+  );
 }
 
 /** Makes every method of a store wait for `ready`. */
 export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
-  const late = Object.entries(store).map(([name, method]: [string, (...args: never[]) => Awaitable<unknown>]) => {
-    let open = false;
-    const waiting = async (...args: never[]) => {
-      if (!open) await ready();
-      open = true;
-      return method(...args);
-    };
-    // The same number of parameters as the method: from it, `storeContract` knows that `summarize` accepts a time.
-    return [name, Object.defineProperty(waiting, 'length', { value: method.length })];
-  });
+  const late = Object.entries(store).map(
+    ([name, method]: [string, (...args: never[]) => Awaitable<unknown>]) => {
+      let open = false;
+      const waiting = async (...args: never[]) => {
+        if (!open) await ready();
+        open = true;
+        return method(...args);
+      };
+      // The same number of parameters as the method: from it, `storeContract` knows that `summarize`
+      // accepts a time.
+      return [name, Object.defineProperty(waiting, 'length', { value: method.length })];
+    },
+  );
   return Object.fromEntries(late);
 }
 
 // ── Usage ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What is known of a key's usage, moved forward by what is new and never back. */
-export function mergeUsage(old: Pick<KeyRecord, keyof Usage> | undefined, { lastUsedAt, scopesUsed }: Usage): Usage {
+export function mergeUsage(
+  old: Pick<KeyRecord, keyof Usage> | undefined,
+  { lastUsedAt, scopesUsed }: Usage,
+): Usage {
   const merged = { ...old?.scopesUsed };
-  for (const [scope, time] of Object.entries(scopesUsed)) merged[scope] = Math.max(merged[scope] ?? time, time);
+  for (const [scope, time] of Object.entries(scopesUsed))
+    merged[scope] = Math.max(merged[scope] ?? time, time);
   return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }
 
-/** At most this many keys, and this many characters, are sent in one statement: it fits if a packet may have 1 MiB. */
+/**
+ * At most this many keys, and this many characters, are sent in one statement: it fits if a packet
+ * may have 1 MiB.
+ */
 const [MOST_KEYS, MOST_TEXT] = [1000, 1_000_000];
 
 /**
- * What `touch` is given, as JSON lists that each fit one statement: one entry per key, because an UPDATE writes each
- * row once, and sorted by id. Invalid ids are left out. `shape`: what the statement reads of an entry.
+ * What `touch` is given, as JSON lists that each fit one statement: one entry per key, because an
+ * UPDATE writes each row once, and sorted by id. Invalid ids are left out. `shape`: what the
+ * statement reads of an entry.
  */
 export function usageBatches(
   entries: readonly UsageEntry[],

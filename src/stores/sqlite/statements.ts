@@ -1,7 +1,11 @@
-/** The SQL for SQLite, whichever the client: shared by `sqlite.ts` and `d1.ts`. Parameters are positional. */
+/**
+ * The SQL for SQLite, whichever the client: shared by `sqlite.ts` and `d1.ts`. Parameters are
+ * positional.
+ */
 import { COLUMN_LIST } from '../sql/shared.js';
 
-// Each column AS itself: with `PRAGMA full_column_names`, rows would have the table's name before it.
+// Each column AS itself: with `PRAGMA full_column_names`, rows would have the table's name before
+// it.
 const SELECT = `SELECT ${COLUMN_LIST.replace(/\w+/g, '$& AS $&')} FROM keyscope_keys WHERE`;
 
 /** The used scopes of a row and those in the JSON text `more`, each with the later time. */
@@ -14,7 +18,14 @@ const mergedScopes = (more: string): string => `(
 // Anything but a JSON object would fail every batch that its key is in, so such a row is skipped.
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
-type Name = 'hasVersion' | 'version' | 'insert' | 'findOneDigest' | 'findDigests' | 'findById' | 'list';
+type Name =
+  | 'hasVersion'
+  | 'version'
+  | 'insert'
+  | 'findOneDigest'
+  | 'findDigests'
+  | 'findById'
+  | 'list';
 type Write = 'revoke' | 'retire' | 'touch' | 'touchAll';
 
 export const STATEMENTS: Readonly<Record<Name | Write | 'summarize', string>> = {
@@ -29,7 +40,8 @@ export const STATEMENTS: Readonly<Record<Name | Write | 'summarize', string>> = 
   list: `
     ${SELECT} entity_uuid = ? AND (created_at, key_id) < (?, ?) ORDER BY created_at DESC, key_id DESC LIMIT ?`,
   revoke: 'UPDATE keyscope_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL',
-  retire: 'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
+  retire:
+    'UPDATE keyscope_keys SET retire_at = ? WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
   touch: `
     UPDATE keyscope_keys SET last_used_at = max(ifnull(last_used_at, ?), ?), scopes_used = ${mergedScopes('?')}
     WHERE key_id = ? AND ${TOUCHABLE}`,

@@ -1,14 +1,20 @@
 /**
- * What of the built package was run, and how often, by V8's own counters. Asking takes a fifth of a millisecond, many times
- * what an input takes: ask once for a batch, and input by input only where a batch ran something new.
+ * What of the built package was run, and how often, by V8's own counters. Asking takes a fifth of a
+ * millisecond, many times what an input takes: ask once for a batch, and input by input only where
+ * a batch ran something new.
  */
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector';
 
 export interface Coverage {
-  /** Whether code was run since the last question that never was before; noted by `gained` alone. */
+  /**
+   * Whether code was run since the last question that never was before; noted by `gained` alone.
+   */
   isNew(): boolean;
-  /** Whether code was run that never was before, or more often than ever before, in powers of two. Notes it. */
+  /**
+   * Whether code was run that never was before, or more often than ever before, in powers of two.
+   * Notes it.
+   */
   gained(): boolean;
   /** Characters of functions that were run: all of them, and those in blocks that were. */
   sum(): { readonly all: number; readonly run: number };
@@ -25,7 +31,10 @@ export function startCoverage(folder: string): Coverage {
   // For each function, what was seen of each of its characters: one bit a power of two.
   const seen = new Map<string, Uint8Array>();
 
-  /** Calls `found` with every function that was run since: what is known of it, and the bits of this time. */
+  /**
+   * Calls `found` with every function that was run since: what is known of it, and the bits of this
+   * time.
+   */
   function take(found: (known: Uint8Array, now: Uint8Array) => void): void {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
     // Within one thread the answer is there when `post` returns.

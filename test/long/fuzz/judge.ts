@@ -1,4 +1,7 @@
-/** What every target is judged by: what is thrown is ours and holds nothing of the input, and no call is slow. */
+/**
+ * What every target is judged by: what is thrown is ours and holds nothing of the input, and no
+ * call is slow.
+ */
 import assert from 'node:assert/strict';
 import { isAccessError, toResponse } from 'keyscope';
 import { textsOf } from './mutate.ts';
@@ -13,10 +16,16 @@ export interface Target {
 
 // ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** How long the slowest call of the library took since this was last 0, in milliseconds; the judge's own work aside. */
+/**
+ * How long the slowest call of the library took since this was last 0, in milliseconds; the judge's
+ * own work aside.
+ */
 export const slowest = { ms: 0 };
 
-/** Milliseconds that this thread has had of a processor: on a machine with other work, the clock's say little. */
+/**
+ * Milliseconds that this thread has had of a processor: on a machine with other work, the clock's
+ * say little.
+ */
 function spent(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -54,7 +63,10 @@ export const inner = async <T extends object>(name: string): Promise<T> =>
 const secrets = (input: unknown): readonly string[] =>
   textsOf(input).flatMap((text) => text.slice(0, 200_000).match(/[0-9A-Za-z+/=_-]{20,}/g) ?? []);
 
-/** A `TypeError` for people: it begins with what is wrong, as the engine's own never do, and quotes no secret. */
+/**
+ * A `TypeError` for people: it begins with what is wrong, as the engine's own never do, and quotes
+ * no secret.
+ */
 export function requireComplaint(error: unknown, input: unknown): void {
   assert.ok(error instanceof TypeError, `threw ${error}`);
   const { message } = error;
@@ -85,12 +97,16 @@ export function requireDenial(error: unknown, codes: readonly string[]): void {
   const answer = JSON.stringify([error.message, toResponse(error, { realm: 'acme' })]);
   assert.equal(answer, answers.get(error.code) ?? answer);
   answers.set(error.code, answer);
-  const shown = Object.keys(error).filter((name) => !['code', 'requiredScopes', 'excess'].includes(name));
+  const shown = Object.keys(error).filter(
+    (name) => !['code', 'requiredScopes', 'excess'].includes(name),
+  );
   assert.deepEqual(shown, []);
 }
 
 /** What a promise came to, without throwing. */
-export const settled = <T>(promise: Promise<T>): Promise<{ readonly value?: T; readonly error?: unknown }> =>
+export const settled = <T>(
+  promise: Promise<T>,
+): Promise<{ readonly value?: T; readonly error?: unknown }> =>
   promise.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
@@ -101,7 +117,10 @@ export const settled = <T>(promise: Promise<T>): Promise<{ readonly value?: T; r
 /** Nothing but texts, numbers and null in lists and tables, all of them frozen. */
 export function requireData(value: unknown): void {
   if (value === null || typeof value === 'string' || typeof value === 'number') return;
-  assert.ok(Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]', 'not data');
+  assert.ok(
+    Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]',
+    'not data',
+  );
   assert.ok(Object.isFrozen(value), 'not frozen');
   for (const each of Object.values(value as object)) requireData(each);
 }

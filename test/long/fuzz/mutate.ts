@@ -3,7 +3,9 @@
 /** A whole number from 0 to below `below`. */
 export type Random = (below: number) => number;
 
-/** Mulberry32, a generator of which one number is the whole state: the same seed gives the same run. */
+/**
+ * Mulberry32, a generator of which one number is the whole state: the same seed gives the same run.
+ */
 export function seeded(seed: number): Random {
   let state = seed;
   return (below) => {
@@ -25,9 +27,42 @@ const MAX_LIST = 300;
 
 // Of every type there is, and the edges of each.
 const ODD: readonly unknown[] = [
-  ...[undefined, null, true, false, '', '*', 0, -0, 1, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 53],
-  ...[8.64e15, 8.64e15 + 1, Number.MIN_SAFE_INTEGER, 1n, Symbol('symbol'), () => 'a', [], {}, new Array(3), [[]]],
-  ...[new Date(0), new Date(Number.NaN), new Map([['authorization', 'Bearer a']]), new Set(['a:b']), new String('a')],
+  ...[
+    undefined,
+    null,
+    true,
+    false,
+    '',
+    '*',
+    0,
+    -0,
+    1,
+    -1,
+    0.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    2 ** 31,
+    2 ** 53,
+  ],
+  ...[
+    8.64e15,
+    8.64e15 + 1,
+    Number.MIN_SAFE_INTEGER,
+    1n,
+    Symbol('symbol'),
+    () => 'a',
+    [],
+    {},
+    new Array(3),
+    [[]],
+  ],
+  ...[
+    new Date(0),
+    new Date(Number.NaN),
+    new Map([['authorization', 'Bearer a']]),
+    new Set(['a:b']),
+    new String('a'),
+  ],
   ...[
     Object.create(null),
     new Uint8Array(3),
@@ -37,10 +72,18 @@ const ODD: readonly unknown[] = [
   ],
 ];
 // What grammars treat apart, what folds to ASCII, what composes, and halves of pairs.
-const CHARACTERS = [...' \t\r\n\0\u001b\u007f"\\,;=:.*_-+/~$%(){}[]aAzZ09éſKаİ', '\u0308', '\u2028', '\u{1f511}'];
+const CHARACTERS = [
+  ...' \t\r\n\0\u001b\u007f"\\,;=:.*_-+/~$%(){}[]aAzZ09éſKаİ',
+  '\u0308',
+  '\u2028',
+  '\u{1f511}',
+];
 CHARACTERS.push('\ud800', '\udc00', '\ufeff');
 
-/** `value` as its neighbours are: up to four changes, anywhere in it. Frozen, so that whoever writes to it fails. */
+/**
+ * `value` as its neighbours are: up to four changes, anywhere in it. Frozen, so that whoever writes
+ * to it fails.
+ */
 export function mutate(value: unknown, random: Random, material: Material): unknown {
   let changed = value;
   for (let n = 1 + random(4); n > 0; n--) changed = change(changed, random, material);
@@ -49,15 +92,20 @@ export function mutate(value: unknown, random: Random, material: Material): unkn
 
 const one = <T>(list: readonly T[], random: Random): T => list[random(list.length)] as T;
 
-/** For the most part the first way, which is to go further in: or nothing deep in a value would ever change. */
-const deeper = <T>(ways: readonly T[], random: Random): T => (random(3) > 0 ? (ways[0] as T) : one(ways, random));
+/**
+ * For the most part the first way, which is to go further in: or nothing deep in a value would ever
+ * change.
+ */
+const deeper = <T>(ways: readonly T[], random: Random): T =>
+  random(3) > 0 ? (ways[0] as T) : one(ways, random);
 
 function change(value: unknown, random: Random, material: Material): unknown {
   if (random(12) === 0) return replacement(random, material);
   if (typeof value === 'string') return changeText(value, random, material);
   if (typeof value === 'number')
     return one([value + 1, value - 1, -value, value * 2, value + 0.5, 1e3 * value], random);
-  if (value instanceof Date) return new Date(value.getTime() + one([1, -1, 1e9, -1e12, 1e17], random));
+  if (value instanceof Date)
+    return new Date(value.getTime() + one([1, -1, 1e9, -1e12, 1e17], random));
   if (Array.isArray(value)) return changeList(value, random, material);
   if (isTable(value)) return changeTable(Object.entries(value as object), random, material);
   return replacement(random, material);
@@ -82,12 +130,20 @@ function changeList(list: readonly unknown[], random: Random, material: Material
     () => list.toSpliced(at, 0, ...list.slice(at, at + length)),
     () => list.toSpliced(at, 0, replacement(random, material)),
     () => list.toReversed(),
-    () => Array.from({ length: Math.min(MAX_LIST, list.length * (1 + random(200))) }, (_, i) => list[i % list.length]),
+    () =>
+      Array.from(
+        { length: Math.min(MAX_LIST, list.length * (1 + random(200))) },
+        (_, i) => list[i % list.length],
+      ),
   ];
   return list.length === 0 ? [replacement(random, material)] : deeper(ways, random)();
 }
 
-function changeTable(entries: readonly [string, unknown][], random: Random, material: Material): unknown {
+function changeTable(
+  entries: readonly [string, unknown][],
+  random: Random,
+  material: Material,
+): unknown {
   const at = random(entries.length);
   const [name, content] = entries[at] ?? ['', undefined];
   const named = (): string =>
@@ -119,14 +175,21 @@ function changeText(text: string, random: Random, { words, other }: Material): s
     () => head + (typeof another === 'string' ? another.slice(random(another.length + 1)) : span),
     () => tail + span + head,
     // Long ones, now and then as long as they may be.
-    () => head + span.repeat(Math.min(2 ** random(20), Math.floor(MAX_TEXT / (1 + span.length)))) + tail,
+    () =>
+      head +
+      span.repeat(Math.min(2 ** random(20), Math.floor(MAX_TEXT / (1 + span.length)))) +
+      tail,
   ];
-  return ways[random(random(8) === 0 ? ways.length : ways.length - 1)]?.().slice(0, MAX_TEXT) ?? text;
+  return (
+    ways[random(random(8) === 0 ? ways.length : ways.length - 1)]?.().slice(0, MAX_TEXT) ?? text
+  );
 }
 
 /** Whether it is a plain object. */
 const isTable = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+  typeof value === 'object' &&
+  value !== null &&
+  [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
 function freeze(value: unknown): unknown {
   if ((!Array.isArray(value) && !isTable(value)) || Object.isFrozen(value)) return value;
@@ -148,5 +211,8 @@ export function weigh(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + weigh(each), 1);
   if (!isTable(value)) return 1;
-  return Object.entries(value as object).reduce((sum, [name, content]) => sum + name.length + weigh(content), 1);
+  return Object.entries(value as object).reduce(
+    (sum, [name, content]) => sum + name.length + weigh(content),
+    1,
+  );
 }

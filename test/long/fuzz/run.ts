@@ -1,12 +1,15 @@
 /**
- * `npm run test:fuzz`: each target for ten minutes, guided by which code its inputs reach. `-- <target>` for some alone,
- * `-- --seconds N` for another time, `-- --seed N` for the same mutations again.
+ * `npm run test:fuzz`: each target for ten minutes, guided by which code its inputs reach. `--
+ * <target>` for some alone, `-- --seconds N` for another time, `-- --seed N` for the same mutations
+ * again.
  *
- * An input that reaches new code, or reaches code more often than any before, is kept and changed further; it begins with
- * the vectors of `test/vectors`. A fault is an input for which a property of its target does not hold, or with which a call
- * takes more than 50 ms. It is made small and printed; the exit code says that there was one.
+ * An input that reaches new code, or reaches code more often than any before, is kept and changed
+ * further; it begins with the vectors of `test/vectors`. A fault is an input for which a property
+ * of its target does not hold, or with which a call takes more than 50 ms. It is made small and
+ * printed; the exit code says that there was one.
  *
- * Of its own making, over V8's counters: the native part of Jazzer.js wants a newer C library than Debian 12 has.
+ * Of its own making, over V8's counters: the native part of Jazzer.js wants a newer C library than
+ * Debian 12 has.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -42,8 +45,17 @@ else {
   let failed = 0;
   for (const name of positionals.length > 0 ? positionals : Object.keys(TARGETS)) {
     // A process each: nothing of one is left over in the next.
-    const args = [fileURLToPath(import.meta.url), '--here', name, `--seconds=${seconds}`, `--seed=${seed}`];
-    const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', timeout: 1000 * (seconds + 300) });
+    const args = [
+      fileURLToPath(import.meta.url),
+      '--here',
+      name,
+      `--seconds=${seconds}`,
+      `--seed=${seed}`,
+    ];
+    const { status } = spawnSync(process.execPath, args, {
+      stdio: 'inherit',
+      timeout: 1000 * (seconds + 300),
+    });
     if (status !== 0) failed += 1;
   }
   process.exitCode = failed === 0 ? 0 : 1;
@@ -90,7 +102,10 @@ async function slowOf(check: Check, inputs: readonly unknown[]): Promise<Fault |
       await check(input);
       if (slowest.ms <= SLOW_MS) break;
       if (attempt === 5)
-        return { input, what: `took more than ${SLOW_MS} ms, five times; the last, ${slowest.ms.toFixed(0)} ms` };
+        return {
+          input,
+          what: `took more than ${SLOW_MS} ms, five times; the last, ${slowest.ms.toFixed(0)} ms`,
+        };
     }
   }
   return undefined;
@@ -125,8 +140,14 @@ async function fuzz(name: string): Promise<void> {
 
   coverage.gained();
   let fault = await runEach(seeds);
-  for (let round = 0; fault === undefined && performance.now() - started < 1000 * seconds; round++) {
-    const changed = Array.from({ length: BATCH }, () => mutate(pick(), random, { words, other: pick() }));
+  for (
+    let round = 0;
+    fault === undefined && performance.now() - started < 1000 * seconds;
+    round++
+  ) {
+    const changed = Array.from({ length: BATCH }, () =>
+      mutate(pick(), random, { words, other: pick() }),
+    );
     const batch = changed.filter((input) => weigh(input) <= MAX_TRIED);
     // Now and then one by one without need, to see how often each runs what.
     fault = round % 64 > 0 ? await run(batch) : await runEach(batch);
@@ -138,16 +159,24 @@ async function fuzz(name: string): Promise<void> {
   if (fault === undefined) {
     const { run: ran, all } = coverage.sum();
     const reached = `${((100 * ran) / all).toFixed(1)} % of the functions that it reached`;
-    console.log(`${tried}; ${corpus.length} kept, ${seeds.length} of them seeds; ${reached}; no fault (seed ${seed})`);
+    console.log(
+      `${tried}; ${corpus.length} kept, ${seeds.length} of them seeds; ${reached}; no fault (seed ${seed})`,
+    );
     return;
   }
   const { input, what } = await shrink(fault, check);
-  const shown = inspect(input, { depth: null, maxStringLength: 500, maxArrayLength: 20 }).slice(0, 4000);
+  const shown = inspect(input, { depth: null, maxStringLength: 500, maxArrayLength: 20 }).slice(
+    0,
+    4000,
+  );
   console.log(`${tried}; FAULT (seed ${seed}), with\n${shown}\n${what}`);
   process.exitCode = 1;
 }
 
-/** A smaller input with the same fault: of random changes those that make it smaller and keep the fault, for ten seconds. */
+/**
+ * A smaller input with the same fault: of random changes those that make it smaller and keep the
+ * fault, for ten seconds.
+ */
 async function shrink(fault: Fault, check: Check): Promise<Fault> {
   const random = seeded(1);
   const kind = (each: Fault | undefined) => each?.what.slice(0, 60);

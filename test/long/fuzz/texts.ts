@@ -1,6 +1,6 @@
 /**
- * What is read as text: headers, keys, scopes. What is accepted and what is not is compared with a second reading of the
- * grammars, written another way and for nobody's speed.
+ * What is read as text: headers, keys, scopes. What is accepted and what is not is compared with a
+ * second reading of the grammars, written another way and for nobody's speed.
  */
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
@@ -10,9 +10,11 @@ import { concat, readVectors } from '../../support/vectors.ts';
 import type { Target } from './judge.ts';
 import { inner, requireComplaint, requireData, requireRefusal, timed } from './judge.ts';
 
-const { authorizationOf } = await inner<typeof import('../../../src/core/authorization.js')>('core/authorization');
+const { authorizationOf } =
+  await inner<typeof import('../../../src/core/authorization.js')>('core/authorization');
 const functions = timed(keyscope);
-const { parseAuthorization, parseKey, isKey, keyPattern, redactKeys, parseScopes, formatScopes } = functions;
+const { parseAuthorization, parseKey, isKey, keyPattern, redactKeys, parseScopes, formatScopes } =
+  functions;
 const { normalizeScopes, coversScopes, unionScopes, intersectScopes, equalScopes } = functions;
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -53,7 +55,12 @@ class Reader {
   /** Passes over as many of `characters` as there are, and says how many. */
   skip(characters: string, most = Number.POSITIVE_INFINITY): number {
     const from = this.#at;
-    while (!this.atEnd && this.#at - from < most && characters.includes(this.#text.charAt(this.#at))) this.#at += 1;
+    while (
+      !this.atEnd &&
+      this.#at - from < most &&
+      characters.includes(this.#text.charAt(this.#at))
+    )
+      this.#at += 1;
     return this.#at - from;
   }
 
@@ -82,7 +89,8 @@ const token68 = (reader: Reader): boolean => reader.skip(TOKEN68) > 0 && reader.
 
 function parameters(reader: Reader): boolean {
   for (;;) {
-    if (reader.skip(TOKEN) === 0 || reader.skip(' \t') < 0 || reader.skip('=', 1) === 0) return false;
+    if (reader.skip(TOKEN) === 0 || reader.skip(' \t') < 0 || reader.skip('=', 1) === 0)
+      return false;
     reader.skip(' \t');
     if (reader.skip(TOKEN) === 0 && !reader.quoted()) return false;
     if (reader.atEnd) return true;
@@ -116,10 +124,15 @@ export const authorization: Target = {
     { rawHeaders: ['Host', 'a', 'AUTHORIZATION', 'Bearer abc'], headers: {} },
     { raw: { rawHeaders: ['authorization', 'Bearer abc'] }, headers: { authorization: 'Basic a' } },
     { raw: { req: { rawHeaders: ['authorization', 'Bearer abc'] } }, rawHeaders: [] },
-    { headers: { Authorization: 'Bearer abc' }, multiValueHeaders: { Authorization: ['Basic a', 'Bearer abc'] } },
+    {
+      headers: { Authorization: 'Bearer abc' },
+      multiValueHeaders: { Authorization: ['Basic a', 'Bearer abc'] },
+    },
   ],
   words: [
-    ...'Bearer bearer Basic a=b a="b" == authorization headers rawHeaders multiValueHeaders raw req'.split(' '),
+    ...'Bearer bearer Basic a=b a="b" == authorization headers rawHeaders multiValueHeaders raw req'.split(
+      ' ',
+    ),
     'Bearer ',
     ', ',
   ],
@@ -131,7 +144,10 @@ export const authorization: Target = {
       parseAuthorization(authorizationOf(input));
     } catch (error) {
       requireComplaint(error, input);
-      assert.ok(typeof input === 'object' && !Array.isArray(input), 'a text or a list is no mistake');
+      assert.ok(
+        typeof input === 'object' && !Array.isArray(input),
+        'a text or a list is no mistake',
+      );
     }
     if (typeof input !== 'string') return;
     const rawHeaders = ['Host', 'a', 'authorizatioN', input];
@@ -141,18 +157,25 @@ export const authorization: Target = {
       { rawHeaders },
       { req: { rawHeaders } },
     ];
-    for (const request of [[input], ...alike]) assert.deepEqual(parseAuthorization(authorizationOf(request)), answer);
-    const twice = [{ authorization: input, Authorization: input }, { rawHeaders: [...rawHeaders, ...rawHeaders] }];
-    for (const request of [[input, input], ...twice]) assert.equal(kindOf(authorizationOf(request)), 'malformed');
+    for (const request of [[input], ...alike])
+      assert.deepEqual(parseAuthorization(authorizationOf(request)), answer);
+    const twice = [
+      { authorization: input, Authorization: input },
+      { rawHeaders: [...rawHeaders, ...rawHeaders] },
+    ];
+    for (const request of [[input, input], ...twice])
+      assert.equal(kindOf(authorizationOf(request)), 'malformed');
     if (answer.kind !== 'bearer') return;
     assert.ok(input.endsWith(` ${answer.token}`));
-    if (input.length < 16_000) assert.deepEqual(parseAuthorization(`bEARER  ${answer.token}`), answer);
+    if (input.length < 16_000)
+      assert.deepEqual(parseAuthorization(`bEARER  ${answer.token}`), answer);
   },
 };
 
 // ── Keys ──────────────────────────────────────────────────────────────────────────────────────────────
 
-const inBase62 = (n: number): string => (n < 62 ? '' : inBase62(Math.floor(n / 62))) + LETTERS.charAt(n % 62);
+const inBase62 = (n: number): string =>
+  (n < 62 ? '' : inBase62(Math.floor(n / 62))) + LETTERS.charAt(n % 62);
 
 const isPrefix = (it: unknown): it is string =>
   typeof it === 'string' && it.length <= 20 && /^[a-z][a-z0-9_]*$/.test(it) && !it.endsWith('_');
@@ -193,7 +216,8 @@ export const key: Target = {
     const [text, prefix] = (Array.isArray(input) ? input : [input, 'acme']) as [string, string];
     const options = { prefix };
     if (!isPrefix(prefix)) {
-      for (const read of [parseKey, isKey, redactKeys]) requireRefusal(() => read(text, options), input);
+      for (const read of [parseKey, isKey, redactKeys])
+        requireRefusal(() => read(text, options), input);
       return requireRefusal(() => keyPattern(prefix), input);
     }
     if (typeof text !== 'string') {
@@ -214,7 +238,8 @@ export const key: Target = {
 
 export function isPattern(it: unknown): boolean {
   const sides = typeof it === 'string' ? it.split(':') : [];
-  const isName = (side: string) => /^[a-z]/.test(side) && side.length <= 64 && !/[^a-z0-9_-]/.test(side);
+  const isName = (side: string) =>
+    /^[a-z]/.test(side) && side.length <= 64 && !/[^a-z0-9_-]/.test(side);
   return sides.length === 2 && sides.every((side) => side === '*' || isName(side));
 }
 
@@ -227,7 +252,9 @@ export function isWider(granted: string, required: string): boolean {
 function listIn(input: unknown): readonly string[] | null {
   if (typeof input === 'string' && input.length > 4096) return null;
   const list = input === '' ? [] : typeof input === 'string' ? input.split(' ') : input;
-  return Array.isArray(list) && list.length <= 256 && Array.from(list).every(isPattern) ? list : null;
+  return Array.isArray(list) && list.length <= 256 && Array.from(list).every(isPattern)
+    ? list
+    : null;
 }
 
 /** Without what another covers, and sorted. */
@@ -250,7 +277,20 @@ export const scopes: Target = {
     ...inputsOf('scopes', 'lists').map((list) => [list, ['*:read']]),
     [['a:*', '*:b'], ['*:*']],
   ],
-  words: ['a:b', '*:*', 'a:*', '*:b', 'threats:read', ':', '*', ' ', 'users:', ':read', 'constructor:read', KEY],
+  words: [
+    'a:b',
+    '*:*',
+    'a:*',
+    '*:b',
+    'threats:read',
+    ':',
+    '*',
+    ' ',
+    'users:',
+    ':read',
+    'constructor:read',
+    KEY,
+  ],
   check(input) {
     const [first, second] = (Array.isArray(input) ? input : [input, input]) as [string, string];
     const [a, b] = [listIn(first), listIn(second)];
@@ -263,9 +303,15 @@ export const scopes: Target = {
     assert.deepEqual([normalizeScopes(a), normalizeScopes(b)], [parsed, leastOf(b)]);
     assert.deepEqual(unionScopes(a, b), leastOf([...a, ...b]));
     const meets = () => leastOf(a.flatMap((one) => b.flatMap((other) => meet(one, other))));
-    assert.deepEqual(intersectScopes(a, b), a.length * b.length > 2000 ? intersectScopes(b, a) : meets());
+    assert.deepEqual(
+      intersectScopes(a, b),
+      a.length * b.length > 2000 ? intersectScopes(b, a) : meets(),
+    );
     const isCovered = (one: string) => a.some((other) => isWider(other, one));
-    assert.deepEqual([coversScopes(a, b), equalScopes(a, b)], [b.every(isCovered), isEqualText(parsed, leastOf(b))]);
+    assert.deepEqual(
+      [coversScopes(a, b), equalScopes(a, b)],
+      [b.every(isCovered), isEqualText(parsed, leastOf(b))],
+    );
   },
 };
 
