@@ -76,8 +76,7 @@ function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>
  * A caller was denied. No property and no cause contains a key, header, digest, seal or pepper.
  *
  * @example
- * try { await keyring.verify(key); } catch (error) { if (isAccessError(error)) log(error.code,
- * error.reason); }
+ * try { await keyring.verify(key); } catch (error) { if (isAccessError(error)) log(error.code, error.reason); }
  */
 export class AccessError extends Error {
   declare readonly code: AccessErrorCode;

@@ -37,8 +37,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws TypeError on malformed input or unknown fields; nothing was written.
    * @throws StoreError.
    * @example
-   * const { key } = await keyring.issue({ name: 'CI', scopes: ['threats:read'], expiresAt: 'never'
-   * }, { entityUuid });
+   * const { key } = await keyring.issue({ name: 'CI', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: Authority): Promise<IssuedKey>;
   /**
@@ -104,8 +103,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws TypeError on malformed input.
    * @throws StoreError.
    * @example
-   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs: 90 * 86_400_000 }, {
-   * entityUuid });
+   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs: 90 * 86_400_000 }, { entityUuid });
    */
   advise(keyId: string, input: AdviseInput, authority: Authority): Promise<Advice>;
   /**
@@ -156,8 +154,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    *   event is emitted.
    * @throws StoreError.
    * @example
-   * const { principal, entityUuid } = await keyring.admit(request, { policy, operation:
-   * 'listThreats' });
+   * const { principal, entityUuid } = await keyring.admit(request, { policy, operation: 'listThreats' });
    */
   admit<Operation extends string>(
     request: RequestLike,
@@ -180,8 +177,7 @@ export interface Keyring<C extends Catalog = Catalog> {
  *
  * @throws TypeError that says what to write instead.
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none'
- * });
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
  */
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
   const context = createContext(options);

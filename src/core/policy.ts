@@ -32,8 +32,7 @@ export interface Policy<Operation extends string = string> {
    * @throws TypeError on an operation that is not in the table, an unknown option, or anything but
    *   a principal.
    * @example
-   * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid
-   * });
+   * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
    */
   authorize(
     principal: Principal,

@@ -90,8 +90,7 @@ export class ExchangeError extends Error {
  * Whether `value` is an {@link ExchangeError}: a token endpoint answers its code with status 400.
  *
  * @example
- * if (isExchangeError(error)) return json({ error: error.code, error_description: error.message },
- * 400);
+ * if (isExchangeError(error)) return json({ error: error.code, error_description: error.message }, 400);
  */
 export const isExchangeError = (value: unknown): value is ExchangeError =>
   Object(value)[EXCHANGE_ERROR] === true;
@@ -193,8 +192,7 @@ const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
  *
  * @throws TypeError on a malformed option.
  * @example
- * const issuer = createTokenIssuer({ issuer: 'https://acme.example', audience:
- * 'https://api.acme.example',
+ * const issuer = createTokenIssuer({ issuer: 'https://acme.example', audience: 'https://api.acme.example',
  *   privateKey: JSON.parse(SIGNING_KEY), alg: 'ES256', kid: '2026-11' });
  * const { accessToken } = await issuer.exchange(principal, { scopes: ['threats:read'] });
  */
@@ -367,8 +365,7 @@ const VERIFIER = [
  * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is
  *   not https. A promised key set is not checked yet.
  * @example
- * const tokens = createTokenVerifier({ issuer: 'https://acme.example', audience:
- * 'https://api.acme.example',
+ * const tokens = createTokenVerifier({ issuer: 'https://acme.example', audience: 'https://api.acme.example',
  *   jwks: new URL('https://acme.example/.well-known/jwks.json'), algorithms: ['ES256'], catalog });
  * const principal = await tokens.verify(accessToken);
  */

@@ -74,8 +74,7 @@ const AUTH_INFO = ['resource', 'now'] as const;
  *   minutes from now.
  * @throws TypeError if `principal` is not a principal, or `resource` is not a valid resource URL.
  * @example
- * const authInfo = toAuthInfo(await keyring.authenticate(request), { resource:
- * 'https://api.example.com/mcp' });
+ * const authInfo = toAuthInfo(await keyring.authenticate(request), { resource: 'https://api.example.com/mcp' });
  */
 export function toAuthInfo(
   principal: Principal,
@@ -146,8 +145,7 @@ function requireMapped(policy: Policy, tools: readonly McpTool[]): void {
  *
  * @throws TypeError if the policy does not have a tool, or `principal` is not a principal.
  * @example
- * for (const tool of allowedTools(policy, principal, tools)) server.registerTool(tool.name,
- * tool.config, tool.run);
+ * for (const tool of allowedTools(policy, principal, tools)) server.registerTool(tool.name, tool.config, tool.run);
  */
 export function allowedTools<Tool extends McpTool>(
   policy: Policy,
@@ -255,8 +253,8 @@ const METADATA = ['resource', 'authorizationServers', 'scopes', 'name', 'documen
  * @throws TypeError if a URL is not absolute and https (http only for this machine), or not spelled
  *   as it is compared.
  * @example
- * const { path, document } = protectedResourceMetadata({ resource: 'https://api.example.com/mcp'
- * }); app.get(path, (c) => c.json(document)); // /.well-known/oauth-protected-resource/mcp
+ * const { path, document } = protectedResourceMetadata({ resource: 'https://api.example.com/mcp' });
+ * app.get(path, (c) => c.json(document)); // /.well-known/oauth-protected-resource/mcp
  */
 export function protectedResourceMetadata(
   options: ProtectedResourceOptions,
@@ -342,11 +340,9 @@ const VERIFIER = ['keyring', 'resource', 'invalidToken'] as const;
  *
  * @throws TypeError that says what to write instead.
  * @example
- * createMcpVerifier({ keyring, resource, invalidToken: (message) => new InvalidTokenError(message)
- * }); // SDK 1.x
+ * createMcpVerifier({ keyring, resource, invalidToken: (message) => new InvalidTokenError(message) }); // SDK 1.x
  * @example
- * const invalidToken = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message);
- * // SDK 2.x
+ * const invalidToken = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message); // SDK 2.x
  */
 export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
   const given = fields(options, VERIFIER, 'createMcpVerifier') as unknown as McpVerifierOptions;
@@ -478,9 +474,9 @@ const MAX_MESSAGES = 100;
  *
  * @throws TypeError if the policy does not have a tool, or on any other invalid configuration.
  * @example
- * const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource:
- * 'https://api.example.com/mcp' }); const entry = await gate(request); return entry instanceof
- * Response ? entry : handler.fetch(request, entry);
+ * const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource: 'https://api.example.com/mcp' });
+ * const entry = await gate(request);
+ * return entry instanceof Response ? entry : handler.fetch(request, entry);
  */
 export function createMcpGate<Operation extends string>(
   options: McpGateOptions<Operation>,

@@ -11,8 +11,7 @@ import { mergeUsage } from '../sql/shared.js';
  * Makes a store in memory. Unbounded: about 1 KiB per key.
  *
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none'
- * });
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
  */
 export function memoryStore(): KeyStore {
   const byId = new Map<string, KeyRecord>();

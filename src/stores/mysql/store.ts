@@ -401,8 +401,7 @@ async function bring(link: Link): Promise<void> {
  * @throws Error if a newer release has migrated the database, the connection is unsuitable, or the
  *   server refuses.
  * @example
- * await migrate(mysql.createPool(url)); // in a deploy step, with a user that may create tables and
- * triggers
+ * await migrate(mysql.createPool(url)); // in a deploy step, with a user that may create tables and triggers
  */
 export async function migrate(client: MysqlClient): Promise<void> {
   await bring(linkTo(client));
@@ -589,9 +588,8 @@ function writes(link: Link): Writes {
  * @throws TypeError if `client` is not such a client or has the callback API, or on an unknown
  *   option.
  * @example
- * const pool = mysql.createPool({ uri, charset: 'utf8mb4', connectTimeout: 2_000 }); // of
- * 'mysql2/promise' const keyring = createKeyring({ prefix: 'acme', catalog, store:
- * mysqlStore(pool), peppers });
+ * const pool = mysql.createPool({ uri, charset: 'utf8mb4', connectTimeout: 2_000 }); // of 'mysql2/promise'
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: mysqlStore(pool), peppers });
  */
 export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {}): KeyStore {
   const link = linkTo(client);

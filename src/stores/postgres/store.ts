@@ -384,8 +384,7 @@ async function bring(session: Session): Promise<void> {
  * @throws Error if a newer release has migrated the database, on a replica, or if PostgreSQL
  *   refuses.
  * @example
- * await migrate(new pg.Pool({ connectionString })); // in a deploy step, with a role that may
- * create tables
+ * await migrate(new pg.Pool({ connectionString })); // in a deploy step, with a role that may create tables
  */
 export async function migrate(client: PostgresClient): Promise<void> {
   await bring(sessionOf(client));

@@ -302,8 +302,7 @@ function writes(db: SqliteHandle, statements: Statements): Writes {
  *   arrays or integers as `bigint`; if the file is not in UTF-8.
  * @throws Error if a newer release has migrated the file; whatever the driver throws.
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new
- * DatabaseSync('keys.db')), peppers });
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });
  */
 export function sqliteStore(db: SqliteHandle): KeyStore {
   checkHandle(db, 'sqliteStore');
