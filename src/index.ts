@@ -12,7 +12,8 @@ export {
   normalizeScopes,
 } from './core/scope.js';
 export { parseScopes, unionScopes } from './core/scope.js';
-export { type Authorization, parseAuthorization, type RequestLike } from './core/authorization.js';
+export { type Authorization, parseAuthorization } from './core/authorization.js';
+export type { RequestLike } from './core/request.js';
 export { type ChallengeOptions, type DenialResponse, toResponse } from './core/challenge.js';
 export {
   digestBackend,
@@ -47,15 +48,11 @@ export type {
   UsageEntry,
 } from './core/store.js';
 export type { TokenVerifier } from './core/tokens.js';
-export { type Admission, type AdmitInput, definePolicy, type Policy } from './core/policy.js';
+export type { Admission, AdmitInput } from './core/admit.js';
+export { definePolicy, type Policy } from './core/policy.js';
 export { type Me, toMe } from './core/me.js';
-export type {
-  Authority,
-  Clock,
-  EventListener,
-  KeyringEvent,
-  KeyringOptions,
-} from './core/context.js';
+export type { Authority, EventListener, KeyringEvent, KeyringOptions } from './core/context.js';
+export type { Clock } from './core/outage.js';
 export type { IssueInput } from './core/issue.js';
 export type { RotateInput } from './core/rotate.js';
 export type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './core/list.js';

@@ -13,15 +13,17 @@ const manifest = JSON.parse(read('package.json'));
 
 // A file imports only files of lower lines, types included.
 const RANKS = [
-  ['errors', 'bytes'], // vocabulary
+  ['uuid', 'bytes'], // vocabulary
+  ['errors', 'input'],
   ['key', 'scope'], // text and algebra
-  ['authorization', 'challenge', 'secret'], // edge and secrets
+  ['request', 'authorization', 'challenge', 'secret'], // edge and secrets
   ['record', 'principal', 'catalog'], // shapes
   ['store', 'tokens', 'policy', 'me'], // contracts
-  ['usage'],
+  ['invalidation', 'outage', 'usage'],
   ['context'], // what the operations stand on
   ['issue', 'verify', 'revoke', 'list'], // operations
-  ['rotate'], // which verifies
+  ['rotate', 'authenticate'], // which verify
+  ['admit'],
   ['keyring'], // facade
   ['index'], // table of contents
 ];
@@ -192,8 +194,8 @@ describe('budgets', () => {
           .map((name) => `${file}: ${name}`);
       });
     expect(found).toEqual([
-      'core/authorization: s.toLowerCase', // A header's name: no letter beyond ASCII becomes one of its.
-      'core/errors: value.normalize', // Names and reasons, for people.
+      'core/input: value.normalize', // Names and reasons, for people.
+      'core/request: name.toLowerCase', // A header's name: no letter beyond ASCII becomes one of its.
       'schemas/issue-input: value.normalize',
       'schemas/issue-input: value.normalize',
       'stores/postgres/store: Math.random', // How long it waits before it asks again.

@@ -13,10 +13,12 @@
  * digests, is newer. This covers look-ups in progress too, and nothing needs to be searched for and
  * removed.
  */
-import { expect, fields, isUuid, whole } from '../core/errors.js';
+import { assert, readFields, readInteger } from '../core/input.js';
+import type { Invalidation } from '../core/invalidation.js';
 import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
 import type { Awaitable, KeyStore } from '../core/store.js';
-import { mergeUsage } from '../stores/sql/shared.js';
+import { mergeUsage } from '../core/usage.js';
+import { isUuid } from '../core/uuid.js';
 
 /** No entry is trusted for longer, in milliseconds, whatever `maxStalenessMs` allows. */
 const MOST_MS = 30_000;
@@ -61,26 +63,6 @@ export interface LookupCache {
   get(name: string): unknown;
   set(name: string, entry: object): unknown;
   delete(name: string): unknown;
-}
-
-/**
- * How a process tells the others that a key has ended: Redis pub/sub, LISTEN and NOTIFY, or
- * anything similar. Carries only key ids, and may lose, repeat, delay and reorder them. Whoever can
- * publish can only make a process ask its database more often.
- */
-export interface Invalidation {
-  /**
-   * Tells every process. Not awaited; what it throws or rejects with is dropped, so log errors
-   * here.
-   */
-  publish(keyId: string): Awaitable<void>;
-  /**
-   * From now on, calls `listener` with each key id that another process publishes; its own may be
-   * included. If it throws or rejects, it is called again alongside a later look-up, at most once a
-   * second. Once it has succeeded, it has to keep the subscription up itself; what was missed while
-   * it was down is bounded by `maxStalenessMs`.
-   */
-  subscribe(listener: (keyId: string) => void): Awaitable<unknown>;
 }
 
 /** How look-ups are cached. */
@@ -375,16 +357,16 @@ const has = (value: unknown, methods: readonly string[]): boolean =>
   methods.every((name) => typeof Object(value)[name] === 'function');
 
 function readOptions(options: CacheOptions): Settings {
-  const given = fields(options, OPTIONS, 'cacheStore') as Partial<CacheOptions>;
+  const given = readFields(options, OPTIONS, 'cacheStore') as Partial<CacheOptions>;
   const { cache, maxStalenessMs, invalidation, now = steadyClock() } = given;
-  expect(
+  assert(
     has(cache, ['get', 'set', 'delete']),
     'cache: pass something bounded with get, set and delete',
   );
-  const allowed = whole(maxStalenessMs, 1, 86_400_000, 'maxStalenessMs, in milliseconds');
+  const allowed = readInteger(maxStalenessMs, 1, 86_400_000, 'maxStalenessMs, in milliseconds');
   const channel = invalidation === undefined || has(invalidation, ['publish', 'subscribe']);
-  expect(channel, 'invalidation: pass { publish, subscribe } or leave it out');
-  expect(typeof now === 'function', 'now: pass a function or leave it out');
+  assert(channel, 'invalidation: pass { publish, subscribe } or leave it out');
+  assert(typeof now === 'function', 'now: pass a function or leave it out');
   return { ...(given as CacheOptions), maxStalenessMs: Math.min(allowed, MOST_MS), now };
 }
 
@@ -451,7 +433,7 @@ function followed<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T>
  */
 export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
   for (const name of METHODS)
-    expect(has(store, [name]), `cacheStore: the store has no method ${name}; see KeyStore`);
+    assert(has(store, [name]), `cacheStore: the store has no method ${name}; see KeyStore`);
   const settings = readOptions(options);
   const ask: Find = (digests) => {
     channel.keepUp();

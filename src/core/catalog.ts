@@ -2,8 +2,8 @@
  * The closed list of scopes that a service has, with one sentence per scope; and the types derived
  * from it.
  */
-import { expect, fields, isObject, quote, raise, text } from './errors.js';
-import { coveredBy, isScope, patterns } from './scope.js';
+import { assert, isObject, quote, raise, readFields, readText } from './input.js';
+import { coveredBy, isScope, readPatterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */
 export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -96,19 +96,19 @@ export function defineScopes<
   definition: D,
   options: { readonly reserved?: readonly R[] | undefined } = {},
 ): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
-  const { reserved = [] } = fields(options, ['reserved'], 'defineScopes');
+  const { reserved = [] } = readFields(options, ['reserved'], 'defineScopes');
   const sentences = new Map<string, string>();
   for (const [resource, actions] of entries(definition))
     for (const [action, sentence] of entries(actions)) {
       const scope = `${resource}:${action}`;
-      expect(isScope(scope), 'defineScopes: a scope is two names of [a-z][a-z0-9_-]{0,63}', scope);
-      sentences.set(scope, text(sentence, 200, `defineScopes: the sentence of ${scope}`));
+      assert(isScope(scope), 'defineScopes: a scope is two names of [a-z][a-z0-9_-]{0,63}', scope);
+      sentences.set(scope, readText(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];
   const expand = (input: unknown): readonly ScopesIn<D>[] => {
-    const set = new Set(patterns(input));
+    const set = new Set(readPatterns(input));
     const odd = [...set].find((pattern) => !all.some(coveredBy(new Set([pattern]))));
-    expect(odd === undefined, 'scopes: pass what matches something in the catalog', odd);
+    assert(odd === undefined, 'scopes: pass what matches something in the catalog', odd);
     return Object.freeze(all.filter(coveredBy(set)));
   };
   const without = (set: typeof all, other: typeof all) =>
@@ -127,7 +127,7 @@ export function defineScopes<
  */
 function entries(table: unknown): [string, unknown][] {
   const list = isObject(table) ? Object.entries(table) : [];
-  expect(
+  assert(
     list.length > 0,
     'defineScopes: pass { resource: { action: sentence } }, none of them empty',
   );

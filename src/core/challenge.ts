@@ -6,93 +6,102 @@
  * Nothing in a response depends on why a credential failed: the same code and required scopes give
  * the same bytes.
  */
-import { DENIALS, expect, fields, isAccessError, isStoreError } from './errors.js';
+import type { AccessErrorCode, Denial } from './errors.js';
+import { DENIALS, isAccessError, isStoreError } from './errors.js';
+import { assert, readFields } from './input.js';
 import { isScope } from './scope.js';
 
-/**
- * A response as data, for any framework to send. `body` is `application/problem+json` (RFC 9457).
- */
-export type DenialResponse = Readonly<{
-  status: number;
-  headers: Record<string, string>;
-  body: string;
-}>;
-
-/**
- * How a service presents itself in challenges, in printable ASCII. `realm` names the protected
- * space (RFC 9110 §11.5), `resourceMetadata` is the URL of the protected resource metadata (RFC
- * 9728 §5.1).
- */
-export type ChallengeOptions = {
-  readonly realm: string;
-  readonly resourceMetadata?: string | undefined;
-};
-
-const OUTAGE = [
-  503,
-  'Service Unavailable',
-  'Credentials cannot be checked at the moment; try again.',
-  'none',
-] as const;
-const BUG = [500, 'Internal Server Error', 'Something went wrong.', 'none'] as const;
-
-/**
- * Writes a parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header
- * line.
- */
-function authParam([name, value]: readonly [string, unknown]): string {
-  expect(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
-  // Of printable ASCII, JSON escapes only the quote and the backslash, each with a backslash.
-  return `${name}=${JSON.stringify(value)}`;
+/** A response as data, for any framework to send. */
+export interface DenialResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  /** `application/problem+json` (RFC 9457). */
+  readonly body: string;
 }
 
+/** How a service presents itself in challenges, in printable ASCII. */
+export interface ChallengeOptions {
+  /** Names the protected space (RFC 9110 §11.5). */
+  readonly realm: string;
+  /** The URL of the protected resource metadata (RFC 9728 §5.1). */
+  readonly resourceMetadata?: string | undefined;
+}
+
+const OUTAGE: Denial = {
+  status: 503,
+  title: 'Service Unavailable',
+  detail: 'Credentials cannot be checked at the moment; try again.',
+  challenge: 'none',
+};
+
+const BUG: Denial = {
+  status: 500,
+  title: 'Internal Server Error',
+  detail: 'Something went wrong.',
+  challenge: 'none',
+};
+
 /**
- * Turns whatever was thrown into a response: the RFC 6750 challenge and an RFC 9457 problem
- * document.
+ * Turns whatever was thrown into a response: the RFC 6750 challenge and an RFC 9457 problem document.
  *
  * Not checked: whether the request was a `HEAD`; if so, leave out the body.
  *
- * @param error An `AccessError` becomes its status (see the table in the README), a `StoreError`
- *   503, anything else 500 without detail.
+ * @param error An `AccessError` becomes its status (see the table in the README), a `StoreError` 503,
+ *   anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
  *   `requiredScopes` give the same bytes.
- * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
- *   printable ASCII.
+ * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not printable
+ *   ASCII.
  * @example
  * const { status, headers, body } = toResponse(error, { realm: 'acme' });
  */
 export function toResponse(error: unknown, options: ChallengeOptions): DenialResponse {
-  const { realm = null, resourceMetadata } = fields(
-    options,
-    ['realm', 'resourceMetadata'],
-    'toResponse',
-  );
-  const denial = isAccessError(error) ? error : undefined;
-  const [status, title, detail, challenge] = denial
-    ? DENIALS[denial.code]
-    : isStoreError(error)
-      ? OUTAGE
-      : BUG;
-  const code = challenge === 'bare' ? undefined : denial?.code;
-  // An error of another copy may be of another version, so its fields are checked before they are
-  // written.
-  const scope = denial?.requiredScopes?.every?.(isScope)
-    ? denial.requiredScopes.join(' ')
-    : undefined;
+  const given = readFields(options, ['realm', 'resourceMetadata'], 'toResponse');
+  const { status, title, detail, challenge } = denialOf(error);
+  const code = isAccessError(error) && challenge !== 'bare' ? error.code : undefined;
+  const scope = isAccessError(error) ? scopeOf(error.requiredScopes) : undefined;
   // Written whether it is sent or not, so that a malformed realm shows at the first denial of any
   // kind.
-  const params = Object.entries({ realm, error: code, scope, resource_metadata: resourceMetadata });
-  const written = params.filter(([, value]) => value !== undefined).map(authParam);
+  const written = writeChallenge(given.realm, code, scope, given.resourceMetadata);
   const headers: Record<string, string> = {
     'Content-Type': 'application/problem+json',
     'Cache-Control': 'no-store',
   };
-  if (challenge !== 'none') headers['WWW-Authenticate'] = `Bearer ${written.join(', ')}`;
+  if (challenge !== 'none') headers['WWW-Authenticate'] = written;
   if (status === 503) headers['Retry-After'] = '1';
-  // `about:blank` requires the status phrase as the title (RFC 9457 §4.2.1).
-  return {
-    status,
-    headers,
-    body: JSON.stringify({ type: 'about:blank', title, status, detail, error: code, scope }),
-  };
+  const problem = { type: 'about:blank', title, status, detail, error: code, scope };
+  return { status, headers, body: JSON.stringify(problem) };
+}
+
+function denialOf(error: unknown): Denial {
+  if (isAccessError(error)) return DENIALS[error.code];
+  return isStoreError(error) ? OUTAGE : BUG;
+}
+
+/** An error of another copy may be of another version: its scopes are checked before they are sent. */
+function scopeOf(requiredScopes: unknown): string | undefined {
+  if (!Array.isArray(requiredScopes) || !requiredScopes.every(isScope)) return undefined;
+  return requiredScopes.join(' ');
+}
+
+function writeChallenge(
+  realm: unknown,
+  error: AccessErrorCode | undefined,
+  scope: string | undefined,
+  resourceMetadata: unknown,
+): string {
+  const params = [authParam('realm', realm)];
+  if (error !== undefined) params.push(authParam('error', error));
+  if (scope !== undefined) params.push(authParam('scope', scope));
+  if (resourceMetadata !== undefined) params.push(authParam('resource_metadata', resourceMetadata));
+  return `Bearer ${params.join(', ')}`;
+}
+
+/**
+ * Writes a parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line.
+ */
+function authParam(name: string, value: unknown): string {
+  assert(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
+  // Of printable ASCII, JSON escapes only the quote and the backslash, each with a backslash.
+  return `${name}=${JSON.stringify(value)}`;
 }

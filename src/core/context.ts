@@ -3,19 +3,12 @@
  * break; events; authority; and common steps.
  */
 import type { Catalog } from './catalog.js';
-import {
-  AccessError,
-  entityList,
-  expect,
-  fields,
-  isUuid,
-  raise,
-  StoreError,
-  whole,
-} from './errors.js';
+import { AccessError } from './errors.js';
+import { assert, raise, readEntities, readFields, readInteger } from './input.js';
 import { keyFormat } from './key.js';
+import { type Clock, guardStore, readClock } from './outage.js';
 import { type Draft, type IssuedKey, issuedKey, type KeyRecord, sealedText } from './record.js';
-import { coveredBy, patterns } from './scope.js';
+import { coveredBy, readPatterns } from './scope.js';
 import {
   drawEntropy,
   type Peppers,
@@ -24,12 +17,10 @@ import {
   type RandomBytes,
   randomUuid,
 } from './secret.js';
-import type { KeyStore, SchemeSummary } from './store.js';
+import type { KeyStore } from './store.js';
 import type { TokenVerifier } from './tokens.js';
 import { createUsage } from './usage.js';
-
-/** Milliseconds since the epoch. */
-export type Clock = () => number;
+import { isUuid } from './uuid.js';
 
 /** How a service keeps its keys. */
 export interface KeyringOptions<C extends Catalog = Catalog> {
@@ -82,7 +73,7 @@ const OPTIONS = ['prefix', 'catalog', 'store', 'peppers', 'tokens', 'checkParent
 export type Context = ReturnType<typeof createContext>;
 
 export function createContext(options: KeyringOptions) {
-  const given = fields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
+  const given = readFields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
   const { catalog, peppers, tokens, checkParent = true, storeTimeoutMs = 2000 } = given;
   const {
     now = Date.now,
@@ -96,24 +87,24 @@ export function createContext(options: KeyringOptions) {
     onEvent === undefined ? now : onEvent,
     tokens === undefined ? now : tokens?.verify,
   ])
-    expect(
+    assert(
       typeof part === 'function',
       'now, random, onEvent and tokens.verify: pass functions or leave them out',
     );
-  expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
-  expect(typeof checkParent === 'boolean', 'checkParent: pass true or false');
+  assert(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
+  assert(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const until =
     accept === undefined
       ? new Date(0)
-      : fields(accept, ['until'], 'insecureAcceptUnpeppered').until;
+      : readFields(accept, ['until'], 'insecureAcceptUnpeppered').until;
   const end =
     until instanceof Date && !(accept && peppers === 'none')
       ? new Date(until).getTime()
       : Number.NaN;
-  expect(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
+  assert(!Number.isNaN(end), 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers');
   // `known`: the scopes that exist.
   const [format, known] = [keyFormat(given.prefix), new Set(catalog.all)];
-  const store = guardStore(given.store, whole(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
+  const store = guardStore(given.store, readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs'));
   const [schemes, usage, clock] = [
     prepareSchemes(peppers),
     createUsage(store),
@@ -141,80 +132,6 @@ export function createContext(options: KeyringOptions) {
     usage,
     emit,
   });
-}
-
-// ── A store or a clock that breaks ────────────────────────────────────────────────────────────────────
-
-// Whatever a store throws or rejects with, no answer, and an answer of the wrong shape all become a
-// `StoreError`: 503 and fail closed, never "bad key".
-
-/** Returns the time; throws if it cannot be compared to a deadline. */
-export function readClock(now: Clock): number {
-  try {
-    const time = now();
-    // What a `Date` can hold (ECMA-262 §21.4.1.1).
-    if (Number.isFinite(time) && Math.abs(time) <= 8.64e15) return Math.floor(time);
-    throw new TypeError('now: return milliseconds since the epoch');
-  } catch (cause) {
-    throw new StoreError('the clock failed: see cause', cause);
-  }
-}
-
-const isSummary = (row: SchemeSummary | null) =>
-  typeof row?.scheme === 'string' && [row.live, row.lastUsedAt ?? 0].every(Number.isSafeInteger);
-
-/**
- * Every method, and whether an answer has its shape. The content of a record is checked by
- * `readRecord`.
- */
-// biome-ignore format: writes, then reads
-const ANSWERS: Readonly<Record<keyof KeyStore, (answer: unknown, argument: unknown) => boolean>> = {
-  insert: (answer) => answer !== false, markEnded: (wrote) => typeof wrote === 'boolean', touch: () => true,
-  findByDigest: (rows) => Array.isArray(rows) && rows.findIndex((row) => Object(row) !== row) === -1,
-  findById: (row, keyId) => row === null || Object(row).keyId === keyId,
-  list: Array.isArray, summarize: (rows) => Array.isArray(rows) && rows.every(isSummary),
-};
-
-/**
- * The user's store as the operations see it: errors are wrapped, answers are awaited for at most
- * `timeoutMs`, and their shape is checked. A synchronous answer stays synchronous; any other
- * becomes a native `Promise`.
- *
- * If a write timed out, it is unknown whether it took effect.
- */
-export function guardStore(store: unknown, timeoutMs: number): KeyStore {
-  const guarded = Object.entries(ANSWERS).map(([name, holds]) => {
-    const method: unknown = Object(store)[name];
-    expect(
-      typeof method === 'function',
-      `store: pass an object with the method ${name}; await a promise of one`,
-    );
-    const broken = (how = 'broke its contract; see KeyStore', e?: unknown) =>
-      new StoreError(`store.${name} ${how}`, e);
-    const readInTime = (answer: unknown, argument: unknown) =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(
-          () => reject(broken(`did not answer within ${timeoutMs} ms`)),
-          timeoutMs,
-        );
-        const settled = Promise.resolve(answer).then(resolve, (cause) =>
-          reject(broken('failed: see cause', cause)),
-        );
-        settled.finally(() => clearTimeout(timer));
-      }).then((value) => (holds(value, argument) ? value : raise(broken())));
-    const ask = (argument: unknown, second: unknown) => {
-      try {
-        const answer = method.call(store, argument, second);
-        if (typeof Object(answer).then === 'function') return readInTime(answer, argument);
-        if (holds(answer, argument)) return answer;
-      } catch (cause) {
-        throw broken('failed: see cause', cause);
-      }
-      throw broken();
-    };
-    return [name, ask];
-  });
-  return Object.fromEntries(guarded);
 }
 
 // ── Events ────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,22 +180,24 @@ export interface Authority {
 }
 
 /** An {@link Authority}, checked and completed. */
-export type Held = { readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]> };
+export type CheckedAuthority = {
+  readonly [F in keyof Required<Authority>]: NonNullable<Authority[F]>;
+};
 
 const INPUT = ['entityUuid', 'entities', 'scopes'] as const;
 
-export function checkAuthority(authority: unknown): Held {
+export function checkAuthority(authority: unknown): CheckedAuthority {
   // A default only for an absent field: `scopes: session.scoeps` is a mistake, not an unlimited
   // authority.
   const { entityUuid, entities, scopes } = {
     scopes: ['*:*'],
-    ...fields(authority, INPUT, 'authority'),
+    ...readFields(authority, INPUT, 'authority'),
   };
-  expect(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
+  assert(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
   return {
     entityUuid,
-    entities: entityList(entityUuid, entities, 'authority.entities'),
-    scopes: patterns(scopes),
+    entities: readEntities(entityUuid, entities, 'authority.entities'),
+    scopes: readPatterns(scopes),
   };
 }
 
@@ -287,7 +206,7 @@ export function checkAuthority(authority: unknown): Held {
  * entities.
  */
 export function requireCeiling(
-  held: Held,
+  held: CheckedAuthority,
   key: Pick<KeyRecord, 'scopes' | 'accessibleEntities'>,
 ): void {
   const covered = coveredBy(new Set(held.scopes));
@@ -337,11 +256,15 @@ export async function findOwn(
   by: { entityUuid: string },
   id: unknown,
 ): Promise<KeyRecord | null> {
-  expect(typeof id === 'string', 'keyId: pass a string', id);
+  assert(typeof id === 'string', 'keyId: pass a string', id);
   const row = isUuid(id) ? await store.findById(id) : null;
   return row?.entityUuid === by.entityUuid ? row : null;
 }
 
 /** The same, but throws if there is none. */
-export const requireOwn = async (context: Context, by: Held, id: unknown): Promise<KeyRecord> =>
+export const requireOwn = async (
+  context: Context,
+  by: CheckedAuthority,
+  id: unknown,
+): Promise<KeyRecord> =>
   (await findOwn(context, by, id)) ?? raise(new AccessError('not_found', 'no_such_key'));

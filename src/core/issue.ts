@@ -1,6 +1,14 @@
 /** Makes keys: checks first what may come from a request, then whether the authority covers it. */
-import { type Context, type Held, mint, requireCeiling } from './context.js';
-import { entityList, expect, expiry, fields, MAX_ENTITIES, strings, text } from './errors.js';
+import { type CheckedAuthority, type Context, mint, requireCeiling } from './context.js';
+import {
+  assert,
+  MAX_ENTITIES,
+  readEntities,
+  readExpiry,
+  readFields,
+  readStrings,
+  readText,
+} from './input.js';
 import { type IssuedKey, readMetadata } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 
@@ -34,7 +42,11 @@ const INPUT = [
   'metadata',
 ] as const;
 
-export async function issue(context: Context, by: Held, input: IssueInput): Promise<IssuedKey> {
+export async function issue(
+  context: Context,
+  by: CheckedAuthority,
+  input: IssueInput,
+): Promise<IssuedKey> {
   const {
     name,
     scopes,
@@ -42,20 +54,21 @@ export async function issue(context: Context, by: Held, input: IssueInput): Prom
     accessibleEntities,
     justification,
     metadata = {},
-  } = fields(input, INPUT, 'issue');
+  } = readFields(input, INPUT, 'issue');
   const time = context.clock();
   const draft = {
-    name: text(name, 100, 'name'),
-    accessibleEntities: entityList(
+    name: readText(name, 100, 'name'),
+    accessibleEntities: readEntities(
       by.entityUuid,
       accessibleEntities,
       'accessibleEntities',
       MAX_ENTITIES,
     ),
-    scopes: grant(context, strings(scopes, 'scopes'), justification !== undefined),
-    justification: justification === undefined ? null : text(justification, 500, 'justification'),
+    scopes: grant(context, readStrings(scopes, 'scopes'), justification !== undefined),
+    justification:
+      justification === undefined ? null : readText(justification, 500, 'justification'),
     metadata: readMetadata(metadata),
-    expiresAt: expiry(expiresAt, time),
+    expiresAt: readExpiry(expiresAt, time),
   };
   requireCeiling(by, draft);
   const issued = await mint(context, {
@@ -74,19 +87,19 @@ function grant(
   patterns: readonly string[],
   justified: boolean,
 ): readonly string[] {
-  expect(patterns.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
+  assert(patterns.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
   const scopes = catalog.expand(patterns);
-  expect(
+  assert(
     scopes.length <= MAX_SCOPES,
     `scopes: at most ${MAX_SCOPES} after expansion, not ${scopes.length}`,
   );
   const reserved = scopes.filter((scope) => catalog.isReserved(scope));
   const caught = reserved.filter((scope) => !patterns.includes(scope));
-  expect(
+  assert(
     caught.length === 0,
     `scopes: a wildcard grants no reserved scope; name ${caught.join(' ')} or narrow it`,
   );
-  expect(
+  assert(
     reserved.length === 0 || justified,
     `justification: say why ${reserved.join(' ')} is needed`,
   );

@@ -12,7 +12,8 @@
  * It is not secret and proves nothing. Keys are read from the right: the secret's length is fixed,
  * so a prefix may contain "_".
  */
-import { type DenialReason, expect } from './errors.js';
+import type { DenialReason } from './errors.js';
+import { assert } from './input.js';
 
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const [ENTROPY_LENGTH, SECRET_LENGTH] = [26, 32] as const;
@@ -44,7 +45,7 @@ const crcOf = (crc: number, text: string): number =>
  */
 export function keyFormat(prefix: unknown) {
   const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
-  expect(
+  assert(
     valid,
     'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter',
     prefix,
@@ -133,7 +134,7 @@ export const keyPattern = (prefix: string): string =>
  */
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
   const { prefix } = keyFormat(options?.prefix);
-  expect(typeof text === 'string', 'text: pass a string', text);
+  assert(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
   // The part before another key that begins inside, or a whole key: of overlapping keys, only the
   // last leaves a mark.

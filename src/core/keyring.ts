@@ -1,26 +1,20 @@
 /**
- * Puts the operations together: takes a configuration, returns one frozen object. Also the front
- * door: from a request to a principal, and on to an operation on an entity.
+ * Puts the operations together: takes a configuration, returns one frozen object.
  */
-import { authorizationOf, parseAuthorization, type RequestLike } from './authorization.js';
+
+import { type Admission, type AdmitInput, type Authenticator, admit } from './admit.js';
+import { authenticate } from './authenticate.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import {
-  type Authority,
-  type Context,
-  checkAuthority,
-  createContext,
-  type KeyringOptions,
-} from './context.js';
-import { AccessError, expect, fields, isAccessError, isStoreError, isUuid } from './errors.js';
+import { type Authority, checkAuthority, createContext, type KeyringOptions } from './context.js';
 import { type IssueInput, issue } from './issue.js';
 import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
 import { advise, get, list, pepperReport } from './list.js';
-import type { Admission, AdmitInput } from './policy.js';
 import type { Principal } from './principal.js';
 import type { IssuedKey, KeyInfo } from './record.js';
+import type { RequestLike } from './request.js';
 import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
-import { verify, verifyToken } from './verify.js';
+import { verify } from './verify.js';
 
 /** A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`. */
 export interface Keyring<C extends Catalog = Catalog> {
@@ -144,7 +138,8 @@ export interface Keyring<C extends Catalog = Catalog> {
   authenticate(request?: RequestLike): Promise<Principal>;
   /**
    * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the
-   * event.
+   * event. In place of a request it takes a function that authenticates by itself, for whoever has
+   * read the credential already.
    *
    * Not checked: whether the policy was defined on this keyring's catalog; whether the entity
    * exists.
@@ -157,7 +152,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * const { principal, entityUuid } = await keyring.admit(request, { policy, operation: 'listThreats' });
    */
   admit<Operation extends string>(
-    request: RequestLike,
+    request: RequestLike | Authenticator,
     input: AdmitInput<Operation>,
   ): Promise<Admission>;
   /**
@@ -197,60 +192,4 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
     admit: (request, input) => admit(context, request, input),
     flush,
   });
-}
-
-// ── The front door ────────────────────────────────────────────────────────────────────────────────────
-
-const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
-
-/**
- * Accepts keys and, with a token verifier, JWTs: a key never contains a dot and a JWT always does.
- */
-function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
-  const sent = parseAuthorization(authorizationOf(request));
-  if (sent.kind === 'bearer')
-    return (sent.token.includes('.') ? verifyToken : verify)(context, sent.token);
-  if (sent.kind === 'malformed') throw new AccessError('invalid_request', 'malformed_header');
-  throw new AccessError(
-    'missing_credentials',
-    sent.kind === 'missing' ? 'no_header' : 'other_scheme',
-  );
-}
-
-async function admit(context: Context, request: unknown, input: AdmitInput): Promise<Admission> {
-  const { clock, emit, usage } = context;
-  fields(input, ['policy', 'operation', 'entityUuid'], 'admit');
-  const { policy, operation, entityUuid: asked } = input;
-  expect(
-    typeof policy?.requires === 'function',
-    'admit: pass { policy, operation }, the policy from definePolicy',
-  );
-  // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
-  const scopes = policy.requires(operation);
-  let [principal, time]: [Principal?, number?] = [];
-  try {
-    time = clock();
-    const found = authenticate(context, request);
-    principal = 'then' in found ? await found : found;
-    const entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
-    usage.record(principal.keyId, scopes, time);
-    emit?.({ type: 'access.granted', time, keyId: principal.keyId, entityUuid, operation });
-    return { principal, entityUuid };
-  } catch (error) {
-    if (emit === undefined || (!isAccessError(error) && !isStoreError(error))) throw error;
-    time ??= Date.now();
-    const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
-    const [entity = principal?.entityUuid, second] = [asked ?? []].flat();
-    const entityUuid = isUuid(entity) && second === undefined ? entity : null;
-    emit({
-      type: 'access.denied',
-      time,
-      keyId: principal?.keyId ?? keyId,
-      entityUuid,
-      operation,
-      code,
-      reason,
-    });
-    throw error;
-  }
 }

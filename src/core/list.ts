@@ -1,8 +1,10 @@
 /** Shows keys, and what became of them, to those who manage them. */
-import { type Context, findOwn, type Held, requireOwn } from './context.js';
-import { expect, fields, isUuid, StoreError, whole } from './errors.js';
+import { type CheckedAuthority, type Context, findOwn, requireOwn } from './context.js';
+import { StoreError } from './errors.js';
+import { assert, readFields, readInteger } from './input.js';
 import { type KeyInfo, showRow } from './record.js';
 import type { ListPosition, SchemeSummary } from './store.js';
+import { isUuid } from './uuid.js';
 
 /** `after`: `next` of the previous page. `limit`: 1 to 1,000; default 100. */
 export type ListInput = {
@@ -18,11 +20,11 @@ export type ListPage = { readonly keys: readonly KeyInfo[]; readonly next: strin
 
 export async function list(
   { store }: Context,
-  { entityUuid }: Held,
+  { entityUuid }: CheckedAuthority,
   input: ListInput = {},
 ): Promise<ListPage> {
-  const { after = null, limit: asked = 100 } = fields(input, ['after', 'limit'], 'list');
-  const limit = whole(asked, 1, 1000, 'limit');
+  const { after = null, limit: asked = 100 } = readFields(input, ['after', 'limit'], 'list');
+  const limit = readInteger(asked, 1, 1000, 'limit');
   // One more than requested shows whether there is a next page.
   const rows = await store.list({
     entityUuid,
@@ -35,8 +37,11 @@ export async function list(
   return { keys: rows.slice(0, limit).map(showRow), next: last ? cursorOf(last) : null };
 }
 
-export const get = async (context: Context, by: Held, keyId: string): Promise<KeyInfo | null> =>
-  findOwn(context, by, keyId).then((row) => row && showRow(row));
+export const get = async (
+  context: Context,
+  by: CheckedAuthority,
+  keyId: string,
+): Promise<KeyInfo | null> => findOwn(context, by, keyId).then((row) => row && showRow(row));
 
 /**
  * `unusedForMs`: a scope is named if it was not exercised for this long, in milliseconds; 0 or
@@ -52,12 +57,13 @@ export type Advice = { readonly unusedScopes: readonly string[]; readonly lastUs
 
 export async function advise(
   context: Context,
-  by: Held,
+  by: CheckedAuthority,
   keyId: string,
   input: AdviseInput,
 ): Promise<Advice> {
-  const { unusedForMs } = fields(input, ['unusedForMs'], 'advise');
-  const since = context.clock() - whole(unusedForMs, 0, Number.MAX_SAFE_INTEGER, 'unusedForMs');
+  const { unusedForMs } = readFields(input, ['unusedForMs'], 'advise');
+  const since =
+    context.clock() - readInteger(unusedForMs, 0, Number.MAX_SAFE_INTEGER, 'unusedForMs');
   const { createdAt, scopes, scopesUsed, lastUsedAt } = showRow(
     await requireOwn(context, by, keyId),
   );
@@ -108,6 +114,6 @@ function readCursor(cursor: unknown): ListPosition {
   const read = { createdAt: Number.parseInt(time, 36), keyId };
   const genuine =
     cursorOf(read) === cursor && Number.isSafeInteger(read.createdAt) && isUuid(keyId);
-  expect(genuine, 'after: pass `next` of the page before', cursor);
+  assert(genuine, 'after: pass `next` of the page before', cursor);
   return read;
 }

@@ -1,6 +1,7 @@
 /** `GET /me`: what a key can access. */
-import { expect, isUuid } from './errors.js';
+import { assert } from './input.js';
 import type { Principal } from './principal.js';
+import { isUuid } from './uuid.js';
 
 /** The body of `GET /me`: exactly these fields, in this order. */
 export type Me = Readonly<ReturnType<typeof toMe>>;
@@ -17,7 +18,7 @@ export type Me = Readonly<ReturnType<typeof toMe>>;
  * response.json(toMe(principal));
  */
 export function toMe(principal: Principal) {
-  expect(
+  assert(
     isUuid(principal?.keyId),
     'toMe: pass the principal that verify, authenticate or admit returned',
   );

@@ -3,7 +3,7 @@
  * alike.
  */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { expect, fields, quote, raise, strings } from './errors.js';
+import { assert, quote, raise, readFields, readStrings } from './input.js';
 import {
   canAddress,
   hasScopes,
@@ -78,20 +78,6 @@ export interface Policy<Operation extends string = string> {
   unmapped(names: readonly string[]): readonly string[];
 }
 
-/** What a request is about to do. */
-export interface AdmitInput<Operation extends string = string> {
-  readonly policy: Policy<Operation>;
-  readonly operation: NoInfer<Operation>;
-  /**
-   * As the request gave it, or the list of values of its parameter; if there is none, the key's own
-   * is meant.
-   */
-  readonly entityUuid?: unknown;
-}
-
-/** Who does it, and on which entity: the one that was checked. Handlers must use no other. */
-export type Admission = { readonly principal: Principal; readonly entityUuid: string };
-
 type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**
@@ -111,7 +97,7 @@ export function definePolicy<C extends Catalog, const Op extends string>(
   catalog: C,
   table: Table<C, Op>,
 ): Policy<Op> {
-  expect(
+  assert(
     typeof catalog?.expand === 'function',
     'definePolicy: pass what defineScopes returned, then the table',
   );
@@ -121,10 +107,13 @@ export function definePolicy<C extends Catalog, const Op extends string>(
     needs.set(
       op,
       catalog.expand(
-        strings(scopes, `definePolicy: ${quote(op)}`, known, 'name a scope of the catalog'),
+        readStrings(scopes, `definePolicy: ${quote(op)}`, {
+          holds: known,
+          instead: 'name a scope of the catalog',
+        }),
       ),
     );
-  expect(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
+  assert(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
   const operations = Object.freeze([...needs.keys()] as Op[]);
   const requires = (name: string): readonly string[] =>
     needs.get(name) ??
@@ -134,12 +123,10 @@ export function definePolicy<C extends Catalog, const Op extends string>(
     operation: string,
     options: { readonly entityUuid?: unknown } = {},
   ): string {
-    const { entityUuid: asked } = fields(options, ['entityUuid'], 'authorize');
+    const { entityUuid: asked } = readFields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
-    // The one entity that is meant: the key's own by default, and never the first of several.
-    const meant =
-      (Array.isArray(asked) && asked.length < 2 ? asked[0] : asked) ?? principal?.entityUuid;
+    const meant = entityMeant(asked, principal?.entityUuid);
     requireEntity(principal, meant);
     return meant;
   }
@@ -150,8 +137,18 @@ export function definePolicy<C extends Catalog, const Op extends string>(
     );
   }
   const leastScopes = (names: readonly Op[]) =>
-    catalog.expand(strings(names, 'operations').flatMap(requires));
+    catalog.expand(readStrings(names, 'operations').flatMap(requires));
   const unmapped = (names: readonly string[]) =>
-    Object.freeze(strings(names, 'names').filter((n) => !needs.has(n)));
+    Object.freeze(readStrings(names, 'names').filter((n) => !needs.has(n)));
   return Object.freeze({ operations, authorize, allowed, requires, leastScopes, unmapped });
+}
+
+/**
+ * The one entity that a request means: the key's own by default, and never the first of several.
+ * Unchecked: it may be anything.
+ */
+export function entityMeant(asked: unknown, own: string | undefined): unknown {
+  const isOneOrNone = Array.isArray(asked) && asked.length < 2;
+  const only: unknown = isOneOrNone ? asked[0] : asked;
+  return only ?? own;
 }

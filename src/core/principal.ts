@@ -1,6 +1,8 @@
 /** The verified caller, and the guards for it. Guards throw; the boolean forms are for display. */
-import { AccessError, expect, isUuid, quote, raise } from './errors.js';
+import { AccessError } from './errors.js';
+import { assert, quote, raise } from './input.js';
 import { isScope } from './scope.js';
+import { isUuid } from './uuid.js';
 
 /**
  * Who is calling. Frozen, its lists included, so handlers may share it. `metadata` is frozen too,
@@ -79,7 +81,7 @@ export const createPrincipal = (
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
   const { held, catalog } = VerifiedPrincipal.granted(principal);
-  expect(
+  assert(
     scopes.length > 0,
     'scopes: name at least one; requiring nothing is a policy entry with []',
   );

@@ -1,15 +1,9 @@
 /** What a store keeps of a key, what callers see of it, and the encoding that its seal covers. */
 import { encoder } from './bytes.js';
-import {
-  AccessError,
-  expect,
-  isObject,
-  isUuid,
-  MAX_ENTITIES,
-  raise,
-  StoreError,
-} from './errors.js';
+import { AccessError, StoreError } from './errors.js';
+import { assert, isObject, MAX_ENTITIES, raise } from './input.js';
 import { isScope, MAX_SCOPES } from './scope.js';
+import { isUuid } from './uuid.js';
 
 // ── The record ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +109,7 @@ class FrozenRecord {
  * Returns what `make` makes of a record of {@link readRecord} for `owner`; made only once, unless
  * owners alternate.
  */
-export const once = FrozenRecord.once as unknown as <T>(
+export const memoize = FrozenRecord.once as unknown as <T>(
   record: KeyRecord,
   owner: object,
   make: () => T,
@@ -218,12 +212,12 @@ export function readMetadata(value: unknown): KeyRecord['metadata'] {
   const table = frozen(
     isObject(value) && Object.keys(value).length <= 16 ? value : null,
   ) as KeyRecord['metadata'];
-  expect(isTable(table, isText), 'metadata: pass an object of at most 16 well-formed strings');
+  assert(isTable(table, isText), 'metadata: pass an object of at most 16 well-formed strings');
   const [names, all] = [Object.keys(table).join(''), Object.entries(table).flat().join('')];
   // PostgreSQL's text cannot hold NUL. V8 13.6 (Node 24) reads back names that JSON escapes as one
   // another.
   const plain = !all.includes('\0') && !/["\\\p{Cc}]/u.test(names);
   const sound = plain && encoder.encode(all).length <= 2048;
-  expect(sound, 'metadata: at most 2048 bytes, no NUL; no quote, backslash or control in names');
+  assert(sound, 'metadata: at most 2048 bytes, no NUL; no quote, backslash or control in names');
   return table;
 }

@@ -2,10 +2,10 @@
  * Ends keys at once and for good. There is no un-revoke and no delete, so audit rows keep naming a
  * key record.
  */
-import { type Context, type Held, requireOwn } from './context.js';
+import { type CheckedAuthority, type Context, requireOwn } from './context.js';
 import { StoreError } from './errors.js';
 
-export async function revoke(context: Context, by: Held, keyId: string): Promise<void> {
+export async function revoke(context: Context, by: CheckedAuthority, keyId: string): Promise<void> {
   await requireOwn(context, by, keyId);
   const time = context.clock();
   const wrote = await context.store.markEnded(keyId, { revokedAt: time });

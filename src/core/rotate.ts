@@ -4,8 +4,15 @@
  * A crash before that write leaves the predecessor unchanged, and a successor whose key nobody has;
  * a crash after it leaves the predecessor until its `retireAt`.
  */
-import { type Context, type Held, mint, requireCeiling, requireOwn } from './context.js';
-import { AccessError, expiry, fields, whole } from './errors.js';
+import {
+  type CheckedAuthority,
+  type Context,
+  mint,
+  requireCeiling,
+  requireOwn,
+} from './context.js';
+import { AccessError } from './errors.js';
+import { readExpiry, readFields, readInteger } from './input.js';
 import { type IssuedKey, readRow } from './record.js';
 import { requireLive } from './verify.js';
 
@@ -21,15 +28,15 @@ export type RotateInput = {
 
 export async function rotate(
   context: Context,
-  by: Held,
+  by: CheckedAuthority,
   keyId: string,
   input: RotateInput,
 ): Promise<IssuedKey> {
   const { store, clock, emit } = context;
-  const { overlapMs, expiresAt } = fields(input, ['overlapMs', 'expiresAt'], 'rotate');
+  const { overlapMs, expiresAt } = readFields(input, ['overlapMs', 'expiresAt'], 'rotate');
   const time = clock();
-  const retireAt = time + whole(overlapMs, 0, 365 * 24 * 3_600_000, 'overlapMs');
-  const changed = expiresAt === undefined ? {} : { expiresAt: expiry(expiresAt, time) };
+  const retireAt = time + readInteger(overlapMs, 0, 365 * 24 * 3_600_000, 'overlapMs');
+  const changed = expiresAt === undefined ? {} : { expiresAt: readExpiry(expiresAt, time) };
 
   const old = readRow(await requireOwn(context, by, keyId));
   // Verify's steps from seal to expired: a key that would not authenticate is not rotated, nor a

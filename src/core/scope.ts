@@ -13,7 +13,7 @@
  * text is the empty list. Thus {@link formatScopes} and {@link parseScopes} are inverse on minimal
  * sets of at most 256 elements and 4,096 characters.
  */
-import { expect, strings } from './errors.js';
+import { assert, readStrings } from './input.js';
 
 /**
  * At most so many scopes on a key, or in a list or text that `parseScopes` reads, and characters in
@@ -28,13 +28,11 @@ export const isScope = (it: unknown): it is string =>
   typeof it === 'string' && PATTERN.test(it) && !it.includes('*');
 
 /** Checks a list of any length element by element; one bad element refuses the list. */
-export const patterns = (input: unknown): string[] =>
-  strings(
-    input,
-    'scopes',
-    (it) => PATTERN.test(it),
-    'write resource:action, or * for a whole segment',
-  );
+export const readPatterns = (input: unknown): string[] =>
+  readStrings(input, 'scopes', {
+    holds: (it) => PATTERN.test(it),
+    instead: 'write resource:action, or * for a whole segment',
+  });
 
 type Scopes = readonly string[];
 
@@ -67,12 +65,12 @@ const minimal = (set: ReadonlySet<string>) =>
  * parseScopes('threats:read users:* users:read'); // ['threats:read', 'users:*']
  */
 export function parseScopes(input: string | readonly string[]): readonly string[] {
-  expect(
+  assert(
     typeof input !== 'string' || input.length <= MAX_TEXT,
     `scopes: at most ${MAX_TEXT} characters`,
   );
   const list = input === '' ? [] : typeof input === 'string' ? input.split(' ') : input;
-  expect(
+  assert(
     !Array.isArray(list) || list.length <= MAX_SCOPES,
     `scopes: at most ${MAX_SCOPES} of them`,
   );
@@ -90,7 +88,7 @@ export function parseScopes(input: string | readonly string[]): readonly string[
  */
 export function formatScopes(set: readonly string[]): string {
   const text = normalizeScopes(set).join(' ');
-  expect(text.length <= MAX_TEXT, `scopes: the text would be longer than ${MAX_TEXT} characters`);
+  assert(text.length <= MAX_TEXT, `scopes: the text would be longer than ${MAX_TEXT} characters`);
   return text;
 }
 
@@ -102,7 +100,7 @@ export function formatScopes(set: readonly string[]): string {
  * @example
  * normalizeScopes(['users:read', 'users:*']); // ['users:*']
  */
-export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(patterns(set)));
+export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(readPatterns(set)));
 
 /**
  * Whether `granted` denotes everything that `required` denotes. Every set covers the empty set.
@@ -126,7 +124,7 @@ export const coversScopes = (granted: Scopes, required: Scopes) =>
  * unionScopes(['users:*'], ['users:read', 'threats:read']); // ['threats:read', 'users:*']
  */
 export const unionScopes = (a: Scopes, b: Scopes): Scopes =>
-  minimal(new Set([...patterns(a), ...patterns(b)]));
+  minimal(new Set([...readPatterns(a), ...readPatterns(b)]));
 
 /**
  * Returns everything that both sets denote. Each wildcard of `a` is combined with all of `b`; the
@@ -145,7 +143,7 @@ export function intersectScopes(a: Scopes, b: Scopes): Scopes {
   const narrowed = normalizeScopes(a).flatMap((one) =>
     one.includes('*') ? meet(one.split(':')) : [one],
   );
-  return minimal(new Set(narrowed.filter(coveredBy(new Set(patterns(b))))));
+  return minimal(new Set(narrowed.filter(coveredBy(new Set(readPatterns(b))))));
 }
 
 /**

@@ -14,7 +14,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { encoder } from './bytes.js';
-import { expect, fields } from './errors.js';
+import { assert, readFields } from './input.js';
 import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */
@@ -100,18 +100,18 @@ const UNPEPPERED: Scheme = {
 };
 
 function peppered(value: unknown): Scheme {
-  const { id, secret } = fields(value, ['id', 'secret'], 'pepper');
-  expect(
+  const { id, secret } = readFields(value, ['id', 'secret'], 'pepper');
+  assert(
     typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id),
     'pepper: id is 1 to 32 letters a-z, digits or -',
   );
   const bytes =
     typeof secret === 'string' && secret.isWellFormed() ? encoder.encode(secret) : secret;
-  expect(
+  assert(
     bytes instanceof Uint8Array,
     `pepper ${id}: secret is a well-formed string or a Uint8Array; is it set?`,
   );
-  expect(
+  assert(
     bytes.length >= 32,
     `pepper ${id}: the secret has ${bytes.length} bytes; pass at least 32`,
   );
@@ -133,8 +133,8 @@ function peppered(value: unknown): Scheme {
 export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]] {
   const schemes =
     peppers === 'none' ? [UNPEPPERED] : Array.isArray(peppers) ? Array.from(peppers, peppered) : [];
-  expect(schemes.length > 0, "peppers: pass [{ id, secret }], or 'none' to go without");
-  expect(
+  assert(schemes.length > 0, "peppers: pass [{ id, secret }], or 'none' to go without");
+  assert(
     new Set(schemes.map(({ tag }) => tag)).size === schemes.length,
     'peppers: two of them have one id',
   );
@@ -154,7 +154,7 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
  * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
  */
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
-  expect(typeof key === 'string', 'key: pass a string', key);
+  assert(typeof key === 'string', 'key: pass a string', key);
   return (pepper === 'none' ? UNPEPPERED : peppered(pepper)).digest(key);
 }
 
@@ -171,13 +171,13 @@ export function drawEntropy(random: RandomBytes): string {
   let text = '';
   for (let round = 0; round < 64 && text.length < ENTROPY_LENGTH; round++) {
     const bytes: unknown = random(32);
-    expect(
+    assert(
       bytes instanceof Uint8Array && bytes.length === 32,
       'random: return a Uint8Array of 32 bytes',
     );
     for (const byte of bytes) text += ALPHABET.charAt(byte & 63); // charAt(62) and charAt(63) are ''
   }
-  expect(
+  assert(
     text.length >= ENTROPY_LENGTH,
     'random: 64 draws gave no usable bytes; pass a secure source or leave it out',
   );
@@ -201,7 +201,11 @@ export function generateKey(options: {
   readonly prefix: string;
   readonly random?: RandomBytes | undefined;
 }): string {
-  const { prefix, random = platformRandom } = fields(options, ['prefix', 'random'], 'generateKey');
-  expect(typeof random === 'function', 'random: pass a function or leave it out');
+  const { prefix, random = platformRandom } = readFields(
+    options,
+    ['prefix', 'random'],
+    'generateKey',
+  );
+  assert(typeof random === 'function', 'random: pass a function or leave it out');
   return keyFormat(prefix).complete(drawEntropy(random as RandomBytes));
 }

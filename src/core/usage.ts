@@ -2,6 +2,7 @@
  * Records the use of keys: collected in memory, written in batches outside the request path. Losing
  * a batch loses only usage data; no decision depends on it.
  */
+import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore } from './store.js';
 
 const [INTERVAL_MS, MAX_PENDING, AT_ONCE] = [5_000, 50_000, 1000];
@@ -64,4 +65,15 @@ export function createUsage(store: KeyStore) {
   }
 
   return { record, flush };
+}
+
+/** What is known of a key's usage, moved forward by what is new and never back. */
+export function mergeUsage(
+  old: Pick<KeyRecord, keyof Usage> | undefined,
+  { lastUsedAt, scopesUsed }: Usage,
+): Usage {
+  const merged = { ...old?.scopesUsed };
+  for (const [scope, time] of Object.entries(scopesUsed))
+    merged[scope] = Math.max(merged[scope] ?? time, time);
+  return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }

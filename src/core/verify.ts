@@ -5,10 +5,12 @@
  */
 import { equalText } from './bytes.js';
 import { type Context, findOwn } from './context.js';
-import { AccessError, type DenialReason, isUuid, raise, StoreError } from './errors.js';
+import { AccessError, type DenialReason, StoreError } from './errors.js';
+import { raise } from './input.js';
 import { createPrincipal, type Principal } from './principal.js';
-import { type KeyRecord, once, readRow, sealedText } from './record.js';
+import { type KeyRecord, memoize, readRow, sealedText } from './record.js';
 import { isScope } from './scope.js';
+import { isUuid } from './uuid.js';
 
 // One code for every reason: status, headers and body of the response are the same bytes.
 const refuse = (reason: DenialReason, keyId?: string) =>
@@ -52,7 +54,7 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
     raise(refuse('unknown_key', keyId));
   // A frozen record cannot change, so its seal stays valid and its principal the same for as long
   // as the object lives.
-  const principal = once(record, context, () => {
+  const principal = memoize(record, context, () => {
     const genuine = equalText(scheme.seal(sealedText(record)) ?? '', record.seal ?? '');
     if (!genuine) throw refuse('record_tampered', record.keyId);
     return createPrincipal(

@@ -3,8 +3,9 @@
  * keyscope's issuer writes tokens in only one way, so anything written differently came from
  * somebody else.
  */
-import { isUuid } from '../core/errors.js';
+
 import { isScope, MAX_SCOPES } from '../core/scope.js';
+import { isUuid } from '../core/uuid.js';
 
 /** In characters, as for every credential; about 300 entities. */
 const MAX_TOKEN = 16_384;

@@ -26,19 +26,17 @@ import {
   SignJWT,
 } from 'jose';
 import type { Catalog } from '../core/catalog.js';
-import { type Clock, readClock } from '../core/context.js';
+import { AccessError, isStoreError, StoreError } from '../core/errors.js';
 import {
-  AccessError,
-  entityList,
-  expect,
-  fields,
-  isStoreError,
+  assert,
   MAX_ENTITIES,
   raise,
-  StoreError,
-  strings,
-  whole,
-} from '../core/errors.js';
+  readEntities,
+  readFields,
+  readInteger,
+  readStrings,
+} from '../core/input.js';
+import { type Clock, readClock } from '../core/outage.js';
 import { canAddress, createPrincipal, hasScopes, type Principal } from '../core/principal.js';
 import type { TokenVerifier } from '../core/tokens.js';
 import {
@@ -197,20 +195,20 @@ const EXCHANGE = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
  * const { accessToken } = await issuer.exchange(principal, { scopes: ['threats:read'] });
  */
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const given = fields(options, ISSUER, 'createTokenIssuer') as unknown as TokenIssuerOptions;
+  const given = readFields(options, ISSUER, 'createTokenIssuer') as unknown as TokenIssuerOptions;
   const { alg, ttlSeconds = DEFAULT_TTL, otherKeys = [], now = Date.now } = given;
   const [issuer, audience, kid] = [
     shortText(given, 'issuer'),
     shortText(given, 'audience'),
     shortText(given, 'kid'),
   ];
-  expect(ALGORITHMS.includes(alg), `alg: pass one of ${ALGORITHMS.join(', ')}`);
+  assert(ALGORITHMS.includes(alg), `alg: pass one of ${ALGORITHMS.join(', ')}`);
   const signingKey = keyLoader(given.privateKey, alg);
-  expect(typeof now === 'function', 'now: pass a function or leave it out');
-  const longest = whole(ttlSeconds, 1, MAX_TTL, 'ttlSeconds');
+  assert(typeof now === 'function', 'now: pass a function or leave it out');
+  const longest = readInteger(ttlSeconds, 1, MAX_TTL, 'ttlSeconds');
   const others = publicKeys(otherKeys, 'otherKeys');
   const known = others.some((key) => key.kid === kid);
-  expect(!known, 'otherKeys: one of them has the kid of the signing key');
+  assert(!known, 'otherKeys: one of them has the kid of the signing key');
 
   async function exchange(
     principal: Principal,
@@ -253,7 +251,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   async function jwks(): Promise<JSONWebKeySet> {
     const key = await signingKey();
-    expect(key.extractable, UNPUBLISHED);
+    assert(key.extractable, UNPUBLISHED);
     return {
       keys: [
         { ...publicPart(await exportJWK(key)), alg, kid, use: 'sig' },
@@ -275,19 +273,19 @@ function narrow(principal: Principal, input: unknown, longest: number) {
     scopes,
     accessibleEntities,
     ttlSeconds = longest,
-  } = asRequest(() => fields(input, EXCHANGE, 'exchange'));
+  } = asRequest(() => readFields(input, EXCHANGE, 'exchange'));
   const granted = principal.scopes.filter((scope) => hasScopes(principal, scope));
-  const asked = scopes === undefined ? granted : asRequest(() => strings(scopes, 'scopes'));
+  const asked = scopes === undefined ? granted : asRequest(() => readStrings(scopes, 'scopes'));
   if (!asked.every((scope) => granted.includes(scope)))
     throw new ExchangeError('invalid_scope', 'The key was not granted all of these scopes.');
   const own = principal.entityUuid;
   const entities =
     accessibleEntities === undefined
       ? principal.accessibleEntities
-      : asRequest(() => entityList(own, accessibleEntities, 'accessibleEntities', MAX_ENTITIES));
+      : asRequest(() => readEntities(own, accessibleEntities, 'accessibleEntities', MAX_ENTITIES));
   if (!entities.every((entity) => canAddress(principal, entity)))
     throw new ExchangeError('invalid_target', 'The key cannot address all of these entities.');
-  const ttl = asRequest(() => whole(ttlSeconds, 1, longest, 'ttlSeconds'));
+  const ttl = asRequest(() => readInteger(ttlSeconds, 1, longest, 'ttlSeconds'));
   return {
     scopes: granted.filter((scope) => asked.includes(scope)),
     accessibleEntities: entities,
@@ -370,19 +368,21 @@ const VERIFIER = [
  * const principal = await tokens.verify(accessToken);
  */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const given = fields(options, VERIFIER, 'createTokenVerifier') as unknown as TokenVerifierOptions;
+  const given = readFields(
+    options,
+    VERIFIER,
+    'createTokenVerifier',
+  ) as unknown as TokenVerifierOptions;
   const { catalog, maxTtlSeconds = DEFAULT_TTL, now = Date.now } = given;
   const [issuer, audience] = [shortText(given, 'issuer'), shortText(given, 'audience')];
-  const algorithms = strings(
-    given.algorithms,
-    'algorithms',
-    (alg) => (ALGORITHMS as readonly string[]).includes(alg),
-    `pass one of ${ALGORITHMS.join(', ')}`,
-  );
-  expect(algorithms.length > 0, 'algorithms: name at least one');
-  expect(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
-  expect(typeof now === 'function', 'now: pass a function or leave it out');
-  const longest = whole(maxTtlSeconds, 1, MAX_TTL, 'maxTtlSeconds');
+  const algorithms = readStrings(given.algorithms, 'algorithms', {
+    holds: (alg) => (ALGORITHMS as readonly string[]).includes(alg),
+    instead: `pass one of ${ALGORITHMS.join(', ')}`,
+  });
+  assert(algorithms.length > 0, 'algorithms: name at least one');
+  assert(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
+  assert(typeof now === 'function', 'now: pass a function or leave it out');
+  const longest = readInteger(maxTtlSeconds, 1, MAX_TTL, 'maxTtlSeconds');
   const getKey = usable(
     given.jwks instanceof URL ? remoteKeys(given.jwks) : localKeys(given.jwks, algorithms),
   );
@@ -450,7 +450,7 @@ function shortText<Name extends string>(
   name: Name,
 ): string {
   const value: unknown = options[name];
-  expect(
+  assert(
     isName(value) || (name !== 'kid' && typeof value === 'string' && value !== ''),
     `${name}: pass a text`,
   );
@@ -498,12 +498,12 @@ function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey
     'CryptoKey, a KeyObject, or PKCS#8 PEM text (BEGIN PRIVATE KEY) with its line breaks';
   const tag: unknown = Object(given)[Symbol.toStringTag];
   if (tag === 'CryptoKey') {
-    expect(signsWith(given as CryptoKey, alg), instead);
+    assert(signsWith(given as CryptoKey, alg), instead);
     return async () => given as CryptoKey;
   }
   const pem = typeof given === 'string' ? given.trim() : undefined;
   const jwk: JWK = tag === 'KeyObject' ? exported(given as NodeKey) : Object(given);
-  expect(pem === undefined ? typeof jwk.d === 'string' && fits(jwk, alg) : PEM.test(pem), instead);
+  assert(pem === undefined ? typeof jwk.d === 'string' && fits(jwk, alg) : PEM.test(pem), instead);
   const written = pem ?? structuredClone(jwk);
   const how = { extractable: true };
   const load = () =>
@@ -511,7 +511,7 @@ function keyLoader(given: unknown, alg: TokenAlgorithm): () => Promise<CryptoKey
   let key: CryptoKey | undefined;
   return async () => {
     key ??= (await load().catch(() => undefined)) as CryptoKey | undefined;
-    expect(key !== undefined && signsWith(key, alg), instead);
+    assert(key !== undefined && signsWith(key, alg), instead);
     return key;
   };
 }
@@ -529,13 +529,13 @@ function exported(key: NodeKey): JWK {
 function localKeys(set: unknown, algorithms: readonly string[]): JWTVerifyGetKey {
   if (typeof Object(set).then === 'function')
     return promisedKeys(set as PromiseLike<unknown>, algorithms);
-  expect(
+  assert(
     typeof set !== 'string',
     'jwks: this is a text; pass new URL(text), or { keys: [public JWKs] }',
   );
   const keys = publicKeys(Object(set).keys, 'jwks');
   const usable = keys.some((key) => algorithms.some((alg) => fits(key, alg as TokenAlgorithm)));
-  expect(usable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
+  assert(usable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
   const find = createLocalJWKSet({ keys: [...keys] });
   // jose never matches a token's `kid` with a key that has none. If there is only one key, no other
   // can be meant, and the signature decides.
@@ -585,21 +585,21 @@ function publicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): readonly JWK[] {
     jwks: 'pass { keys: [public JWKs] } or a URL',
     otherKeys: 'pass a list of public JWKs',
   };
-  expect(Array.isArray(keys), `${what}: ${shape[what]}`);
+  assert(Array.isArray(keys), `${what}: ${shape[what]}`);
   for (const key of keys) {
     const parts = Object.keys(Object(key));
-    expect(
+    assert(
       !parts.some((part) => PRIVATE.includes(part)),
       `${what}: pass public keys; one of them is private or symmetric`,
     );
     const { kid } = Object(key);
     const alone = what === 'jwks' && keys.length === 1 && kid === undefined;
-    expect(
+    assert(
       alone || isName(kid),
       `${what}: each key wants its kid, 1 to 128 characters, as tokens name it`,
     );
   }
-  expect(
+  assert(
     new Set(keys.map(({ kid }) => kid)).size === keys.length,
     `${what}: two keys have one kid`,
   );
@@ -615,8 +615,8 @@ const [MAX_STALE, PAUSE, PATIENCE] = [900_000, 5_000, 5_000];
 function remoteKeys(url: URL): JWTVerifyGetKey {
   const { protocol, hostname, username, password } = url;
   const local = protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  expect(protocol === 'https:' || local, 'jwks: pass an https URL; http is for this machine alone');
-  expect(username === '' && password === '', 'jwks: pass a URL without credentials');
+  assert(protocol === 'https:' || local, 'jwks: pass an https URL; http is for this machine alone');
+  assert(username === '' && password === '', 'jwks: pass a URL without credentials');
   return fetchedKeys(url);
 }
 

@@ -7,22 +7,16 @@
  * Two lines of defence: {@link createMcpGate} in front of the transport, {@link guardTool} within
  * each tool.
  */
-import { authorizationOf, parseAuthorization, type RequestLike } from '../core/authorization.js';
+
+import type { Admission, AdmitInput } from '../core/admit.js';
+import { parseAuthorization } from '../core/authorization.js';
 import { toResponse } from '../core/challenge.js';
 import type { StoreError } from '../core/errors.js';
-import {
-  AccessError,
-  DENIALS,
-  expect,
-  fields,
-  isAccessError,
-  isStoreError,
-  quote,
-  strings,
-  whole,
-} from '../core/errors.js';
-import type { Admission, AdmitInput, Policy } from '../core/policy.js';
+import { AccessError, DENIALS, isAccessError, isStoreError } from '../core/errors.js';
+import { assert, quote, readFields, readInteger, readStrings } from '../core/input.js';
+import type { Policy } from '../core/policy.js';
 import { canAddress, hasScopes, type Principal } from '../core/principal.js';
+import { authorizationOf, type RequestLike } from '../core/request.js';
 import { isScope } from '../core/scope.js';
 import type { Awaitable } from '../core/store.js';
 
@@ -80,8 +74,8 @@ export function toAuthInfo(
   principal: Principal,
   options: { readonly resource: string | URL; readonly now?: (() => number) | undefined },
 ): McpAuthInfo {
-  const { resource, now = Date.now } = fields(options, AUTH_INFO, 'toAuthInfo');
-  expect(typeof now === 'function', 'now: pass a function or leave it out');
+  const { resource, now = Date.now } = readFields(options, AUTH_INFO, 'toAuthInfo');
+  assert(typeof now === 'function', 'now: pass a function or leave it out');
   canAddress(principal, principal?.entityUuid); // A copy throws here, even one without scopes.
   return authInfoOf(principal, resourceUrl(resource, 'resource'), now());
 }
@@ -118,7 +112,7 @@ type AuthInfoLike = { readonly extra?: { readonly principal?: unknown } | undefi
  */
 export function principalOf(authInfo: AuthInfoLike): Principal {
   const principal = authInfo?.extra?.principal;
-  expect(
+  assert(
     Object(principal) === principal,
     'principalOf: no principal; put the gate or the verifier before the server',
   );
@@ -130,8 +124,8 @@ export function principalOf(authInfo: AuthInfoLike): Principal {
 
 function requireMapped(policy: Policy, tools: readonly McpTool[]): void {
   const names = tools.map((tool) => tool?.name);
-  const [missing] = policy.unmapped(strings(names, 'tools: names'));
-  expect(
+  const [missing] = policy.unmapped(readStrings(names, 'tools: names'));
+  assert(
     missing === undefined,
     `tools: ${quote(missing)} is not in the policy; add it to definePolicy`,
   );
@@ -195,20 +189,20 @@ const LOCAL = ['localhost', '127.0.0.1', '[::1]'];
  */
 function resourceUrl(value: unknown, what: string): URL {
   const text = String(value);
-  expect(URL.canParse(text), `${what}: pass an absolute URL`, value);
+  assert(URL.canParse(text), `${what}: pass an absolute URL`, value);
   const url = new URL(text);
   const { protocol, hostname, username, password, href } = url;
-  expect(
+  assert(
     protocol === 'https:' || (protocol === 'http:' && LOCAL.includes(hostname)),
     `${what}: pass an https URL`,
   );
-  expect(
+  assert(
     username === '' && password === '' && !/[?#]/.test(text),
     `${what}: no credentials, query or fragment`,
   );
   // An upper-case host, a default port, dot segments or white space would never equal what a token
   // says.
-  expect(href === text || href === `${text}/`, `${what}: write it as ${href}`);
+  assert(href === text || href === `${text}/`, `${what}: write it as ${href}`);
   return url;
 }
 
@@ -259,23 +253,25 @@ const METADATA = ['resource', 'authorizationServers', 'scopes', 'name', 'documen
 export function protectedResourceMetadata(
   options: ProtectedResourceOptions,
 ): ProtectedResourceMetadata {
-  const { resource, authorizationServers, scopes, name, documentation } = fields(
+  const { resource, authorizationServers, scopes, name, documentation } = readFields(
     options,
     METADATA,
     'metadata',
   );
   const { origin, pathname } = resourceUrl(resource, 'resource');
   for (const text of [name, documentation]) {
-    expect(
+    assert(
       text === undefined || typeof text === 'string',
       'name and documentation: pass strings or leave them out',
     );
   }
   const servers =
-    authorizationServers === undefined ? undefined : strings(authorizationServers, 'servers');
+    authorizationServers === undefined ? undefined : readStrings(authorizationServers, 'servers');
   for (const server of servers ?? []) resourceUrl(server, 'authorizationServers');
   const supported =
-    scopes === undefined ? undefined : strings(scopes, 'scopes', isScope, 'write resource:action');
+    scopes === undefined
+      ? undefined
+      : readStrings(scopes, 'scopes', { holds: isScope, instead: 'write resource:action' });
   // §3.1: inserted before the path; a path that is only a slash is dropped.
   const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
   const document = {
@@ -345,12 +341,12 @@ const VERIFIER = ['keyring', 'resource', 'invalidToken'] as const;
  * const invalidToken = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message); // SDK 2.x
  */
 export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
-  const given = fields(options, VERIFIER, 'createMcpVerifier') as unknown as McpVerifierOptions;
+  const given = readFields(options, VERIFIER, 'createMcpVerifier') as unknown as McpVerifierOptions;
   const { keyring, invalidToken } = given;
   resourceUrl(given.resource, 'resource');
   const resource = String(given.resource);
-  expect(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
-  expect(
+  assert(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
+  assert(
     makesErrors(invalidToken),
     'invalidToken: pass (message) => new InvalidTokenError(message), or the like',
   );
@@ -361,7 +357,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
         return authInfoOf(await keyring.authenticate(`Bearer ${token}`), resource);
       } catch (error) {
         // One text for all reasons: the SDK writes it into a header, and callers are not told why.
-        throw isAccessError(error) ? invalidToken(DENIALS.invalid_token[2]) : error;
+        throw isAccessError(error) ? invalidToken(DENIALS.invalid_token.detail) : error;
       }
     },
   });
@@ -483,7 +479,7 @@ export function createMcpGate<Operation extends string>(
 ): McpGate {
   const door = readGate(options);
   return async (request) => {
-    expect(typeof request?.headers?.get === 'function', FETCH);
+    assert(typeof request?.headers?.get === 'function', FETCH);
     try {
       return await judge(door, request);
     } catch (error) {
@@ -500,7 +496,7 @@ export function createMcpGate<Operation extends string>(
 type Door = ReturnType<typeof readGate>;
 
 function readGate(options: McpGateOptions) {
-  const given = fields(options, GATE, 'createMcpGate') as unknown as McpGateOptions;
+  const given = readFields(options, GATE, 'createMcpGate') as unknown as McpGateOptions;
   const {
     keyring,
     policy,
@@ -511,18 +507,18 @@ function readGate(options: McpGateOptions) {
     sessionOwner,
     onOutage,
   } = given;
-  expect(typeof keyring?.admit === 'function', 'keyring: pass what createKeyring returned');
-  expect(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
-  expect(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
+  assert(typeof keyring?.admit === 'function', 'keyring: pass what createKeyring returned');
+  assert(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
+  assert(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
   requireMapped(policy, tools);
   if (operation !== undefined) policy.requires(operation);
-  expect(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
+  assert(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
   for (const told of [sessionOwner, onOutage])
-    expect(
+    assert(
       ['undefined', 'function'].includes(typeof told),
       'sessionOwner, onOutage: pass functions or leave them out',
     );
-  const maxBodyBytes = whole(given.maxBodyBytes ?? 4_194_304, 1, 2 ** 30, 'maxBodyBytes');
+  const maxBodyBytes = readInteger(given.maxBodyBytes ?? 4_194_304, 1, 2 ** 30, 'maxBodyBytes');
   const { url, document } = protectedResourceMetadata({ resource: given.resource });
   const challenge = Object.freeze({ realm, resourceMetadata: given.resourceMetadata ?? url });
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.

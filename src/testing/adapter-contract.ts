@@ -5,12 +5,14 @@
  */
 import { type Catalog, defineScopes, type ScopeOf } from '../core/catalog.js';
 import { toResponse } from '../core/challenge.js';
-import { AccessError, entityList, expect, fields, isUuid, StoreError } from '../core/errors.js';
+import { AccessError, StoreError } from '../core/errors.js';
+import { assert, readEntities, readFields } from '../core/input.js';
 import { createKeyring, type Keyring } from '../core/keyring.js';
 import { definePolicy, type Policy } from '../core/policy.js';
 import { createPrincipal, hasScopes, type Principal } from '../core/principal.js';
 import { digestKey, generateKey } from '../core/secret.js';
 import type { Awaitable } from '../core/store.js';
+import { isUuid } from '../core/uuid.js';
 import { memoryStore } from '../stores/memory/store.js';
 import { check, type RegisterTest, same } from './store-contract.js';
 
@@ -85,11 +87,11 @@ export type ServeAdapter = (setup: AdapterSetup) => Awaitable<ServedAdapter>;
  * });
  */
 export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
-  expect(
+  assert(
     typeof test === 'function',
     'adapterContract: pass the function that registers a test, then one that serves the adapter',
   );
-  expect(
+  assert(
     typeof serve === 'function',
     'adapterContract: pass a function that serves the adapter, (setup) => ({ url })',
   );
@@ -272,7 +274,7 @@ const bearer = (key: string): Line => ['Authorization', `Bearer ${key}`];
 function client({ secrets }: Service, served: ServedAdapter): Omit<Setting, keyof Service> {
   const { url, fetch } = Object(served);
   const overHttp = typeof url === 'string';
-  expect(
+  assert(
     overHttp || typeof fetch === 'function',
     'adapterContract: let serve answer { url }, or { fetch }',
   );
@@ -370,7 +372,7 @@ function nodeHttp(): NodeHttp {
   const http = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:http');
   const instead =
     'adapterContract: a url takes node:http (Node from 20.16 on, Bun, Deno); let serve answer { fetch }';
-  expect(http !== undefined, instead);
+  assert(http !== undefined, instead);
   return http;
 }
 
@@ -1027,7 +1029,7 @@ const PRINCIPAL_OPTIONS = [
 export function testPrincipal<const C extends Catalog>(
   options: TestPrincipalOptions<C>,
 ): Principal {
-  const given = fields(
+  const given = readFields(
     options,
     PRINCIPAL_OPTIONS,
     'testPrincipal',
@@ -1038,19 +1040,19 @@ export function testPrincipal<const C extends Catalog>(
     metadata = {},
     entityUuid = '00000000-0000-4000-8000-000000000001',
   } = given;
-  expect(
+  assert(
     typeof catalog?.expand === 'function',
     'testPrincipal: catalog: pass what defineScopes returned',
   );
   const known = new Set<string>(catalog.all);
-  expect(Array.isArray(scopes), 'scopes: pass a list of scopes of the catalog');
+  assert(Array.isArray(scopes), 'scopes: pass a list of scopes of the catalog');
   for (const scope of scopes) catalog.describe(scope);
-  expect(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
+  assert(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
   const source = {
     keyId: given.keyId ?? '00000000-0000-4000-8000-000000000002',
     name: given.name ?? 'test',
     entityUuid,
-    accessibleEntities: entityList(entityUuid, given.accessibleEntities, 'accessibleEntities'),
+    accessibleEntities: readEntities(entityUuid, given.accessibleEntities, 'accessibleEntities'),
     // Each once and in catalog order, as `issue` stores them.
     scopes: Object.freeze(catalog.expand(scopes)),
     metadata: Object.freeze({ ...metadata }),

@@ -1,5 +1,5 @@
 /** The suite that every store must pass; `keyscope/testing` publishes it. */
-import { expect } from '../core/errors.js';
+import { assert } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
 import type {
   Awaitable,
@@ -38,11 +38,11 @@ export type ContractStore = KeyStore & { close?(): Awaitable<void> };
  * });
  */
 export function storeContract(test: RegisterTest, factory: () => Awaitable<ContractStore>): void {
-  expect(
+  assert(
     typeof test === 'function',
     'storeContract: pass the function that registers a test, then one that makes a store',
   );
-  expect(
+  assert(
     typeof factory === 'function',
     'storeContract: pass a function that makes a store, () => myStore(), not a store',
   );

@@ -3,7 +3,7 @@ import type { KeyRecord, KeyStore } from 'keyscope';
 import { definePolicy, isStoreError, StoreError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { raise } from '../../src/core/errors.js';
+import { raise } from '../../src/core/input.js';
 import {
   AUTHORITY,
   type Between,

@@ -2,7 +2,7 @@ import type { KeyStore, UsageEntry } from 'keyscope';
 import { createKeyring, definePolicy } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { guardStore } from '../../src/core/context.js';
+import { guardStore } from '../../src/core/outage.js';
 import { createUsage } from '../../src/core/usage.js';
 import {
   AUTHORITY,

@@ -16,21 +16,19 @@
  * With a pepper, a row that somebody edited by hand never passes for another. D1 reads integers
  * beyond 2^53 as the nearest number, and the core refuses the record.
  */
-import { expect, fields } from '../../core/errors.js';
+import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
+import { isText } from '../bindable.js';
+import type { Reads, Writes } from '../halves.js';
+import { inBatches } from '../look-up-batches.js';
+import type { Value } from '../rows.js';
+import { toRecord, toValues } from '../rows.js';
 import { MIGRATIONS } from '../schema/migrations.js';
-import type { Reads, Value, Writes } from '../sql/shared.js';
-import {
-  behind,
-  inBatches,
-  isText,
-  knownVersion,
-  toRecord,
-  toValues,
-  usageBatches,
-} from '../sql/shared.js';
+import { knownVersion } from '../schema-version.js';
 import { STATEMENTS } from '../sqlite/statements.js';
+import { behind } from '../start.js';
+import { usageBatches } from '../usage-batches.js';
 
 /** A prepared statement of D1. */
 export interface D1Statement {
@@ -54,7 +52,7 @@ export interface D1Client extends D1Session {
 function checkClient(db: D1Client): void {
   const has = (name: string) => typeof Object(db)[name] === 'function';
   const binding = has('prepare') && has('batch') && !has('getBookmark');
-  expect(binding, 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it');
+  assert(binding, 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it');
 }
 
 /** A session whose first query goes to the primary, so one for each method. */
@@ -213,8 +211,8 @@ function writes(db: D1Client): Writes {
  */
 export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
   checkClient(db);
-  const { batch = false } = fields(options, ['batch'], 'd1Store');
-  expect(typeof batch === 'boolean', 'd1Store: batch is true or false');
+  const { batch = false } = readFields(options, ['batch'], 'd1Store');
+  assert(typeof batch === 'boolean', 'd1Store: batch is true or false');
   let migrated = false;
   // Until one request has finished, each request asks for itself: a promise shared with another
   // request would never settle if that one is cancelled.

@@ -5,7 +5,7 @@
  */
 import { type KeyRecord, readRecord } from '../../core/record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
-import { mergeUsage } from '../sql/shared.js';
+import { mergeUsage } from '../../core/usage.js';
 
 /**
  * Makes a store in memory. Unbounded: about 1 KiB per key.

@@ -32,22 +32,18 @@
  * database as text: drivers that parse JSON themselves end the process over a row with invalid
  * JSON.
  */
-import { expect, fields, isUuid } from '../../core/errors.js';
+import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary, UsageEntry } from '../../core/store.js';
+import { isUuid } from '../../core/uuid.js';
+import type { Reads, Writes } from '../halves.js';
+import { inBatches } from '../look-up-batches.js';
+import type { Value } from '../rows.js';
+import { COLUMN_LIST, toRecord, toValues, whole } from '../rows.js';
 import { MIGRATIONS } from '../schema/migrations.js';
-import type { Reads, Value, Writes } from '../sql/shared.js';
-import {
-  behind,
-  COLUMN_LIST,
-  inBatches,
-  knownVersion,
-  startOnce,
-  toRecord,
-  toValues,
-  usageBatches,
-  whole,
-} from '../sql/shared.js';
+import { knownVersion } from '../schema-version.js';
+import { behind, startOnce } from '../start.js';
+import { usageBatches } from '../usage-batches.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -106,11 +102,11 @@ function checkClient(client: MysqlClient): void {
   // A cluster of pools, which has an `of`, cannot execute, although the one of mysql2 has the
   // method.
   const usable = typeof execute === 'function' && typeof query === 'function' && of === undefined;
-  expect(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
+  assert(usable, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
   // Both drivers have callback APIs with the same names, where `execute` has one more parameter;
   // mysql2's has `promise()`.
   const byPromise = promise === undefined && execute.length < 3;
-  expect(
+  assert(
     byPromise,
     "mysqlStore: pass the promise API, of mysql2 what .promise() returns, or 'mysql2/promise'; of mariadb no callbacks",
   );
@@ -593,8 +589,8 @@ function writes(link: Link): Writes {
  */
 export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {}): KeyStore {
   const link = linkTo(client);
-  const { batch = true } = fields(options, ['batch'], 'mysqlStore');
-  expect(typeof batch === 'boolean', 'mysqlStore: batch is true or false');
+  const { batch = true } = readFields(options, ['batch'], 'mysqlStore');
+  assert(typeof batch === 'boolean', 'mysqlStore: batch is true or false');
   return behind(
     startOnce(() => bring(link)),
     { ...reads(link, batch === true), ...writes(link) },

@@ -40,21 +40,20 @@
  * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most
  * of it, the seal the rest.
  */
-import type { Invalidation } from '../../cache/cache-store.js';
-import { expect, fields, isUuid } from '../../core/errors.js';
+
+import { assert, readFields } from '../../core/input.js';
+import type { Invalidation } from '../../core/invalidation.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
+import { isUuid } from '../../core/uuid.js';
+import { isText } from '../bindable.js';
+import type { Reads, Writes } from '../halves.js';
+import { inBatches } from '../look-up-batches.js';
+import { COLUMN_LIST } from '../rows.js';
 import { MIGRATIONS } from '../schema/migrations.js';
-import type { Reads, Writes } from '../sql/shared.js';
-import {
-  behind,
-  COLUMN_LIST,
-  inBatches,
-  isText,
-  knownVersion,
-  startOnce,
-  usageBatches,
-} from '../sql/shared.js';
+import { knownVersion } from '../schema-version.js';
+import { behind, startOnce } from '../start.js';
+import { usageBatches } from '../usage-batches.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -127,7 +126,7 @@ function sessionOf(client: PostgresClient): Session {
       run: (s) => db.exec(s),
     };
   }
-  expect(
+  assert(
     has(client, 'query', 'connect'),
     'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; no transaction',
   );
@@ -136,7 +135,7 @@ function sessionOf(client: PostgresClient): Session {
   // These identify an older Client, the second one over libpq. A Pool has neither, and lends each
   // query a connection.
   const older = !tells && ('processID' in client || 'native' in client);
-  expect(!older, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
+  assert(!older, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
   const query = tells ? inTurn(pg) : (asked: PgQuery) => pg.query(asked);
   const ask: Session['ask'] = (name, text, values, prepare) =>
     query(prepare ? { name: `keyscope_${name}`, text, values } : { text, values }).then(
@@ -527,9 +526,13 @@ export function postgresStore(
   options: PostgresStoreOptions = {},
 ): KeyStore {
   const session = sessionOf(client);
-  const { batch = true, prepare = true } = fields(options, ['batch', 'prepare'], 'postgresStore');
+  const { batch = true, prepare = true } = readFields(
+    options,
+    ['batch', 'prepare'],
+    'postgresStore',
+  );
   for (const option of [batch, prepare]) {
-    expect(typeof option === 'boolean', 'postgresStore: batch and prepare are true or false');
+    assert(typeof option === 'boolean', 'postgresStore: batch and prepare are true or false');
   }
   const ask = asking(session, prepare === true);
   return behind(
@@ -628,7 +631,7 @@ function pgChannel(make: () => PgListener): Channel {
   // At once: later, nobody would be told of a mistake. A Pool would hear nothing; no Client has its
   // count.
   const first = make();
-  expect(has(first, 'connect', 'query', 'on', 'end') && !('totalCount' in first), NO_CHANNEL);
+  assert(has(first, 'connect', 'query', 'on', 'end') && !('totalCount' in first), NO_CHANNEL);
   let hearing: Hear | undefined;
   let current: Promise<PgListener> | undefined;
 
@@ -683,7 +686,7 @@ function channelOf(client: PostgresChannel): Channel {
       notify: (keyId) => db.query(NOTIFY, [keyId]),
     };
   }
-  expect(typeof client === 'function', NO_CHANNEL);
+  assert(typeof client === 'function', NO_CHANNEL);
   return pgChannel(client as () => PgListener);
 }
 

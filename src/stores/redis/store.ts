@@ -42,8 +42,9 @@
  * missing, or is not JSON exactly as written here, that record is refused; a Redis key of another
  * type is a `StoreError`.
  */
-import type { Invalidation } from '../../cache/cache-store.js';
-import { expect, fields, isUuid } from '../../core/errors.js';
+
+import { assert, readFields } from '../../core/input.js';
+import type { Invalidation } from '../../core/invalidation.js';
 import type { KeyRecord } from '../../core/record.js';
 import type {
   Awaitable,
@@ -52,8 +53,10 @@ import type {
   SchemeSummary,
   UsageEntry,
 } from '../../core/store.js';
-import type { Reads, Writes } from '../sql/shared.js';
-import { behind, isText, startOnce } from '../sql/shared.js';
+import { isUuid } from '../../core/uuid.js';
+import { isText } from '../bindable.js';
+import type { Reads, Writes } from '../halves.js';
+import { behind, startOnce } from '../start.js';
 
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -158,12 +161,12 @@ const has = (value: unknown, method: string): boolean =>
 function checkClient(client: RedisClient, what: string): void {
   // A `createSentinel` has a `sendCommand` too, with other arguments.
   const known = has(client, 'call') || (has(client, 'sendCommand') && !has(client, 'acquire'));
-  expect(
+  assert(
     known,
     `${what}: pass a client, a pool or a cluster of redis (node-redis), or a Redis or Cluster of ioredis`,
   );
   const { scaleReads = 'master' } = ('nodes' in client && client.options) || {};
-  expect(
+  assert(
     scaleReads === 'master',
     `${what}: scaleReads must be 'master'; a replica would let revoked keys pass`,
   );
@@ -184,17 +187,17 @@ function open(
   what: string,
 ): { link: Link; prefix: string } {
   checkClient(client, what);
-  const given = fields(options, ['prefix'], what);
+  const given = readFields(options, ['prefix'], what);
   const { prefix = 'keyscope:' } = given;
   // Two services with a keyPrefix each would find each other's keys.
   const ignored =
     given.prefix === undefined && 'sendCommand' in client && Boolean(Object(client)._keyPrefix);
-  expect(
+  assert(
     !ignored,
     `${what}: prefix: pass one; a keyPrefix of node-redis does not come before raw commands`,
   );
   const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
-  expect(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
+  assert(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
   return { link: linkTo(client), prefix };
 }
 
@@ -669,22 +672,22 @@ export function redisInvalidation(
   options: { readonly channel?: string | undefined } = {},
 ): Invalidation {
   const what = 'redisInvalidation';
-  const { publisher, subscriber } = fields(
+  const { publisher, subscriber } = readFields(
     clients,
     ['publisher', 'subscriber'],
     what,
   ) as typeof clients;
-  const { channel = 'keyscope:ended' } = fields(options, ['channel'], what);
+  const { channel = 'keyscope:ended' } = readFields(options, ['channel'], what);
   checkClient(publisher, `${what}: publisher`);
-  expect(
+  assert(
     has(subscriber, 'subscribe'),
     `${what}: subscriber: pass a client or cluster of redis or ioredis, no pool`,
   );
-  expect(
+  assert(
     subscriber !== (publisher as unknown),
     `${what}: subscriber: pass a connection of its own, a duplicate()`,
   );
-  expect(isText(channel) && channel !== '', `${what}: channel: pass a text`);
+  assert(isText(channel) && channel !== '', `${what}: channel: pass a text`);
   const { send } = linkTo(publisher);
 
   // One function for all listeners and attempts: a subscription that is retried after a failure is

@@ -2,7 +2,7 @@
  * The SQL for SQLite, whichever the client: shared by `sqlite.ts` and `d1.ts`. Parameters are
  * positional.
  */
-import { COLUMN_LIST } from '../sql/shared.js';
+import { COLUMN_LIST } from '../rows.js';
 
 // Each column AS itself: with `PRAGMA full_column_names`, rows would have the table's name before
 // it.

@@ -15,9 +15,11 @@
  * which is a `StoreError`.
  */
 import type { Awaitable, KeyStore, SchemeSummary } from '../../core/store.js';
+import { isText } from '../bindable.js';
+import type { Reads, Writes } from '../halves.js';
+import { toRecord, toValues } from '../rows.js';
 import { MIGRATIONS } from '../schema/migrations.js';
-import type { Reads, Writes } from '../sql/shared.js';
-import { isText, knownVersion, toRecord, toValues } from '../sql/shared.js';
+import { knownVersion } from '../schema-version.js';
 import { STATEMENTS } from './statements.js';
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */

@@ -11,7 +11,7 @@ import type { Target } from './judge.ts';
 import { inner, requireComplaint, requireData, requireRefusal, timed } from './judge.ts';
 
 const { authorizationOf } =
-  await inner<typeof import('../../../src/core/authorization.js')>('core/authorization');
+  await inner<typeof import('../../../src/core/request.js')>('core/request');
 const functions = timed(keyscope);
 const { parseAuthorization, parseKey, isKey, keyPattern, redactKeys, parseScopes, formatScopes } =
   functions;
@@ -118,7 +118,7 @@ function kindOf(value: unknown): string {
 
 export const authorization: Target = {
   seeds: [
-    ...inputsOf('core/authorization'),
+    ...inputsOf('core/request'),
     { authorization: 'Bearer abc' },
     { headers: { Authorization: ['Bearer abc', 'Basic a=b'] } },
     { rawHeaders: ['Host', 'a', 'AUTHORIZATION', 'Bearer abc'], headers: {} },

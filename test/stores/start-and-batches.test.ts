@@ -2,14 +2,11 @@
 import type { KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { inBatches } from '../../src/stores/look-up-batches.js';
+import { toRecord } from '../../src/stores/rows.js';
 import { schemaSql } from '../../src/stores/schema/index.js';
-import {
-  behind,
-  inBatches,
-  startOnce,
-  toRecord,
-  usageBatches,
-} from '../../src/stores/sql/shared.js';
+import { behind, startOnce } from '../../src/stores/start.js';
+import { usageBatches } from '../../src/stores/usage-batches.js';
 
 describe('startOnce', () => {
   beforeEach(() => {

@@ -1,0 +1,96 @@
+/** The front door: from a request to an operation on an entity, with its event and its usage. */
+import { authenticate } from './authenticate.js';
+import type { Context } from './context.js';
+import { isAccessError, isStoreError } from './errors.js';
+import { assert, readFields } from './input.js';
+import { entityMeant, type Policy } from './policy.js';
+import type { Principal } from './principal.js';
+import type { RequestLike } from './request.js';
+import type { Awaitable } from './store.js';
+import { isUuid } from './uuid.js';
+
+/** What a request is about to do. */
+export interface AdmitInput<Operation extends string = string> {
+  readonly policy: Policy<Operation>;
+  readonly operation: NoInfer<Operation>;
+  /**
+   * As the request gave it, or the list of values of its parameter; if there is none, the key's own
+   * is meant.
+   */
+  readonly entityUuid?: unknown;
+}
+
+/** Who does it, and on which entity. */
+export interface Admission {
+  readonly principal: Principal;
+  /** The entity that was checked. Handlers must use no other. */
+  readonly entityUuid: string;
+}
+
+/**
+ * For whoever has read the credential already: returns the principal, or throws what a request would
+ * be denied with. It is called once, in place of `authenticate`.
+ */
+export type Authenticator = () => Awaitable<Principal>;
+
+export async function admit(
+  context: Context,
+  request: RequestLike | Authenticator,
+  input: AdmitInput,
+): Promise<Admission> {
+  readFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
+  const { policy, operation, entityUuid: asked } = input;
+  const instead = 'admit: pass { policy, operation }, the policy from definePolicy';
+  assert(typeof policy?.requires === 'function', instead);
+  // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
+  const scopes = policy.requires(operation);
+
+  let time: number | null = null;
+  let principal: Principal | null = null;
+  let entityUuid: string;
+  try {
+    time = context.clock();
+    const found = typeof request === 'function' ? await request() : authenticate(context, request);
+    // A synchronous store costs no turn of the event loop.
+    principal = found instanceof Promise ? await found : found;
+    entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
+  } catch (error) {
+    reportDenial(context, error, { time, principal, operation, asked });
+    throw error;
+  }
+  const { keyId } = principal;
+  context.usage.record(keyId, scopes, time);
+  context.emit?.({ type: 'access.granted', time, keyId, entityUuid, operation });
+  return { principal, entityUuid };
+}
+
+/** How far a request came before it was denied. */
+interface Attempt {
+  /** Null if the clock is broken. */
+  readonly time: number | null;
+  /** Null if nobody authenticated. */
+  readonly principal: Principal | null;
+  readonly operation: string;
+  readonly asked: unknown;
+}
+
+/** Emits the event of a denial or an outage. A caller's bug has none. */
+function reportDenial(context: Context, error: unknown, attempt: Attempt): void {
+  const { emit } = context;
+  if (emit === undefined) return;
+  const { principal, operation } = attempt;
+  const meant = entityMeant(attempt.asked, principal?.entityUuid);
+  const common = {
+    type: 'access.denied',
+    time: attempt.time ?? Date.now(),
+    entityUuid: isUuid(meant) ? meant : null,
+    operation,
+  } as const;
+  if (isAccessError(error)) {
+    const { code, reason } = error;
+    emit({ ...common, keyId: principal?.keyId ?? error.keyId ?? null, code, reason });
+  } else if (isStoreError(error)) {
+    const keyId = principal?.keyId ?? null;
+    emit({ ...common, keyId, code: 'store_error', reason: 'store_error' });
+  }
+}
