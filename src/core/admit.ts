@@ -28,8 +28,8 @@ export interface Admission {
 }
 
 /**
- * For whoever has read the credential already: returns the principal, or throws what a request would
- * be denied with. It is called once, in place of `authenticate`.
+ * For whoever has read the credential already: returns the principal, or throws what a request
+ * would be denied with. It is called once, in place of `authenticate`.
  */
 export type Authenticator = () => Awaitable<Principal>;
 

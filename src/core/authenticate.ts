@@ -4,10 +4,12 @@ import type { Context } from './context.js';
 import { AccessError } from './errors.js';
 import type { Principal } from './principal.js';
 import { authorizationOf } from './request.js';
-import { verify, verifyToken } from './verify.js';
+import { verify } from './verify.js';
+import { verifyToken } from './verify-token.js';
 
 /**
- * Verifies the one bearer credential of a request. Answers or throws synchronously if the store does.
+ * Verifies the one bearer credential of a request. Answers or throws synchronously if the store
+ * does.
  */
 export function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
   const credential = parseAuthorization(authorizationOf(request));
@@ -23,7 +25,9 @@ export function authenticate(context: Context, request: unknown): Principal | Pr
   }
 }
 
-/** Keys and tokens are told apart by shape alone: a key never contains a dot and a JWT always does. */
+/**
+ * Keys and tokens are told apart by shape alone: a key never contains a dot and a JWT always does.
+ */
 function verifyBearer(context: Context, token: string): Principal | Promise<Principal> {
   return token.includes('.') ? verifyToken(context, token) : verify(context, token);
 }

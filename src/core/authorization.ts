@@ -1,5 +1,6 @@
 /**
- * From the `Authorization` values of a request to one credential, or to the reason why there is none.
+ * From the `Authorization` values of a request to one credential, or to the reason why there is
+ * none.
  *
  *   credentials = auth-scheme [ 1*SP ( token68 / auth-param *( OWS "," OWS auth-param ) ) ]
  *   auth-scheme = token
@@ -7,8 +8,9 @@
  *   auth-param  = token BWS "=" BWS ( token / quoted-string )        ; RFC 9110 §11.4
  *
  * All deviations are stricter: no empty list elements, no obs-text, no white space around the value
- * (HTTP parsers have removed it), at most 16 KiB. Two credentials that a gateway or fetch's `Headers`
- * joined with a comma match nothing here, so they are malformed, whichever scheme comes first.
+ * (HTTP parsers have removed it), at most 16 KiB. Two credentials that a gateway or fetch's
+ * `Headers` joined with a comma match nothing here, so they are malformed, whichever scheme comes
+ * first.
  */
 
 /** A request that carries no bearer credential. */
@@ -46,11 +48,11 @@ const OTHER = new RegExp(`^(?!Bearer(?: |$))${TOKEN}(?: +(?:${TOKEN68}|${PARAMS}
  *
  * Accepts whatever a framework passes, and never throws. Not checked: what the token is.
  *
- * @param value The field value. A list counts as one header line per element, `undefined` and `null`
- *   as none.
+ * @param value The field value. A list counts as one header line per element, `undefined` and
+ *   `null` as none.
  * @returns `kind`, and `token` for a well-formed `Bearer` credential (RFC 6750 §2.1, auth-scheme in
- *   any case). `malformed` is anything that is not a text, two values, a bare `Bearer`, and more than
- *   16 KiB.
+ *   any case). `malformed` is anything that is not a text, two values, a bare `Bearer`, and more
+ *   than 16 KiB.
  * @example
  * parseAuthorization('Bearer abc.def'); // { kind: 'bearer', token: 'abc.def' }
  */

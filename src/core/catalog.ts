@@ -2,24 +2,36 @@
  * The closed list of scopes that a service has, with one sentence per scope; and the types derived
  * from it.
  */
-import { assert, isObject, quote, raise, readFields, readText } from './input.js';
-import { coveredBy, isScope, readPatterns } from './scope.js';
+import { assert, isObject, quote, readFields, readText } from './input.js';
+import { isCovered, isScope, readPatterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */
 export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-type ScopesIn<D> = { [R in keyof D & string]: `${R}:${keyof D[R] & string}` }[keyof D & string];
+// ── The types ───────────────────────────────────────────────────────────────────────────────────
+
+// By `keyof` of a mapped type, because the compiler then shows the union itself, and not the name
+// of the type with the whole definition as its argument.
+
+/** The literal union of the scopes in a definition. */
+type ScopesIn<D> = keyof { [R in keyof D & string as `${R}:${keyof D[R] & string}`]: true };
+
+/** The scopes of `S` that pattern `P` matches: each `*` matches any segment. */
+type Matching<S extends string, P> = keyof {
+  [One in S as One extends Shape<P> ? One : never]: true;
+};
+
+type Shape<P> = P extends `${infer R}:${infer A}` ? `${Segment<R>}:${Segment<A>}` : never;
+type Segment<T extends string> = T extends '*' ? string : T;
+
+/** Scopes, and the wildcards that match one of them. */
 type Pattern<S extends string> =
   | S
   | '*:*'
   | (S extends `${infer R}:${infer A}` ? `${R}:*` | `*:${A}` : never);
 
-/** The scopes of `S` that pattern `P` matches: each `*` matches any segment. */
-type Matching<S, P> = P extends `${infer R}:${infer A}`
-  ? Extract<S, `${Segment<R>}:${Segment<A>}`>
-  : never;
-type Segment<T extends string> = T extends '*' ? string : T;
-type Harmless<S, Reserved, P> = P extends string
+/** The patterns of `P` that match no reserved scope. */
+type Harmless<S extends string, Reserved, P> = P extends string
   ? [Matching<S, P> & Reserved] extends [never]
     ? P
     : never
@@ -71,6 +83,14 @@ export type ScopeOf<C> = C extends Catalog<infer S, string> ? S : never;
 export type PatternOf<C> =
   C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Pattern<S>> : never;
 
+// ── The catalog ─────────────────────────────────────────────────────────────────────────────────
+
+/** How {@link defineScopes} treats some scopes. */
+interface ScopeOptions<Reserved> {
+  /** Scopes or patterns that no wildcard grants and that require a justification. */
+  readonly reserved?: readonly Reserved[] | undefined;
+}
+
 /**
  * Defines a service's scopes.
  *
@@ -92,44 +112,65 @@ export type PatternOf<C> =
 export function defineScopes<
   const D extends ScopeDefinition,
   const R extends Pattern<ScopesIn<D>> = never,
->(
-  definition: D,
-  options: { readonly reserved?: readonly R[] | undefined } = {},
-): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
+>(definition: D, options: ScopeOptions<R> = {}): Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>> {
   const { reserved = [] } = readFields(options, ['reserved'], 'defineScopes');
+  const catalog = createCatalog(readDefinition(definition), reserved);
+  return catalog as unknown as Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>>;
+}
+
+/** Reads a definition into scope → sentence, in the order written. */
+function readDefinition(definition: unknown): ReadonlyMap<string, string> {
   const sentences = new Map<string, string>();
-  for (const [resource, actions] of entries(definition))
-    for (const [action, sentence] of entries(actions)) {
+  for (const [resource, actions] of readEntries(definition)) {
+    for (const [action, sentence] of readEntries(actions)) {
       const scope = `${resource}:${action}`;
       assert(isScope(scope), 'defineScopes: a scope is two names of [a-z][a-z0-9_-]{0,63}', scope);
       sentences.set(scope, readText(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
-  const all = Object.freeze([...sentences.keys()]) as readonly ScopesIn<D>[];
-  const expand = (input: unknown): readonly ScopesIn<D>[] => {
-    const set = new Set(readPatterns(input));
-    const odd = [...set].find((pattern) => !all.some(coveredBy(new Set([pattern]))));
-    assert(odd === undefined, 'scopes: pass what matches something in the catalog', odd);
-    return Object.freeze(all.filter(coveredBy(set)));
-  };
-  const without = (set: typeof all, other: typeof all) =>
-    Object.freeze(set.filter((scope) => !other.includes(scope)));
-  const difference = (a: readonly string[], b: readonly string[]) => without(expand(a), expand(b));
-  const describe = (it: string) =>
-    sentences.get(it) ?? raise(new TypeError(`scopes: the catalog lacks ${quote(it)}`));
-  const guarded: ReadonlySet<string> = new Set(expand(reserved));
-  const isReserved = (scope: string): scope is Matching<ScopesIn<D>, R> => guarded.has(scope);
-  return Object.freeze({ all, expand, describe, difference, isReserved });
+  }
+  return sentences;
 }
 
 /**
  * Only own properties, which go into a Map: a resource called `constructor` is a name like any
  * other.
  */
-function entries(table: unknown): [string, unknown][] {
-  const list = isObject(table) ? Object.entries(table) : [];
-  assert(
-    list.length > 0,
-    'defineScopes: pass { resource: { action: sentence } }, none of them empty',
-  );
-  return list;
+function readEntries(table: unknown): readonly (readonly [string, unknown])[] {
+  const entries: [string, unknown][] = isObject(table) ? Object.entries(table) : [];
+  const instead = 'defineScopes: pass { resource: { action: sentence } }, none of them empty';
+  assert(entries.length > 0, instead);
+  return entries;
+}
+
+function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown): Catalog {
+  const all = Object.freeze([...sentences.keys()]);
+
+  function describe(scope: string): string {
+    const sentence = sentences.get(scope);
+    if (sentence === undefined) {
+      throw new TypeError(`scopes: the catalog lacks ${quote(scope)}`);
+    }
+    return sentence;
+  }
+
+  function expand(patterns: unknown): readonly string[] {
+    const wanted = new Set(readPatterns(patterns));
+    for (const pattern of wanted) {
+      const only = new Set([pattern]);
+      const matches = all.some((scope) => isCovered(scope, only));
+      assert(matches, 'scopes: pass what matches something in the catalog', pattern);
+    }
+    return Object.freeze(all.filter((scope) => isCovered(scope, wanted)));
+  }
+
+  function difference(a: readonly string[], b: readonly string[]): readonly string[] {
+    const left = expand(a);
+    const right = expand(b);
+    return Object.freeze(left.filter((scope) => !right.includes(scope)));
+  }
+
+  const named: ReadonlySet<string> = new Set(expand(reserved));
+  const isReserved = (scope: string): scope is string => named.has(scope);
+
+  return Object.freeze({ all, describe, expand, difference, isReserved });
 }

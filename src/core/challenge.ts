@@ -42,16 +42,17 @@ const BUG: Denial = {
 };
 
 /**
- * Turns whatever was thrown into a response: the RFC 6750 challenge and an RFC 9457 problem document.
+ * Turns whatever was thrown into a response: the RFC 6750 challenge and an RFC 9457 problem
+ * document.
  *
  * Not checked: whether the request was a `HEAD`; if so, leave out the body.
  *
- * @param error An `AccessError` becomes its status (see the table in the README), a `StoreError` 503,
- *   anything else 500 without detail.
+ * @param error An `AccessError` becomes its status (see the table in the README), a `StoreError`
+ *   503, anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
  *   `requiredScopes` give the same bytes.
- * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not printable
- *   ASCII.
+ * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
+ *   printable ASCII.
  * @example
  * const { status, headers, body } = toResponse(error, { realm: 'acme' });
  */
@@ -78,7 +79,9 @@ function denialOf(error: unknown): Denial {
   return isStoreError(error) ? OUTAGE : BUG;
 }
 
-/** An error of another copy may be of another version: its scopes are checked before they are sent. */
+/**
+ * An error of another copy may be of another version: its scopes are checked before they are sent.
+ */
 function scopeOf(requiredScopes: unknown): string | undefined {
   if (!Array.isArray(requiredScopes) || !requiredScopes.every(isScope)) return undefined;
   return requiredScopes.join(' ');
@@ -98,7 +101,8 @@ function writeChallenge(
 }
 
 /**
- * Writes a parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header line.
+ * Writes a parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header
+ * line.
  */
 function authParam(name: string, value: unknown): string {
   assert(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);

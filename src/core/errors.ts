@@ -1,13 +1,15 @@
 /**
- * The three ways in which keyscope says no, which never mix: a denial is an `AccessError`, an outage
- * a `StoreError`, and a caller's bug a plain `TypeError` (see `input.ts`). A broken store is never
- * reported as a bad key, nor a typo as a denial.
+ * The three ways in which keyscope says no, which never mix: a denial is an `AccessError`, an
+ * outage a `StoreError`, and a caller's bug a plain `TypeError` (see `input.ts`). A broken store is
+ * never reported as a bad key, nor a typo as a denial.
  */
 import { isUuid } from './uuid.js';
 
-// ── Denied ────────────────────────────────────────────────────────────────────────────────────────────
+// ── Denied ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Why a caller was denied. Codes are API and closed; the sentences of {@link DENIALS} may change. */
+/**
+ * Why a caller was denied. Codes are API and closed; the sentences of {@link DENIALS} may change.
+ */
 export type AccessErrorCode =
   /** No `Authorization` header, or one with another auth-scheme. */
   | 'missing_credentials'
@@ -165,7 +167,7 @@ export function isAccessError(value: unknown): value is AccessError {
   return hasBrand(value, ACCESS) && Object.hasOwn(DENIALS, String(value.code));
 }
 
-// ── Broken ────────────────────────────────────────────────────────────────────────────────────────────
+// ── Broken ──────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * The store or the clock is broken; nothing is known about the credential, so nothing is allowed

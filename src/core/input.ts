@@ -1,6 +1,6 @@
 /**
- * Readers of what callers pass. Each throws a `TypeError` that says what to write instead, and quotes
- * nothing that could be a secret.
+ * Readers of what callers pass. Each throws a `TypeError` that says what to write instead, and
+ * quotes nothing that could be a secret.
  */
 import { isUuid } from './uuid.js';
 
@@ -45,8 +45,8 @@ export function isObject(value: unknown): value is object {
 }
 
 /**
- * Refuses anything that is not an object or has an enumerable field other than the `known` ones, and
- * names the field. Returns the object itself, for the caller to read each field once: on every
+ * Refuses anything that is not an object or has an enumerable field other than the `known` ones,
+ * and names the field. Returns the object itself, for the caller to read each field once: on every
  * request, a copy would cost 0.3 µs.
  */
 export function readFields<Field extends string>(
@@ -79,12 +79,12 @@ interface ElementRule {
 const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text' };
 
 /**
- * Copies an array of strings. Refuses holes, other elements and texts that break the rule, and names
- * the first one.
+ * Copies an array of strings. Refuses holes, other elements and texts that break the rule, and
+ * names the first one.
  */
 export function readStrings(value: unknown, what: string, rule: ElementRule = ANY_TEXT): string[] {
   assert(Array.isArray(value), `${what}: pass a list of strings`, value);
-  const copy: unknown[] = [...value];
+  const copy: unknown[] = [...(value as readonly unknown[])];
   const odd = copy.findIndex((element) => typeof element !== 'string' || !rule.holds(element));
   assert(odd === -1, `${what}: element ${odd}: ${rule.instead}`, copy[odd]);
   return copy as string[];

@@ -3,10 +3,12 @@
  * `secret.ts`.
  *
  *   key      = prefix "_" secret
- *   prefix   = 1*20 lower-case letters, digits and inner "_", starting with a letter, not ending in "_"
+ *   prefix   = 1*20 lower-case letters, digits and inner "_", starting with a letter,
+ *              not ending in "_"
  *   secret   = entropy checksum   ; 32 characters of 0-9A-Za-z
  *   entropy  = 26 base62 characters
- *   checksum = 6 base62 characters: CRC-32 (IEEE) of the ASCII bytes of prefix "_" entropy, left-padded with "0"
+ *   checksum = 6 base62 characters: CRC-32 (IEEE) of the ASCII bytes of prefix "_" entropy,
+ *              left-padded with "0"
  *
  * The checksum lets a scanner be certain and lets `verify` refuse garbage without asking the store.
  * It is not secret and proves nothing. Keys are read from the right: the secret's length is fixed,
@@ -15,67 +17,126 @@
 import type { DenialReason } from './errors.js';
 import { assert } from './input.js';
 
+/** The digits of base62, by value. */
 export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-export const [ENTROPY_LENGTH, SECRET_LENGTH] = [26, 32] as const;
+export const ENTROPY_LENGTH = 26;
+const CHECKSUM_LENGTH = 6;
+const SECRET_LENGTH = ENTROPY_LENGTH + CHECKSUM_LENGTH;
 
-/** The parts of a key. `secret` is `entropy` and `checksum`; show none of the three to anybody. */
-export type KeyParts = Readonly<Record<'prefix' | 'secret' | 'entropy' | 'checksum', string>>;
+/** The parts of a key. Show none but the prefix to anybody. */
+export interface KeyParts {
+  readonly prefix: string;
+  /** The entropy and the checksum. */
+  readonly secret: string;
+  readonly entropy: string;
+  readonly checksum: string;
+}
 
-// By character code: the value of a base62 digit plus one, 0 for every other character.
-const DIGITS = Uint8Array.from(
-  { length: 128 },
-  (_, code) => ALPHABET.indexOf(String.fromCharCode(code)) + 1,
-);
+// ── The checksum ────────────────────────────────────────────────────────────────────────────────
 
-const shift = (crc: number): number => (crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1);
-const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) =>
-  [1, 2, 3, 4, 5, 6, 7, 8].reduce(shift, byte),
-);
+const NO_DIGIT = 255;
+const DIGIT_VALUES = digitValues();
+const CRC_TABLE = crcTable();
 
-/** One more ASCII character of a CRC-32 (IEEE 802.3, reflected). */
-const crc32 = (crc: number, code: number): number =>
-  (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
-const crcOf = (crc: number, text: string): number =>
-  [...text].reduce((c, x) => crc32(c, x.charCodeAt(0)), crc);
+/** By character code: the value of a base62 digit. */
+function digitValues(): Uint8Array {
+  const values = new Uint8Array(128).fill(NO_DIGIT);
+  for (let value = 0; value < ALPHABET.length; value++) values[ALPHABET.charCodeAt(value)] = value;
+  return values;
+}
 
-/**
- * How keys with one prefix are read and written; what depends only on the prefix is computed once.
- * `refuse`: `null`, or why it is not a key: its shape (length, prefix, alphabet) or its checksum.
- * `complete`: makes the whole key from its entropy.
- */
-export function keyFormat(prefix: unknown) {
-  const valid = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
-  assert(
-    valid,
-    'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter',
-    prefix,
-  );
+/** CRC-32 (IEEE 802.3, reflected) of every byte. */
+function crcTable(): Int32Array {
+  const table = new Int32Array(256);
+  for (let byte = 0; byte < 256; byte++) {
+    let crc = byte;
+    for (let bit = 0; bit < 8; bit++) {
+      const isOdd = (crc & 1) === 1;
+      crc >>>= 1;
+      if (isOdd) crc ^= 0xedb88320;
+    }
+    table[byte] = crc;
+  }
+  return table;
+}
+
+const CRC_START = -1;
+
+/** The state of a CRC after one more ASCII character. */
+function crcStep(crc: number, code: number): number {
+  return (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
+}
+
+/** The state of a CRC after more ASCII text. */
+function crcOver(crc: number, text: string): number {
+  let state = crc;
+  for (let index = 0; index < text.length; index++) {
+    state = crcStep(state, text.charCodeAt(index));
+  }
+  return state;
+}
+
+function crcResult(crc: number): number {
+  return ~crc >>> 0;
+}
+
+function writeChecksum(crc: number): string {
+  let text = '';
+  let rest = crcResult(crc);
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    text = ALPHABET.charAt(rest % 62) + text;
+    rest = Math.floor(rest / 62);
+  }
+  return text;
+}
+
+// ── The format ──────────────────────────────────────────────────────────────────────────────────
+
+/** How keys with one prefix are read and written. */
+export interface KeyFormat {
+  readonly prefix: string;
+  /** Null, or why `text` is not a key: its shape (length, prefix, alphabet) or its checksum. */
+  readonly faultIn: (text: unknown) => DenialReason | null;
+  /** Makes the whole key from its entropy. */
+  readonly complete: (entropy: string) => string;
+}
+
+/** What depends only on the prefix is computed once. */
+export function keyFormat(prefix: unknown): KeyFormat {
+  const isPrefix = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
+  const instead = 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter';
+  assert(isPrefix, instead, prefix);
   const head = `${prefix}_`;
-  const [end, length] = [head.length + ENTROPY_LENGTH, head.length + SECRET_LENGTH];
-  const seed = crcOf(-1, head);
-  function refuse(text: unknown): DenialReason | null {
-    if (typeof text !== 'string' || text.length !== length || !text.startsWith(head))
+  const crcOfHead = crcOver(CRC_START, head);
+  const entropyEnd = head.length + ENTROPY_LENGTH;
+  const length = head.length + SECRET_LENGTH;
+
+  function faultIn(text: unknown): DenialReason | null {
+    if (typeof text !== 'string' || text.length !== length || !text.startsWith(head)) {
       return 'malformed_key';
-    let [crc, checksum] = [seed, 0];
-    for (let i = head.length; i < length; i++) {
-      // Beyond the table, the value is undefined, which is not a digit; neither is 0.
-      const digit = DIGITS[text.charCodeAt(i)];
-      if (!digit) return 'malformed_key';
-      if (i < end) crc = crc32(crc, text.charCodeAt(i));
-      else checksum = checksum * 62 + digit - 1;
+    }
+    let crc = crcOfHead;
+    let checksum = 0;
+    for (let index = head.length; index < length; index++) {
+      const code = text.charCodeAt(index);
+      const digit = DIGIT_VALUES[code];
+      // Undefined beyond ASCII.
+      if (digit === undefined || digit === NO_DIGIT) return 'malformed_key';
+      if (index < entropyEnd) crc = crcStep(crc, code);
+      else checksum = checksum * 62 + digit;
     }
     // Compared as the number that it spells: one beyond 32 bits equals no CRC.
-    return checksum === ~crc >>> 0 ? null : 'wrong_checksum';
+    return checksum === crcResult(crc) ? null : 'wrong_checksum';
   }
+
   function complete(entropy: string): string {
-    const crc = ~crcOf(seed, entropy) >>> 0;
-    const digits = [5, 4, 3, 2, 1, 0].map((place) =>
-      ALPHABET.charAt(Math.floor(crc / 62 ** place) % 62),
-    );
-    return head + entropy + digits.join('');
+    return head + entropy + writeChecksum(crcOver(crcOfHead, entropy));
   }
-  return Object.freeze({ prefix, refuse, complete });
+
+  return Object.freeze({ prefix, faultIn, complete });
 }
+
+// ── In texts ────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Splits a key into its parts. Not checked: whether any store knows it.
@@ -88,15 +149,12 @@ export function keyFormat(prefix: unknown) {
  * parseKey(text, { prefix: 'acme' })?.prefix; // 'acme'
  */
 export function parseKey(text: unknown, options: { readonly prefix: string }): KeyParts | null {
-  const { prefix, refuse } = keyFormat(options?.prefix);
-  if (typeof text !== 'string' || refuse(text) !== null) return null;
+  const { prefix, faultIn } = keyFormat(options?.prefix);
+  if (typeof text !== 'string' || faultIn(text) !== null) return null;
   const secret = text.slice(-SECRET_LENGTH);
-  return {
-    prefix,
-    secret,
-    entropy: secret.slice(0, ENTROPY_LENGTH),
-    checksum: secret.slice(ENTROPY_LENGTH),
-  };
+  const entropy = secret.slice(0, ENTROPY_LENGTH);
+  const checksum = secret.slice(ENTROPY_LENGTH);
+  return { prefix, secret, entropy, checksum };
 }
 
 /**
@@ -106,8 +164,9 @@ export function parseKey(text: unknown, options: { readonly prefix: string }): K
  * @example
  * if (isKey(line, { prefix: 'acme' })) report(line);
  */
-export const isKey = (text: unknown, options: { readonly prefix: string }): boolean =>
-  keyFormat(options?.prefix).refuse(text) === null;
+export function isKey(text: unknown, options: { readonly prefix: string }): boolean {
+  return keyFormat(options?.prefix).faultIn(text) === null;
+}
 
 /**
  * Returns the source of a regular expression that finds keys in larger texts, for secret scanners
@@ -118,8 +177,9 @@ export const isKey = (text: unknown, options: { readonly prefix: string }): bool
  * @example
  * const found = text.match(new RegExp(keyPattern('acme'), 'g'));
  */
-export const keyPattern = (prefix: string): string =>
-  `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
+export function keyPattern(prefix: string): string {
+  return `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
+}
 
 /**
  * Replaces every key in `text` by `prefix_[redacted]`, for log lines. Matches by shape, even if
@@ -136,11 +196,11 @@ export function redactKeys(text: string, options: { readonly prefix: string }): 
   const { prefix } = keyFormat(options?.prefix);
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
+  const length = prefix.length + 1 + SECRET_LENGTH;
   // The part before another key that begins inside, or a whole key: of overlapping keys, only the
   // last leaves a mark.
-  const found = new RegExp(
-    `(?=${key}).{1,${prefix.length + SECRET_LENGTH}}?(?=${key})|(${key})`,
-    'g',
-  );
-  return text.replace(found, (_, whole?: string) => (whole ? `${prefix}_[redacted]` : ''));
+  const found = new RegExp(`(?=${key}).{1,${length - 1}}?(?=${key})|(${key})`, 'g');
+  return text.replace(found, (_, whole?: string) => {
+    return whole === undefined ? '' : `${prefix}_[redacted]`;
+  });
 }

@@ -1,16 +1,15 @@
-/**
- * Puts the operations together: takes a configuration, returns one frozen object.
- */
-
+/** Puts the operations together: takes a configuration, returns one frozen object. */
 import { type Admission, type AdmitInput, type Authenticator, admit } from './admit.js';
+import { type Advice, type AdviseInput, advise } from './advise.js';
 import { authenticate } from './authenticate.js';
+import { type Authority, readAuthority } from './authority.js';
 import type { Catalog, PatternOf } from './catalog.js';
-import { type Authority, checkAuthority, createContext, type KeyringOptions } from './context.js';
+import { createContext, type KeyringOptions } from './context.js';
+import type { IssuedKey, KeyInfo } from './info.js';
 import { type IssueInput, issue } from './issue.js';
-import type { Advice, AdviseInput, ListInput, ListPage, PepperUse } from './list.js';
-import { advise, get, list, pepperReport } from './list.js';
+import { get, type ListInput, type ListPage, list } from './list.js';
 import type { Principal } from './principal.js';
-import type { IssuedKey, KeyInfo } from './record.js';
+import { type PepperUse, pepperReport } from './reports.js';
 import type { RequestLike } from './request.js';
 import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
@@ -31,7 +30,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws TypeError on malformed input or unknown fields; nothing was written.
    * @throws StoreError.
    * @example
-   * const { key } = await keyring.issue({ name: 'CI', scopes: ['threats:read'], expiresAt: 'never' }, { entityUuid });
+   * const input = { name: 'CI', scopes: ['threats:read'], expiresAt: 'never' };
+   * const { key } = await keyring.issue(input, { entityUuid });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: Authority): Promise<IssuedKey>;
   /**
@@ -97,7 +97,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws TypeError on malformed input.
    * @throws StoreError.
    * @example
-   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs: 90 * 86_400_000 }, { entityUuid });
+   * const unusedForMs = 90 * 86_400_000;
+   * const { unusedScopes } = await keyring.advise(keyId, { unusedForMs }, { entityUuid });
    */
   advise(keyId: string, input: AdviseInput, authority: Authority): Promise<Advice>;
   /**
@@ -149,7 +150,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    *   event is emitted.
    * @throws StoreError.
    * @example
-   * const { principal, entityUuid } = await keyring.admit(request, { policy, operation: 'listThreats' });
+   * const listThreats = { policy, operation: 'listThreats' };
+   * const { principal, entityUuid } = await keyring.admit(request, listThreats);
    */
   admit<Operation extends string>(
     request: RequestLike | Authenticator,
@@ -172,21 +174,27 @@ export interface Keyring<C extends Catalog = Catalog> {
  *
  * @throws TypeError that says what to write instead.
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+ * const store = memoryStore();
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
  */
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
   const context = createContext(options);
   const { flush } = context.usage;
+  // Asynchronous, so that no method throws synchronously.
   return Object.freeze<Keyring<C>>({
-    issue: async (input, authority) => issue(context, checkAuthority(authority), input),
-    revoke: async (keyId, authority) => revoke(context, checkAuthority(authority), keyId),
-    rotate: async (keyId, input, authority) =>
-      rotate(context, checkAuthority(authority), keyId, input),
-    list: async (input, authority) => list(context, checkAuthority(authority), input),
-    get: async (keyId, authority) => get(context, checkAuthority(authority), keyId),
-    advise: (keyId, input, by) =>
-      flush().then(() => advise(context, checkAuthority(by), keyId, input)),
-    pepperReport: () => flush().then(() => pepperReport(context)),
+    issue: async (input, by) => issue(context, readAuthority(by), input),
+    revoke: async (keyId, by) => revoke(context, readAuthority(by), keyId),
+    rotate: async (keyId, input, by) => rotate(context, readAuthority(by), keyId, input),
+    list: async (input, by) => list(context, readAuthority(by), input),
+    get: async (keyId, by) => get(context, readAuthority(by), keyId),
+    advise: async (keyId, input, by) => {
+      await flush();
+      return advise(context, readAuthority(by), keyId, input);
+    },
+    pepperReport: async () => {
+      await flush();
+      return pepperReport(context);
+    },
     verify: async (key) => verify(context, key),
     authenticate: async (request) => authenticate(context, request),
     admit: (request, input) => admit(context, request, input),

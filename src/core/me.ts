@@ -4,7 +4,15 @@ import type { Principal } from './principal.js';
 import { isUuid } from './uuid.js';
 
 /** The body of `GET /me`: exactly these fields, in this order. */
-export type Me = Readonly<ReturnType<typeof toMe>>;
+export interface Me {
+  /** The entity that the key belongs to. */
+  readonly entity_uuid: string;
+  readonly key_id: string;
+  /** As granted, in catalog order. */
+  readonly scopes: readonly string[];
+  /** The entities that the key can address; always contains `entity_uuid`. */
+  readonly accessible_entities: readonly string[];
+}
 
 /**
  * Returns the body of `GET /me` for a principal. It is an allow-list: a field that a later version
@@ -17,16 +25,13 @@ export type Me = Readonly<ReturnType<typeof toMe>>;
  * @example
  * response.json(toMe(principal));
  */
-export function toMe(principal: Principal) {
-  assert(
-    isUuid(principal?.keyId),
-    'toMe: pass the principal that verify, authenticate or admit returned',
-  );
-  const { entityUuid, keyId, scopes, accessibleEntities } = principal;
+export function toMe(principal: Principal): Me {
+  const instead = 'toMe: pass the principal that verify, authenticate or admit returned';
+  assert(isUuid(principal?.keyId), instead);
   return {
-    entity_uuid: entityUuid,
-    key_id: keyId,
-    scopes,
-    accessible_entities: accessibleEntities,
+    entity_uuid: principal.entityUuid,
+    key_id: principal.keyId,
+    scopes: principal.scopes,
+    accessible_entities: principal.accessibleEntities,
   };
 }

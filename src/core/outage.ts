@@ -1,12 +1,12 @@
 /**
- * A store and a clock that may break. Whatever they throw or reject with, no answer, and an answer of
- * the wrong shape all become a `StoreError`: 503 and fail closed, never "bad key".
+ * A store and a clock that may break. Whatever they throw or reject with, no answer, and an answer
+ * of the wrong shape all become a `StoreError`: 503 and fail closed, never "bad key".
  */
 import { StoreError } from './errors.js';
 import { assert } from './input.js';
 import type { KeyStore } from './store.js';
 
-// ── The clock ─────────────────────────────────────────────────────────────────────────────────────────
+// ── The clock ───────────────────────────────────────────────────────────────────────────────────
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
@@ -25,7 +25,7 @@ export function readClock(now: Clock): number {
   }
 }
 
-// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
+// ── The store ───────────────────────────────────────────────────────────────────────────────────
 
 type Method = keyof KeyStore;
 type Call = (argument: unknown, second: unknown) => unknown;
@@ -55,8 +55,8 @@ function isSummary(value: unknown): boolean {
 
 /**
  * The user's store as the operations see it: errors are wrapped, answers are awaited for at most
- * `timeoutMs`, and their shape is checked. A synchronous answer stays synchronous; any other becomes
- * a native `Promise`.
+ * `timeoutMs`, and their shape is checked. A synchronous answer stays synchronous; any other
+ * becomes a native `Promise`.
  *
  * If a write timed out, it is unknown whether it took effect.
  */

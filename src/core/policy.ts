@@ -3,14 +3,15 @@
  * alike.
  */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { assert, quote, raise, readFields, readStrings } from './input.js';
-import {
-  canAddress,
-  hasScopes,
-  type Principal,
-  requireEntity,
-  requireScopes,
-} from './principal.js';
+import { assert, quote, readFields, readStrings } from './input.js';
+import type { Principal } from './principal.js';
+import { hasScopes, requireEntity, requirePrincipal, requireScopes } from './principal.js';
+
+/** What an operation is to be authorized for. */
+interface AuthorizeOptions {
+  /** As the request gave it: a UUID, or the list of values of a parameter. */
+  readonly entityUuid?: unknown;
+}
 
 /**
  * Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError`
@@ -32,13 +33,10 @@ export interface Policy<Operation extends string = string> {
    * @throws TypeError on an operation that is not in the table, an unknown option, or anything but
    *   a principal.
    * @example
-   * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
+   * const asked = { entityUuid: query.entity_uuid };
+   * const entityUuid = policy.authorize(principal, 'listThreats', asked);
    */
-  authorize(
-    principal: Principal,
-    operation: Operation,
-    options?: { readonly entityUuid?: unknown },
-  ): string;
+  authorize(principal: Principal, operation: Operation, options?: AuthorizeOptions): string;
   /**
    * Returns the operations that a principal may use, in the order written: for menus and MCP
    * `tools/list`.
@@ -78,7 +76,8 @@ export interface Policy<Operation extends string = string> {
   unmapped(names: readonly string[]): readonly string[];
 }
 
-type Table<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
+/** Operation → the scopes it needs. */
+type PolicyTable<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**
  * Defines which scopes each operation needs. Here, an explicit empty list is allowed: any valid key
@@ -95,51 +94,69 @@ type Table<C, Operation extends string> = Readonly<Record<Operation, readonly Sc
  */
 export function definePolicy<C extends Catalog, const Op extends string>(
   catalog: C,
-  table: Table<C, Op>,
+  table: PolicyTable<C, Op>,
 ): Policy<Op> {
-  assert(
-    typeof catalog?.expand === 'function',
-    'definePolicy: pass what defineScopes returned, then the table',
-  );
+  const isCatalog = typeof catalog?.expand === 'function';
+  assert(isCatalog, 'definePolicy: pass what defineScopes returned, then the table');
+  return createPolicy(catalog, readTable(catalog, table)) as unknown as Policy<Op>;
+}
+
+type Needs = ReadonlyMap<string, readonly string[]>;
+
+function readTable(catalog: Catalog, table: unknown): Needs {
   const needs = new Map<string, readonly string[]>();
-  const known = (scope: string) => catalog.all.includes(scope);
-  for (const [op, scopes] of Object.entries(Array.isArray(table) ? {} : Object(table)))
-    needs.set(
-      op,
-      catalog.expand(
-        readStrings(scopes, `definePolicy: ${quote(op)}`, {
-          holds: known,
-          instead: 'name a scope of the catalog',
-        }),
-      ),
-    );
-  assert(needs.size > 0, 'definePolicy: pass { operation: [scopes] } with at least one operation');
-  const operations = Object.freeze([...needs.keys()] as Op[]);
-  const requires = (name: string): readonly string[] =>
-    needs.get(name) ??
-    raise(new TypeError(`policy: ${quote(name)} is not in the table; add it to definePolicy`));
+  const rule = {
+    holds: (scope: string): boolean => catalog.all.includes(scope),
+    instead: 'name a scope of the catalog',
+  };
+  const isTable = typeof table === 'object' && table !== null && !Array.isArray(table);
+  const entries: [string, unknown][] = isTable ? Object.entries(table) : [];
+  for (const [operation, scopes] of entries) {
+    const required = readStrings(scopes, `definePolicy: ${quote(operation)}`, rule);
+    needs.set(operation, catalog.expand(required));
+  }
+  const instead = 'definePolicy: pass { operation: [scopes] } with at least one operation';
+  assert(needs.size > 0, instead);
+  return needs;
+}
+
+function createPolicy(catalog: Catalog, needs: Needs): Policy {
+  const operations = Object.freeze([...needs.keys()]);
+
+  function requires(operation: string): readonly string[] {
+    const scopes = needs.get(operation);
+    if (scopes !== undefined) return scopes;
+    throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
+  }
+
   function authorize(
     principal: Principal,
     operation: string,
-    options: { readonly entityUuid?: unknown } = {},
+    options: AuthorizeOptions = {},
   ): string {
     const { entityUuid: asked } = readFields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
-    const meant = entityMeant(asked, principal?.entityUuid);
-    requireEntity(principal, meant);
-    return meant;
+    const entityUuid = entityMeant(asked, principal?.entityUuid);
+    requireEntity(principal, entityUuid);
+    return entityUuid;
   }
-  function allowed(principal: Principal): readonly Op[] {
-    canAddress(principal, principal?.entityUuid); // A copy throws here, even if no scope is needed.
-    return Object.freeze(
-      operations.filter((name) => requires(name).every((scope) => hasScopes(principal, scope))),
-    );
+
+  function allowed(principal: Principal): readonly string[] {
+    requirePrincipal(principal);
+    const isAllowed = (operation: string): boolean =>
+      requires(operation).every((scope) => hasScopes(principal, scope));
+    return Object.freeze(operations.filter(isAllowed));
   }
-  const leastScopes = (names: readonly Op[]) =>
-    catalog.expand(readStrings(names, 'operations').flatMap(requires));
-  const unmapped = (names: readonly string[]) =>
-    Object.freeze(readStrings(names, 'names').filter((n) => !needs.has(n)));
+
+  function leastScopes(names: readonly string[]): readonly string[] {
+    return catalog.expand(readStrings(names, 'operations').flatMap(requires));
+  }
+
+  function unmapped(names: readonly string[]): readonly string[] {
+    return Object.freeze(readStrings(names, 'names').filter((name) => !needs.has(name)));
+  }
+
   return Object.freeze({ operations, authorize, allowed, requires, leastScopes, unmapped });
 }
 

@@ -1,72 +1,117 @@
 /** The verified caller, and the guards for it. Guards throw; the boolean forms are for display. */
 import { AccessError } from './errors.js';
-import { assert, quote, raise } from './input.js';
+import { assert } from './input.js';
 import { isScope } from './scope.js';
 import { isUuid } from './uuid.js';
 
+/** Who is calling. Frozen, its lists included, so handlers may share it. */
+export interface Principal {
+  /** The key; behind a token, the key that it was exchanged for. */
+  readonly keyId: string;
+  /** What people call the key. */
+  readonly name: string;
+  /** The entity that the key belongs to. */
+  readonly entityUuid: string;
+  /** The entities that the caller can address. */
+  readonly accessibleEntities: readonly string[];
+  /** As granted: one that the catalog no longer has is shown, but grants nothing. */
+  readonly scopes: readonly string[];
+  /**
+   * String pairs that belong to the integration. Frozen, unless it comes from the claims of a
+   * custom token verifier (`checkParent: false`).
+   */
+  readonly metadata: Readonly<Record<string, string>>;
+  /**
+   * When this credential ends, by expiry or retirement: milliseconds since the epoch, or null for
+   * never.
+   */
+  readonly expiresAt: number | null;
+  /** Whether a key or a token was presented. */
+  readonly via: 'key' | 'jwt';
+}
+
+/** What a principal is made of. */
+export type PrincipalFields = Omit<Principal, 'via'>;
+
+/** What the guards compare with. */
+interface Grant {
+  /** The granted scopes that exist. */
+  readonly held: ReadonlySet<string>;
+  /** The scopes that exist. */
+  readonly catalog: ReadonlySet<string>;
+}
+
 /**
- * Who is calling. Frozen, its lists included, so handlers may share it. `metadata` is frozen too,
- * unless it comes from the claims of a custom token verifier (`checkParent: false`). `expiresAt` is
- * when this credential ends, by expiry or retirement: milliseconds since the epoch, or `null` for
- * never.
+ * Guards require the private field: an object built elsewhere, such as from a request body, or a
+ * copy of a principal with other scopes, is not a principal.
  */
-export type Principal = Readonly<
-  Record<'keyId' | 'name' | 'entityUuid', string> & Record<Lists, readonly string[]>
-> &
-  Readonly<{
-    metadata: Readonly<Record<string, string>>;
-    expiresAt: number | null;
-    via: 'key' | 'jwt';
-  }>;
-// Scopes as granted: one that the catalog no longer has is shown, but grants nothing.
-type Lists = 'accessibleEntities' | 'scopes';
-
-// Keys with the same scopes share a set: 230 bytes less a key. Bounded, because whoever issues keys
-// or narrows tokens chooses their scopes.
-const SETS = new Map<string, ReadonlySet<string>>();
-
-// Guards require the private set: an object built elsewhere, such as from a request body, or a copy
-// of a principal with other scopes, is not a principal.
 class VerifiedPrincipal {
-  readonly #granted: { readonly held: ReadonlySet<string>; readonly catalog: ReadonlySet<string> };
+  readonly #grant: Grant;
 
-  constructor(record: Omit<Principal, 'via'>, via: Principal['via'], catalog: ReadonlySet<string>) {
-    const { keyId, name, entityUuid, accessibleEntities, scopes, metadata, expiresAt } = record;
-    const known = scopes.filter((scope) => catalog.has(scope));
-    const held = SETS.get(known.join()) ?? new Set(known);
-    if (SETS.size < 1000) SETS.set(known.join(), held);
-    this.#granted = { held, catalog };
+  constructor(fields: PrincipalFields, via: Principal['via'], catalog: ReadonlySet<string>) {
+    this.#grant = { held: heldScopes(fields.scopes, catalog), catalog };
     const shown: Principal = {
-      keyId,
-      name,
-      entityUuid,
-      accessibleEntities,
-      scopes,
-      metadata,
-      expiresAt,
+      keyId: fields.keyId,
+      name: fields.name,
+      entityUuid: fields.entityUuid,
+      accessibleEntities: fields.accessibleEntities,
+      scopes: fields.scopes,
+      metadata: fields.metadata,
+      expiresAt: fields.expiresAt,
       via,
     };
     Object.freeze(Object.assign(this, shown));
   }
 
-  static granted(principal: unknown) {
-    if (typeof principal === 'object' && principal !== null && #granted in principal)
-      return principal.#granted;
+  static grantOf(value: unknown): Grant {
+    if (typeof value === 'object' && value !== null && #grant in value) return value.#grant;
     throw new TypeError('principal: pass one that this copy of keyscope made; is there a guard?');
   }
 }
 
+const MAX_SHARED_SETS = 1000;
+/**
+ * Keys with the same scopes share a set: 230 bytes less a key. Bounded, because whoever issues keys
+ * or narrows tokens chooses their scopes.
+ */
+const sharedSets = new Map<string, ReadonlySet<string>>();
+
+function heldScopes(scopes: readonly string[], catalog: ReadonlySet<string>): ReadonlySet<string> {
+  const known = scopes.filter((scope) => catalog.has(scope));
+  const name = known.join();
+  const shared = sharedSets.get(name);
+  if (shared !== undefined) return shared;
+  const held = new Set(known);
+  if (sharedSets.size < MAX_SHARED_SETS) sharedSets.set(name, held);
+  return held;
+}
+
 /**
  * Makes the principal of a record that passed every check. `catalog` is the set of scopes that
- * exist; any other scope grants nothing. Lists are shared with the record, which is frozen. With
- * `Object` as `new.target`, the private field is on an otherwise plain object: it compares and
- * prints as data.
+ * exist; any other scope grants nothing. Lists are shared with the record, which is frozen.
  */
-export const createPrincipal = (
-  record: Omit<Principal, 'via'>,
+export function createPrincipal(
+  fields: PrincipalFields,
   via: Principal['via'],
   catalog: ReadonlySet<string>,
-) => Reflect.construct(VerifiedPrincipal, [record, via, catalog], Object) as unknown as Principal;
+): Principal {
+  // With `Object` as `new.target`, the private field is on an otherwise plain object: it compares
+  // and prints as data.
+  return Reflect.construct(
+    VerifiedPrincipal,
+    [fields, via, catalog],
+    Object,
+  ) as unknown as Principal;
+}
+
+/**
+ * Throws unless `value` is a principal that this copy of keyscope made.
+ *
+ * Not checked: whether its key has ended since.
+ */
+export function requirePrincipal(value: unknown): asserts value is Principal {
+  VerifiedPrincipal.grantOf(value);
+}
 
 /**
  * Whether the principal was granted all of `scopes`. For display; to guard, use {@link
@@ -80,21 +125,21 @@ export const createPrincipal = (
  * const showButton = hasScopes(principal, 'threats:write');
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
-  const { held, catalog } = VerifiedPrincipal.granted(principal);
+  const { held, catalog } = VerifiedPrincipal.grantOf(principal);
   assert(
     scopes.length > 0,
     'scopes: name at least one; requiring nothing is a policy entry with []',
   );
-  let all = true;
-  // A scope in the catalog is concrete, so the grammar is checked only for the others.
-  for (const scope of scopes) if (!held.has(scope)) all = !(catalog.has(scope) || concrete(scope));
-  return all;
+  let hasAll = true;
+  for (const scope of scopes) {
+    if (held.has(scope)) continue;
+    // A scope of the catalog is concrete, so the grammar is checked only for the others.
+    const isConcrete = catalog.has(scope) || isScope(scope);
+    assert(isConcrete, 'scopes: name concrete scopes, resource:action', scope);
+    hasAll = false;
+  }
+  return hasAll;
 }
-
-/** True, or it throws. */
-const concrete = (scope: unknown) =>
-  isScope(scope) ||
-  raise(new TypeError(`scopes: name concrete scopes, resource:action, not ${quote(scope)}`));
 
 /**
  * Guards by scope: returns if the principal was granted all of `scopes`.
@@ -110,10 +155,8 @@ const concrete = (scope: unknown) =>
  */
 export function requireScopes(principal: Principal, ...scopes: readonly string[]): void {
   if (hasScopes(principal, ...scopes)) return;
-  throw new AccessError('insufficient_scope', 'scope_missing', {
-    keyId: principal.keyId,
-    requiredScopes: scopes,
-  });
+  const { keyId } = principal;
+  throw new AccessError('insufficient_scope', 'scope_missing', { keyId, requiredScopes: scopes });
 }
 
 /**
@@ -126,10 +169,11 @@ export function requireScopes(principal: Principal, ...scopes: readonly string[]
  * @example
  * const tabs = entities.filter((entity) => canAddress(principal, entity));
  */
-export const canAddress = (principal: Principal, entityUuid: string): boolean =>
+export function canAddress(principal: Principal, entityUuid: string): boolean {
+  requirePrincipal(principal);
   // A list, not a set: most keys have one entity, and a set would take 200 bytes for each.
-  VerifiedPrincipal.granted(principal) !== undefined &&
-  principal.accessibleEntities.includes(entityUuid);
+  return principal.accessibleEntities.includes(entityUuid);
+}
 
 /**
  * Guards by entity: returns if the principal can address `entityUuid`.
@@ -148,7 +192,7 @@ export function requireEntity(
   entityUuid: unknown,
 ): asserts entityUuid is string {
   if (canAddress(principal, entityUuid as string)) return;
-  if (!isUuid(entityUuid))
-    throw new AccessError('invalid_request', 'malformed_entity', { keyId: principal.keyId });
-  throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId: principal.keyId });
+  const { keyId } = principal;
+  if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId });
+  throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

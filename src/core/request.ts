@@ -1,12 +1,12 @@
 /**
- * From a request to the values of its `Authorization` lines. The only place in the core that reads a
- * header. Query, body, cookies and every other header are never read.
+ * From a request to the values of its `Authorization` lines. The only place in the core that reads
+ * a header. Query, body, cookies and every other header are never read.
  */
 import { assert, isObject } from './input.js';
 
 /**
- * What {@link authorizationOf} reads. On Node, pass the request and never its `headers`: Node drops a
- * second `Authorization` line from those, and a request with two must be refused.
+ * What {@link authorizationOf} reads. On Node, pass the request and never its `headers`: Node drops
+ * a second `Authorization` line from those, and a request with two must be refused.
  */
 export type RequestLike = RequestWithLines | RequestWithHeaders | HeaderFields | HeaderLines;
 
@@ -41,9 +41,9 @@ interface Message {
 }
 
 /**
- * The `Authorization` values of a request: of a fetch `Request` or `Headers`, of anything with Node's
- * `rawHeaders` (whose `headers` hides a second line), of a plain header object, or the values
- * themselves.
+ * The `Authorization` values of a request: of a fetch `Request` or `Headers`, of anything with
+ * Node's `rawHeaders` (whose `headers` hides a second line), of a plain header object, or the
+ * values themselves.
  *
  * @throws TypeError on an object that is neither a request nor headers: it would always count as
  *   having no credential.
@@ -55,8 +55,12 @@ export function authorizationOf(request: unknown): unknown {
   if (lines !== null) return valuesInLines(lines);
   // Only now: to read `headers` of Node's request builds an object of all lines.
   const headers = headersOf(request) ?? request;
-  if ('get' in headers && typeof headers.get === 'function') return headers.get('authorization');
+  if (isReader(headers)) return headers.get('authorization');
   return valuesInFields(headers);
+}
+
+function isReader(headers: object): headers is HeaderReader {
+  return typeof (headers as Partial<HeaderReader>).get === 'function';
 }
 
 /** Null if there are none: a request made by hand, such as for a cloud function, has no lines. */

@@ -4,63 +4,60 @@
  * A crash before that write leaves the predecessor unchanged, and a successor whose key nobody has;
  * a crash after it leaves the predecessor until its `retireAt`.
  */
-import {
-  type CheckedAuthority,
-  type Context,
-  mint,
-  requireCeiling,
-  requireOwn,
-} from './context.js';
+import { type CheckedAuthority, requireCeiling } from './authority.js';
+import type { Context } from './context.js';
 import { AccessError } from './errors.js';
+import { requireOwn } from './find.js';
+import type { IssuedKey } from './info.js';
 import { readExpiry, readFields, readInteger } from './input.js';
-import { type IssuedKey, readRow } from './record.js';
-import { requireLive } from './verify.js';
+import { mint } from './mint.js';
+import { requireLive, requireRecord } from './verify.js';
 
-/**
- * How to rotate. `overlapMs`: how long the old key still works, in milliseconds; 0 ends it at once,
- * the maximum is a year (365 days), and its own expiry still applies. `expiresAt`: the successor's;
- * by default the predecessor's.
- */
-export type RotateInput = {
+/** How to rotate. */
+export interface RotateInput {
+  /**
+   * How long the old key still works, in milliseconds; 0 ends it at once, the maximum is a year
+   * (365 days), and its own expiry still applies.
+   */
   readonly overlapMs: number;
+  /** The successor's; by default the predecessor's. */
   readonly expiresAt?: Date | 'never' | undefined;
-};
+}
+
+const MAX_OVERLAP_MS = 365 * 24 * 3_600_000;
 
 export async function rotate(
   context: Context,
-  by: CheckedAuthority,
+  authority: CheckedAuthority,
   keyId: string,
   input: RotateInput,
 ): Promise<IssuedKey> {
-  const { store, clock, emit } = context;
-  const { overlapMs, expiresAt } = readFields(input, ['overlapMs', 'expiresAt'], 'rotate');
-  const time = clock();
-  const retireAt = time + readInteger(overlapMs, 0, 365 * 24 * 3_600_000, 'overlapMs');
-  const changed = expiresAt === undefined ? {} : { expiresAt: readExpiry(expiresAt, time) };
+  const { store } = context;
+  const given = readFields(input, ['overlapMs', 'expiresAt'], 'rotate');
+  const time = context.clock();
+  const retireAt = time + readInteger(given.overlapMs, 0, MAX_OVERLAP_MS, 'overlapMs');
+  const newExpiry = given.expiresAt === undefined ? undefined : readExpiry(given.expiresAt, time);
 
-  const old = readRow(await requireOwn(context, by, keyId));
+  const old = requireRecord(await requireOwn(context, authority, keyId));
   // Verify's steps from seal to expired: a key that would not authenticate is not rotated, nor a
   // tampered row resealed.
   requireLive(context, old);
-  requireCeiling(by, old);
+  requireCeiling(authority, old);
   // Already rotated and in its overlap: the write below would detect it too, but leave a revoked
   // successor behind.
   if (old.retireAt !== null) throw new AccessError('conflict', 'already_ended', { keyId });
 
-  const issued = await mint(context, { ...old, ...changed, createdAt: time, rotatedFrom: keyId });
+  const expiresAt = newExpiry === undefined ? old.expiresAt : newExpiry;
+  const issued = await mint(context, { ...old, createdAt: time, expiresAt, rotatedFrom: keyId });
   const successor = issued.info.keyId;
-  if (!(await store.markEnded(keyId, { retireAt }))) {
+  const wrote = await store.markEnded(keyId, { retireAt });
+  if (!wrote) {
     // Another call was faster. The successor's plaintext exists only here, and ends here.
     await store.markEnded(successor, { revokedAt: time });
     throw new AccessError('conflict', 'already_ended', { keyId });
   }
-  emit?.({
-    type: 'key.rotated',
-    time,
-    keyId: successor,
-    entityUuid: by.entityUuid,
-    rotatedFrom: keyId,
-    retireAt,
-  });
+  const { entityUuid } = authority;
+  const common = { time, keyId: successor, entityUuid };
+  context.emit?.({ type: 'key.rotated', ...common, rotatedFrom: keyId, retireAt });
   return issued;
 }

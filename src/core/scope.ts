@@ -15,42 +15,60 @@
  */
 import { assert, readStrings } from './input.js';
 
-/**
- * At most so many scopes on a key, or in a list or text that `parseScopes` reads, and characters in
- * such a text.
- */
-export const [MAX_SCOPES, MAX_TEXT] = [256, 4096] as const;
+/** At most so many scopes on a key, or in a list or text that `parseScopes` reads. */
+export const MAX_SCOPES = 256;
+/** At most so many characters in a text that `parseScopes` reads. */
+const MAX_TEXT = 4096;
+
+// ── The grammar ─────────────────────────────────────────────────────────────────────────────────
 
 const PATTERN = /^(?:\*|[a-z][a-z0-9_-]{0,63}):(?:\*|[a-z][a-z0-9_-]{0,63})$/;
 
-/** Whether the whole of `it` is a concrete scope, without `*`. */
-export const isScope = (it: unknown): it is string =>
-  typeof it === 'string' && PATTERN.test(it) && !it.includes('*');
+const PATTERN_RULE = {
+  holds: (element: string): boolean => PATTERN.test(element),
+  instead: 'write resource:action, or * for a whole segment',
+};
 
-/** Checks a list of any length element by element; one bad element refuses the list. */
-export const readPatterns = (input: unknown): string[] =>
-  readStrings(input, 'scopes', {
-    holds: (it) => PATTERN.test(it),
-    instead: 'write resource:action, or * for a whole segment',
-  });
+/** Whether the whole of `value` is a concrete scope, without `*`. */
+export function isScope(value: unknown): value is string {
+  return typeof value === 'string' && PATTERN.test(value) && !value.includes('*');
+}
 
-type Scopes = readonly string[];
+/** Reads a list of any length, element by element; one bad element refuses the list. */
+export function readPatterns(input: unknown): string[] {
+  return readStrings(input, 'scopes', PATTERN_RULE);
+}
 
-/** Whether `set` contains one of the patterns wider than `it`, of which there are at most three. */
-const holdsWider = (set: ReadonlySet<string>, it: string): boolean =>
-  ['*:*', `${it.slice(0, it.indexOf(':'))}:*`, `*${it.slice(it.indexOf(':'))}`].some(
-    (w) => w !== it && set.has(w),
-  );
+/** The resource and the action of a valid pattern. */
+function segmentsOf(pattern: string): { readonly resource: string; readonly action: string } {
+  const colon = pattern.indexOf(':');
+  return { resource: pattern.slice(0, colon), action: pattern.slice(colon + 1) };
+}
+
+// ── Covering ────────────────────────────────────────────────────────────────────────────────────
+
+/** Whether an element of `set` covers `pattern`; all of them are valid already. */
+export function isCovered(pattern: string, set: ReadonlySet<string>): boolean {
+  return set.has(pattern) || hasWider(set, pattern);
+}
 
 /**
- * Returns a test of whether an element of `set` covers a pattern; all of them are valid already.
+ * Whether `set` contains one of the patterns wider than this one, of which there are at most three.
  */
-export const coveredBy = (set: ReadonlySet<string>) => (one: string) =>
-  set.has(one) || holdsWider(set, one);
+function hasWider(set: ReadonlySet<string>, pattern: string): boolean {
+  const { resource, action } = segmentsOf(pattern);
+  const wider = ['*:*', `${resource}:*`, `*:${action}`];
+  return wider.some((candidate) => candidate !== pattern && set.has(candidate));
+}
 
 /** The result of every operation: minimal, sorted, frozen. */
-const minimal = (set: ReadonlySet<string>) =>
-  Object.freeze([...set].filter((it) => !holdsWider(set, it)).sort());
+function minimalOf(patterns: Iterable<string>): readonly string[] {
+  const set = new Set(patterns);
+  const widest = [...set].filter((pattern) => !hasWider(set, pattern));
+  return Object.freeze(widest.sort());
+}
+
+// ── Text ────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Reads a list of scope patterns, or the space-delimited text of RFC 6749 §3.3.
@@ -65,16 +83,15 @@ const minimal = (set: ReadonlySet<string>) =>
  * parseScopes('threats:read users:* users:read'); // ['threats:read', 'users:*']
  */
 export function parseScopes(input: string | readonly string[]): readonly string[] {
-  assert(
-    typeof input !== 'string' || input.length <= MAX_TEXT,
-    `scopes: at most ${MAX_TEXT} characters`,
-  );
-  const list = input === '' ? [] : typeof input === 'string' ? input.split(' ') : input;
-  assert(
-    !Array.isArray(list) || list.length <= MAX_SCOPES,
-    `scopes: at most ${MAX_SCOPES} of them`,
-  );
+  const list = typeof input === 'string' ? splitScopes(input) : input;
+  const isShort = !Array.isArray(list) || list.length <= MAX_SCOPES;
+  assert(isShort, `scopes: at most ${MAX_SCOPES} of them`);
   return normalizeScopes(list);
+}
+
+function splitScopes(text: string): readonly string[] {
+  assert(text.length <= MAX_TEXT, `scopes: at most ${MAX_TEXT} characters`);
+  return text === '' ? [] : text.split(' ');
 }
 
 /**
@@ -92,6 +109,8 @@ export function formatScopes(set: readonly string[]): string {
   return text;
 }
 
+// ── The algebra ─────────────────────────────────────────────────────────────────────────────────
+
 /**
  * Returns the unique minimal set that denotes the same scopes: sorted, without duplicates or what
  * another one covers.
@@ -100,7 +119,9 @@ export function formatScopes(set: readonly string[]): string {
  * @example
  * normalizeScopes(['users:read', 'users:*']); // ['users:*']
  */
-export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(readPatterns(set)));
+export function normalizeScopes(set: readonly string[]): readonly string[] {
+  return minimalOf(readPatterns(set));
+}
 
 /**
  * Whether `granted` denotes everything that `required` denotes. Every set covers the empty set.
@@ -113,8 +134,10 @@ export const normalizeScopes = (set: Scopes): Scopes => minimal(new Set(readPatt
  * coversScopes(['users:*'], ['users:read']); // true
  * coversScopes(['users:read', 'users:write'], ['users:*']); // false: the world is open
  */
-export const coversScopes = (granted: Scopes, required: Scopes) =>
-  equalScopes(unionScopes(granted, required), granted);
+export function coversScopes(granted: readonly string[], required: readonly string[]): boolean {
+  const held = new Set(readPatterns(granted));
+  return readPatterns(required).every((pattern) => isCovered(pattern, held));
+}
 
 /**
  * Returns everything that either set denotes.
@@ -123,8 +146,9 @@ export const coversScopes = (granted: Scopes, required: Scopes) =>
  * @example
  * unionScopes(['users:*'], ['users:read', 'threats:read']); // ['threats:read', 'users:*']
  */
-export const unionScopes = (a: Scopes, b: Scopes): Scopes =>
-  minimal(new Set([...readPatterns(a), ...readPatterns(b)]));
+export function unionScopes(a: readonly string[], b: readonly string[]): readonly string[] {
+  return minimalOf([...readPatterns(a), ...readPatterns(b)]);
+}
 
 /**
  * Returns everything that both sets denote. Each wildcard of `a` is combined with all of `b`; the
@@ -134,16 +158,26 @@ export const unionScopes = (a: Scopes, b: Scopes): Scopes =>
  * @example
  * intersectScopes(['users:*'], ['*:delete', 'threats:read']); // ['users:delete']
  */
-export function intersectScopes(a: Scopes, b: Scopes): Scopes {
-  const others = normalizeScopes(b).map((one) => one.split(':'));
-  // Replaces each `*` of a pattern in `a` by that segment of one in `b`; `b` covers the result only
-  // if the rest agrees.
-  const meet = (one: Scopes) =>
-    others.map((other) => one.map((it, i) => (it === '*' ? other[i] : it)).join(':'));
-  const narrowed = normalizeScopes(a).flatMap((one) =>
-    one.includes('*') ? meet(one.split(':')) : [one],
+export function intersectScopes(a: readonly string[], b: readonly string[]): readonly string[] {
+  const left = normalizeScopes(a);
+  const right = normalizeScopes(b);
+  const inRight = new Set(right);
+  const candidates = left.flatMap((pattern) =>
+    pattern.includes('*') ? right.map((other) => fillWildcards(pattern, other)) : [pattern],
   );
-  return minimal(new Set(narrowed.filter(coveredBy(new Set(readPatterns(b))))));
+  return minimalOf(candidates.filter((candidate) => isCovered(candidate, inRight)));
+}
+
+/**
+ * Replaces each `*` of `pattern` by that segment of `other`. If the two have anything in common,
+ * the result is that; if not, `other` does not cover it.
+ */
+function fillWildcards(pattern: string, other: string): string {
+  const mine = segmentsOf(pattern);
+  const theirs = segmentsOf(other);
+  const resource = mine.resource === '*' ? theirs.resource : mine.resource;
+  const action = mine.action === '*' ? theirs.action : mine.action;
+  return `${resource}:${action}`;
 }
 
 /**
@@ -153,5 +187,6 @@ export function intersectScopes(a: Scopes, b: Scopes): Scopes {
  * @example
  * equalScopes(['users:*'], ['users:read', 'users:*']); // true
  */
-export const equalScopes = (a: Scopes, b: Scopes): boolean =>
-  normalizeScopes(a).join() === normalizeScopes(b).join();
+export function equalScopes(a: readonly string[], b: readonly string[]): boolean {
+  return normalizeScopes(a).join() === normalizeScopes(b).join();
+}

@@ -20,11 +20,13 @@ import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
 /** Returns `length` fresh bytes from a cryptographically secure source. */
 export type RandomBytes = (length: number) => Uint8Array;
 
-/**
- * A secret kept outside the database. `id`: `[a-z0-9-]{1,32}`; `secret`: 32 bytes or more, text
- * counts as UTF-8.
- */
-export type Pepper = { readonly id: string; readonly secret: string | Uint8Array };
+/** A secret kept outside the database. */
+export interface Pepper {
+  /** `[a-z0-9-]{1,32}`; stands in every digest. */
+  readonly id: string;
+  /** 32 bytes or more; text counts as UTF-8. */
+  readonly secret: string | Uint8Array;
+}
 
 /**
  * The first digests new keys; all are tried on verify. Going without one must be written out:
@@ -32,18 +34,36 @@ export type Pepper = { readonly id: string; readonly secret: string | Uint8Array
  */
 export type Peppers = readonly Pepper[] | 'none';
 
-// ── Hash functions ────────────────────────────────────────────────────────────────────────────────────
+// ── Hash functions ──────────────────────────────────────────────────────────────────────────────
 
 /** SHA-256 of text (as UTF-8) or bytes, in lower-case hexadecimal. */
 export type Sha256 = (data: string | Uint8Array) => string;
 
 /** The reference implementation: pure JavaScript, the same on every runtime. */
-export const nobleSha256: Sha256 = (data) =>
-  bytesToHex(sha256(typeof data === 'string' ? encoder.encode(data) : data));
+export const nobleSha256: Sha256 = (data) => {
+  return bytesToHex(sha256(typeof data === 'string' ? encoder.encode(data) : data));
+};
 
-/** The value of the lower-case hexadecimal digit at `i`. */
-const nibble = (hex: string, i: number): number =>
-  (hex.charCodeAt(i) & 15) + 9 * (hex.charCodeAt(i) >> 6);
+type NativeHash = (algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex') => string;
+
+/** What Node 20.16 and later, Bun and Deno have, and other runtimes have not. */
+interface RuntimeWithModules {
+  readonly process?: {
+    getBuiltinModule?(name: 'node:crypto'): { readonly hash?: NativeHash } | undefined;
+  };
+}
+
+// Not an import: where there is no such module, noble is used, which is 7 times slower.
+const { process } = globalThis as RuntimeWithModules;
+const nativeHash = process?.getBuiltinModule?.('node:crypto')?.hash;
+const hash: Sha256 =
+  nativeHash === undefined ? nobleSha256 : (data) => nativeHash('sha256', data, 'hex');
+
+/** Which hash implementation this process chose at load. Both give the same results. */
+export const digestBackend: 'native' | 'noble' = nativeHash === undefined ? 'noble' : 'native';
+
+const BLOCK_LENGTH = 64;
+const HASH_LENGTH = 32;
 
 /**
  * HMAC-SHA-256 (RFC 2104) under one key: two hashes over blocks that are prepared once. A call
@@ -51,94 +71,118 @@ const nibble = (hex: string, i: number): number =>
  * up its key again on each call.
  */
 export function hmacSha256(hash: Sha256, secret: Uint8Array): Sha256 {
-  const key = secret.length > 64 ? hexToBytes(hash(secret)) : secret;
-  const pad = (value: number) => Uint8Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ value);
-  const outer = concatBytes(pad(0x5c), new Uint8Array(32));
-  let inner = pad(0x36);
+  const key = secret.length > BLOCK_LENGTH ? hexToBytes(hash(secret)) : secret;
+  const outer = concatBytes(padOf(key, 0x5c), new Uint8Array(HASH_LENGTH));
+  let inner = padOf(key, 0x36);
   return (data) => {
-    // UTF-8 takes at most three bytes per UTF-16 unit.
-    if (inner.length < 64 + 3 * data.length)
-      inner = concatBytes(inner.slice(0, 64), new Uint8Array(3 * data.length));
-    if (typeof data !== 'string') inner.set(data, 64);
-    const end =
-      64 +
-      (typeof data === 'string'
-        ? encoder.encodeInto(data, inner.subarray(64)).written
-        : data.length);
-    const digest = hash(inner.subarray(0, end));
-    for (let i = 0; i < 32; i++)
-      outer[64 + i] = nibble(digest, 2 * i) * 16 + nibble(digest, 2 * i + 1);
-    inner.fill(0, 64, end);
+    inner = withRoom(inner, data);
+    const end = BLOCK_LENGTH + writeData(inner, data);
+    writeHex(outer, hash(inner.subarray(0, end)));
+    inner.fill(0, BLOCK_LENGTH, end);
     return hash(outer);
   };
 }
 
-// Not an import: found on Node 20.16+, Bun and Deno; other runtimes have no `process` and use
-// noble, 7 times slower.
-const native = Object(globalThis).process?.getBuiltinModule?.('node:crypto')?.hash;
-const hash: Sha256 = native ? (data) => native('sha256', data, 'hex') : nobleSha256;
+/** A key padded to a block, each byte combined with `value`. */
+function padOf(key: Uint8Array, value: number): Uint8Array {
+  return Uint8Array.from({ length: BLOCK_LENGTH }, (_, index) => (key[index] ?? 0) ^ value);
+}
 
-/** Which hash implementation this process chose at load. Both give the same results. */
-export const digestBackend: 'native' | 'noble' = native ? 'native' : 'noble';
+/** The buffer, or a longer copy of its first block, in which `data` fits behind it. */
+function withRoom(buffer: Uint8Array, data: string | Uint8Array): Uint8Array {
+  // UTF-8 takes at most three bytes per UTF-16 unit.
+  const most = 3 * data.length;
+  if (buffer.length >= BLOCK_LENGTH + most) return buffer;
+  return concatBytes(buffer.subarray(0, BLOCK_LENGTH), new Uint8Array(most));
+}
 
-// ── Digests and seals ─────────────────────────────────────────────────────────────────────────────────
+/** Writes `data` behind the first block; returns how many bytes that were. */
+function writeData(buffer: Uint8Array, data: string | Uint8Array): number {
+  if (typeof data === 'string') {
+    return encoder.encodeInto(data, buffer.subarray(BLOCK_LENGTH)).written;
+  }
+  buffer.set(data, BLOCK_LENGTH);
+  return data.length;
+}
 
-/** One way of making digests. Each digest begins with `tag`: `h1.<pepper id>$` or `s1$`. */
-export type Scheme = {
+/** Writes a hash, as lower-case hexadecimal, behind the first block. */
+function writeHex(buffer: Uint8Array, hex: string): void {
+  for (let index = 0; index < HASH_LENGTH; index++) {
+    const high = nibble(hex.charCodeAt(2 * index));
+    const low = nibble(hex.charCodeAt(2 * index + 1));
+    buffer[BLOCK_LENGTH + index] = high * 16 + low;
+  }
+}
+
+/** The value of a lower-case hexadecimal digit: 0x30 to 0x39 are digits, 0x61 to 0x66 letters. */
+function nibble(code: number): number {
+  return (code & 15) + 9 * (code >> 6);
+}
+
+// ── Digests and seals ───────────────────────────────────────────────────────────────────────────
+
+/** One way of making digests. */
+export interface Scheme {
+  /** How each of its digests begins: `h1.<pepper id>$` or `s1$`. */
   readonly tag: string;
-  digest(key: string): string;
-  seal(encoding: string): string | null;
-};
+  readonly digest: (key: string) => string;
+  /** Null if there is no pepper to seal with. */
+  readonly seal: (encoding: string) => string | null;
+}
 
-/** The scheme of keys made without a pepper: there is nothing to seal with. */
-// `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more
-// slowly.
-const UNPEPPERED: Scheme = {
+/** The scheme of keys made without a pepper. */
+const UNPEPPERED: Scheme = Object.freeze({
   tag: 's1$',
-  digest: (key) => ['s1$', hash(key)].join(''),
+  // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read
+  // more slowly.
+  digest: (key: string) => ['s1$', hash(key)].join(''),
   seal: () => null,
-};
+});
 
-function peppered(value: unknown): Scheme {
-  const { id, secret } = readFields(value, ['id', 'secret'], 'pepper');
-  assert(
-    typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id),
-    'pepper: id is 1 to 32 letters a-z, digits or -',
-  );
-  const bytes =
-    typeof secret === 'string' && secret.isWellFormed() ? encoder.encode(secret) : secret;
-  assert(
-    bytes instanceof Uint8Array,
-    `pepper ${id}: secret is a well-formed string or a Uint8Array; is it set?`,
-  );
-  assert(
-    bytes.length >= 32,
-    `pepper ${id}: the secret has ${bytes.length} bytes; pass at least 32`,
-  );
-  const mac = hmacSha256(hash, bytes);
-  // A key of its own: no digest that somebody can ask for may ever authenticate a record. HKDF (RFC
-  // 5869 §2) without a salt, to 32 bytes; noble's would make a Worker load 0.7 kB more, and its
-  // parts are here.
-  const extracted = hexToBytes(hmacSha256(hash, new Uint8Array(32))(bytes));
-  const seal = hmacSha256(hash, hexToBytes(hmacSha256(hash, extracted)('keyscope seal v1\x01')));
+function pepperedScheme(pepper: unknown): Scheme {
+  const { id, secret } = readFields(pepper, ['id', 'secret'], 'pepper');
+  const isId = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id);
+  assert(isId, 'pepper: id is 1 to 32 letters a-z, digits or -');
+  const isText = typeof secret === 'string' && secret.isWellFormed();
+  const bytes = isText ? encoder.encode(secret) : secret;
+  const instead = `pepper ${id}: secret is a well-formed string or a Uint8Array; is it set?`;
+  assert(bytes instanceof Uint8Array, instead);
+  const { length } = bytes;
+  assert(length >= 32, `pepper ${id}: the secret has ${length} bytes; pass at least 32`);
   const tag = `h1.${id}$`;
-  return { tag, digest: (key) => [tag, mac(key)].join(''), seal };
+  const mac = hmacSha256(hash, bytes);
+  const digest = (key: string): string => [tag, mac(key)].join('');
+  return Object.freeze({ tag, digest, seal: hmacSha256(hash, sealKey(bytes)) });
 }
 
 /**
- * Prepares peppers: the first scheme digests new keys.
+ * A key of its own: no digest that somebody can ask for may ever authenticate a record. HKDF (RFC
+ * 5869 §2) without a salt, to 32 bytes; noble's would make a Worker load 0.7 kB more, and its parts
+ * are here.
+ */
+function sealKey(secret: Uint8Array): Uint8Array {
+  const extracted = hexToBytes(hmacSha256(hash, new Uint8Array(HASH_LENGTH))(secret));
+  return hexToBytes(hmacSha256(hash, extracted)('keyscope seal v1\x01'));
+}
+
+/** At least one; the first digests new keys. */
+export type Schemes = readonly [Scheme, ...Scheme[]];
+
+/**
+ * Reads peppers into schemes.
  *
  * @throws TypeError on an empty list, a malformed or short pepper, or two of one id.
  */
-export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]] {
-  const schemes =
-    peppers === 'none' ? [UNPEPPERED] : Array.isArray(peppers) ? Array.from(peppers, peppered) : [];
-  assert(schemes.length > 0, "peppers: pass [{ id, secret }], or 'none' to go without");
-  assert(
-    new Set(schemes.map(({ tag }) => tag)).size === schemes.length,
-    'peppers: two of them have one id',
-  );
-  return schemes as [Scheme, ...Scheme[]];
+export function readPeppers(peppers: unknown): Schemes {
+  if (peppers === 'none') return [UNPEPPERED];
+  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, pepperedScheme) : [];
+  if (first === undefined) {
+    throw new TypeError("peppers: pass [{ id, secret }], or 'none' to go without");
+  }
+  const schemes: Schemes = [first, ...others];
+  const tags = new Set(schemes.map(({ tag }) => tag));
+  assert(tags.size === schemes.length, 'peppers: two of them have one id');
+  return schemes;
 }
 
 /**
@@ -155,13 +199,17 @@ export function prepareSchemes(peppers: unknown): readonly [Scheme, ...Scheme[]]
  */
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
   assert(typeof key === 'string', 'key: pass a string', key);
-  return (pepper === 'none' ? UNPEPPERED : peppered(pepper)).digest(key);
+  const scheme = pepper === 'none' ? UNPEPPERED : pepperedScheme(pepper);
+  return scheme.digest(key);
 }
 
-// ── Randomness ────────────────────────────────────────────────────────────────────────────────────────
+// ── Randomness ──────────────────────────────────────────────────────────────────────────────────
 
-export const platformRandom: RandomBytes = (length) =>
-  globalThis.crypto.getRandomValues(new Uint8Array(length));
+export const platformRandom: RandomBytes = (length) => {
+  return globalThis.crypto.getRandomValues(new Uint8Array(length));
+};
+
+const MAX_DRAWS = 64;
 
 /**
  * The entropy of a key. Rejection sampling: 6 bits at a time, with 62 and 63 thrown away, so none
@@ -169,23 +217,30 @@ export const platformRandom: RandomBytes = (length) =>
  */
 export function drawEntropy(random: RandomBytes): string {
   let text = '';
-  for (let round = 0; round < 64 && text.length < ENTROPY_LENGTH; round++) {
+  for (let draw = 0; draw < MAX_DRAWS && text.length < ENTROPY_LENGTH; draw++) {
     const bytes: unknown = random(32);
-    assert(
-      bytes instanceof Uint8Array && bytes.length === 32,
-      'random: return a Uint8Array of 32 bytes',
-    );
-    for (const byte of bytes) text += ALPHABET.charAt(byte & 63); // charAt(62) and charAt(63) are ''
+    const isGood = bytes instanceof Uint8Array && bytes.length === 32;
+    assert(isGood, 'random: return a Uint8Array of 32 bytes');
+    // charAt(62) and charAt(63) are ''
+    for (const byte of bytes) text += ALPHABET.charAt(byte & 63);
   }
-  assert(
-    text.length >= ENTROPY_LENGTH,
-    'random: 64 draws gave no usable bytes; pass a secure source or leave it out',
-  );
+  const instead = 'random: 64 draws gave no usable bytes; pass a secure source or leave it out';
+  assert(text.length >= ENTROPY_LENGTH, instead);
   return text.slice(0, ENTROPY_LENGTH);
 }
 
 /** A version 4 UUID (RFC 9562 §5.4) in lower case. */
-export const randomUuid = (): string => globalThis.crypto.randomUUID();
+export function randomUuid(): string {
+  return globalThis.crypto.randomUUID();
+}
+
+/** How `generateKey` makes a key. */
+interface GenerateOptions {
+  /** 1 to 20 lower-case letters, digits and inner `_`. */
+  readonly prefix: string;
+  /** Bytes for tests. Default: the platform's `crypto.getRandomValues`. */
+  readonly random?: RandomBytes | undefined;
+}
 
 /**
  * Makes a key: 154.8 random bits and a checksum. Stores nothing; for a key that a keyring knows,
@@ -197,15 +252,9 @@ export const randomUuid = (): string => globalThis.crypto.randomUUID();
  * @example
  * generateKey({ prefix: 'acme' }); // 'acme_' and 32 characters
  */
-export function generateKey(options: {
-  readonly prefix: string;
-  readonly random?: RandomBytes | undefined;
-}): string {
-  const { prefix, random = platformRandom } = readFields(
-    options,
-    ['prefix', 'random'],
-    'generateKey',
-  );
+export function generateKey(options: GenerateOptions): string {
+  const given = readFields(options, ['prefix', 'random'], 'generateKey');
+  const random = given.random === undefined ? platformRandom : given.random;
   assert(typeof random === 'function', 'random: pass a function or leave it out');
-  return keyFormat(prefix).complete(drawEntropy(random as RandomBytes));
+  return keyFormat(given.prefix).complete(drawEntropy(random as RandomBytes));
 }

@@ -10,4 +10,6 @@ import type { Principal } from './principal.js';
  * checks the ids, entities and scopes again; the verifier is responsible for `name`, `metadata` and
  * `expiresAt`.
  */
-export type TokenVerifier = { verify(token: string): Promise<Principal> };
+export interface TokenVerifier {
+  verify(token: string): Promise<Principal>;
+}

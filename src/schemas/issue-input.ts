@@ -12,10 +12,10 @@
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
+import type { KeyInfo } from '../core/info.js';
 import type { IssueInput } from '../core/issue.js';
 import type { ListInput } from '../core/list.js';
 import type { Me } from '../core/me.js';
-import type { KeyInfo } from '../core/record.js';
 
 /** A `KeyInfo` after `JSON.stringify`: times are ISO 8601 texts. */
 export type KeyInfoJson = {

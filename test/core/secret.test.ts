@@ -9,7 +9,7 @@ import { createKeyring, defineScopes, digestBackend, digestKey, generateKey } fr
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Sha256 } from '../../src/core/secret.js';
-import { hmacSha256, nobleSha256, prepareSchemes } from '../../src/core/secret.js';
+import { hmacSha256, nobleSha256, readPeppers } from '../../src/core/secret.js';
 import { runs } from '../support/runs.ts';
 import type { PepperVector, Vector } from '../support/vectors.ts';
 import { bytesOf, concat, failures, pepperOf, readVectors, uuid } from '../support/vectors.ts';
@@ -84,7 +84,7 @@ describe('the seal', () => {
       fc.property(bytes, fc.string({ unit: 'grapheme-ascii' }), (secret, text) => {
         const derived = new Uint8Array(hkdfSync('sha256', secret, '', 'keyscope seal v1', 32));
         const expected = createHmac('sha256', derived).update(text).digest('hex');
-        expect(prepareSchemes([{ id: 'p1', secret }])[0].seal(text)).toBe(expected);
+        expect(readPeppers([{ id: 'p1', secret }])[0].seal(text)).toBe(expected);
       }),
       { numRuns: runs(100) },
     );

@@ -1,0 +1,91 @@
+/** What a keyring tells its owner, for logs and audit trails. */
+import type { AccessErrorCode, DenialReason } from './errors.js';
+
+/** A key was made. */
+interface KeyIssued {
+  readonly type: 'key.issued';
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly keyId: string;
+  /** Whose key it is. */
+  readonly entityUuid: string;
+}
+
+/** A key was ended for good. */
+interface KeyRevoked {
+  readonly type: 'key.revoked';
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly keyId: string;
+  /** Whose key it is. */
+  readonly entityUuid: string;
+}
+
+/** A key got a successor. */
+interface KeyRotated {
+  readonly type: 'key.rotated';
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** The successor. */
+  readonly keyId: string;
+  /** Whose key it is. */
+  readonly entityUuid: string;
+  /** The key id of the predecessor. */
+  readonly rotatedFrom: string;
+  /** When the predecessor ends. Milliseconds since the epoch. */
+  readonly retireAt: number;
+}
+
+/** `admit` let a caller in. */
+interface AccessGranted {
+  readonly type: 'access.granted';
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly keyId: string;
+  /** The entity that was addressed and checked. */
+  readonly entityUuid: string;
+  readonly operation: string;
+}
+
+/** `admit` denied a caller, or could not tell who it is. */
+interface AccessDenied {
+  readonly type: 'access.denied';
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** Null if no key was recognised. */
+  readonly keyId: string | null;
+  /**
+   * Null if what was addressed is not one UUID, or if nothing was addressed and nobody
+   * authenticated.
+   */
+  readonly entityUuid: string | null;
+  readonly operation: string;
+  /** `store_error`: the store or the clock is broken, and the answer was 503. */
+  readonly code: AccessErrorCode | 'store_error';
+  readonly reason: DenialReason | 'store_error';
+}
+
+/**
+ * What happened, for logs and audit trails; `type` determines the fields. Nothing in it derives
+ * from a key, a header or a digest.
+ */
+export type KeyringEvent = KeyIssued | KeyRevoked | KeyRotated | AccessGranted | AccessDenied;
+
+/** Told of each event as it happens; whatever it returns, throws or rejects with is dropped. */
+export type EventListener = (event: KeyringEvent) => unknown;
+
+/** Hands an event to the listener. Never throws. */
+export type Emit = (event: KeyringEvent) => void;
+
+/**
+ * Undefined if there is no listener: then no event is made. Watching a broken audit sink is its
+ * owner's task; it neither admits nor denies anyone.
+ */
+export function createEmit(listener: EventListener | undefined): Emit | undefined {
+  if (listener === undefined) return undefined;
+  // Asynchronous, so that what the listener throws is a rejection, too.
+  const tell = async (event: KeyringEvent): Promise<unknown> => listener(event);
+  return (event) => {
+    tell(Object.freeze(event)).catch(() => {});
+  };
+}
