@@ -50,9 +50,9 @@ export async function admit(
   let entityUuid: string;
   try {
     time = context.clock();
-    const found = typeof request === 'function' ? await request() : authenticate(context, request);
+    const found = typeof request === 'function' ? request() : authenticate(context, request);
     // A synchronous store costs no turn of the event loop.
-    principal = found instanceof Promise ? await found : found;
+    principal = isPromise(found) ? await found : found;
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
     reportDenial(context, error, { time, principal, operation, asked });
@@ -62,6 +62,10 @@ export async function admit(
   context.usage.record(keyId, scopes, time);
   context.emit?.({ type: 'access.granted', time, keyId, entityUuid, operation });
   return { principal, entityUuid };
+}
+
+function isPromise(found: Awaitable<Principal>): found is PromiseLike<Principal> {
+  return typeof (found as Partial<PromiseLike<Principal>> | undefined)?.then === 'function';
 }
 
 /** How far a request came before it was denied. */

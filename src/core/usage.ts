@@ -16,7 +16,10 @@ export interface UsageRecorder {
   /** Notes that a key exercised scopes. Never waits and never throws. */
   record(keyId: string, scopes: readonly string[], time: number): void;
   /**
-   * Writes what was noted. If it rejects, with `StoreError`, that is kept for the next attempt.
+   * Writes what was noted. Waits for the batch before, and writes again what that one could not:
+   * when this resolves, nothing is left. But no batch waits to be sent: on Workers, a write and all
+   * its promises can die with the request that began it. If it rejects, with `StoreError`, what was
+   * noted is kept for the next attempt.
    */
   flush(): Promise<void>;
 }
@@ -38,9 +41,6 @@ export function createUsage(store: KeyStore): UsageRecorder {
     (timer as { unref?(): void }).unref?.();
   }
 
-  // Waits for the batch before, and writes again what that one could not: when this resolves,
-  // nothing is left. But no batch waits to be sent: on Workers, a write and all its promises can
-  // die with the request that began it.
   async function flush(): Promise<void> {
     const before = writing;
     const own = write();
