@@ -148,7 +148,7 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
   function describe(scope: string): string {
     const sentence = sentences.get(scope);
     if (sentence === undefined) {
-      throw new TypeError(`scopes: the catalog lacks ${quote(scope)}`);
+      throw new TypeError(`scopes: the catalog has no ${quote(scope)}`);
     }
     return sentence;
   }
@@ -158,7 +158,7 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
     for (const pattern of wanted) {
       const only = new Set([pattern]);
       const matches = all.some((scope) => isCovered(scope, only));
-      assert(matches, 'scopes: pass what matches something in the catalog', pattern);
+      assert(matches, 'scopes: pass scopes that the catalog has', pattern);
     }
     return Object.freeze(all.filter((scope) => isCovered(scope, wanted)));
   }

@@ -74,7 +74,7 @@ export const DENIALS: Readonly<Record<AccessErrorCode, Denial>> = {
   ceiling_exceeded: {
     status: 403,
     title: 'Forbidden',
-    detail: 'A key can carry no more than its maker may hand out.',
+    detail: 'You cannot grant more than you hold yourself.',
     challenge: 'none',
   },
   not_found: {
@@ -86,7 +86,7 @@ export const DENIALS: Readonly<Record<AccessErrorCode, Denial>> = {
   conflict: {
     status: 409,
     title: 'Conflict',
-    detail: 'The key was rotated or revoked already.',
+    detail: 'The key has already been rotated or revoked.',
     challenge: 'none',
   },
 };

@@ -102,7 +102,7 @@ export function readText(value: unknown, max: number, what: string): string {
   const { length } = [...normal];
   assert(length >= 1 && length <= max, `${what}: 1 to ${max} characters, not ${length}`);
   const clean = value.isWellFormed() && !/\p{Cc}/u.test(normal);
-  assert(clean, `${what}: no control characters, no half surrogate pair`);
+  assert(clean, `${what}: no control characters, no unpaired surrogates`);
   return normal;
 }
 

@@ -59,7 +59,7 @@ function writeCursor({ createdAt, keyId }: ListPosition): string {
 function readCursor(cursor: unknown): ListPosition {
   const position = typeof cursor === 'string' ? positionIn(cursor.slice(0, 64)) : null;
   const isGenuine = position !== null && writeCursor(position) === cursor;
-  assert(isGenuine, 'after: pass `next` of the page before', cursor);
+  assert(isGenuine, 'after: pass `next` of the previous page', cursor);
   return position;
 }
 

@@ -65,7 +65,9 @@ class VerifiedPrincipal {
 
   static grantOf(value: unknown): Grant {
     if (typeof value === 'object' && value !== null && #grant in value) return value.#grant;
-    throw new TypeError('principal: pass one that this copy of keyscope made; is there a guard?');
+    throw new TypeError(
+      'principal: pass one that this copy of keyscope made; does the route have a guard?',
+    );
   }
 }
 

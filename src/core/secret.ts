@@ -181,7 +181,7 @@ export function readPeppers(peppers: unknown): Schemes {
   }
   const schemes: Schemes = [first, ...others];
   const tags = new Set(schemes.map(({ tag }) => tag));
-  assert(tags.size === schemes.length, 'peppers: two of them have one id');
+  assert(tags.size === schemes.length, 'peppers: two of them have the same id');
   return schemes;
 }
 

@@ -47,7 +47,7 @@ describe('what it answers', () => {
     expect(catalog.describe('threats:write')).toBe('Write threats.');
     expect(defineScopes({ a: { b: 'Cafe\u0301.' } }).describe('a:b')).toBe('Caf\u00e9.');
     for (const odd of ['threats:delete', 'threats:*', '*:*', '', 'constructor', 'Threats:read']) {
-      expect(complaint(() => catalog.describe(odd))).toMatch(/^scopes: the catalog lacks /);
+      expect(complaint(() => catalog.describe(odd))).toMatch(/^scopes: the catalog has no /);
     }
   });
 
@@ -326,9 +326,9 @@ describe('wrong input', () => {
     [
       'reserved that matches nothing',
       { reserved: ['a:b', 'users:*'] },
-      /what matches something in the catalog, not "/,
+      /scopes that the catalog has, not "/,
     ],
-    ['a reserved typo', { reserved: ['a:c'] }, /what matches something in the catalog, not "/],
+    ['a reserved typo', { reserved: ['a:c'] }, /scopes that the catalog has, not "/],
   ])('options that are %s', (_, options, message) => {
     const call = () => defineScopes({ a: { b: 'A sentence.' } }, options as { reserved?: [] });
     expect(complaint(call)).toMatch(message);

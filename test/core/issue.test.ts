@@ -166,7 +166,7 @@ describe('scopes', () => {
     ['a list with a number', ['threats:read', 7], /element 1/],
     ['a list with a hole', Object.assign([], { 1: 'threats:read' }), /element 0/],
     ['a nested list', [['threats:read']], /element 0/],
-    ['a typo', ['threats:raed'], /matches something in the catalog, not "threats:raed"/],
+    ['a typo', ['threats:raed'], /scopes that the catalog has, not "threats:raed"/],
     ['an unknown resource', ['reports:*'], /not "reports:\*"/],
     ['a prototype name', ['__proto__:read'], /write resource:action, .*not "__proto__:read"/],
     ['another prototype name', ['constructor:write'], /not "constructor:write"/],

@@ -93,9 +93,9 @@ describe('createKeyring', () => {
     [
       'two peppers of one id',
       { peppers: [PEPPER, { ...PEPPER_2, id: PEPPER.id }] },
-      /two of them have one id/,
+      /two of them have the same id/,
     ],
-    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two of them have one id/],
+    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two of them have the same id/],
     ['an upper-case pepper id', { peppers: [{ ...PEPPER, id: 'P1' }] }, /pepper: id/],
     ['an empty pepper id', { peppers: [{ ...PEPPER, id: '' }] }, /pepper: id/],
     ['a pepper id with $', { peppers: [{ ...PEPPER, id: 'a$b' }] }, /pepper: id/],

@@ -246,7 +246,8 @@ describe('the table', () => {
   it.each([undefined, null, 'key', {}])(
     '%j is no principal, for an operation without scopes either',
     (given) => {
-      const said = 'principal: pass one that this copy of keyscope made; is there a guard?';
+      const said =
+        'principal: pass one that this copy of keyscope made; does the route have a guard?';
       const principal = untyped<Principal>(given);
       for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
         expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));

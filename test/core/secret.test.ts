@@ -237,7 +237,7 @@ describe('digestKey', () => {
         { id: 'p1', secret },
         { id: 'p1', secret: `${secret}2` },
       ],
-      /two of them have one id/,
+      /two of them have the same id/,
     ],
     [
       'a good one and a short one',

@@ -136,9 +136,7 @@ describe('what is said', () => {
       peppers: 'none',
       tokens: null,
     };
-    expect(() => createKeyring(options as never)).toThrow(
-      /^tokens\.verify: pass a function/,
-    );
+    expect(() => createKeyring(options as never)).toThrow(/^tokens\.verify: pass a function/);
   });
 });
 
