@@ -1,9 +1,11 @@
 /** From an error to a response: every code, the challenge read back by another parser, quoting. */
 import fc from 'fast-check';
-import type { AccessErrorCode, ChallengeOptions, DenialReason } from 'keyscope';
 import {
   AccessError,
+  type AccessErrorCode,
+  type ChallengeOptions,
   createKeyring,
+  type DenialReason,
   defineScopes,
   generateKey,
   isAccessError,
@@ -11,8 +13,9 @@ import {
   toResponse,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { complaint } from '../support/complaint.ts';
+import { untyped } from '../support/keyring.ts';
 import { uuid } from '../support/vectors.ts';
 
 /**
@@ -416,4 +419,19 @@ describe('wrong input', () => {
       expect(complaint(() => toResponse(denial, given))).not.toContain(secret);
     }
   });
+});
+
+it('answers an error of another version of the package', () => {
+  const error = new AccessError('insufficient_scope', 'scope_missing', {
+    requiredScopes: untyped('a:b'),
+  });
+  expect(toResponse(error, { realm: 'r' }).status).toBe(403);
+});
+
+it('shows the scopes of an error of another copy only if all of them are scopes', () => {
+  const requiredScopes = ['threats:read', 'a" b'];
+  const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes });
+  expect(toResponse(error, { realm: 'r' }).headers['WWW-Authenticate']).toBe(
+    'Bearer realm="r", error="insufficient_scope"',
+  );
 });

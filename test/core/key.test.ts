@@ -14,11 +14,10 @@ import {
   redactKeys,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { beyondAscii } from '../support/beyond-ascii.ts';
 import { complaint } from '../support/complaint.ts';
-import type { Vector } from '../support/vectors.ts';
-import { failures, readVectors } from '../support/vectors.ts';
+import { failures, readVectors, type Vector } from '../support/vectors.ts';
 
 type KeyVector = Vector & { readonly prefix: string; readonly key: string } & (
     | { readonly result: 'valid'; readonly entropy: string; readonly checksum: string }
@@ -401,4 +400,10 @@ describe('wrong input', () => {
     const field = { prefix: 'acme', [key]: 1 };
     expect(complaint(() => generateKey(field))).not.toContain(secret);
   });
+});
+
+it('redacts a key that begins inside what looks like another one', () => {
+  const key = generateKey({ prefix: 'acme' });
+  const text = `acme_${'x'.repeat(28)}${key}`;
+  expect(redactKeys(text, { prefix: 'acme' })).not.toContain(key.slice(5));
 });

@@ -1,5 +1,4 @@
-import type { KeyringOptions } from 'keyscope';
-import { createKeyring } from 'keyscope';
+import { createKeyring, type KeyringOptions } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
@@ -251,4 +250,15 @@ describe('a source of randomness', () => {
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
     expect(await store.findById(info.keyId)).not.toBeNull();
   });
+});
+
+it('refuses insecureAcceptUnpeppered until an invalid Date', () => {
+  expect(() => setUp({ insecureAcceptUnpeppered: { until: new Date('x') } })).toThrow(TypeError);
+});
+
+it('refuses a catalog that defineScopes did not make', () => {
+  const fake = untyped<typeof catalog>({ all: ['threats:read'] });
+  expect(() =>
+    createKeyring({ prefix: 'acme', catalog: fake, store: memoryStore(), peppers: [PEPPER] }),
+  ).toThrow(TypeError);
 });

@@ -234,3 +234,10 @@ describe('get', () => {
     await typeError(() => setUp().keyring.get(untyped(keyId), AUTHORITY), /keyId: pass a string/);
   });
 });
+
+it('has no next page after one that is exactly full', async () => {
+  const { keyring } = setUp();
+  for (let i = 0; i < 2; i++) await issue(keyring);
+  expect((await keyring.list({ limit: 2 }, AUTHORITY)).next).toBeNull();
+  expect((await keyring.list({ limit: 1 }, AUTHORITY)).next).not.toBeNull();
+});

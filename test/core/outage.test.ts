@@ -1,9 +1,14 @@
 import { inspect } from 'node:util';
-import type { KeyRecord, KeyStore } from 'keyscope';
-import { definePolicy, isStoreError, StoreError, toResponse } from 'keyscope';
+import {
+  definePolicy,
+  isStoreError,
+  type KeyRecord,
+  type KeyStore,
+  StoreError,
+  toResponse,
+} from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { raise } from '../../src/core/input.js';
 import {
   AUTHORITY,
   type Between,
@@ -57,6 +62,29 @@ async function behind(between: Between) {
   await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
   armed = true;
   return { keyring, known: { key, keyId: info.keyId } };
+}
+
+/**
+ * The timers of one delay that have neither fired nor been cleared. Not all timers: keyrings of other
+ * files, in the same process, set some too.
+ */
+function pendingTimers(delay: number): ReadonlySet<unknown> {
+  const pending = new Set<unknown>();
+  const set = globalThis.setTimeout;
+  const clear = globalThis.clearTimeout;
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation((run, ms) => {
+    const timer = set(() => {
+      pending.delete(timer);
+      run();
+    }, ms);
+    if (ms === delay) pending.add(timer);
+    return timer;
+  });
+  vi.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
+    pending.delete(timer);
+    clear(timer);
+  });
+  return pending;
 }
 
 afterEach(() => {
@@ -151,10 +179,8 @@ describe('a store that never answers', () => {
 
   it('leaves no timer behind when it answered, and no unhandled rejection when it answers late', async () => {
     vi.useFakeTimers();
-    const [set, cleared] = [
-      vi.spyOn(globalThis, 'setTimeout'),
-      vi.spyOn(globalThis, 'clearTimeout'),
-    ];
+    const set = vi.spyOn(globalThis, 'setTimeout');
+    const cleared = vi.spyOn(globalThis, 'clearTimeout');
     // A time of its own: keyrings of other files, in the same process, set timers too.
     const { keyring } = setUp({ store: delayed(memoryStore()), storeTimeoutMs: 123_457 });
     const issued = issue(keyring);
@@ -178,11 +204,14 @@ describe('a store that never answers', () => {
 
   it('keeps as many requests waiting as come within the time-out, and nothing of them afterwards', async () => {
     vi.useFakeTimers();
-    const [timeout, perMs, ms] = [100, 20, 500];
+    const timeout = 97;
+    const perMs = 20;
+    const ms = 500;
     const inner = memoryStore();
     const { key } = await issue(setUp({ store: inner }).keyring);
     const { store, calls } = recording(wrap(inner, () => new Promise(() => {})));
     const { keyring, events } = setUp({ store, storeTimeoutMs: timeout });
+    const timers = pendingTimers(timeout);
     const seen = { waiting: 0, most: 0, timers: 0, other: 0 };
     const admit = async () => {
       const error = await thrown(() =>
@@ -197,24 +226,18 @@ describe('a store that never answers', () => {
         void admit();
       }
       seen.most = Math.max(seen.most, seen.waiting);
-      seen.timers = Math.max(seen.timers, vi.getTimerCount());
+      seen.timers = Math.max(seen.timers, timers.size);
       await vi.advanceTimersByTimeAsync(1);
     }
     // Ten thousand came, and each asked once.
-    expect([calls.length, new Set(calls)]).toEqual([perMs * ms, new Set(['findByDigest'])]);
-    expect(seen).toEqual({
-      waiting: perMs * timeout - perMs,
-      most: perMs * timeout,
-      timers: perMs * timeout,
-      other: 0,
-    });
+    expect(calls).toHaveLength(perMs * ms);
+    expect(new Set(calls)).toEqual(new Set(['findByDigest']));
+    const most = perMs * timeout;
+    expect(seen).toEqual({ waiting: most - perMs, most, timers: most, other: 0 });
     await vi.advanceTimersByTimeAsync(timeout);
-    expect([seen.waiting, seen.other, vi.getTimerCount(), events.length]).toEqual([
-      0,
-      0,
-      0,
-      perMs * ms,
-    ]);
+    expect(seen).toMatchObject({ waiting: 0, other: 0 });
+    expect(timers.size).toBe(0);
+    expect(events).toHaveLength(perMs * ms);
   });
 
   it('holds nobody else up: garbage is refused at once meanwhile', async () => {
@@ -228,6 +251,9 @@ describe('a store that never answers', () => {
 
 describe('what a driver says', () => {
   const said = 'duplicate key value h1.p1$00 for "root:hunter2@db"';
+  const unreadable = () => {
+    throw new RangeError(said);
+  };
 
   it.each([
     ['an Error', new Error(said)],
@@ -239,7 +265,7 @@ describe('what a driver says', () => {
     // Its message was shown.
     ['an error of ours', new StoreError(said)],
     // Reading it throws: the request waited for ever, and the process ended on the rejection.
-    ['what cannot be read', new Proxy({}, { get: () => raise(new RangeError(said)) })],
+    ['what cannot be read', new Proxy({}, { get: unreadable })],
   ])('is in the cause and nowhere else: %s', async (_what, cause) => {
     for (const fail of [
       () => {
@@ -351,4 +377,44 @@ describe('a store that is none', () => {
     await keyring.revoke(info.keyId, AUTHORITY);
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(1);
   });
+});
+
+it('treats an answer whose `then` cannot be read as a broken store', async () => {
+  const odd = Object.defineProperty({}, 'then', {
+    get: () => {
+      throw new Error('h1.p1$00');
+    },
+  });
+  const store = wrap(memoryStore(), () => odd);
+  await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+});
+
+it('treats a clock beyond what a Date holds as broken', async () => {
+  await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
+});
+
+it('hands out no key when the store says that it did not insert', async () => {
+  const store = wrap(memoryStore(), (method, _args, call) =>
+    method === 'insert' ? false : call(),
+  );
+  await storeError(() => issue(setUp({ store }).keyring));
+});
+
+it('treats a list of rows with a hole as an outage, not as a bad key', async () => {
+  const inner = memoryStore();
+  const { key } = await issue(setUp({ store: inner }).keyring);
+  const holed = (rows: unknown) => Object.assign(new Array(2), { 1: (rows as unknown[])[0] });
+  const store = wrap(inner, (method, _args, call) =>
+    method === 'findByDigest' ? holed(call()) : call(),
+  );
+  await storeError(() => setUp({ store }).keyring.verify(key));
+});
+
+it('checks every line of a summary', async () => {
+  const lines = [
+    { scheme: 's1', live: 1, lastUsedAt: null },
+    { scheme: 's1', live: 'one', lastUsedAt: null },
+  ];
+  const store = { ...memoryStore(), summarize: () => untyped<[]>(lines) };
+  await storeError(() => setUp({ store }).keyring.pepperReport());
 });

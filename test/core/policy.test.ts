@@ -1,8 +1,17 @@
 import fc from 'fast-check';
-import type { Principal } from 'keyscope';
-import { coversScopes, definePolicy, defineScopes, hasScopes } from 'keyscope';
+import { coversScopes, definePolicy, defineScopes, hasScopes, type Principal } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { catalog, denied, NOWHERE, OTHER, OWN, setUp, THIRD, untyped } from '../support/keyring.ts';
+import {
+  catalog,
+  denied,
+  issue,
+  NOWHERE,
+  OTHER,
+  OWN,
+  setUp,
+  THIRD,
+  untyped,
+} from '../support/keyring.ts';
 import { runs } from '../support/runs.ts';
 
 const policy = definePolicy(catalog, {
@@ -259,4 +268,14 @@ describe('the table', () => {
     const other = defineScopes({ a: { b: 'c' } }, { reserved: ['a:b'] });
     expect(definePolicy(other, { x: ['a:b'] }).leastScopes(['x'])).toEqual(['a:b']);
   });
+});
+
+it('refuses options that it does not understand, and never falls back to the own entity', async () => {
+  const { keyring } = setUp();
+  const principal = await keyring.verify((await issue(keyring)).key);
+  for (const options of [OTHER, { entity: OTHER }, null]) {
+    expect(() => policy.authorize(principal, 'listThreats', untyped(options))).toThrow(
+      /^authorize: /,
+    );
+  }
 });

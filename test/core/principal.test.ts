@@ -2,13 +2,13 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Principal } from 'keyscope';
 import {
   canAddress,
   createKeyring,
   definePolicy,
   defineScopes,
   hasScopes,
+  type Principal,
   requireEntity,
   requireScopes,
   toMe,
@@ -17,6 +17,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
   AUTHORITY,
+  catalog,
   denied,
   issue,
   NOWHERE,
@@ -384,4 +385,13 @@ describe('toMe', () => {
   it('refuses nothing with a TypeError', () => {
     for (const value of [undefined, null]) expect(() => toMe(untyped(value))).toThrow(TypeError);
   });
+});
+
+it('takes no copy for a principal, whatever the entity or the operation', async () => {
+  const { keyring } = setUp();
+  const { key } = await issue(keyring);
+  const copy = { ...(await keyring.verify(key)) };
+  expect(() => requireEntity(copy, 'malformed')).toThrow(TypeError);
+  expect(() => canAddress(copy, 'malformed')).toThrow(TypeError);
+  expect(() => definePolicy(catalog, { whoami: [] }).allowed(copy)).toThrow(TypeError);
 });

@@ -1,5 +1,4 @@
-import type { AccessError } from 'keyscope';
-import { toResponse } from 'keyscope';
+import { type AccessError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
@@ -136,4 +135,12 @@ describe('revoke', () => {
       await typeError(() => setUp().keyring.revoke(NOWHERE, untyped(authority)), /authority/);
     },
   );
+});
+
+it('revokes a key whose row is malformed', async () => {
+  const store = memoryStore();
+  const { key, info } = await issue(setUp({ store }).keyring);
+  const { keyring } = setUp({ store: tampering(store, (row) => ({ ...row, scopes: ['*:*'] })) });
+  await keyring.revoke(info.keyId, AUTHORITY);
+  await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'revoked');
 });

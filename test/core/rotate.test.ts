@@ -1,6 +1,13 @@
 import fc from 'fast-check';
-import type { AccessError, IssuedKey, KeyRecord, RotateInput } from 'keyscope';
-import { coversScopes, digestKey, isAccessError } from 'keyscope';
+import {
+  type AccessError,
+  coversScopes,
+  digestKey,
+  type IssuedKey,
+  isAccessError,
+  type KeyRecord,
+  type RotateInput,
+} from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
@@ -450,4 +457,24 @@ describe('a store that fails in the middle', () => {
     expect(String(error)).toBe('StoreError: store.markEnded failed: see cause');
     expect(marks).toBe(2);
   });
+});
+
+it('writes nothing in a second rotation within the overlap', async () => {
+  const { keyring } = setUp();
+  const { info } = await issue(keyring);
+  await keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY);
+  await denied(
+    () => keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY),
+    'conflict',
+    'already_ended',
+  );
+  expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
+});
+
+it('names the key in the conflict of a second rotation', async () => {
+  const { keyring } = setUp();
+  const { info } = await issue(keyring);
+  await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
+  const again = () => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
+  expect((await denied(again, 'conflict', 'already_ended')).keyId).toBe(info.keyId);
 });

@@ -19,10 +19,10 @@ import {
 } from 'keyscope';
 import { issueInputSchema, meSchema } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { Principal } from '../../src/index.js';
-import type { Algebra } from '../support/algebra.ts';
 import {
+  type Algebra,
   brokenLaws,
   disagreements,
   MINIMAL,
@@ -33,8 +33,7 @@ import {
 import { beyondAscii } from '../support/beyond-ascii.ts';
 import { complaint } from '../support/complaint.ts';
 import { runs } from '../support/runs.ts';
-import type { Json, Vector } from '../support/vectors.ts';
-import { concat, failures, readVectors, uuid } from '../support/vectors.ts';
+import { concat, failures, type Json, readVectors, uuid, type Vector } from '../support/vectors.ts';
 
 type Parts = Parameters<typeof concat>[0];
 type ScopeVector = Vector & {
@@ -373,4 +372,16 @@ describe('wrong input', () => {
     expect(read).toBe(0);
     expect(complaint(() => parseScopes('a:b '.repeat(250_000)))).toMatch(/at most 4096/);
   });
+});
+
+it('writes a text of 4,096 characters, and none that is longer', () => {
+  // 32 scopes of 127 characters with 31 spaces between them, and then one character more, and
+  // two.
+  const scopes = (more: number) =>
+    Array.from(
+      { length: 32 },
+      (_, i) => `${'a'.repeat(60 + (i === 0 ? more : 0))}${i + 10}:${'b'.repeat(64)}`,
+    );
+  expect(formatScopes(scopes(1))).toHaveLength(4096);
+  expect(() => formatScopes(scopes(2))).toThrow('longer than 4096 characters');
 });

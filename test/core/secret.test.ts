@@ -2,17 +2,32 @@
  * Digests and hashes: known answers on both backends, and both against the platform's own
  * `createHmac`.
  */
+
 import { createHash, createHmac, hash, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
-import type { Pepper } from 'keyscope';
-import { createKeyring, defineScopes, digestBackend, digestKey, generateKey } from 'keyscope';
+import {
+  createKeyring,
+  defineScopes,
+  digestBackend,
+  digestKey,
+  generateKey,
+  type Pepper,
+} from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Sha256 } from '../../src/core/secret.js';
-import { hmacSha256, nobleSha256, readPeppers } from '../../src/core/secret.js';
+import { afterEach, describe, expect, it, test, vi } from 'vitest';
+import { hmacSha256, nobleSha256, readPeppers, type Sha256 } from '../../src/core/secret.js';
+import { catalog } from '../support/keyring.ts';
 import { runs } from '../support/runs.ts';
-import type { PepperVector, Vector } from '../support/vectors.ts';
-import { bytesOf, concat, failures, pepperOf, readVectors, uuid } from '../support/vectors.ts';
+import {
+  bytesOf,
+  concat,
+  failures,
+  type PepperVector,
+  pepperOf,
+  readVectors,
+  uuid,
+  type Vector,
+} from '../support/vectors.ts';
 
 type DigestVector = Vector & {
   readonly text?: string;
@@ -256,4 +271,17 @@ describe('digestKey', () => {
     expect(said).toMatch(message);
     expect(said).not.toContain(secret);
   });
+});
+
+it('does not quote a pepper that was handed in as its own id', () => {
+  const secret = 'Zm9v+YmFyMTIzNDU2/Nzg5MGFiY2+RlZmdoaWprbG1ub3A=';
+  const make = () =>
+    createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: [{ id: secret, secret: 'p1' }],
+    });
+  expect(make).toThrow(TypeError);
+  expect(make).not.toThrow(/Zm9v/);
 });

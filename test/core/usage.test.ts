@@ -1,5 +1,4 @@
-import type { KeyStore, UsageEntry } from 'keyscope';
-import { createKeyring, definePolicy } from 'keyscope';
+import { createKeyring, definePolicy, type KeyStore, type UsageEntry } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { guardStore } from '../../src/core/outage.js';
@@ -351,4 +350,53 @@ describe('the timer', () => {
     await usage.flush();
     expect(touched).toEqual([['a'], ['b'], ['c']]);
   });
+});
+
+it('waits for the batch that is under way, so that a shutdown loses nothing', async () => {
+  const inner = memoryStore();
+  let finish = () => {};
+  const slow = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const store = wrap(inner, (method, _args, call) =>
+    method === 'touch' ? slow.then(call) : call(),
+  );
+  const { keyring } = setUp({ store });
+  const { key, info } = await issue(keyring);
+  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+  keyring.flush();
+  let done = false;
+  const shutdown = keyring.flush().then(() => {
+    done = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toBe(false);
+  finish();
+  await shutdown;
+  expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+});
+
+// The flush of a shutdown resolved while the batch before it had failed and was back in memory.
+it('writes again what the batch under way could not write', async () => {
+  const inner = memoryStore();
+  let fail = () => {};
+  let touches = 0;
+  const store = wrap(inner, (method, _args, call) => {
+    if (method !== 'touch' || touches++ > 0) return call();
+    return new Promise((_, reject) => {
+      fail = () => reject(new Error('down for a moment'));
+    });
+  });
+  const { keyring } = setUp({ store });
+  const { key, info } = await issue(keyring);
+  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+  const timers = keyring.flush().catch(() => 'failed');
+  const shutdown = keyring.flush();
+  fail();
+  await shutdown;
+  expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+  expect(await timers).toBe('failed');
+  // What failed long ago is no reason to fail or to write again.
+  await keyring.flush();
+  expect(touches).toBe(2);
 });

@@ -1,0 +1,333 @@
+import fc from 'fast-check';
+import {
+  AccessError,
+  definePolicy,
+  hasScopes,
+  type KeyRecord,
+  type Principal,
+  type TokenVerifier,
+} from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  catalog,
+  denied,
+  HOUR,
+  issue,
+  NOWHERE,
+  OTHER,
+  OWN,
+  PLAIN,
+  recording,
+  START,
+  setUp,
+  storeError,
+  THIRD,
+  tampering,
+  thrown,
+  untyped,
+  wrap,
+} from '../support/keyring.ts';
+import { runs } from '../support/runs.ts';
+
+const policy = definePolicy(catalog, {
+  whoami: [],
+  list: ['threats:read'],
+  remove: ['threats:delete'],
+});
+
+const bearer = (key: string) => `Bearer ${key}`;
+
+it('shows the expiry of the key for a token that outlives it', async () => {
+  const store = memoryStore();
+  const { keyring } = setUp({ store, peppers: 'none' });
+  const { key } = await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 5) }, AUTHORITY);
+  const claimed = setUp({
+    store: tampering(store, (row) => ({ ...row, expiresAt: null })),
+    peppers: 'none',
+  });
+  const front = setUp({
+    store,
+    peppers: 'none',
+    tokens: { verify: () => claimed.keyring.verify(key) },
+  });
+  expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(START + 5);
+});
+
+it('lists the operations of a token that was narrowed to another entity', async () => {
+  const store = memoryStore();
+  const { keyring } = setUp({ store, peppers: 'none' });
+  const input = { ...PLAIN, accessibleEntities: [OTHER] };
+  const { key } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER] });
+  const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
+  const front = setUp({ store, peppers: 'none', tokens: { verify: async () => claimed } });
+  const principal = await front.keyring.authenticate('Bearer a.b');
+  expect(policy.allowed(principal)).toEqual(['whoami', 'list']);
+});
+
+it('grants nothing to the claims of a verifier that names no scopes and no entities', async () => {
+  const store = memoryStore();
+  const { keyring } = setUp({ store, peppers: 'none' });
+  const { key } = await issue(keyring);
+  const { scopes: _s, accessibleEntities: _a, ...claimed } = await keyring.verify(key);
+  for (const checkParent of [true, false]) {
+    const tokens = { verify: async (): Promise<never> => untyped(claimed) };
+    const principal = await setUp({
+      store,
+      peppers: 'none',
+      tokens,
+      checkParent,
+    }).keyring.authenticate('Bearer a.b');
+    expect([principal.scopes, principal.accessibleEntities]).toEqual([[], []]);
+  }
+});
+
+describe('tokens at the front door', () => {
+  /**
+   * A verifier of tokens that look like `a.<key>`: its principal is the key's own, as `claims` has
+   * edited it. Peppers 'none', so that the edited row is taken for genuine, as a token's claims
+   * would be.
+   */
+  async function door(claims: Partial<KeyRecord>, options: { checkParent?: boolean } = {}) {
+    // A token knows nothing of what became of its key.
+    const unended = { revokedAt: null, retireAt: null };
+    const store = memoryStore();
+    const parent = setUp({ store, peppers: 'none' });
+    const { key, info } = await parent.keyring.issue(
+      {
+        name: 'parent',
+        scopes: ['threats:read', 'threats:write', 'decoys:read'],
+        expiresAt: new Date(START + 9 * HOUR),
+        accessibleEntities: [OTHER],
+        metadata: { a: '1' },
+      },
+      { entityUuid: OWN, entities: [OTHER] },
+    );
+    const claimed = setUp({
+      store: tampering(store, (row) => ({ ...row, ...unended, ...claims })),
+      peppers: 'none',
+    });
+    const seen: string[] = [];
+    const tokens: TokenVerifier = {
+      verify: (token) => {
+        seen.push(token);
+        return claimed.keyring.verify(token.slice(token.indexOf('.') + 1));
+      },
+    };
+    const { store: watched, calls } = recording(store);
+    const front = setUp({
+      store: watched,
+      peppers: 'none',
+      tokens,
+      ...options,
+      now: parent.clock.now,
+    });
+    return {
+      ...front,
+      parent: parent.keyring,
+      clock: parent.clock,
+      key,
+      info,
+      token: bearer(`a.${key}`),
+      calls,
+      seen,
+    };
+  }
+
+  it('hands on what is no denial as it is, and reports no denial', async () => {
+    const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
+    const { keyring, events } = setUp({ tokens });
+    const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
+    expect(error).toBeInstanceOf(RangeError);
+    expect(events).toEqual([]);
+  });
+
+  it('never expires where neither the token nor its key does', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const { key } = await keyring.issue(
+      { name: 'n', scopes: [], expiresAt: 'never' },
+      { entityUuid: OWN },
+    );
+    const front = setUp({ store, peppers: 'none', tokens: { verify: () => keyring.verify(key) } });
+    expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBeNull();
+  });
+
+  it('tells keys and tokens apart by shape alone', async () => {
+    const { keyring, key, token, seen, info } = await door({});
+    expect((await keyring.authenticate(bearer(key))).via).toBe('key');
+    expect(seen).toEqual([]);
+    const principal = await keyring.authenticate(token);
+    expect(seen).toEqual([`a.${key}`]);
+    expect({ ...principal }).toEqual({
+      keyId: info.keyId,
+      name: 'parent',
+      entityUuid: OWN,
+      accessibleEntities: [OWN, OTHER],
+      scopes: ['threats:read', 'threats:write', 'decoys:read'],
+      metadata: { a: '1' },
+      expiresAt: START + 9 * HOUR,
+      via: 'jwt',
+    });
+    expect(Object.isFrozen(principal.scopes) && Object.isFrozen(principal.accessibleEntities)).toBe(
+      true,
+    );
+  });
+
+  it('without a verifier a token is a malformed key', async () => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring } = setUp({ store });
+    const act = () => keyring.authenticate('Bearer eyJhbGciOiJub25lIn0.e30.');
+    await denied(act, 'invalid_token', 'malformed_key');
+    expect(calls).toEqual([]);
+  });
+
+  it('verify takes keys alone: a token comes in by its header only', async () => {
+    const { keyring, key, seen } = await door({});
+    await denied(() => keyring.verify(`a.${key}`), 'invalid_token', 'malformed_key');
+    expect(seen).toEqual([]);
+  });
+
+  it('grants what token and parent both hold, never more than either', async () => {
+    const scope = fc.subarray([...catalog.all]);
+    const entity = fc.subarray([OTHER, THIRD, NOWHERE]);
+    await fc.assert(
+      fc.asyncProperty(scope, entity, async (scopes, entities) => {
+        const { keyring, parent, key, token } = await door({
+          scopes,
+          accessibleEntities: [OWN, ...entities],
+        });
+        const own = await parent.verify(key);
+        const principal = await keyring.authenticate(token);
+        expect(principal.scopes).toEqual(
+          own.scopes.filter((s) => scopes.includes(s as 'threats:read')),
+        );
+        expect(principal.accessibleEntities).toEqual(
+          entities.includes(OTHER) ? [OWN, OTHER] : [OWN],
+        );
+        for (const s of catalog.all) {
+          expect(hasScopes(principal, s)).toBe(hasScopes(own, s) && scopes.includes(s));
+        }
+        const { entityUuid } = await keyring.admit(token, {
+          policy,
+          operation: 'whoami',
+          entityUuid: OWN,
+        });
+        expect(entityUuid).toBe(OWN);
+      }),
+      { numRuns: runs(100) },
+    );
+  });
+
+  it('refuses a token whose parent would not authenticate', async () => {
+    const revoked = await door({});
+    await revoked.keyring.authenticate(revoked.token);
+    await revoked.parent.revoke(revoked.info.keyId, AUTHORITY);
+    const error = await denied(
+      () => revoked.keyring.authenticate(revoked.token),
+      'invalid_token',
+      'revoked',
+    );
+    expect(error.keyId).toBe(revoked.info.keyId);
+
+    const retired = await door({});
+    await retired.parent.rotate(
+      retired.info.keyId,
+      { overlapMs: HOUR },
+      { entityUuid: OWN, entities: [OTHER] },
+    );
+    await retired.keyring.authenticate(retired.token);
+    retired.clock.advance(HOUR);
+    await denied(() => retired.keyring.authenticate(retired.token), 'invalid_token', 'retired');
+
+    const expired = await door({ expiresAt: null });
+    expired.clock.set(START + 9 * HOUR);
+    await denied(() => expired.keyring.authenticate(expired.token), 'invalid_token', 'expired');
+
+    const unknown = await door({ keyId: NOWHERE });
+    await denied(() => unknown.keyring.authenticate(unknown.token), 'invalid_token', 'unknown_key');
+
+    const foreign = await door({ entityUuid: OTHER });
+    await denied(() => foreign.keyring.authenticate(foreign.token), 'invalid_token', 'unknown_key');
+  });
+
+  it('looks the parent up once, and not at all without checkParent', async () => {
+    const checked = await door({ scopes: ['threats:read'] });
+    await checked.keyring.authenticate(checked.token);
+    expect(checked.calls).toEqual(['findById']);
+    const trusting = await door({ scopes: ['threats:read'] }, { checkParent: false });
+    const principal = await trusting.keyring.authenticate(trusting.token);
+    expect(trusting.calls).toEqual([]);
+    expect(principal.scopes).toEqual(['threats:read']);
+    await trusting.parent.revoke(trusting.info.keyId, AUTHORITY);
+    // The price of not asking, until the token expires.
+    await trusting.keyring.authenticate(trusting.token);
+  });
+
+  it('passes the verifier’s refusal on, and a broken store as one', async () => {
+    const refusal = new AccessError('invalid_token', 'token_refused');
+    for (const verify of [
+      () => Promise.reject(refusal),
+      () => {
+        throw refusal;
+      },
+    ]) {
+      const { keyring, events } = setUp({ tokens: { verify } });
+      expect(await thrown(() => keyring.authenticate('Bearer a.b.c'))).toBe(refusal);
+      await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'whoami' }));
+      expect(events).toMatchObject([{ code: 'invalid_token', reason: 'token_refused' }]);
+    }
+    const store = memoryStore();
+    const { key } = await issue(setUp({ store }).keyring);
+    const tokens = { verify: () => setUp({ store }).keyring.verify(key) };
+    const down = wrap(store, () => Promise.reject(new Error('down')));
+    await storeError(() => setUp({ store: down, tokens }).keyring.authenticate('Bearer a.b.c'));
+  });
+
+  const claims = {
+    keyId: NOWHERE,
+    name: 'n',
+    entityUuid: OWN,
+    accessibleEntities: [OWN],
+    scopes: ['threats:read'],
+    metadata: {},
+    expiresAt: START + HOUR,
+    via: 'jwt',
+  };
+
+  it('takes the claims of any verifier without a parent check, and copies them', async () => {
+    const scopes = ['threats:read'];
+    const tokens = { verify: async () => untyped<Principal>({ ...claims, scopes }) };
+    const { keyring } = setUp({ tokens, checkParent: false });
+    const { principal } = await keyring.admit('Bearer a.b', { policy, operation: 'list' });
+    scopes.push('threats:write');
+    expect(principal).toMatchObject(claims);
+    await denied(
+      () => keyring.admit('Bearer a.b', { policy, operation: 'remove' }),
+      'insufficient_scope',
+      'scope_missing',
+    );
+  });
+
+  it.each([
+    [{ ...claims, scopes: ['*:*'] }],
+    [{ ...claims, scopes: ['threats:*'] }],
+    [{ ...claims, scopes: [7] }],
+    [{ ...claims, keyId: { $ne: 1 } }],
+    [{ ...claims, entityUuid: 'x' }],
+    [{ ...claims, accessibleEntities: ['x'] }],
+    [{}],
+    [null],
+    [undefined],
+    [true],
+  ])('refuses a token with malformed claims: %j', async (answer) => {
+    for (const checkParent of [true, false]) {
+      const { keyring } = setUp({
+        tokens: { verify: async () => untyped<Principal>(answer) },
+        checkParent,
+      });
+      await denied(() => keyring.authenticate('Bearer a.b'), 'invalid_token', 'token_refused');
+    }
+  });
+});

@@ -1,0 +1,91 @@
+/**
+ * `npm run test:sabotage`: switches one safeguard off at a time, in a copy of the repository, and runs
+ * the tests. Each must fail: a safeguard that can be taken out unnoticed is not tested. Prints which
+ * test noticed. `-- <words>` takes those whose name has the words. The stores' want their servers.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Safeguard } from './safeguard.ts';
+import { SAFEGUARDS } from './safeguards.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const only = process.argv[2] ?? '';
+
+/** All that need no server. */
+const ALL = '--project=!servers';
+/** The core's own tests come first, because they are the quickest. */
+const NEAREST = 'test/core';
+
+/** What the tests read. The benchmark's peers are none of it: what cannot load notices everything. */
+const PARTS = [
+  'src',
+  'test',
+  'examples',
+  'bench',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'README.md',
+];
+
+/** These look at the repository itself and would notice every change of it. */
+const LOOK_AT_SOURCE = ['test/architecture', 'test/supply-chain.test.ts'];
+
+function copyRepository(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'keyscope-sabotage-'));
+  const filter = (path: string): boolean => !path.endsWith('node_modules');
+  for (const part of PARTS) cpSync(join(root, part), join(copy, part), { recursive: true, filter });
+  for (const path of LOOK_AT_SOURCE) rmSync(join(copy, path), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/**
+ * Runs tests in the copy; the first that fails, if any. What is taken out makes the compiler complain,
+ * not the tests.
+ */
+function failing(copy: string, tests: string): string | undefined {
+  const args = ['run', '--bail=1', '--reporter=dot', tests];
+  const env = { ...process.env, NO_COLOR: '1' };
+  const vitest = join(root, 'node_modules/.bin/vitest');
+  const { status, stdout, stderr } = spawnSync(vitest, args, { cwd: copy, env, encoding: 'utf8' });
+  if (status === 0) return undefined;
+  const found = `${stderr}\n${stdout}`.match(/FAIL\s+(.+)/)?.[1];
+  if (found === undefined) throw new Error(`the tests did not run: ${stderr}`);
+  return found;
+}
+
+/** Switches one safeguard off for as long as the tests run; the test that noticed, if any. */
+function sabotage(copy: string, { file, text, instead, tests }: Safeguard): string | undefined {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  writeFileSync(path, source.split(text).join(instead));
+  try {
+    if (tests !== undefined) return failing(copy, tests);
+    return failing(copy, NEAREST) ?? failing(copy, ALL);
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+const unnoticed: string[] = [];
+const wanted = SAFEGUARDS.filter(({ name }) => name.includes(only));
+const copy = copyRepository();
+try {
+  if (only === '') {
+    const noticed = failing(copy, ALL);
+    if (noticed !== undefined) throw new Error(`a test fails with nothing off: ${noticed}`);
+  }
+  for (const safeguard of wanted) {
+    const noticed = sabotage(copy, safeguard);
+    if (noticed === undefined) unnoticed.push(safeguard.name);
+    const verdict = noticed === undefined ? 'UNNOTICED' : 'noticed  ';
+    console.log(`${verdict}  ${safeguard.name.padEnd(44)} ${noticed ?? ''}`);
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+console.log(`\n${wanted.length - unnoticed.length} of ${wanted.length} noticed`);
+if (unnoticed.length > 0) process.exit(1);

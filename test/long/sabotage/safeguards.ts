@@ -1,0 +1,5 @@
+/** Everything that `npm run test:sabotage` switches off. */
+import { CORE } from './core.ts';
+import type { Safeguard } from './safeguard.ts';
+
+export const SAFEGUARDS: readonly Safeguard[] = [...CORE];
