@@ -10,6 +10,9 @@ import { mergeUsage } from '../../core/usage.js';
 /**
  * Makes a store in memory. Unbounded: about 1 KiB per key.
  *
+ * Not checked: that a process has only one; each call makes another, with keys of its own.
+ *
+ * @returns A store for `createKeyring`, whose methods answer synchronously.
  * @example
  * const store = memoryStore();
  * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
@@ -55,6 +58,7 @@ export function memoryStore(): KeyStore {
   };
 }
 
+/** The records of the digests that are known, in the order of `digests`. */
 function findAll(
   byDigest: ReadonlyMap<string, KeyRecord>,
   digests: readonly string[],
@@ -83,6 +87,7 @@ function newestFirst(first: ListPosition, second: ListPosition): number {
   return first.keyId < second.keyId ? 1 : -1;
 }
 
+/** How many live keys each digest scheme has, and when one of them was last used. */
 function summarize(records: readonly KeyRecord[], now: number): SchemeSummary[] {
   const rows = new Map<string, SchemeSummary>();
   for (const { digest, lastUsedAt } of records.filter((record) => isLive(record, now))) {
@@ -104,6 +109,7 @@ function newest(first: number | null, second: number | null): number | null {
   return Math.max(first, second);
 }
 
+/** Whether a key works at the time `now`; both deadlines are exclusive. */
 function isLive({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
   const isBeforeRetirement = retireAt === null || now < retireAt;
   const isBeforeExpiry = expiresAt === null || now < expiresAt;

@@ -68,7 +68,10 @@ export function hasMethods(value: unknown, ...names: readonly string[]): boolean
   return names.every((name) => typeof fields[name] === 'function');
 }
 
-/** Tells what kind of client was passed, and how to query it. Throws a `TypeError` if it is none. */
+/**
+ * Tells which kind of client was passed, and how to query it. Throws a `TypeError` for anything
+ * else.
+ */
 export function openSession(client: PostgresClient): Session {
   if (isPostgresJs(client)) return postgresJsSession(client);
   if (isPglite(client)) return pgliteSession(client);
@@ -165,7 +168,8 @@ function assertOutsideTransaction(client: PgClient): void {
   }
   if (status === 'T' || status === 'E') {
     throw new Error(
-      'the Client is in the middle of a transaction; give keyscope the pool, or a Client of its own',
+      'the Client is in the middle of a transaction; ' +
+        'give keyscope the pool, or a Client of its own',
     );
   }
 }

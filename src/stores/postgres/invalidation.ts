@@ -48,6 +48,7 @@ export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListe
  * @param client For `pg`, a function that makes a `Client`, which is connected here; what
  *   `postgres()` returned; or a `PGlite`. The function is called at once, and again for each
  *   further connection.
+ * @returns A channel for `cacheStore`.
  * @throws TypeError if `client` is none of them, or makes anything else.
  * @example
  * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };

@@ -72,6 +72,8 @@ export interface PostgresStoreOptions {
  *
  * @param client A `Pool` or a connected `Client` of `pg`, what `postgres()` returned, or a
  *   `PGlite`. keyscope never closes it.
+ * @param options How the server is queried.
+ * @returns A store for `createKeyring` or `cacheStore`.
  * @throws TypeError if `client` is not such a client, or on an unknown option.
  * @example
  * const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 });

@@ -11,8 +11,8 @@
  *   up. If the law requires that a row be deleted, drop this trigger in the transaction that
  *   deletes it.
  *
- * A backslash at the end of a line joins the next line to it: a database keeps the text of a trigger
- * as it was sent.
+ * A backslash at the end of a line joins the next line to it: a database keeps the text of a
+ * trigger as it was sent.
  */
 import { ONLY_MARKS_AND_USAGE, type Versions } from './versions.js';
 
