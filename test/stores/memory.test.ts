@@ -6,7 +6,7 @@ import { numbered, RECORD } from '../support/records.ts';
 
 describe('memory', () => storeContract(test, memoryStore));
 
-test('summarizes now without a time, and lists from the newest key without a position', async () => {
+test('summarizes now by default, and lists from the newest key by default', async () => {
   const store = memoryStore();
   const another = numbered(RECORD);
   await store.insert({ ...another(1), expiresAt: Date.now() - 1 });

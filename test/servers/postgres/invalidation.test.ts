@@ -183,7 +183,7 @@ describe('postgresInvalidation', () => {
     'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; ' +
     'no Pool';
 
-  test('takes no Pool, no Client, no function that makes anything else, and nothing else', async () => {
+  test('takes no Pool, no Client, and no function that makes anything else', async () => {
     const pool = new pg.Pool();
     const client = new pg.Client();
     // @ts-expect-error It would listen on a connection that it lends to others.

@@ -137,9 +137,9 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
           scopes_used: "'{}'",
         };
         const all = { ...row, ...lists, [column]: to };
-        return used.sql(
-          `INSERT INTO keyscope_keys (${Object.keys(all).join()}) VALUES (${Object.values(all).join()})`,
-        );
+        const columns = Object.keys(all).join();
+        const values = Object.values(all).join();
+        return used.sql(`INSERT INTO keyscope_keys (${columns}) VALUES (${values})`);
       };
       const wrong: Readonly<Record<string, readonly string[]>> = {
         key_id: ["'x'", "''", 'NULL'],

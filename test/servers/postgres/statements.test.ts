@@ -86,7 +86,7 @@ describePostgres('the server', () => {
     });
   });
 
-  test('is asked one statement a method, one for 1,000 keys, and none for what cannot exist', async () => {
+  test('is asked one statement a method, and none for what cannot exist', async () => {
     await observed(async (store, texts) => {
       await store.insert(RECORD);
       await store.findById(RECORD.keyId);
@@ -164,14 +164,15 @@ describePostgres('the server', () => {
     });
   });
 
-  test('is written nothing by a verification, which passes where nothing can be written', async () => {
+  test('is written nothing by a verification', async () => {
     await alone('pg Pool of 10', async ({ client, schema }) => {
       const { key, info } = await issue(setUp({ store: postgresStore(client) }).keyring);
       const readOnly = pgPool({ ...schema.settings, default_transaction_read_only: 'on' });
       const { keyring } = setUp({ store: postgresStore(readOnly) });
       expect((await keyring.verify(key)).entityUuid).toBe(OWN);
       const told =
-        'PostgreSQL: cannot execute UPDATE in a read-only transaction; pass a client of the primary';
+        'PostgreSQL: cannot execute UPDATE in a read-only transaction; ' +
+        'pass a client of the primary';
       const { cause } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
       expect(String(cause)).toContain(told);
       await readOnly.end();

@@ -118,7 +118,7 @@ describePostgres.each(Object.entries(CONFIGURED))('%s', (_name, opener) => {
   });
 });
 
-test('summarizes now without a time, and lists from the newest key without a position', async () => {
+test('summarizes now by default, and lists from the newest key by default', async () => {
   await alone('PGlite', async ({ client }) => {
     const store = postgresStore(client);
     await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
