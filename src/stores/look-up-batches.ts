@@ -1,12 +1,15 @@
 /** Look-ups of one turn of the event loop, sent as one query. */
 import type { KeyRecord } from '../core/record.js';
 
+/** Looks records up by their digests. */
 type Find = (digests: readonly string[]) => Promise<readonly KeyRecord[]>;
-type Waiting = {
-  digests: readonly string[];
+
+/** A caller that waits for the next query. */
+interface Waiting {
+  readonly digests: readonly string[];
   resolve(rows: readonly KeyRecord[]): void;
   reject(error: unknown): void;
-};
+}
 
 /** At most this many digests are sent as one query. */
 const MOST = 1000;
@@ -19,30 +22,44 @@ const MOST = 1000;
 export function inBatches(find: Find): Find {
   let waiting: Waiting[] = [];
 
-  async function send(): Promise<void> {
+  function send(): void {
     const batch = waiting;
     waiting = [];
-    const digests = [...new Set(batch.flatMap((each) => each.digests))];
-    const chunks = Array.from({ length: Math.ceil(digests.length / MOST) }, (_, i) => i * MOST);
-    try {
-      const found = await Promise.all(
-        chunks.map((start) => find(digests.slice(start, start + MOST))),
-      );
-      const rows = found.flat();
-      for (const each of batch)
-        each.resolve(rows.filter(({ digest }) => each.digests.includes(digest)));
-    } catch (error) {
-      for (const each of batch) each.reject(error);
-    }
+    void answerAll(batch, find);
   }
 
   return (digests) =>
     new Promise((resolve, reject) => {
-      if (waiting.push({ digests, resolve, reject }) === 1) nextTurn(send);
+      waiting.push({ digests, resolve, reject });
+      if (waiting.length === 1) nextTurn(send);
     });
 }
 
+/** Answers everybody in a batch, or tells everybody what failed; never rejects. */
+async function answerAll(batch: readonly Waiting[], find: Find): Promise<void> {
+  try {
+    const wanted = new Set(batch.flatMap((each) => each.digests));
+    const chunks = inChunks([...wanted]);
+    const found = await Promise.all(chunks.map((chunk) => find(chunk)));
+    const rows = found.flat();
+    for (const each of batch) {
+      each.resolve(rows.filter((row) => each.digests.includes(row.digest)));
+    }
+  } catch (error) {
+    for (const each of batch) each.reject(error);
+  }
+}
+
+function inChunks(digests: readonly string[]): string[][] {
+  const chunks: string[][] = [];
+  for (let start = 0; start < digests.length; start += MOST) {
+    chunks.push(digests.slice(start, start + MOST));
+  }
+  return chunks;
+}
+
+type Turn = (run: () => void) => unknown;
+
 // Requests arrive as separate events of one turn, so a microtask would come too early. Without
 // `setImmediate`, a microtask gathers the look-ups of one event.
-type Turn = (run: () => void) => unknown;
 const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;

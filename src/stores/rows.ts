@@ -3,8 +3,9 @@ import type { KeyRecord } from '../core/record.js';
 
 /** In the order of the INSERT. By name, so that columns that the service adds are left alone. */
 export const COLUMN_LIST: string =
-  'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, metadata, created_at, ' +
-  'expires_at, revoked_at, retire_at, rotated_from, last_used_at, scopes_used';
+  'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, ' +
+  'metadata, created_at, expires_at, revoked_at, retire_at, rotated_from, last_used_at, ' +
+  'scopes_used';
 
 /**
  * What a record's fields look like in a row: lists and tables as JSON, whole numbers as numbers.
@@ -12,24 +13,49 @@ export const COLUMN_LIST: string =
 export type Value = string | number | null;
 
 /** A record's values in the order of {@link COLUMN_LIST}. */
-export const toValues = (record: KeyRecord): Value[] => [
-  record.keyId,
-  record.name,
-  record.digest,
-  record.seal,
-  record.entityUuid,
-  JSON.stringify(record.accessibleEntities),
-  JSON.stringify(record.scopes),
-  record.justification,
-  JSON.stringify(record.metadata),
-  record.createdAt,
-  record.expiresAt,
-  record.revokedAt,
-  record.retireAt,
-  record.rotatedFrom,
-  record.lastUsedAt,
-  JSON.stringify(record.scopesUsed),
-];
+export function toValues(record: KeyRecord): Value[] {
+  return [
+    record.keyId,
+    record.name,
+    record.digest,
+    record.seal,
+    record.entityUuid,
+    JSON.stringify(record.accessibleEntities),
+    JSON.stringify(record.scopes),
+    record.justification,
+    JSON.stringify(record.metadata),
+    record.createdAt,
+    record.expiresAt,
+    record.revokedAt,
+    record.retireAt,
+    record.rotatedFrom,
+    record.lastUsedAt,
+    JSON.stringify(record.scopesUsed),
+  ];
+}
+
+/** A record whose fields nobody has checked yet: the core does. */
+export type UnreadRecord = { readonly [F in keyof KeyRecord]: unknown };
+
+/** A row by the columns' names, as a driver returns it. */
+interface Row {
+  readonly key_id?: unknown;
+  readonly name?: unknown;
+  readonly digest?: unknown;
+  readonly seal?: unknown;
+  readonly entity_uuid?: unknown;
+  readonly accessible_entities?: unknown;
+  readonly scopes?: unknown;
+  readonly justification?: unknown;
+  readonly metadata?: unknown;
+  readonly created_at?: unknown;
+  readonly expires_at?: unknown;
+  readonly revoked_at?: unknown;
+  readonly retire_at?: unknown;
+  readonly rotated_from?: unknown;
+  readonly last_used_at?: unknown;
+  readonly scopes_used?: unknown;
+}
 
 /**
  * A fresh plain record from a row with the columns' names, unchecked: the core checks what comes
@@ -37,54 +63,33 @@ export const toValues = (record: KeyRecord): Value[] => [
  * bigint or text.
  */
 export function toRecord(row: unknown): KeyRecord {
-  const columns = row as Readonly<Record<string, never>>;
+  const columns = row as Row;
   // Written out: with a table of names, a look-up in SQLite takes half as long again.
-  const {
-    key_id,
-    entity_uuid,
-    accessible_entities,
-    created_at,
-    expires_at,
-    revoked_at,
-    retire_at,
-  } = columns;
-  const {
-    name,
-    digest,
-    seal,
-    scopes,
-    justification,
-    metadata,
-    rotated_from,
-    last_used_at,
-    scopes_used,
-  } = columns;
-  const record: Unread = {
-    keyId: key_id,
-    name,
-    digest,
-    seal,
-    entityUuid: entity_uuid,
-    accessibleEntities: parse(accessible_entities),
-    scopes: parse(scopes),
-    justification,
-    metadata: parse(metadata),
-    createdAt: whole(created_at),
-    expiresAt: whole(expires_at),
-    revokedAt: whole(revoked_at),
-    retireAt: whole(retire_at),
-    rotatedFrom: rotated_from,
-    lastUsedAt: whole(last_used_at),
-    scopesUsed: parse(scopes_used),
+  const record: UnreadRecord = {
+    keyId: columns.key_id,
+    name: columns.name,
+    digest: columns.digest,
+    seal: columns.seal,
+    entityUuid: columns.entity_uuid,
+    accessibleEntities: parse(columns.accessible_entities),
+    scopes: parse(columns.scopes),
+    justification: columns.justification,
+    metadata: parse(columns.metadata),
+    createdAt: whole(columns.created_at),
+    expiresAt: whole(columns.expires_at),
+    revokedAt: whole(columns.revoked_at),
+    retireAt: whole(columns.retire_at),
+    rotatedFrom: columns.rotated_from,
+    lastUsedAt: whole(columns.last_used_at),
+    scopesUsed: parse(columns.scopes_used),
   };
   return record as unknown as KeyRecord;
 }
 
-type Unread = { readonly [F in keyof KeyRecord]: unknown };
-
 function parse(json: unknown): unknown {
+  if (typeof json !== 'string') return json;
   try {
-    return typeof json === 'string' ? JSON.parse(json) : json;
+    return JSON.parse(json);
   } catch {
     // Neither a list nor a table, so the core refuses this record, and only this one.
     return json;
@@ -97,9 +102,9 @@ function parse(json: unknown): unknown {
  */
 export function whole(value: unknown): unknown {
   if (value === null || typeof value === 'number') return value;
-  const number =
-    typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value))
-      ? Number(value)
-      : value;
+  const isInteger =
+    typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value));
+  if (!isInteger) return value;
+  const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }

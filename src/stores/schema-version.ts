@@ -3,8 +3,12 @@
 /**
  * The version of the schema that was read in `place`, 0 if there is none. Throws if a newer release
  * has migrated it.
+ *
+ * @param read What the database answered, as a number or as text.
+ * @param known The version that this release migrates to.
+ * @param place What is named in the error.
  */
-export function knownVersion(read: unknown, known: number, place = 'the database'): number {
+export function knownVersion(read: unknown, known: number, place: string = 'the database'): number {
   const version = Number(read ?? 0);
   if (version <= known) return version;
   throw new Error(

@@ -4,43 +4,62 @@ import type { Awaitable, KeyStore } from '../core/store.js';
 /** How long later callers wait for an attempt to start, before they make another. */
 const PATIENCE_MS = 5_000;
 
+/** An attempt to start. */
+interface Attempt<T> {
+  readonly result: Promise<T>;
+  /** Until then, by `performance.now()`, others wait for it; for ever once it has succeeded. */
+  waitUntil: number;
+}
+
 /**
  * Runs `start` before the first use, and never again once it has succeeded. If it fails or is never
  * answered, as on a half-open connection, a later use tries again: a server that was down is used
  * once it is up. Two attempts may overlap.
  */
 export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
-  let started: Promise<T> | undefined;
-  let until = 0;
+  let current: Attempt<T> | undefined;
+
+  function begin(): Promise<T> {
+    const result = start();
+    const attempt = { result, waitUntil: performance.now() + PATIENCE_MS };
+    current = attempt;
+    result.then(
+      () => {
+        // Also where a later attempt is under way: one of them is enough.
+        attempt.waitUntil = Number.POSITIVE_INFINITY;
+        current = attempt;
+      },
+      () => {
+        if (current === attempt) current = undefined;
+      },
+    );
+    return result;
+  }
+
   return () => {
-    if (started !== undefined && performance.now() < until) return started;
-    const attempt = start();
-    [started, until] = [attempt, performance.now() + PATIENCE_MS];
-    const succeeded = () => {
-      [started, until] = [attempt, Number.POSITIVE_INFINITY];
-    };
-    const failed = () => {
-      if (started === attempt) started = undefined;
-    };
-    attempt.then(succeeded, failed);
-    return attempt;
+    if (current !== undefined && performance.now() < current.waitUntil) return current.result;
+    return begin();
   };
 }
 
+type Method = (...args: never[]) => Awaitable<unknown>;
+
 /** Makes every method of a store wait for `ready`. */
 export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
-  const late = Object.entries(store).map(
-    ([name, method]: [string, (...args: never[]) => Awaitable<unknown>]) => {
-      let open = false;
-      const waiting = async (...args: never[]) => {
-        if (!open) await ready();
-        open = true;
-        return method(...args);
-      };
-      // The same number of parameters as the method: from it, `storeContract` knows that `summarize`
-      // accepts a time.
-      return [name, Object.defineProperty(waiting, 'length', { value: method.length })];
-    },
-  );
-  return Object.fromEntries(late);
+  const methods = Object.entries<Method>({ ...store });
+  const waiting = methods.map(([name, method]) => [name, waitBefore(ready, method)]);
+  return Object.fromEntries(waiting) as unknown as KeyStore;
+}
+
+/** The method, which waits for `ready` until it has succeeded once. */
+function waitBefore(ready: () => Promise<unknown>, method: Method): Method {
+  let isReady = false;
+  async function waiting(...args: never[]): Promise<unknown> {
+    if (!isReady) await ready();
+    isReady = true;
+    return method(...args);
+  }
+  // The same number of parameters as the method: from it, `storeContract` knows that `summarize`
+  // accepts a time.
+  return Object.defineProperty(waiting, 'length', { value: method.length });
 }

@@ -3,11 +3,11 @@ import type { Usage } from '../core/record.js';
 import type { UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';
 
-/**
- * At most this many keys, and this many characters, are sent in one statement: it fits if a packet
- * may have 1 MiB.
- */
-const [MOST_KEYS, MOST_TEXT] = [1000, 1_000_000];
+/** At most this many keys are sent in one statement. */
+const MOST_KEYS = 1000;
+
+/** At most this many characters are sent in one statement: it fits if a packet may have 1 MiB. */
+const MOST_TEXT = 1_000_000;
 
 /**
  * What `touch` is given, as JSON lists that each fit one statement: one entry per key, because an
@@ -19,21 +19,37 @@ export function usageBatches(
   isId: (keyId: unknown) => boolean,
   shape: (entry: UsageEntry) => unknown = (entry) => entry,
 ): string[] {
-  const merged = new Map<string, Usage>();
+  const merged = mergeByKey(entries.filter((entry) => isId(entry.keyId)));
+  const texts = merged.map((entry) => JSON.stringify(shape(entry)));
+  return fillBatches(texts).map((batch) => `[${batch.join(',')}]`);
+}
+
+/** One entry per key, in the order of ids. */
+function mergeByKey(entries: readonly UsageEntry[]): UsageEntry[] {
+  const byId = new Map<string, Usage>();
   for (const entry of entries) {
-    if (isId(entry.keyId)) merged.set(entry.keyId, mergeUsage(merged.get(entry.keyId), entry));
+    byId.set(entry.keyId, mergeUsage(byId.get(entry.keyId), entry));
   }
+  const merged = Array.from(byId, ([keyId, usage]) => ({ keyId, ...usage }));
+  return merged.sort((first, second) => (first.keyId < second.keyId ? -1 : 1));
+}
+
+/** Puts texts into batches in order. A text that is too long by itself has one for itself. */
+function fillBatches(texts: readonly string[]): string[][] {
   const batches: string[][] = [];
-  // Full, so that the first entry opens a new one.
-  let [batch, size]: [string[], number] = [[], MOST_TEXT];
-  for (const [keyId, usage] of [...merged].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const text = JSON.stringify(shape({ keyId, ...usage }));
-    size += text.length + 1;
-    if (size > MOST_TEXT || batch.length === MOST_KEYS) {
-      [batch, size] = [[], text.length];
+  let batch: string[] = [];
+  let size = 0;
+  for (const text of texts) {
+    // One more for the comma before it.
+    const isFull = batch.length === MOST_KEYS || size + 1 + text.length > MOST_TEXT;
+    if (batch.length > 0 && isFull) {
       batches.push(batch);
+      batch = [];
+      size = 0;
     }
+    size += batch.length === 0 ? text.length : text.length + 1;
     batch.push(text);
   }
-  return batches.map((texts) => `[${texts.join()}]`);
+  if (batch.length > 0) batches.push(batch);
+  return batches;
 }

@@ -6,7 +6,7 @@ import { numbered, RECORD } from '../support/records.ts';
 
 describe('memory', () => storeContract(test, memoryStore));
 
-test('a summary without a time is one of now, and a listing without a position begins at its beginning', async () => {
+test('summarizes now by default, and lists from the newest key by default', async () => {
   const store = memoryStore();
   const another = numbered(RECORD);
   await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
@@ -16,7 +16,7 @@ test('a summary without a time is one of now, and a listing without a position b
   await expectLooseCalls(store, RECORD.entityUuid);
 });
 
-test('a malformed record is kept as it was, whatever becomes of the object', async () => {
+test('keeps a malformed record as it was, whatever becomes of the object', async () => {
   const store = memoryStore();
   const malformed = { ...RECORD, scopes: ['*'], metadata: { a: '1' } };
   await store.insert(malformed);

@@ -16,84 +16,101 @@ export const url: string = SERVERS.postgres;
 
 /** A connection's settings, as the server takes them from any client. */
 export type Settings = Readonly<Record<string, string>>;
-// Spaces and backslashes within a value are escaped.
-const options = (settings: Settings) =>
-  Object.entries(settings).map(([name, to]) => `-c ${name}=${to.replace(/[\\ ]/g, '\\$&')}`);
 
-export const pgClient = async (
+/** As the command line of a server has them. */
+function commandLine(settings: Settings): string {
+  const options = Object.entries(settings).map(([name, to]) => {
+    // Spaces and backslashes within a value are escaped.
+    const escaped = to.replace(/[\\ ]/g, '\\$&');
+    return `-c ${name}=${escaped}`;
+  });
+  return options.join(' ');
+}
+
+export async function pgClient(
   settings: Settings = {},
   more: pg.ClientConfig = {},
-): Promise<pg.Client> => {
-  const client = new pg.Client({
-    connectionString: url,
-    options: options(settings).join(' '),
-    ...more,
-  });
+): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, options: commandLine(settings), ...more });
   await client.connect();
   return client;
-};
+}
 
 /** Listens to what it loses, as every service must. */
 export function pgPool(settings: Settings = {}, more: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    options: options(settings).join(' '),
+    options: commandLine(settings),
     ...more,
   });
   return pool.on('error', () => {});
 }
 
-export const postgresJs = (
+export function postgresJs(
   settings: Settings = {},
   more: postgres.Options<Record<string, never>> = {},
-) =>
-  postgres(url, {
+): postgres.Sql {
+  return postgres(url, {
     max: 10,
     connection: settings,
     onnotice: () => {},
     backoff: () => 0.05,
     ...more,
   });
+}
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
 
 /** A client, SQL through it as somebody types it, and its end. */
 export interface Opened {
   readonly client: PostgresClient;
   /** Rows of the last statement. */
-  sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  sql(text: string): Promise<Rows>;
   end(): Promise<unknown>;
 }
 
-type Rows = readonly Readonly<Record<string, unknown>>[];
+export function ofPg(client: pg.Client | pg.Pool): Opened {
+  return {
+    client,
+    async sql(text) {
+      const results = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
+      const last = Array.isArray(results) ? results.at(-1) : results;
+      return (last?.rows ?? []) as Rows;
+    },
+    end: () => client.end(),
+  };
+}
 
-export const ofPg = (client: pg.Client | pg.Pool): Opened => ({
-  client,
-  async sql(text) {
-    const results = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
-    return (Array.isArray(results) ? results.at(-1)?.rows : results.rows) ?? [];
-  },
-  end: () => client.end(),
-});
+export function ofPostgresJs(client: postgres.Sql): Opened {
+  return {
+    client,
+    async sql(text) {
+      const rows = (await client.unsafe(text)) as unknown as Rows | readonly Rows[];
+      return (Array.isArray(rows[0]) ? rows.at(-1) : rows) as Rows;
+    },
+    end: () => client.end({ timeout: 1 }),
+  };
+}
 
-export const ofPostgresJs = (client: ReturnType<typeof postgresJs>): Opened => ({
-  client,
-  sql: async (text) => {
-    const rows = (await client.unsafe(text)) as unknown as Rows | readonly Rows[];
-    return (Array.isArray(rows[0]) ? rows.at(-1) : rows) as Rows;
-  },
-  end: () => client.end({ timeout: 1 }),
-});
-
-const ofPglite = (client: PGlite): Opened => ({
-  client,
-  sql: async (text) => ((await client.exec(text)).at(-1)?.rows ?? []) as Rows,
-  // It is everybody's.
-  end: async () => {},
-});
+function ofPglite(client: PGlite): Opened {
+  return {
+    client,
+    async sql(text) {
+      const results = await client.exec(text);
+      return (results.at(-1)?.rows ?? []) as Rows;
+    },
+    // It is everybody's.
+    end: async () => {},
+  };
+}
 
 let pglite: Promise<PGlite> | undefined;
 
-/** The one PGlite of this process, which takes seconds to start where the machine is busy. */
+/**
+ * The one PGlite of this process, which takes seconds to start where the machine is busy. Nobody
+ * closes it: it ends with the process.
+ */
 export function sharedPglite(): Promise<PGlite> {
   pglite ??= PGlite.create();
   return pglite;
@@ -134,29 +151,42 @@ export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
 }
 
 /** A server in front of the server, which can be gone and come back under the same port. */
-export async function proxy() {
+export interface Proxy {
+  readonly url: string;
+  readonly port: number;
+  up(): Promise<void>;
+  down(): Promise<void>;
+}
+
+export async function proxy(): Promise<Proxy> {
   const sockets = new Set<Socket>();
-  const { hostname, port } = new URL(url);
+  const behindIt = new URL(url);
+
+  function pass(from: Socket, to: Socket): void {
+    sockets.add(from);
+    from.on('error', () => to.destroy()).on('close', () => to.destroy());
+    from.pipe(to);
+  }
+
   const server = createServer((socket) => {
-    const behind = connect(Number(port) || 5432, hostname);
-    for (const [from, to] of [[socket, behind] as const, [behind, socket] as const]) {
-      sockets.add(from);
-      from.on('error', () => to.destroy()).on('close', () => to.destroy());
-      from.pipe(to);
-    }
+    const behind = connect(Number(behindIt.port) || 5432, behindIt.hostname);
+    pass(socket, behind);
+    pass(behind, socket);
   });
-  const up = async (at: number) => {
-    server.listen(at, '127.0.0.1');
+
+  async function listen(port: number): Promise<void> {
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
-  };
-  await up(0);
-  const own = (server.address() as AddressInfo).port;
+  }
+
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   const through = new URL(url);
-  through.host = `127.0.0.1:${own}`;
+  through.host = `127.0.0.1:${port}`;
   return {
     url: through.href,
-    port: own,
-    up: () => up(own),
+    port,
+    up: () => listen(port),
     async down() {
       const closed = once(server, 'close');
       server.close();

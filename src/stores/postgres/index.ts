@@ -2,14 +2,14 @@
 
 export type {
   PgClient,
-  PgListener,
-  PgliteChannel,
   PgliteClient,
   PgQuery,
-  PostgresChannel,
   PostgresClient,
-  PostgresJsChannel,
   PostgresJsClient,
-  PostgresStoreOptions,
-} from './store.js';
-export { migrate, postgresInvalidation, postgresStore } from './store.js';
+} from './clients.js';
+export type { PgliteChannel, PostgresChannel, PostgresJsChannel } from './invalidation.js';
+export { postgresInvalidation } from './invalidation.js';
+export type { PgListener } from './listening-connection.js';
+export { migrate } from './migrate.js';
+export type { PostgresStoreOptions } from './store.js';
+export { postgresStore } from './store.js';

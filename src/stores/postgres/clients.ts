@@ -1,0 +1,180 @@
+/**
+ * What a service may pass, by structural types, and how each kind of client is queried. No driver
+ * is imported.
+ */
+import { assert } from '../../core/input.js';
+
+/** A query as `pg` accepts it; if it has a name, it is prepared once per connection. */
+export interface PgQuery {
+  name?: string;
+  text: string;
+  values?: string[];
+}
+
+/** `Pool`, or a connected `Client`, of `pg`. */
+export interface PgClient {
+  readonly connect: unknown;
+  query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
+  /**
+   * Only of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected.
+   */
+  getTransactionStatus?(): string | null;
+}
+
+/**
+ * What `postgres(…)` of postgres.js returns; not what its `begin` passes on, whose writes could be
+ * rolled back.
+ */
+export interface PostgresJsClient {
+  readonly begin: unknown;
+  unsafe(
+    text: string,
+    values?: string[],
+    options?: { prepare?: boolean },
+  ): PromiseLike<readonly unknown[]>;
+}
+
+/** `PGlite` of `@electric-sql/pglite`; not what its `transaction` passes on. */
+export interface PgliteClient {
+  readonly transaction: unknown;
+  query(text: string, values?: string[]): PromiseLike<{ readonly rows: readonly unknown[] }>;
+  exec(text: string): PromiseLike<unknown>;
+}
+
+/** What the store accepts. */
+export type PostgresClient = PgClient | PostgresJsClient | PgliteClient;
+
+/** One statement, ready to be sent. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: string[];
+  /** Whether the connection keeps it prepared. PGlite keeps none. */
+  readonly prepare: boolean;
+}
+
+/** How the three kinds of client are queried. */
+export interface Session {
+  /** Sends one statement, and answers with its rows, unchecked. */
+  send(statement: Statement): PromiseLike<unknown>;
+  /** Runs several statements as one simple query: all of them or none. */
+  runScript(script: string): PromiseLike<unknown>;
+}
+
+/** Whether `value` has methods of these names. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  if (value === undefined || value === null) return false;
+  const fields = value as Readonly<Record<string, unknown>>;
+  return names.every((name) => typeof fields[name] === 'function');
+}
+
+/**
+ * Tells which kind of client was passed, and how to query it. Throws a `TypeError` for anything
+ * else.
+ */
+export function openSession(client: PostgresClient): Session {
+  if (isPostgresJs(client)) return postgresJsSession(client);
+  if (isPglite(client)) return pgliteSession(client);
+  assert(
+    hasMethods(client, 'query', 'connect'),
+    'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
+      'no transaction',
+  );
+  return pgSession(client as PgClient);
+}
+
+// postgres.js
+
+/** `in`: a proxy may answer any name with a function, and is then one of `pg`. */
+function isPostgresJs(client: PostgresClient): client is PostgresJsClient {
+  return hasMethods(client, 'unsafe', 'begin') && 'unsafe' in client;
+}
+
+function postgresJsSession(client: PostgresJsClient): Session {
+  return {
+    send({ text, values, prepare }) {
+      return client.unsafe(text, values, { prepare });
+    },
+    runScript(script) {
+      return client.unsafe(script);
+    },
+  };
+}
+
+// PGlite
+
+function isPglite(client: PostgresClient): client is PgliteClient {
+  return hasMethods(client, 'query', 'exec', 'transaction');
+}
+
+function pgliteSession(client: PgliteClient): Session {
+  return {
+    async send({ text, values }) {
+      return rowsOf(await client.query(text, values));
+    },
+    runScript(script) {
+      return client.exec(script);
+    },
+  };
+}
+
+// pg
+
+function pgSession(client: PgClient): Session {
+  const hasStatus = hasMethods(client, 'getTransactionStatus');
+  // These identify an older Client, the second one over libpq. A Pool has neither, and lends each
+  // query a connection.
+  const isOlderClient = !hasStatus && ('processID' in client || 'native' in client);
+  assert(!isOlderClient, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
+  const query = hasStatus ? queryInTurn(client) : queryAtOnce(client);
+  return {
+    async send({ name, text, values, prepare }) {
+      const unnamed: PgQuery = { text, values };
+      const answer = await query(prepare ? { name: `keyscope_${name}`, ...unnamed } : unnamed);
+      return rowsOf(answer);
+    },
+    runScript(script) {
+      return query({ text: script });
+    },
+  };
+}
+
+/** A `Pool` does not mind several queries at once. */
+function queryAtOnce(pool: PgClient): PgClient['query'] {
+  return (query) => pool.query(query);
+}
+
+/**
+ * One query at a time: a `Client` that is queried while it is busy warns, and since pg 9 refuses.
+ */
+function queryInTurn(client: PgClient): PgClient['query'] {
+  let last: PromiseLike<unknown> = Promise.resolve();
+  return (query) => {
+    const answer = last.then(() => {
+      assertOutsideTransaction(client);
+      return client.query(query);
+    });
+    last = answer.then(undefined, () => {});
+    return answer;
+  };
+}
+
+/** Not detected: a BEGIN that somebody else has queued and the server has not answered. */
+function assertOutsideTransaction(client: PgClient): void {
+  const status = client.getTransactionStatus?.();
+  // The query would wait for a connection that may never come.
+  if (status === null) {
+    throw new Error('the Client is not connected; await client.connect() first');
+  }
+  if (status === 'T' || status === 'E') {
+    throw new Error(
+      'the Client is in the middle of a transaction; ' +
+        'give keyscope the pool, or a Client of its own',
+    );
+  }
+}
+
+/** What is no list is found out later, for all clients alike. */
+function rowsOf(answer: { readonly rows: unknown } | null | undefined): unknown {
+  return answer?.rows;
+}

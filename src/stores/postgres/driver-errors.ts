@@ -1,0 +1,50 @@
+/** What a driver threw, as the store passes it on. */
+
+const UNPREPARED = '; behind a PgBouncer that keeps no prepared statements pass { prepare: false }';
+
+/** What to do, by SQLSTATE. */
+const ADVICE: ReadonlyMap<unknown, string> = new Map([
+  ['26000', UNPREPARED],
+  ['42P05', UNPREPARED],
+  ['25006', '; pass a client of the primary'],
+  [
+    '42501',
+    '; run migrate in a deploy step with a role that may create tables, ' +
+      'then GRANT what keyscope uses',
+  ],
+  ['3F000', '; GRANT USAGE on a schema that exists, and lead search_path to it'],
+  ['22P05', '; keyscope wants a database in UTF8'],
+]);
+
+/** What is read of an error. The core never sees the rest. */
+interface DriverError {
+  readonly message?: unknown;
+  /** The SQLSTATE, or a code of the driver or of Node. */
+  readonly code?: unknown;
+}
+
+function readDriverError(error: unknown): DriverError {
+  return typeof error === 'object' && error !== null ? error : {};
+}
+
+/** Serialization failure and deadlock. */
+const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01']);
+
+/** Whether the server has rolled the whole statement back, so that it can be sent again. */
+export function isRolledBack(error: unknown): boolean {
+  return ROLLED_BACK.has(readDriverError(error).code);
+}
+
+/**
+ * Makes an error of the driver's message, without what the driver attached: the server's details
+ * quote rows, postgres.js keeps the parameters, and both contain digests and seals. Messages name
+ * tables, columns and constraints.
+ */
+export function toSafeError(error: unknown): Error {
+  const { message, code } = readDriverError(error);
+  // The error of a refused connection may have no message.
+  const reason = message || code || 'the connection failed';
+  const advice = ADVICE.get(code) ?? '';
+  const safe = new Error(`keyscope: PostgreSQL: ${String(reason)}${advice}`);
+  return Object.assign(safe, { code });
+}

@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type PgListener, postgresInvalidation } from 'keyscope/stores/postgres';
+import type pg from 'pg';
+import { expect, test, vi } from 'vitest';
+import { OTHER, OWN } from '../../support/keyring.ts';
+import { url } from '../../support/postgres.ts';
+import { namedClient } from '../../support/postgres-channels.ts';
+import { describePostgres } from '../../support/postgres-place.ts';
+
+const LIMIT = { timeout: 120_000 };
+
+/** A client without a server, which is lost when the test says so. */
+function silentListener(): PgListener & { lose(): void } {
+  const lost: ((error: Error) => void)[] = [];
+  return {
+    connect: async () => {},
+    query: async () => {},
+    on: (event: string, listener: (given: never) => void) => {
+      if (event === 'error') lost.push(listener as (error: Error) => void);
+    },
+    end: async () => {},
+    lose: () => {
+      for (const listener of lost) listener(new Error('lost'));
+    },
+  };
+}
+
+// A server that is down is not asked without a pause.
+test('a connection that is lost is made again a second later', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    const made: ReturnType<typeof silentListener>[] = [];
+    const { subscribe } = postgresInvalidation(() => {
+      const listener = silentListener();
+      made.push(listener);
+      return listener;
+    });
+    await subscribe(() => {});
+    made[0]?.lose();
+    await vi.advanceTimersByTimeAsync(999);
+    expect(made).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(made).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+describePostgres('a listening connection', () => {
+  test('is made once for one that is lost, however often it says so', LIMIT, async () => {
+    const made: pg.Client[] = [];
+    const { publish, subscribe } = postgresInvalidation(() => {
+      const client = namedClient('keyscope');
+      made.push(client);
+      return client;
+    });
+    await subscribe(() => {});
+    made[0]?.emit('error', new Error('lost'));
+    await publish(OWN);
+    expect(made).toHaveLength(2);
+    made[0]?.emit('error', new Error('lost, as it said'));
+    await publish(OWN);
+    expect(made).toHaveLength(2);
+    await Promise.all(made.map((client) => client.end()));
+  });
+
+  // Each of them stayed open, one more a second, until the server had a slot for nobody; and each
+  // that had something to tell opened one more.
+  test('is ended where LISTEN is refused, and there is one at a time', LIMIT, async () => {
+    let isStandby = true;
+    const made: pg.Client[] = [];
+    const ended = new Set<pg.Client>();
+    const { publish, subscribe } = postgresInvalidation(() => {
+      const client = namedClient('keyscope');
+      const query = client.query.bind(client);
+      // As a standby does, the server takes the connection and refuses what it is asked first.
+      if (isStandby) Object.assign(client, { query: () => query('LISTEN') });
+      made.push(client.on('end', () => ended.add(client)));
+      return client;
+    });
+    await subscribe(() => {});
+    for (let attempt = 2; attempt < 4; attempt++) {
+      const told = await Promise.allSettled(Array.from({ length: 5 }, () => publish(OWN)));
+      expect(told.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
+      expect(made).toHaveLength(attempt);
+    }
+    isStandby = false;
+    await publish(OWN);
+    expect(made).toHaveLength(4);
+    await vi.waitFor(() => expect(ended).toEqual(new Set(made.slice(0, 3))), { timeout: 60_000 });
+    await made.at(-1)?.end();
+  });
+
+  // Nothing else is under way when the second one tells.
+  const TELLING = `await publish('${OTHER}'); setTimeout(() => publish(OWN).then(tell), 300)`;
+  test.each([
+    ['hears', "console.log('over')", 'over'],
+    ['tells', TELLING, 'told'],
+  ])('lets a process end that %s', LIMIT, (_what, then, line) => {
+    const script = `
+      import pg from 'pg';
+      import { postgresInvalidation } from 'keyscope/stores/postgres';
+      const OWN = '${OWN}';
+      const tell = () => console.log('told');
+      const { publish, subscribe } = postgresInvalidation(() => new pg.Client(process.env.URL));
+      await subscribe(() => {});
+      ${then}`;
+    const hooks = fileURLToPath(new URL('../../support/typescript.ts', import.meta.url));
+    const args = ['--import', hooks, '--input-type=module', '--eval', script];
+    const { status, stdout } = spawnSync(process.execPath, args, {
+      env: { ...process.env, URL: url },
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `${line}\n` });
+  });
+});

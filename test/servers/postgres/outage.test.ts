@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { generateKey } from 'keyscope';
+import { postgresStore } from 'keyscope/stores/postgres';
+import postgres from 'postgres';
+import { describe, expect, test, vi } from 'vitest';
+import { AUTHORITY, issue, OWN, setUp, storeError } from '../../support/keyring.ts';
+import {
+  emptySchema,
+  type Opened,
+  ofPg,
+  ofPostgresJs,
+  pgPool,
+  postgresJs,
+  proxy,
+  type Schema,
+  type Settings,
+  url,
+} from '../../support/postgres.ts';
+import { describePostgres, RECORD } from '../../support/postgres-place.ts';
+
+/** At most this long a server that is back may be waited for, on a machine that is busy. */
+const WAIT = { timeout: 60_000 };
+const LIMIT = { timeout: 120_000 };
+
+/** Ends all connections of one application. */
+async function endConnections(schema: Schema): Promise<void> {
+  await schema.sql(`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = '${schema.name}'`);
+}
+
+/** A client through an address, whose server can be gone. */
+type Opener = (through: string, settings: Settings) => Opened;
+
+const OPENERS: Readonly<Record<string, Opener>> = {
+  pg: (connectionString, settings) => ofPg(pgPool(settings, { connectionString })),
+  'postgres.js': (through, settings) => {
+    const { hostname: host, port } = new URL(through);
+    return ofPostgresJs(postgresJs(settings, { host, port: Number(port), max: 2 }));
+  },
+};
+
+describePostgres.each(Object.entries(OPENERS))('a server that %s cannot reach', (_kind, opener) => {
+  test(
+    'fails what is asked, at the start too, and is used again once it is back',
+    LIMIT,
+    async () => {
+      const schema = await emptySchema();
+      const server = await proxy();
+      const { client, end } = opener(server.url, schema.settings);
+      const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 5_000 });
+      await server.down();
+      await storeError(() => issue(keyring));
+      await server.up();
+      const { key, info } = await vi.waitFor(() => issue(keyring), WAIT);
+      expect((await keyring.verify(key)).keyId).toBe(info.keyId);
+      await server.down();
+      for (let i = 0; i < 3; i++) await storeError(() => keyring.verify(key));
+      await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+      await server.up();
+      const verified = await vi.waitFor(() => keyring.verify(key), WAIT);
+      expect(verified.keyId).toBe(info.keyId);
+      await end();
+      await server.down();
+      await schema.drop();
+    },
+  );
+
+  test('because it ended the connections is used again', LIMIT, async () => {
+    const schema = await emptySchema();
+    const { client, end } = opener(url, { ...schema.settings, application_name: schema.name });
+    const { keyring } = setUp({ store: postgresStore(client) });
+    const { key } = await issue(keyring);
+    for (let i = 0; i < 3; i++) {
+      await Promise.all(Array.from({ length: 20 }, () => keyring.verify(key)));
+      await endConnections(schema);
+      // What was under way may fail; nothing is ever told that the key is bad.
+      const after = await vi.waitFor(() => keyring.verify(key), WAIT);
+      expect(after.entityUuid).toBe(OWN);
+    }
+    await end();
+    await schema.drop();
+  });
+});
+
+// With its default `max_pipeline`, postgres.js answers nothing any more after this: the reason for
+// what the store says.
+describePostgres('a server that ends connections under load', () => {
+  test('is used again by postgres.js that sends nothing ahead', LIMIT, async () => {
+    const schema = await emptySchema();
+    const connection = { ...schema.settings, application_name: schema.name };
+    const through = new URL(url);
+    through.searchParams.set('max_pipeline', '1');
+    // Nobody awaits the driver's own query for types: its failure would be an unhandled rejection.
+    const client = postgres(through.href, {
+      max: 3,
+      backoff: () => 0.05,
+      connection,
+      fetch_types: false,
+    });
+    const store = postgresStore(client, { batch: false });
+    await store.insert(RECORD);
+    async function askOften(times: number): Promise<void> {
+      for (let i = 0; i < times; i++) {
+        await Promise.allSettled([store.findByDigest([RECORD.digest])]);
+      }
+    }
+    for (let round = 0; round < 5; round++) {
+      const load = Array.from({ length: 12 }, () => askOften(200));
+      await askOften(20);
+      await endConnections(schema);
+      // Each is answered, if only by an error.
+      await Promise.all(load);
+      const found = await vi.waitFor(async () => store.findByDigest([RECORD.digest]), WAIT);
+      expect(found).toEqual([RECORD]);
+    }
+    await client.end({ timeout: 1 });
+    await schema.drop();
+  });
+});
+
+describe('a server that takes connections and answers nothing', () => {
+  test.each(Object.entries(OPENERS))(
+    'fails what is asked of %s within storeTimeoutMs',
+    async (_kind, opener) => {
+      const sockets: Socket[] = [];
+      const server = createServer((socket) => {
+        sockets.push(socket.on('error', () => {}));
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const { client, end } = opener(`postgres://postgres@127.0.0.1:${port}/test`, {});
+      const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 100 });
+      const error = await storeError(() => keyring.verify(generateKey({ prefix: 'acme' })));
+      expect(error.message).toBe('store.findByDigest did not answer within 100 ms');
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await end().catch(() => {});
+    },
+  );
+});

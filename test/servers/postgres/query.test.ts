@@ -1,0 +1,206 @@
+import { inspect } from 'node:util';
+import { isAccessError } from 'keyscope';
+import {
+  migrate,
+  type PgClient,
+  type PostgresClient,
+  postgresStore,
+} from 'keyscope/stores/postgres';
+import { storeContract } from 'keyscope/testing';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { AUTHORITY, HOUR, issue, setUp } from '../../support/keyring.ts';
+import {
+  type Opened,
+  ofPg,
+  ofPostgresJs,
+  pgPool,
+  postgresJs,
+  type Settings,
+  sharedPglite,
+} from '../../support/postgres.ts';
+import {
+  alone,
+  another,
+  describeKind,
+  describePostgres,
+  KINDS,
+  RECORD,
+  using,
+} from '../../support/postgres-place.ts';
+
+// It takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+// It was sent a hundred times within a millisecond, or on and on once nobody waited.
+test('a statement that is rolled back is sent again with pauses, for five seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+  try {
+    let sent = 0;
+    const query = async () => {
+      sent += 1;
+      throw Object.assign(new Error('could not serialize access'), { code: '40001' });
+    };
+    const refused = expect(migrate({ connect: () => {}, query })).rejects.toThrow(
+      'keyscope: PostgreSQL: could not serialize access',
+    );
+    await vi.advanceTimersByTimeAsync(4_900);
+    const before = sent;
+    expect(before).toBeGreaterThan(20);
+    expect(before).toBeLessThan(1000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await refused;
+    expect(sent).toBeLessThan(2 * before);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+// pg-promise and TypeORM's QueryRunner have both methods: "Cannot read properties of undefined".
+test('a client that answers without rows is refused', async () => {
+  const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+  for (const answer of [{}, { rows: 'x' }, [], null, undefined]) {
+    const client = { connect() {}, query: async () => answer } as unknown as PostgresClient;
+    await expect(migrate(client)).rejects.toThrow(told);
+  }
+});
+
+describe('an error without a message', () => {
+  test('is quoted by its code, if it has one', async () => {
+    // As Node refuses a name that has two addresses.
+    const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    const client: PgClient = { connect: () => {}, query: () => Promise.reject(refused) };
+    await expect(migrate(client)).rejects.toThrow('keyscope: PostgreSQL: ECONNREFUSED');
+    // As Neon's Pool, whose errors are events.
+    const silent: PgClient = { connect: () => {}, query: () => Promise.reject(new Event('error')) };
+    await expect(migrate(silent)).rejects.toThrow('keyscope: PostgreSQL: the connection failed');
+  });
+});
+
+describePostgres('a client that changes text', () => {
+  const parsing = (settings: Settings, parse: (raw: string) => unknown) => {
+    const text = { to: 25, from: [25], serialize: (written: unknown) => written, parse };
+    return ofPostgresJs(postgresJs(settings, { types: { text } as never }));
+  };
+  const ways: Readonly<Record<string, (settings: Settings) => Opened>> = {
+    'pg in its parser': (settings) =>
+      ofPg(
+        pgPool(settings, {
+          types: { getTypeParser: (() => (raw: string) => raw.slice(0, -1)) as never },
+        }),
+      ),
+    'postgres.js in a transform': (settings) =>
+      ofPostgresJs(
+        postgresJs(settings, {
+          transform: { value: { from: (raw: unknown) => String(raw).slice(0, -1) } },
+        }),
+      ),
+    // It was told that null or a number is not iterable: JSON too, and none of ours.
+    'postgres.js in a type that parses to null': (settings) => parsing(settings, () => null),
+    'postgres.js in a type that parses to a number': (settings) =>
+      parsing(settings, (raw) => raw.length),
+  };
+  test.each(Object.entries(ways))(
+    'is refused, and what it made of a row is not quoted: %s',
+    async (_way, opener) => {
+      await alone('pg Pool of 10', async ({ client, schema }) => {
+        await postgresStore(client).insert(RECORD);
+        const told =
+          'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; ' +
+          'pass one whose types and transforms leave text alone';
+        const { client: changed, end } = opener(schema.settings);
+        await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(
+          new Error(told),
+        );
+        await end();
+      });
+    },
+  );
+});
+
+describe.each(KINDS)('the error of a write that %s was refused', (kind) => {
+  describeKind(kind)('quotes', () => {
+    test('no digest and no seal', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        await store.insert(RECORD);
+        await sql("ALTER TABLE keyscope_keys ADD CHECK (name <> 'refused')");
+        const refusals = [
+          RECORD,
+          { ...another(1), digest: RECORD.digest },
+          { ...another(2), name: 'refused' },
+          { ...another(3), name: null as unknown as string },
+          { ...another(4), metadata: { a: '\0' } },
+          { ...another(5), keyId: 'no uuid' },
+          { ...another(6), createdAt: 1e300 },
+        ];
+        for (const record of refusals) {
+          const error: unknown = await Promise.resolve(store.insert(record)).then(
+            undefined,
+            (reason: unknown) => reason,
+          );
+          const said = inspect(error, { showHidden: true, depth: Number.POSITIVE_INFINITY });
+          expect(said).toMatch(/keyscope: PostgreSQL: \w+/);
+          for (const secret of [record.digest, String(record.seal)]) {
+            expect(said).not.toContain(secret.replace('s1$', '').slice(0, 16));
+          }
+          expect((error as { code: unknown }).code).toMatch(/^[0-9A-Z]{5}$/);
+        }
+      });
+    });
+  });
+});
+
+// A service whose role or database is set to a stricter isolation: the loser of a rotation was
+// answered 503 and not 409, and a batch of usage that met another failed.
+describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation) => {
+  const settings = { default_transaction_isolation: isolation };
+
+  describePostgres('the contract is kept', () => {
+    const used = using('pg Pool of 10', settings);
+    storeContract(test, () => used.store);
+  });
+
+  describePostgres('concurrent writes', () => {
+    test('are all answered: one of many ends a key, and all usage is written', async () => {
+      await alone(
+        'pg Pool of 10',
+        async ({ client }) => {
+          const { rows } = await (client as PgClient).query({ text: 'SHOW transaction_isolation' });
+          expect(rows).toEqual([{ transaction_isolation: isolation }]);
+          const store = postgresStore(client);
+          await store.insert(RECORD);
+          const used = Array.from({ length: 20 }, async (_, i) =>
+            store.touch([{ keyId: RECORD.keyId, lastUsedAt: i, scopesUsed: { [`s:a${i}`]: i } }]),
+          );
+          await Promise.all(used);
+          const ends = Array.from({ length: 20 }, async (_, i) =>
+            store.markEnded(RECORD.keyId, { revokedAt: i }),
+          );
+          expect((await Promise.all(ends)).filter((ended) => ended)).toHaveLength(1);
+          const row = await store.findById(RECORD.keyId);
+          expect([row?.lastUsedAt, Object.keys(row?.scopesUsed ?? {}).length]).toEqual([19, 20]);
+        },
+        settings,
+      );
+    });
+
+    test('of two rotations let one win, and the other is told that it lost', async () => {
+      await alone(
+        'pg Pool of 10',
+        async ({ client }) => {
+          const { keyring } = setUp({ store: postgresStore(client) });
+          for (let round = 0; round < 10; round++) {
+            const { info } = await issue(keyring);
+            const rotate = (overlapMs: number) =>
+              keyring.rotate(info.keyId, { overlapMs }, AUTHORITY);
+            const ends = await Promise.allSettled([rotate(HOUR), rotate(2 * HOUR)]);
+            const lost = ends.filter((end) => end.status === 'rejected');
+            const codes = lost.map(({ reason }) => isAccessError(reason) && reason.code);
+            expect(codes).toEqual(['conflict']);
+          }
+        },
+        settings,
+      );
+    });
+  });
+});

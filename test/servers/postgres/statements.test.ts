@@ -1,0 +1,232 @@
+import type { KeyStore } from 'keyscope';
+import {
+  migrate,
+  type PostgresJsClient,
+  type PostgresStoreOptions,
+  postgresStore,
+} from 'keyscope/stores/postgres';
+import type pg from 'pg';
+import { expect, test } from 'vitest';
+import { AUTHORITY, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
+import { emptySchema, pgPool, postgresJs, type Schema } from '../../support/postgres.ts';
+import { alone, another, describePostgres, RECORD, value } from '../../support/postgres-place.ts';
+
+/** postgres.js tells of each statement that it sends. */
+async function observed(
+  act: (store: KeyStore, texts: string[], own: Schema) => Promise<void>,
+  options?: PostgresStoreOptions,
+): Promise<void> {
+  const schema = await emptySchema();
+  const texts: string[] = [];
+  const sql = postgresJs(schema.settings, {
+    debug: (_connection, text) => texts.push(text),
+    fetch_types: false,
+  });
+  const store = postgresStore(sql, options);
+  await store.summarize(0);
+  texts.length = 0;
+  await act(store, texts, schema);
+  await sql.end();
+  await schema.drop();
+}
+
+describePostgres('the server', () => {
+  test('is asked one statement for 128 look-ups at once, and each has its own answer', async () => {
+    await observed(async (store, texts) => {
+      const records = Array.from({ length: 100 }, (_, i) => another(i));
+      for (const record of records) await store.insert(record);
+      texts.length = 0;
+      const asked = Array.from({ length: 128 }, async (_, i) =>
+        store.findByDigest([another(i).digest]),
+      );
+      const found = await Promise.all(asked);
+      expect(texts).toHaveLength(1);
+      expect(found.map((rows) => rows.length)).toEqual(
+        Array.from({ length: 128 }, (_, i) => (i < 100 ? 1 : 0)),
+      );
+      expect(found.flat()).toEqual(records);
+    });
+  });
+
+  test('is asked one statement a look-up if batches are off', async () => {
+    const one = async (store: KeyStore, texts: string[]) => {
+      await Promise.all(
+        Array.from({ length: 5 }, async (_, i) => store.findByDigest([another(i).digest])),
+      );
+      expect(texts).toHaveLength(5);
+    };
+    await observed(one, { batch: false });
+  });
+
+  test.each([true, false])(
+    'prepares what postgres.js sends once, if it may: %s',
+    async (prepare) => {
+      await alone('postgres.js with one connection', async ({ client }) => {
+        const store = postgresStore(client, { prepare });
+        for (let i = 0; i < 2; i++) await store.findByDigest(['a']);
+        const kept =
+          "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%digest = $1%'";
+        expect(await (client as PostgresJsClient).unsafe(kept)).toHaveLength(prepare ? 1 : 0);
+      });
+    },
+  );
+
+  test.each([true, false])('prepares what pg sends once, by default too: %s', async (prepare) => {
+    await alone('pg Client', async ({ client }) => {
+      const store = postgresStore(client, prepare ? {} : { prepare });
+      for (let i = 0; i < 2; i++) {
+        await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
+        for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
+      }
+      const { rows } = await (client as pg.Client).query<{ readonly name: string }>(
+        'SELECT name FROM pg_prepared_statements ORDER BY name',
+      );
+      const names = ['keyscope_findDigest', 'keyscope_findDigests', 'keyscope_touch'];
+      expect(rows.map(({ name }) => name)).toEqual(prepare ? names : []);
+    });
+  });
+
+  test('is asked one statement a method, and none for what cannot exist', async () => {
+    await observed(async (store, texts) => {
+      await store.insert(RECORD);
+      await store.findById(RECORD.keyId);
+      await store.list({ entityUuid: OWN, after: null, limit: 5 });
+      await store.markEnded(RECORD.keyId, { retireAt: 1 });
+      await store.touch(
+        [RECORD, another(1), RECORD].map(({ keyId }) => ({ keyId, lastUsedAt: 5, scopesUsed: {} })),
+      );
+      await store.summarize(0);
+      expect(texts).toHaveLength(6);
+      texts.length = 0;
+      const many = Array.from({ length: 1_001 }, (_, i) => ({
+        ...another(i),
+        lastUsedAt: 5 + i,
+        scopesUsed: {},
+      }));
+      await store.touch([...many, { ...RECORD, lastUsedAt: 7, scopesUsed: {} }]);
+      expect(texts).toHaveLength(2);
+      expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 7 });
+      texts.length = 0;
+      const odd = [
+        RECORD.keyId.toUpperCase(),
+        'x',
+        '',
+        `${RECORD.keyId}\0`,
+        5 as unknown as string,
+      ];
+      for (const id of odd) {
+        expect(await store.findById(id)).toBe(null);
+        expect(await store.markEnded(id, { revokedAt: 1 })).toBe(false);
+        expect(await store.list({ entityUuid: id, after: null, limit: 5 })).toEqual([]);
+        await store.touch([{ keyId: id, lastUsedAt: 9, scopesUsed: {} }]);
+      }
+      for (const digests of [[], ['\0'], ['\ud800'], [5 as unknown as string]]) {
+        expect(await store.findByDigest(digests)).toEqual([]);
+      }
+      await store.touch([]);
+      expect(texts).toEqual([]);
+    });
+  });
+
+  test('reads no table from end to end but for a summary, and sorts no listing', async () => {
+    await observed(async (store, texts, { sql }) => {
+      const values = `
+        md5(i || 'k')::uuid, 'n', 's1$' || i, NULL, md5((i % 50)::text)::uuid, '{}', '{}'`;
+      await sql(`
+        INSERT INTO keyscope_keys
+          SELECT ${values}, NULL, '{}', i, NULL, NULL, NULL, NULL, NULL, '{}'
+          FROM generate_series(1, 20000) AS i;
+        ANALYZE keyscope_keys`);
+      const after = { createdAt: 1, keyId: OTHER };
+      await store.findByDigest(['a']);
+      await store.findByDigest(['a', 'b']);
+      await store.findById(OWN);
+      await store.list({ entityUuid: OWN, after, limit: 10 });
+      await store.markEnded(OWN, { retireAt: 4 });
+      await store.markEnded(OWN, { revokedAt: 4 });
+      await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
+      await store.summarize(5);
+      expect(texts).toHaveLength(8);
+      await sql('SET plan_cache_mode = force_generic_plan');
+      const plans: string[] = [];
+      for (const [i, text] of texts.entries()) {
+        const count = Math.max(...[...text.matchAll(/\$(\d)/g)].map(([, n]) => Number(n)));
+        await sql(`PREPARE s${i} AS ${text}`);
+        const plan = await sql(
+          `EXPLAIN EXECUTE s${i} (${Array.from({ length: count }, () => "'1'")})`,
+        );
+        plans.push(plan.map((line) => line['QUERY PLAN']).join('\n'));
+      }
+      expect(plans.filter((plan) => /Seq Scan on keyscope_keys/.test(plan))).toEqual([
+        plans.at(-1),
+      ]);
+      expect(plans.filter((plan) => /Sort/.test(plan) && /Limit/.test(plan))).toEqual([]);
+    });
+  });
+
+  test('is written nothing by a verification', async () => {
+    await alone('pg Pool of 10', async ({ client, schema }) => {
+      const { key, info } = await issue(setUp({ store: postgresStore(client) }).keyring);
+      const readOnly = pgPool({ ...schema.settings, default_transaction_read_only: 'on' });
+      const { keyring } = setUp({ store: postgresStore(readOnly) });
+      expect((await keyring.verify(key)).entityUuid).toBe(OWN);
+      const told =
+        'PostgreSQL: cannot execute UPDATE in a read-only transaction; ' +
+        'pass a client of the primary';
+      const { cause } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+      expect(String(cause)).toContain(told);
+      await readOnly.end();
+    });
+  });
+
+  test('has on disk what it acknowledges, also where commits are not waited for', async () => {
+    const settings = { synchronous_commit: 'off' };
+    await alone(
+      'pg Pool of 10',
+      async ({ client, sql }) => {
+        await migrate(client);
+        // Runs when the transaction commits, and sees what it commits with.
+        await sql(`
+        CREATE TABLE log (what text, how text);
+        CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN
+            INSERT INTO log VALUES (TG_ARGV[0], current_setting('synchronous_commit'));
+            RETURN NULL;
+          END $$;
+        CREATE CONSTRAINT TRIGGER note_insert AFTER INSERT ON keyscope_keys
+          DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note('insert');
+        CREATE CONSTRAINT TRIGGER note_retire AFTER UPDATE OF retire_at ON keyscope_keys
+          DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note('retire');
+        CREATE CONSTRAINT TRIGGER note_revoke AFTER UPDATE OF revoked_at ON keyscope_keys
+          DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note('revoke');
+        CREATE CONSTRAINT TRIGGER note_touch AFTER UPDATE OF last_used_at ON keyscope_keys
+          DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note('touch')`);
+        const store = postgresStore(client);
+        await store.insert(RECORD);
+        await store.markEnded(RECORD.keyId, { retireAt: 1 });
+        await store.markEnded(RECORD.keyId, { revokedAt: 1 });
+        await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 1, scopesUsed: {} }]);
+        expect(await sql('SELECT * FROM log')).toEqual([
+          { what: 'insert', how: 'on' },
+          { what: 'retire', how: 'on' },
+          { what: 'revoke', how: 'on' },
+          { what: 'touch', how: 'off' },
+        ]);
+        // For that one transaction: the connection is as it was.
+        const pool = client as pg.Pool;
+        expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([
+          { synchronous_commit: 'off' },
+        ]);
+        const strict = pgPool({
+          search_path: String(await value(sql, 'SELECT current_schema')),
+          synchronous_commit: 'remote_apply',
+        });
+        await sql('DELETE FROM log');
+        await postgresStore(strict).insert(another(1));
+        expect(await sql('SELECT how FROM log')).toEqual([{ how: 'remote_apply' }]);
+        await strict.end();
+      },
+      settings,
+    );
+  });
+});

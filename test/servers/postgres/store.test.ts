@@ -1,0 +1,181 @@
+import type { UsageEntry } from 'keyscope';
+import { postgresStore } from 'keyscope/stores/postgres';
+import { storeContract } from 'keyscope/testing';
+import postgres from 'postgres';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { OTHER, OWN, START } from '../../support/keyring.ts';
+import { expectLooseCalls } from '../../support/loose.ts';
+import {
+  emptySchema,
+  type Opened,
+  ofPg,
+  ofPostgresJs,
+  pgClient,
+  pgPool,
+  postgresJs,
+  type Settings,
+  sharedPglite,
+} from '../../support/postgres.ts';
+import {
+  alone,
+  another,
+  describeKind,
+  describePostgres,
+  KINDS,
+  RECORD,
+  using,
+} from '../../support/postgres-place.ts';
+
+// It takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+describe.each(KINDS)('%s', (kind) => {
+  describeKind(kind)('keeps the contract', () => {
+    const used = using(kind);
+    storeContract(test, () => used.store);
+  });
+});
+
+describePostgres('without batches or prepared statements, where every setting is unusual', () => {
+  const used = using('pg Pool of 10', {
+    TimeZone: 'America/St_Johns',
+    DateStyle: 'SQL, DMY',
+    standard_conforming_strings: 'off',
+    extra_float_digits: '-15',
+    array_nulls: 'off',
+    transform_null_equals: 'on',
+    quote_all_identifiers: 'on',
+    plan_cache_mode: 'force_generic_plan',
+    synchronous_commit: 'off',
+  });
+  storeContract(test, () => postgresStore(used.client, { batch: false, prepare: false }));
+});
+
+/** How a client can be configured that could change an answer. */
+const CONFIGURED: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
+  'pg with integers as bigint and JSON as text': async (settings) => {
+    function getTypeParser(oid: number): (raw: string) => unknown {
+      const isInteger = oid === 20;
+      return (raw) => (isInteger ? BigInt(raw) : raw);
+    }
+    return ofPg(pgPool(settings, { types: { getTypeParser: getTypeParser as never } }));
+  },
+  'pg with a pipeline': async (settings) => ofPg(await pgClient(settings, { pipeline: true })),
+  'pg in another client encoding': async (settings) =>
+    ofPg(pgPool(settings, { client_encoding: 'LATIN1' })),
+  'postgres.js with columns in camel case': async (settings) =>
+    ofPostgresJs(postgresJs(settings, { transform: postgres.camel })),
+  'postgres.js with columns in kebab case': async (settings) =>
+    ofPostgresJs(postgresJs(settings, { transform: postgres.kebab })),
+  'postgres.js with integers as bigint': async (settings) =>
+    ofPostgresJs(postgresJs(settings, { types: { bigint: postgres.BigInt } as never })),
+  'postgres.js without types and prepared statements': async (settings) =>
+    ofPostgresJs(
+      postgresJs(settings, { fetch_types: false, prepare: false, connection: settings }),
+    ),
+};
+
+describePostgres.each(Object.entries(CONFIGURED))('%s', (_name, opener) => {
+  test('reads and writes as every other client does', async () => {
+    const schema = await emptySchema();
+    const { client, end } = await opener(schema.settings);
+    const store = postgresStore(client);
+    const max = Number.MAX_SAFE_INTEGER;
+    const record = { ...RECORD, createdAt: max };
+    await store.insert(record);
+    const read = [
+      await store.findById(record.keyId),
+      ...(await store.findByDigest([record.digest])),
+      ...(await store.findByDigest([record.digest, another(1).digest, another(2).digest])),
+      ...(await store.list({ entityUuid: OWN, after: null, limit: 3 })),
+      ...(await store.list({
+        entityUuid: OWN,
+        after: { createdAt: max, keyId: OTHER.replace('0b', 'ff') },
+        limit: 3,
+      })),
+    ];
+    expect(read).toEqual([record, record, record, record, record]);
+    const ending = { retireAt: max };
+    const ended = [
+      await store.markEnded(record.keyId, ending),
+      await store.markEnded(record.keyId, ending),
+    ];
+    expect(ended).toEqual([true, false]);
+    await store.touch([
+      { keyId: record.keyId, lastUsedAt: max, scopesUsed: { 'a:b': max, 'c:d': 1 } },
+    ]);
+    const scopesUsed = { 'a:b': max, 'c:d': 1 };
+    expect(await store.findById(record.keyId)).toEqual({
+      ...record,
+      ...ending,
+      lastUsedAt: max,
+      scopesUsed,
+    });
+    expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: max }]);
+    await expect(async () => store.insert(record)).rejects.toThrow('duplicate key value');
+    await end();
+    await schema.drop();
+  });
+});
+
+test('summarizes now by default, and lists from the newest key by default', async () => {
+  await alone('PGlite', async ({ client }) => {
+    const store = postgresStore(client);
+    await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+    await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
+    const summarize = store.summarize as () => unknown;
+    expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    await expectLooseCalls(store, OWN);
+  });
+});
+
+describePostgres('touch', () => {
+  const used = using('pg Pool of 10');
+  const records = Array.from({ length: 60 }, (_, i) => another(i));
+  beforeAll(async () => {
+    for (const record of records) await used.store.insert(record);
+  });
+
+  test('never ends in a deadlock, whatever the order of many batches at once', async () => {
+    /** Usage of all keys, in an order of its own. */
+    function batchOf(index: number): UsageEntry[] {
+      const usage = {
+        lastUsedAt: START + index,
+        scopesUsed: { 'a:b': START + index, [`only:s${index}`]: index },
+      };
+      const shuffled = records.map(({ keyId }, place) => {
+        const order = Math.imul(place + 1, 2_654_435_761 + index * 40_503) >>> 0;
+        return { keyId, order };
+      });
+      shuffled.sort((first, second) => first.order - second.order);
+      return shuffled.map(({ keyId }) => ({ keyId, ...usage }));
+    }
+    const batches = Array.from({ length: 80 }, (_, index) => batchOf(index));
+    await Promise.all(batches.map(async (batch) => used.store.touch(batch)));
+    const scopesUsed = Object.fromEntries(batches.map((_, index) => [`only:s${index}`, index]));
+    for (const { keyId } of records) {
+      const row = await used.store.findById(keyId);
+      expect(row).toMatchObject({
+        lastUsedAt: START + 79,
+        scopesUsed: { ...scopesUsed, 'a:b': START + 79 },
+      });
+    }
+  });
+
+  test('of a row whose scopes are damaged fails for no other key', async () => {
+    await used.sql(`ALTER TABLE keyscope_keys DROP CONSTRAINT keyscope_keys_scopes_used_check,
+      ALTER COLUMN scopes_used DROP NOT NULL`);
+    const bad = another(61);
+    const good = another(62);
+    for (const record of [bad, good]) await used.store.insert(record);
+    const damaged = ["'[]'", "'5'", `'"text"'`, "'null'", 'NULL', `'{"a:b":"text","c:d":{}}'`];
+    for (const [i, json] of damaged.entries()) {
+      await used.sql(
+        `UPDATE keyscope_keys SET scopes_used = ${json} WHERE key_id = '${bad.keyId}'`,
+      );
+      const entry = { lastUsedAt: START * 2 + i, scopesUsed: { 'a:b': START * 2 + i } };
+      await used.store.touch([bad, good].map(({ keyId }) => ({ ...entry, keyId })));
+      expect(await used.store.findById(good.keyId), json).toMatchObject(entry);
+    }
+  });
+});

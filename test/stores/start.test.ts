@@ -1,0 +1,94 @@
+import type { KeyStore } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { behind, startOnce } from '../../src/stores/start.js';
+
+/** An attempt that the test settles. */
+interface Settling {
+  resolve(answer: string): void;
+  reject(error: Error): void;
+}
+
+describe('startOnce', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A start whose attempts the test settles. */
+  function attempts() {
+    const made: Settling[] = [];
+    const ready = startOnce(
+      () => new Promise<string>((resolve, reject) => made.push({ resolve, reject })),
+    );
+    return { made, ready };
+  }
+
+  it('starts once, for any number of uses, and never again', async () => {
+    const { made, ready } = attempts();
+    const uses = [ready(), ready()];
+    made[0]?.resolve('up');
+    expect(await Promise.all(uses)).toEqual(['up', 'up']);
+    vi.advanceTimersByTime(86_400_000);
+    expect(await ready()).toBe('up');
+    expect(made).toHaveLength(1);
+  });
+
+  it('tries again after a failure', async () => {
+    const { made, ready } = attempts();
+    const first = ready();
+    made[0]?.reject(new Error('down'));
+    await expect(first).rejects.toThrow('down');
+    const second = ready();
+    made[1]?.resolve('up');
+    expect(await second).toBe('up');
+  });
+
+  // On a half-open connection the first attempt is never answered; every use then waited for it for
+  // ever.
+  it('tries again beside an attempt that hangs, after 5 s', async () => {
+    const { made, ready } = attempts();
+    void ready();
+    vi.advanceTimersByTime(4_999);
+    void ready();
+    expect(made).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    const second = ready();
+    expect(made).toHaveLength(2);
+    made[1]?.resolve('up');
+    expect(await second).toBe('up');
+    // The first one's late failure takes nothing back, nor does its late success start anything.
+    made[0]?.reject(new Error('late'));
+    await Promise.resolve();
+    expect(await ready()).toBe('up');
+    expect(made).toHaveLength(2);
+  });
+
+  it('counts a late success', async () => {
+    const { made, ready } = attempts();
+    const first = ready();
+    vi.advanceTimersByTime(5_000);
+    void ready();
+    made[0]?.resolve('up');
+    expect([await first, await ready()]).toEqual(['up', 'up']);
+    vi.advanceTimersByTime(86_400_000);
+    expect(await ready()).toBe('up');
+    expect(made).toHaveLength(2);
+  });
+});
+
+describe('behind', () => {
+  // By the parameters of `summarize` the contract knows whether to ask for other times than now.
+  it('has the parameters of the store that is behind', () => {
+    function lengthsOf(store: KeyStore): [string, number][] {
+      const methods = Object.entries<{ readonly length: number }>({ ...store });
+      return methods.map(([name, method]) => [name, method.length]);
+    }
+    const store = memoryStore();
+    const late = behind(async () => {}, store);
+    expect(lengthsOf(late)).toEqual(lengthsOf(store));
+    expect(late.summarize).toHaveLength(1);
+  });
+});

@@ -1,0 +1,106 @@
+/** What each file of tests of the PostgreSQL store starts from: a client on a schema of its own. */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { postgresStore } from 'keyscope/stores/postgres';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { OTHER, OWN } from './keyring.ts';
+import { CLIENTS, emptySchema, type Opened, type Schema, type Settings } from './postgres.ts';
+import { RECORD as BASE, numbered } from './records.ts';
+import { describeOn } from './servers.ts';
+
+type Describe = Awaited<ReturnType<typeof describeOn>>;
+
+/** `describe` for what needs the server. */
+export const describePostgres: Describe = await describeOn('postgres');
+
+/** The names of all clients. */
+export const KINDS: readonly string[] = Object.keys(CLIENTS);
+
+/** `describe` for one client: PGlite needs no server. */
+export function describeKind(kind: string): Describe {
+  return kind === 'PGlite' ? describe : describePostgres;
+}
+
+/** A client by its name. */
+export function open(kind: string, settings: Settings): Promise<Opened> {
+  const opener = CLIENTS[kind];
+  if (opener === undefined) throw new Error(`no client ${kind}`);
+  return opener(settings);
+}
+
+/** A row with every kind of value. */
+export const RECORD: KeyRecord = {
+  ...BASE,
+  accessibleEntities: [OWN, OTHER],
+  metadata: { a: 'é🦊', some_name: 'x' },
+};
+
+/** Others like it. */
+export const another: (n: number) => KeyRecord = numbered(RECORD);
+
+/** The columns that never change, in the order of the table. */
+export const FIXED: readonly string[] = [
+  'key_id',
+  'name',
+  'digest',
+  'seal',
+  'entity_uuid',
+  'accessible_entities',
+  'scopes',
+  'justification',
+  'metadata',
+  'created_at',
+  'expires_at',
+  'rotated_from',
+];
+
+/** A client on an empty schema, and SQL in there as its owner types it. */
+export interface Place extends Opened {
+  readonly schema: Schema;
+}
+
+async function openPlace(kind: string, settings: Settings = {}): Promise<Place> {
+  const schema = await emptySchema(kind);
+  const opened = await open(kind, { ...settings, ...schema.settings });
+  async function end(): Promise<void> {
+    await opened.end();
+    await schema.drop();
+  }
+  return { client: opened.client, sql: schema.sql, end, schema };
+}
+
+/** Runs `act` in a place of its own. */
+export async function alone<T>(
+  kind: string,
+  act: (own: Place) => Promise<T>,
+  settings?: Settings,
+): Promise<T> {
+  const own = await openPlace(kind, settings);
+  try {
+    return await act(own);
+  } finally {
+    await own.end();
+  }
+}
+
+/** A place with a store. */
+export interface PlaceWithStore extends Place {
+  readonly store: KeyStore;
+}
+
+/** A place with a store for a group of tests, which is filled in before the first of them. */
+export function using(kind: string, settings?: Settings): PlaceWithStore {
+  const used = {} as PlaceWithStore;
+  beforeAll(async () => {
+    const own = await openPlace(kind, settings);
+    Object.assign(used, own, { store: postgresStore(own.client) });
+    // PGlite takes seconds to start.
+  }, 60_000);
+  afterAll(() => used.end());
+  return used;
+}
+
+/** The first column of the first row. */
+export async function value(sql: Opened['sql'], text: string): Promise<unknown> {
+  const rows = await sql(text);
+  return Object.values(rows[0] ?? {})[0];
+}
