@@ -29,12 +29,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
     text: 'digests.some((digest) => equalText(record.digest, digest))',
     instead: 'digests.length > 0',
   },
-  {
-    name: 'exactly one match',
-    file: VERIFY,
-    text: 'if (rows.length > 1)',
-    instead: 'if (false)',
-  },
+  { name: 'exactly one match', file: VERIFY, text: 'if (rows.length > 1)', instead: 'if (false)' },
   { name: 'revoked', file: VERIFY, text: 'if (revokedAt !== null)', instead: 'if (false)' },
   {
     name: 'retired',

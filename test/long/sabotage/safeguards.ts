@@ -1,5 +1,6 @@
 /** Everything that `npm run test:sabotage` switches off. */
 import { CORE } from './core.ts';
 import type { Safeguard } from './safeguard.ts';
+import { STORES } from './stores.ts';
 
-export const SAFEGUARDS: readonly Safeguard[] = [...CORE];
+export const SAFEGUARDS: readonly Safeguard[] = [...CORE, ...STORES];

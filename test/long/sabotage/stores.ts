@@ -1,0 +1,81 @@
+/** The safeguards of the stores: most want their servers. */
+import type { Safeguard } from './safeguard.ts';
+
+const POSTGRES = 'test/servers/postgres';
+const MYSQL = 'test/servers/mysql';
+const REDIS = 'test/servers/redis';
+const SQLITE = 'test/stores/sqlite';
+
+const TRIGGERS: readonly Safeguard[] = [
+  {
+    name: 'trigger: SQLite',
+    file: 'src/stores/schema/sqlite.ts',
+    text: '  expires_at, rotated_from\nON keyscope_keys\nBEGIN',
+    instead: '  expires_at, rotated_from\nON keyscope_keys\nWHEN false\nBEGIN',
+    tests: SQLITE,
+  },
+  {
+    name: 'trigger: SQLite, a rowid',
+    file: 'src/stores/schema/sqlite.ts',
+    text: 'WHEN NEW._rowid_ IS NOT OLD._rowid_',
+    instead: 'WHEN false',
+    tests: SQLITE,
+  },
+  {
+    name: 'trigger: SQLite, a rowid that is taken',
+    file: 'src/stores/schema/sqlite.ts',
+    text: ' \\\nOR _rowid_ = NEW._rowid_',
+    instead: '',
+    tests: SQLITE,
+  },
+  {
+    name: 'trigger: PostgreSQL',
+    file: 'src/stores/schema/postgres.ts',
+    text: 'keyscope_keys_update AFTER UPDATE ON keyscope_keys FOR EACH ROW\nWHEN (\n',
+    instead: 'keyscope_keys_update AFTER UPDATE ON keyscope_keys FOR EACH ROW\nWHEN ( false AND\n',
+    tests: POSTGRES,
+  },
+  {
+    name: 'trigger: MySQL',
+    file: 'src/stores/schema/mysql.ts',
+    text: 'SET NEW.key_id = IF(\n  NEW.key_id <=> OLD.key_id',
+    instead: 'SET NEW.key_id = IF(\n  true OR NEW.key_id <=> OLD.key_id',
+    tests: MYSQL,
+  },
+  {
+    name: 'binary collation: MySQL',
+    file: 'src/stores/schema/mysql.ts',
+    text: 'digest VARBINARY(255) NOT NULL UNIQUE',
+    instead: 'digest VARCHAR(255) CHARACTER SET ascii COLLATE ascii_general_ci NOT NULL UNIQUE',
+    tests: MYSQL,
+  },
+];
+
+const CONDITIONAL_WRITES: readonly Safeguard[] = [
+  {
+    name: 'conditional update: PostgreSQL',
+    file: 'src/stores/postgres/statements.ts',
+    text: 'WHERE key_id = $1::text::uuid AND retire_at IS NULL AND revoked_at IS NULL AND ',
+    instead: 'WHERE key_id = $1::text::uuid AND ',
+    tests: POSTGRES,
+  },
+];
+
+const CLIENTS: readonly Safeguard[] = [
+  {
+    name: 'a Client that cannot tell of transactions: PostgreSQL',
+    file: 'src/stores/postgres/clients.ts',
+    text: 'assert(!isOlderClient, ',
+    instead: 'assert(true, ',
+    tests: POSTGRES,
+  },
+  {
+    name: 'writes that meet: PostgreSQL',
+    file: 'src/stores/postgres/driver-errors.ts',
+    text: "new Set(['40001', '40P01'])",
+    instead: 'new Set()',
+    tests: POSTGRES,
+  },
+];
+
+export const STORES: readonly Safeguard[] = [...TRIGGERS, ...CONDITIONAL_WRITES, ...CLIENTS];
