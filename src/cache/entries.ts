@@ -33,13 +33,8 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
   const absent = new Map<string, Entry>();
 
   function open(digests: readonly string[]): Entry {
-    return {
-      owner,
-      digests: [...digests],
-      rows: NO_ROWS,
-      since: now(),
-      generation: changes.generation(),
-    };
+    const generation = changes.generation();
+    return { owner, digests: [...digests], rows: NO_ROWS, since: now(), generation };
   }
 
   function find(name: string): Entry | undefined {
