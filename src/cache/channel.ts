@@ -54,13 +54,18 @@ function connect(
     void subscribe();
   }
 
-  async function publish(keyId: string): Promise<void> {
-    try {
-      await invalidation.publish(keyId);
-    } catch {
-      // Without the message, the others see the change within `maxStalenessMs`.
-    }
+  function publish(keyId: string): void {
+    // Whoever waits for the promise waits for as long as the channel hangs.
+    void tryPublish(invalidation, keyId);
   }
 
   return { publish, keepUp };
+}
+
+async function tryPublish(invalidation: Invalidation, keyId: string): Promise<void> {
+  try {
+    await invalidation.publish(keyId);
+  } catch {
+    // Without the message, the others see the change within `maxStalenessMs`.
+  }
 }

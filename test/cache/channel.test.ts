@@ -91,7 +91,7 @@ describe('with a channel', () => {
     ['hangs', neverAnswer],
   ] as const)('neither fails nor delays a revocation if publish %s', async (_what, publish) => {
     const invalidation: Invalidation = { subscribe() {}, publish };
-    for (const inner of [memoryStore()]) {
+    for (const inner of [memoryStore(), delayed(memoryStore())]) {
       const { keyring } = cachedRing(inner, { invalidation });
       const { key, info } = await issue(keyring);
       await keyring.verify(key);
