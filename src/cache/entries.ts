@@ -18,7 +18,7 @@ const MAX_ABSENT = 1_024;
 
 /** The look-ups that have been answered, by name. */
 export interface Entries {
-  /** A new entry, without an answer yet. Its age, and the changes that it may miss, count from now. */
+  /** A new entry, without an answer. Its age, and the changes that it may miss, count from now. */
   open(digests: readonly string[]): Entry;
   /** The entry of this name, if it is young enough and still correct. */
   recall(name: string): Entry | undefined;

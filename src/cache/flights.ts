@@ -6,7 +6,7 @@ import type { CacheSettings } from './options.js';
 /** How many look-ups in progress can be joined. */
 const MAX_FLIGHTS = 1_024;
 
-/** For how long one can be joined, in milliseconds: one that hangs does not hold up later requests. */
+/** For how long one can be joined, in milliseconds: one that hangs delays no later request. */
 const JOIN_MS = 1_000;
 
 interface Flight {

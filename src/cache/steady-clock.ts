@@ -8,10 +8,10 @@
 const LEAST_GAIN_MS = 2;
 
 /**
- * Makes a clock, in milliseconds, that never goes back when the time is set, and that advances while
- * the machine sleeps. `performance.now` need not advance then, so the clock adds what `Date.now`
- * gains on it. A gain counts from the last loss: a time that is set ahead and then right hides no
- * sleep.
+ * Makes a clock, in milliseconds, that never goes back when the time is set, and that advances
+ * while the machine sleeps. `performance.now` need not advance then, so the clock adds what
+ * `Date.now` gains on it. A gain counts from the last loss: a time that is set ahead and then right
+ * hides no sleep.
  */
 export function createSteadyClock(): () => number {
   let sleptMs = 0;
