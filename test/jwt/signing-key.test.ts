@@ -17,8 +17,8 @@ import {
   ALGS,
   type Alg,
   AUDIENCE,
-  FIRST as es,
   expectAccepted,
+  FIRST,
   ISSUER,
   KEY_ID,
   makePair,
@@ -31,12 +31,12 @@ const signing = { issuer: ISSUER, audience: AUDIENCE, now: () => START };
 const withKey = (alg: Alg, privateKey: unknown) =>
   createTokenIssuer({ ...signing, alg, kid: 'k1', privateKey: untyped<string>(privateKey) });
 
-const ec = createPrivateKey({ key: es.privateKey as JsonWebKey, format: 'jwk' });
+const ec = createPrivateKey({ key: FIRST.privateKey as JsonWebKey, format: 'jwk' });
 const pem = String(ec.export({ type: 'pkcs8', format: 'pem' }));
 const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
 const ed25519 = generateKeyPairSync('ed25519').privateKey;
 const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
-const { d: _private, ...publicHalf } = es.privateKey;
+const { d: _private, ...publicHalf } = FIRST.privateKey;
 
 // Web Crypto's keys, Node's, and texts.
 const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
@@ -52,12 +52,12 @@ const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
     small.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, true, ['sign']),
   ],
   ['a public JWK', 'ES256', publicHalf],
-  ['a JWK for another algorithm', 'EdDSA', es.privateKey],
-  ['a JWK that says so', 'ES256', { ...es.privateKey, alg: 'ES384' }],
-  ['a JWK to encrypt', 'ES256', { ...es.privateKey, use: 'enc' }],
+  ['a JWK for another algorithm', 'EdDSA', FIRST.privateKey],
+  ['a JWK that says so', 'ES256', { ...FIRST.privateKey, alg: 'ES384' }],
+  ['a JWK to encrypt', 'ES256', { ...FIRST.privateKey, use: 'enc' }],
   ['half a JWK', 'ES256', { d: 'x' }],
   ['a JWK of 1,024 bits', 'RS256', { kty: 'RSA', d: 'x', n: 'x'.repeat(171) }],
-  ['a JWK as text', 'ES256', JSON.stringify(es.privateKey)],
+  ['a JWK as text', 'ES256', JSON.stringify(FIRST.privateKey)],
   ['a pair', 'ES256', { privateKey: ec, publicKey: createPublicKey(ec) }],
   ['a public KeyObject', 'ES256', createPublicKey(ec)],
   ['a secret KeyObject', 'ES256', createSecretKey(Buffer.alloc(32))],
@@ -91,8 +91,8 @@ const LATER: readonly (readonly [string, Alg, unknown])[] = [
     'ES256',
     '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
   ],
-  ['a JWK that is none', 'ES256', { ...es.privateKey, d: 'x' }],
-  ['a JWK for another use', 'ES256', { ...es.privateKey, key_ops: ['verify'] }],
+  ['a JWK that is none', 'ES256', { ...FIRST.privateKey, d: 'x' }],
+  ['a JWK for another use', 'ES256', { ...FIRST.privateKey, key_ops: ['verify'] }],
 ];
 
 /** One key in every form, by the name of the form. */
@@ -118,7 +118,7 @@ describe('a signing key', () => {
     const pair = await makePair(alg);
     const publicKey = await importJWK(pair.publicKey, alg);
     for (const [form, privateKey] of Object.entries(await formsOf(pair))) {
-      const otherKeys = [es.publicKey];
+      const otherKeys = [FIRST.publicKey];
       const issuer = createTokenIssuer({ ...signing, alg, kid: alg, privateKey, otherKeys });
       const { accessToken } = await issuer.exchange(principal);
       const currentDate = new Date(START);
@@ -127,7 +127,7 @@ describe('a signing key', () => {
       if (form === 'cryptoKey that is not extractable') {
         await expect(issuer.jwks()).rejects.toThrow(/^jwks: this private key is not extractable/);
       } else {
-        const jwks = { keys: [pair.publicKey, es.publicKey] };
+        const jwks = { keys: [pair.publicKey, FIRST.publicKey] };
         expect([form, await issuer.jwks()]).toEqual([form, jwks]);
       }
     }

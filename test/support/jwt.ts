@@ -152,3 +152,13 @@ export function accepts(verifier: TokenVerifier, token: unknown): Promise<boolea
     () => false,
   );
 }
+
+/** What every bad token is answered with, apart from the body. */
+export const TOKEN_REFUSAL = {
+  status: 401,
+  headers: {
+    'Content-Type': 'application/problem+json',
+    'Cache-Control': 'no-store',
+    'WWW-Authenticate': 'Bearer realm="acme", error="invalid_token"',
+  },
+};
