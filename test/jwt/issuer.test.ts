@@ -4,13 +4,14 @@ import { parseAuthorization } from 'keyscope';
 import type { TokenIssuer, TokenIssuerOptions } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { testPrincipal } from 'keyscope/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   ACCEPTING,
   ALGS,
   accepts,
   CLAIMS,
   expectAccepted,
+  expectRefused,
   FIRST,
   makePair,
   NOW,
@@ -87,6 +88,18 @@ describe('a token', () => {
       const { kind } = parseAuthorization(`Bearer ${made.accessToken}`);
       expect([count, kind]).toEqual([count, 'bearer']);
     }
+  });
+
+  it('is issued and checked by the clock of the machine unless another is given', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: START });
+    onTestFinished(() => void vi.useRealTimers());
+    const issuer = createTokenIssuer({ ...SIGNING, now: undefined });
+    const verifier = createTokenVerifier({ ...ACCEPTING, now: undefined });
+    const { accessToken } = await issuer.exchange(principal);
+    expect(decodeJwt(accessToken).iat).toBe(NOW);
+    await expectAccepted(verifier, accessToken);
+    vi.setSystemTime(START + 900_000);
+    await expectRefused(verifier, accessToken);
   });
 
   it('is neither issued nor checked if the clock is broken', async () => {
