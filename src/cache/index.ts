@@ -1,5 +1,5 @@
 /** `keyscope/cache`. */
 
 export type { Invalidation } from '../core/invalidation.js';
-export type { CacheOptions, LookupCache } from './cache-store.js';
 export { cacheStore } from './cache-store.js';
+export type { CacheOptions, LookupCache } from './options.js';

@@ -3,66 +3,113 @@
  * keyscope's issuer writes tokens in only one way, so anything written differently came from
  * somebody else.
  */
-
+import type { Principal } from '../core/principal.js';
 import { isScope, MAX_SCOPES } from '../core/scope.js';
 import { isUuid } from '../core/uuid.js';
+import type { JWTPayload } from './jose.js';
+import { tokenRefused } from './refusal.js';
+
+/**
+ * The type of every token (RFC 9068 §2.1); §4 requires the check, so that no other kind of JWT from
+ * the same issuer passes for an access token.
+ */
+export const TOKEN_TYPE = 'at+jwt';
 
 /** In characters, as for every credential; about 300 entities. */
 const MAX_TOKEN = 16_384;
-const MAX_TEXT = 128;
-// An issuer's clock may be this far ahead of ours; a token that is no further ahead is not from the
-// future.
+
+const MAX_NAME = 128;
+
+/**
+ * An issuer's clock may be this far ahead of ours; a token that is no further ahead is not from the
+ * future.
+ */
 const LEEWAY_SECONDS = 5;
 
-// Base64url without padding (RFC 7515 §2), three times.
+/** Base64url without padding (RFC 7515 §2), three times. */
 const PARTS = /^[\w-]*\.[\w-]*\.[\w-]*$/;
-// The characters in which a part can end, by its length modulo 4: only the spelling whose unused
-// bits are zero is valid (RFC 4648 §3.5). An ES256 signature still has a second form, so anything
-// that lists tokens lists them by `jti`.
-const ENDS = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
+
+/**
+ * The characters in which a part can end, by its length modulo 4: only the spelling whose unused
+ * bits are zero is valid (RFC 4648 §3.5). A full group of four can end in any. An ES256 signature
+ * still has a second form, so anything that lists tokens lists them by `jti`.
+ */
+const LAST_CHARACTERS: readonly (string | undefined)[] = [
+  undefined,
+  '',
+  'AQgw',
+  'AEIMQUYcgkosw048',
+];
+
+const HEADER_PARAMETERS: readonly string[] = ['alg', 'typ', 'kid'];
+
+/** jose refuses a token that lacks one of these: RFC 9068 §2.2, and keyscope's own. */
+export const REQUIRED_CLAIMS: string[] = [
+  'iss',
+  'aud',
+  'exp',
+  'iat',
+  'jti',
+  'sub',
+  'client_id',
+  'scope',
+  'entity_uuid',
+  'accessible_entities',
+];
 
 /** Text of 1 to 128 characters. */
-export const isName = (value: unknown): value is string =>
-  typeof value === 'string' && value.length >= 1 && value.length <= MAX_TEXT;
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length >= 1 && value.length <= MAX_NAME;
+}
+
+/** Checks by name. */
+type Checks<Args extends readonly unknown[]> = Readonly<Record<string, (...args: Args) => boolean>>;
+
+/** Whether every check of a table holds. */
+export function holdsAll<Args extends readonly unknown[]>(
+  checks: Checks<Args>,
+  ...args: Args
+): boolean {
+  return Object.values(checks).every((holds) => holds(...args));
+}
 
 /** Checked before anything is decoded. */
 export const TEXT_CHECKS: Readonly<Record<string, (token: string) => boolean>> = {
   size: (token) => token.length <= MAX_TOKEN,
-  // These two take 0.5 µs; one expression for both took 1.3.
+  // Two checks, because one expression for both takes more than twice as long.
   parts: (token) => PARTS.test(token),
-  canonical: (token) =>
-    token.split('.').every((part) => ENDS[part.length % 4]?.includes(part.slice(-1)) ?? true),
+  canonical: (token) => token.split('.').every(isCanonical),
 };
+
+function isCanonical(part: string): boolean {
+  const allowed = LAST_CHARACTERS[part.length % 4];
+  return allowed === undefined || allowed.includes(part.slice(-1));
+}
+
+/** An unchecked header. */
+type Header = object & { readonly kid?: unknown };
 
 /**
  * Checked before the key look-up: no key of its own (`jwk`, `jku`, `x5u`, `x5c`), and no extension
  * (`crit`, `b64`).
  */
-export const HEADER_CHECKS: Readonly<
-  Record<string, (header: object & { readonly kid?: unknown }) => boolean>
-> = {
-  parameters: (header) => Object.keys(header).every((name) => ['alg', 'typ', 'kid'].includes(name)),
+export const HEADER_CHECKS: Readonly<Record<string, (header: Header) => boolean>> = {
+  parameters: (header) => Object.keys(header).every((name) => HEADER_PARAMETERS.includes(name)),
   kid: ({ kid }) => isName(kid),
 };
 
 /** An unchecked payload, which may contain anything. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * The current time and the maximum lifetime of a token, in seconds, and the scopes of its claim,
- * split once.
- */
-export type Bounds = {
+/** What claims are checked against. */
+export interface Bounds {
+  /** The current time, in seconds. */
   readonly now: number;
+  /** The maximum lifetime of a token, in seconds. */
   readonly longest: number;
+  /** The scopes of the token's claim, split once. */
   readonly scopes: readonly string[];
-};
-
-/** The scopes of a claim; an empty text has none. */
-export const words = (scope: unknown): readonly string[] =>
-  scope === '' ? [] : String(scope).split(' ');
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const isDistinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+}
 
 /**
  * Checked after the signature. jose has checked `iss`, `aud`, `exp` and `nbf`, and that no claim is
@@ -84,15 +131,58 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   scopes: (_, { scopes }) => scopes.every(isScope),
   scopesDistinct: (_, { scopes }) => isDistinct(scopes),
   scopesCount: (_, { scopes }) => scopes.length <= MAX_SCOPES,
-  entities: ({ accessible_entities }) => list(accessible_entities).every(isUuid),
-  entitiesDistinct: ({ accessible_entities }) => isDistinct(list(accessible_entities)),
+  entities: ({ accessible_entities }) => listOf(accessible_entities).every(isUuid),
+  entitiesDistinct: ({ accessible_entities }) => isDistinct(listOf(accessible_entities)),
   // So it is a UUID, too.
   ownEntity: ({ accessible_entities, entity_uuid }) =>
-    list(accessible_entities).includes(entity_uuid),
+    listOf(accessible_entities).includes(entity_uuid),
 };
 
-/** Whether every check of a table holds. */
-export const holdsAll = <A extends readonly unknown[]>(
-  checks: Readonly<Record<string, (...args: A) => boolean>>,
-  ...args: A
-): boolean => Object.values(checks).every((holds) => holds(...args));
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isDistinct(values: readonly unknown[]): boolean {
+  return new Set(values).size === values.length;
+}
+
+/** The claims that a principal is made of, trusted only once every check holds. */
+interface CheckedClaims {
+  readonly sub: string;
+  readonly scope: string;
+  readonly entity_uuid: string;
+  readonly accessible_entities: readonly string[];
+  readonly exp: number;
+}
+
+/**
+ * Reads what a token says of its principal. The principal has no name and no metadata: a token does
+ * not carry them.
+ *
+ * @throws AccessError `invalid_token` unless every check holds.
+ */
+export function readClaims(
+  payload: JWTPayload,
+  time: Pick<Bounds, 'now' | 'longest'>,
+): Omit<Principal, 'via'> {
+  const { scope } = payload;
+  const scopes = Object.freeze(splitScopes(scope));
+  const bounds: Bounds = { now: time.now, longest: time.longest, scopes };
+  if (!holdsAll(CLAIM_CHECKS, payload, bounds)) throw tokenRefused();
+  const claims = payload as unknown as CheckedClaims;
+  return {
+    keyId: claims.sub,
+    name: '',
+    entityUuid: claims.entity_uuid,
+    accessibleEntities: Object.freeze([...claims.accessible_entities]),
+    scopes,
+    metadata: Object.freeze({}),
+    expiresAt: claims.exp * 1000,
+  };
+}
+
+/** The scopes of a claim (RFC 6749 §3.3); an empty text has none. */
+function splitScopes(scope: unknown): string[] {
+  if (typeof scope !== 'string' || scope === '') return [];
+  return scope.split(' ');
+}

@@ -1,17 +1,9 @@
 /** `keyscope/jwt`. */
 
-export type {
-  ExchangedToken,
-  ExchangeErrorCode,
-  ExchangeInput,
-  TokenAlgorithm,
-  TokenIssuer,
-  TokenIssuerOptions,
-  TokenVerifierOptions,
-} from './issuer.js';
-export {
-  createTokenIssuer,
-  createTokenVerifier,
-  ExchangeError,
-  isExchangeError,
-} from './issuer.js';
+export type { TokenAlgorithm } from './algorithms.js';
+export type { ExchangedToken, ExchangeErrorCode, ExchangeInput } from './exchange.js';
+export { ExchangeError, isExchangeError } from './exchange.js';
+export type { TokenIssuer, TokenIssuerOptions } from './issuer.js';
+export { createTokenIssuer } from './issuer.js';
+export type { TokenVerifierOptions } from './verifier.js';
+export { createTokenVerifier } from './verifier.js';

@@ -6,8 +6,10 @@ import type { JsonWebKey } from 'node:crypto';
 import { constants, createPrivateKey, sign as signBytes } from 'node:crypto';
 import type { JWK, JWTPayload } from 'jose';
 import { base64url, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { TokenVerifier } from 'keyscope';
 import { testPrincipal } from 'keyscope/testing';
-import { catalog, OTHER, OWN, START } from './keyring.ts';
+import { expect } from 'vitest';
+import { catalog, denied, OTHER, OWN, START } from './keyring.ts';
 
 export const ISSUER = 'https://acme.example';
 export const AUDIENCE = 'https://api.acme.example';
@@ -53,21 +55,30 @@ export const CLAIMS: JWTPayload = {
   accessible_entities: [OWN, OTHER],
 };
 
-export const encode = (value: unknown): string =>
-  base64url.encode(typeof value === 'string' ? value : JSON.stringify(value));
+/** A part of a token: a text as it stands, anything else as JSON. */
+export function encode(value: unknown): string {
+  return base64url.encode(typeof value === 'string' ? value : JSON.stringify(value));
+}
 
-const WAYS: Readonly<Record<Alg, readonly [hash: string | null, options: object]>> = {
-  ES256: ['sha256', { dsaEncoding: 'ieee-p1363' }],
-  EdDSA: [null, {}],
-  RS256: ['sha256', {}],
-  PS256: ['sha256', { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }],
+interface Signing {
+  readonly hash: string | null;
+  readonly options: object;
+}
+
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
+const SIGNINGS: Readonly<Record<Alg, Signing>> = {
+  ES256: { hash: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
+  EdDSA: { hash: null, options: {} },
+  RS256: { hash: 'sha256', options: {} },
+  PS256: { hash: 'sha256', options: PSS },
 };
 
 /** The signature of any text, in the way of the pair's algorithm. */
 export function sign({ alg, privateKey }: Pair, text: string): string {
-  const [hash, options] = WAYS[alg];
+  const { hash, options } = SIGNINGS[alg];
   const key = createPrivateKey({ key: privateKey as JsonWebKey, format: 'jwk' });
-  return `${text}.${signBytes(hash, Buffer.from(text), { key, ...options }).toString('base64url')}`;
+  const signature = signBytes(hash, Buffer.from(text), { key, ...options });
+  return `${text}.${signature.toString('base64url')}`;
 }
 
 /**
@@ -84,7 +95,70 @@ export function forge(
 }
 
 /** A token as jose makes it, with these claims. */
-export const jwt = (pair: Pair, claims: JWTPayload, header: object = {}): Promise<string> =>
-  new SignJWT(claims)
-    .setProtectedHeader({ alg: pair.alg, typ: 'at+jwt', kid: pair.kid, ...header })
+export function jwt(pair: Pair, claims: JWTPayload): Promise<string> {
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: pair.alg, typ: 'at+jwt', kid: pair.kid })
     .sign(pair.privateKey);
+}
+
+/** What of a pair is an option of an issuer. */
+export function signingWith(pair: Pair): Omit<Pair, 'publicKey'> {
+  const { alg, kid, privateKey } = pair;
+  return { alg, kid, privateKey };
+}
+
+/** The pair that an issuer signs with here, unless a test says otherwise. */
+export const FIRST: Pair = await makePair('ES256', 'first');
+
+/** Another one, of another algorithm. */
+export const SECOND: Pair = await makePair('EdDSA', 'second');
+
+const now = () => START;
+
+/** The options of an issuer that signs with the first pair. */
+export const SIGNING = {
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  privateKey: FIRST.privateKey,
+  alg: 'ES256',
+  kid: 'first',
+  now,
+} as const;
+
+/** The options of a verifier that accepts what the first pair signed. */
+export const ACCEPTING = {
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  jwks: { keys: [FIRST.publicKey] },
+  algorithms: ['ES256'],
+  catalog,
+  now,
+} as const;
+
+/** Asserts that a token is refused, with the one code and reason that every bad token gets. */
+export function expectRefused(verifier: TokenVerifier, token: string): Promise<unknown> {
+  return denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
+}
+
+/** Asserts that a token is accepted. */
+export async function expectAccepted(verifier: TokenVerifier, token: string): Promise<void> {
+  expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
+}
+
+/** Whether a verifier accepts it. */
+export function accepts(verifier: TokenVerifier, token: unknown): Promise<boolean> {
+  return verifier.verify(token as string).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** What every bad token is answered with, apart from the body. */
+export const TOKEN_REFUSAL = {
+  status: 401,
+  headers: {
+    'Content-Type': 'application/problem+json',
+    'Cache-Control': 'no-store',
+    'WWW-Authenticate': 'Bearer realm="acme", error="invalid_token"',
+  },
+};

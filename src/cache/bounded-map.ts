@@ -1,0 +1,11 @@
+/** A `Map` of bounded size. */
+
+/** Adds an entry to a map of at most `limit` entries; the one that was added first makes room. */
+export function setBounded<T>(map: Map<string, T>, name: string, entry: T, limit: number): void {
+  map.set(name, entry);
+  if (map.size <= limit) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}

@@ -1,0 +1,131 @@
+/** What a token may carry: all that its principal has, or part of it, and never more. */
+import { MAX_ENTITIES, readEntities, readFields, readInteger, readStrings } from '../core/input.js';
+import { canAddress, hasScopes, type Principal } from '../core/principal.js';
+
+/** RFC 8693 §2.2.2 and RFC 6749 §5.2: the codes that a token endpoint answers with status 400. */
+export type ExchangeErrorCode = 'invalid_request' | 'invalid_scope' | 'invalid_target';
+
+// Lets two copies of the package in one process recognise each other's errors.
+const EXCHANGE_ERROR: unique symbol = Symbol.for('keyscope.ExchangeError');
+
+/** The requested token cannot be issued. Contains no credential. */
+export class ExchangeError extends Error {
+  readonly code: ExchangeErrorCode;
+
+  constructor(code: ExchangeErrorCode, problem: string) {
+    super(problem);
+    this.code = code;
+    Object.defineProperty(this, 'name', { value: 'ExchangeError' });
+    Object.defineProperty(this, EXCHANGE_ERROR, { value: true });
+  }
+}
+
+/**
+ * Whether `value` is an {@link ExchangeError}: a token endpoint answers its code with status 400.
+ *
+ * @example
+ * if (isExchangeError(error)) {
+ *   return json({ error: error.code, error_description: error.message }, 400);
+ * }
+ */
+export function isExchangeError(value: unknown): value is ExchangeError {
+  const branded = value as { readonly [EXCHANGE_ERROR]?: unknown } | null | undefined;
+  return branded?.[EXCHANGE_ERROR] === true;
+}
+
+/**
+ * Narrows a token. If omitted, scopes and entities are the principal's, and the life is the
+ * issuer's.
+ */
+export interface ExchangeInput {
+  /** Concrete scopes, all of them the principal's. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Entities, all of them the principal's; its own is always included. */
+  readonly accessibleEntities?: readonly string[] | undefined;
+  /** Seconds, at most the issuer's `ttlSeconds`. */
+  readonly ttlSeconds?: number | undefined;
+}
+
+/** What a token endpoint answers, in camel case. */
+export interface ExchangedToken {
+  readonly accessToken: string;
+  readonly tokenType: 'Bearer';
+  /** Seconds. */
+  readonly expiresIn: number;
+  /** Space-delimited (RFC 6749 §3.3). */
+  readonly scope: string;
+}
+
+/** What a token carries. */
+export interface Grant {
+  /** In the order of the principal's. */
+  readonly scopes: readonly string[];
+  readonly accessibleEntities: readonly string[];
+  /** Not yet limited by the life of the key. */
+  readonly ttlSeconds: number;
+}
+
+const FIELDS = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
+
+/**
+ * Reads what is requested for a principal, and checks that it has all of it.
+ *
+ * @throws ExchangeError with the code that fits.
+ * @throws TypeError if `principal` is not a principal.
+ */
+export function readGrant(principal: Principal, input: unknown, maxTtlSeconds: number): Grant {
+  requireKeyPrincipal(principal);
+  const fields = readRequest(() => readFields(input, FIELDS, 'exchange'));
+  const { scopes, accessibleEntities, ttlSeconds } = fields;
+  return {
+    scopes: readScopes(principal, scopes),
+    accessibleEntities: readTargets(principal, accessibleEntities),
+    ttlSeconds: readLife(ttlSeconds, maxTtlSeconds),
+  };
+}
+
+function requireKeyPrincipal(principal: Principal): void {
+  // Throws unless it is a principal, before any of its fields is trusted.
+  canAddress(principal, principal?.entityUuid);
+  if (principal.via !== 'key') {
+    throw new ExchangeError('invalid_request', 'A token cannot be exchanged again; send the key.');
+  }
+}
+
+function readScopes(principal: Principal, scopes: unknown): readonly string[] {
+  // Without those that the catalog no longer has.
+  const granted = principal.scopes.filter((scope) => hasScopes(principal, scope));
+  if (scopes === undefined) return granted;
+  const requested = readRequest(() => readStrings(scopes, 'scopes'));
+  if (!requested.every((scope) => granted.includes(scope))) {
+    throw new ExchangeError('invalid_scope', 'The key was not granted all of these scopes.');
+  }
+  return granted.filter((scope) => requested.includes(scope));
+}
+
+function readTargets(principal: Principal, entities: unknown): readonly string[] {
+  if (entities === undefined) return principal.accessibleEntities;
+  const own = principal.entityUuid;
+  const requested = readRequest(() =>
+    readEntities(own, entities, 'accessibleEntities', MAX_ENTITIES),
+  );
+  if (!requested.every((entity) => canAddress(principal, entity))) {
+    throw new ExchangeError('invalid_target', 'The key cannot address all of these entities.');
+  }
+  return requested;
+}
+
+function readLife(ttlSeconds: unknown, maxTtlSeconds: number): number {
+  if (ttlSeconds === undefined) return maxTtlSeconds;
+  return readRequest(() => readInteger(ttlSeconds, 1, maxTtlSeconds, 'ttlSeconds'));
+}
+
+/** Malformed request input is for the caller to fix; it is not a bug of the service. */
+function readRequest<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TypeError) throw new ExchangeError('invalid_request', error.message);
+    throw error;
+  }
+}

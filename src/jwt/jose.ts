@@ -1,0 +1,23 @@
+/**
+ * Everything that keyscope uses of jose: to sign, to verify, and to read and fetch keys. No other
+ * file imports that package.
+ */
+export type {
+  CryptoKey,
+  FetchImplementation,
+  JSONWebKeySet,
+  JWK,
+  JWTPayload,
+  JWTVerifyGetKey,
+  KeyObject,
+} from 'jose';
+export {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  exportJWK,
+  importJWK,
+  importPKCS8,
+  jwtVerify,
+  SignJWT,
+} from 'jose';

@@ -1,0 +1,31 @@
+/** The options that issuer and verifier have in common, and how they are read. */
+import { assert, readInteger } from '../core/input.js';
+import type { Clock } from '../core/outage.js';
+import { isName } from './claims.js';
+
+const DEFAULT_TTL_SECONDS = 900;
+const MAX_TTL_SECONDS = 86_400;
+
+/** Reads the name of an issuer or an audience: any text but the empty one. */
+export function readIdentifier(value: unknown, what: 'issuer' | 'audience'): string {
+  assert(typeof value === 'string' && value !== '', `${what}: pass a text`);
+  return value;
+}
+
+/** Reads the name of a signing key. */
+export function readKeyName(value: unknown): string {
+  assert(isName(value), 'kid: pass a text of 1 to 128 characters');
+  return value;
+}
+
+/** Reads the maximum lifetime of a token, in seconds. */
+export function readTtl(value: unknown, what: 'ttlSeconds' | 'maxTtlSeconds'): number {
+  return readInteger(value === undefined ? DEFAULT_TTL_SECONDS : value, 1, MAX_TTL_SECONDS, what);
+}
+
+/** Reads a clock. Not checked: what it returns. */
+export function readClockOption(now: unknown): Clock {
+  if (now === undefined) return Date.now;
+  assert(typeof now === 'function', 'now: pass a function or leave it out');
+  return now as Clock;
+}

@@ -1,0 +1,47 @@
+/** The keys that tokens are checked with, wherever they come from. */
+import { isStoreError } from '../core/errors.js';
+import type { TokenAlgorithm } from './algorithms.js';
+import { HEADER_CHECKS, holdsAll } from './claims.js';
+import { fetchedKeys } from './fetched-keys.js';
+import type { JWTVerifyGetKey } from './jose.js';
+import { readKeySet } from './key-set.js';
+import { isPromiseLike, promisedKeys } from './promised-keys.js';
+import { keysBroken, tokenRefused } from './refusal.js';
+
+/**
+ * Reads the option `jwks`: keys, a promise of keys, or the URL of keys.
+ *
+ * @returns What jose asks for the key of a token. It throws `AccessError` on a bad header, and
+ *   `StoreError` if the keys cannot be fetched or used.
+ * @throws TypeError that says what to pass instead. A promised set is not checked yet.
+ */
+export function readVerificationKeys(
+  jwks: unknown,
+  algorithms: readonly TokenAlgorithm[],
+): JWTVerifyGetKey {
+  const find = openKeys(jwks, algorithms);
+
+  return async (header, token) => {
+    // Here, because jose has decoded the header by now: to decode it twice shows in the time that a
+    // token takes.
+    if (!holdsAll(HEADER_CHECKS, header)) throw tokenRefused();
+    try {
+      return await find(header, token);
+    } catch (error) {
+      // A missing key is the token's fault; one that cannot be fetched or used is not.
+      if (isStoreError(error) || isMissingKey(error)) throw error;
+      throw keysBroken(error);
+    }
+  };
+}
+
+function openKeys(jwks: unknown, algorithms: readonly TokenAlgorithm[]): JWTVerifyGetKey {
+  if (jwks instanceof URL) return fetchedKeys(jwks);
+  if (isPromiseLike(jwks)) return promisedKeys(jwks, algorithms);
+  return readKeySet(jwks, algorithms);
+}
+
+function isMissingKey(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'ERR_JWKS_NO_MATCHING_KEY';
+}

@@ -1,0 +1,140 @@
+/**
+ * Checks tokens, without a database. jose verifies the signature; what it does not check is in
+ * `jwt/claims.ts`, one check per line.
+ */
+import type { Catalog } from '../core/catalog.js';
+import { isStoreError } from '../core/errors.js';
+import { assert, readFields, readStrings } from '../core/input.js';
+import { type Clock, readClock } from '../core/outage.js';
+import { createPrincipal, type Principal } from '../core/principal.js';
+import type { TokenVerifier } from '../core/tokens.js';
+import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from './algorithms.js';
+import { holdsAll, REQUIRED_CLAIMS, readClaims, TEXT_CHECKS, TOKEN_TYPE } from './claims.js';
+import { type JWTVerifyGetKey, jwtVerify } from './jose.js';
+import type { JwkSet } from './key-set.js';
+import { readClockOption, readIdentifier, readTtl } from './options.js';
+import { tokenRefused } from './refusal.js';
+import { readVerificationKeys } from './verification-keys.js';
+
+/** How a service accepts tokens. */
+export interface TokenVerifierOptions {
+  /** The issuer, as it names itself (`iss`). */
+  readonly issuer: string;
+  /** This service, as the issuer names it (`aud`). */
+  readonly audience: string;
+  /**
+   * The issuer's public keys, or the https URL (or http on this machine) where they are published,
+   * which is fetched when an unknown `kid` appears and every ten minutes. A key removed from the
+   * set is accepted until then or, once a fetch has failed, until one succeeds, and never after its
+   * set is fifteen minutes old. Each key needs a `kid`, except the only key of a set that is passed
+   * here and not fetched.
+   *
+   * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and
+   * kept. `verify` rejects with a `StoreError`, whose `cause` says why, while the set has not
+   * arrived 5 s after the first token, and permanently if the promise rejects or the set is
+   * malformed.
+   */
+  readonly jwks: JwkSet | URL | PromiseLike<JwkSet>;
+  /** The accepted algorithms, whatever a token says. */
+  readonly algorithms: readonly TokenAlgorithm[];
+  readonly catalog: Catalog;
+  /** The longest accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
+  readonly maxTtlSeconds?: number | undefined;
+  /**
+   * Milliseconds since the epoch; for tests. Default: `Date.now`. A fetched set ages by the
+   * machine's clocks.
+   */
+  readonly now?: Clock | undefined;
+}
+
+/** The options once they are read: checked, copied, and with their defaults. */
+interface VerifierSettings {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly algorithms: TokenAlgorithm[];
+  readonly findKey: JWTVerifyGetKey;
+  /** The scopes that exist. */
+  readonly scopes: ReadonlySet<string>;
+  readonly maxTtlSeconds: number;
+  readonly now: Clock;
+}
+
+const OPTIONS = [
+  'issuer',
+  'audience',
+  'jwks',
+  'algorithms',
+  'catalog',
+  'maxTtlSeconds',
+  'now',
+] as const;
+
+/**
+ * Makes a token verifier (RFC 9068 §4, RFC 8725). Pass it to a keyring as `tokens`, or use it alone
+ * if there is no database: `verify` returns a principal with `via: 'jwt'`, an empty name and no
+ * metadata.
+ *
+ * Not checked when used alone: whether the key behind a token is still live; a token is valid until
+ * it expires. An ES256 signature has two forms, so distinguish tokens by `jti`, never by their
+ * text.
+ *
+ * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is
+ *   not https. A promised key set is not checked yet.
+ * @example
+ * const tokens = createTokenVerifier({
+ *   issuer: 'https://acme.example',
+ *   audience: 'https://api.acme.example',
+ *   jwks: new URL('https://acme.example/.well-known/jwks.json'),
+ *   algorithms: ['ES256'],
+ *   catalog,
+ * });
+ * const principal = await tokens.verify(accessToken);
+ */
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const settings = readVerifierOptions(options);
+  return Object.freeze({ verify: (token: string) => verify(settings, token) });
+}
+
+function readVerifierOptions(options: unknown): VerifierSettings {
+  const given = readFields(options, OPTIONS, 'createTokenVerifier');
+  const issuer = readIdentifier(given.issuer, 'issuer');
+  const audience = readIdentifier(given.audience, 'audience');
+  const algorithms = readAlgorithms(given.algorithms);
+  const catalog = given.catalog as Catalog | null | undefined;
+  assert(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
+  const now = readClockOption(given.now);
+  const maxTtlSeconds = readTtl(given.maxTtlSeconds, 'maxTtlSeconds');
+  const findKey = readVerificationKeys(given.jwks, algorithms);
+  const scopes = new Set(catalog.all);
+  return { issuer, audience, algorithms, findKey, scopes, maxTtlSeconds, now };
+}
+
+function readAlgorithms(given: unknown): TokenAlgorithm[] {
+  const rule = { holds: isTokenAlgorithm, instead: ALGORITHM_INSTEAD };
+  const algorithms = readStrings(given, 'algorithms', rule);
+  assert(algorithms.length > 0, 'algorithms: name at least one');
+  return algorithms as TokenAlgorithm[];
+}
+
+async function verify(settings: VerifierSettings, token: unknown): Promise<Principal> {
+  const { issuer, audience, algorithms, findKey, scopes, maxTtlSeconds, now } = settings;
+  const time = readClock(now);
+  if (typeof token !== 'string' || !holdsAll(TEXT_CHECKS, token)) throw tokenRefused();
+  try {
+    const { payload } = await jwtVerify(token, findKey, {
+      issuer,
+      audience,
+      algorithms,
+      typ: TOKEN_TYPE,
+      currentDate: new Date(time),
+      requiredClaims: REQUIRED_CLAIMS,
+    });
+    const claims = readClaims(payload, { now: time / 1000, longest: maxTtlSeconds });
+    // Checked again: keys may have been fetched in between.
+    if (readClock(now) >= Number(claims.expiresAt)) throw tokenRefused();
+    return createPrincipal(claims, 'jwt', scopes);
+  } catch (error) {
+    if (isStoreError(error)) throw error;
+    throw tokenRefused();
+  }
+}

@@ -1,0 +1,123 @@
+/** Look-ups in progress: who joins them, for how long, and what they change when they are late. */
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it, vi } from 'vitest';
+import { cachedRing, freshRecord, holdLookUps } from '../support/cache.ts';
+import { delayed, issue, storeError, wrap } from '../support/keyring.ts';
+
+describe('look-ups in progress', () => {
+  it('single flight: 100 requests with one key are one query', async () => {
+    const { keyring, lookUps } = cachedRing(delayed(memoryStore()));
+    const { key } = await issue(keyring);
+    const principals = await Promise.all(Array.from({ length: 100 }, () => keyring.verify(key)));
+    expect([lookUps(), new Set(principals).size]).toEqual([1, 1]);
+  });
+
+  it('are not joined on Cloudflare Workers, where a query ends with its request', async () => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+    const { store, letGo, waiting } = holdLookUps(memoryStore());
+    const { store: cached } = cachedRing(store);
+    vi.unstubAllGlobals();
+    const answers = [cached.findByDigest(['s1$a']), cached.findByDigest(['s1$a'])];
+    expect(waiting).toHaveLength(2);
+    await letGo();
+    expect(await Promise.all(answers)).toEqual([[], []]);
+    await cached.findByDigest(['s1$a']);
+    expect(waiting).toEqual([]);
+  });
+
+  it('of different keys are not shared', async () => {
+    const { keyring, lookUps } = cachedRing(delayed(memoryStore()));
+    const keys = await Promise.all(Array.from({ length: 10 }, () => issue(keyring)));
+    const principals = await Promise.all(keys.map(({ key }) => keyring.verify(key)));
+    expect(principals.map(({ keyId }) => keyId)).toEqual(keys.map(({ info }) => info.keyId));
+    expect(lookUps()).toBe(10);
+  });
+
+  it('are joined for a second: one that hangs does not hold up later requests', async () => {
+    const { store, waiting } = holdLookUps(memoryStore());
+    const { store: cached, clock } = cachedRing(store);
+    cached.findByDigest(['s1$a']);
+    clock.advance(999);
+    cached.findByDigest(['s1$a']);
+    expect(waiting).toHaveLength(1);
+    clock.advance(1);
+    cached.findByDigest(['s1$a']);
+    expect(waiting).toHaveLength(2);
+    cached.findByDigest(['s1$a']);
+    expect(waiting).toHaveLength(2);
+  });
+
+  it('are joined for no longer than an entry lives', async () => {
+    const { store, waiting } = holdLookUps(memoryStore());
+    const { store: cached, clock } = cachedRing(store, { maxStalenessMs: 10 });
+    cached.findByDigest(['s1$a']);
+    clock.advance(10);
+    cached.findByDigest(['s1$a']);
+    expect(waiting).toHaveLength(2);
+  });
+
+  it('do not replace the answer of one that was sent later', async () => {
+    const inner = memoryStore();
+    const { store, letGo, waiting } = holdLookUps(inner);
+    const { store: cached, clock } = cachedRing(store);
+    const made = freshRecord();
+    await inner.insert(made);
+    const answers = [cached.findByDigest([made.digest])];
+    await inner.markEnded(made.keyId, { revokedAt: 5 });
+    clock.advance(1_000);
+    answers.push(cached.findByDigest([made.digest]));
+    await letGo(1);
+    await letGo(0);
+    expect(waiting).toEqual([]);
+    expect((await Promise.all(answers)).flat().map(({ revokedAt }) => revokedAt)).toEqual([
+      null,
+      5,
+    ]);
+    expect(await cached.findByDigest([made.digest])).toMatchObject([{ revokedAt: 5 }]);
+  });
+
+  it('leave a later one joinable when they are answered', async () => {
+    const { store, letGo, waiting } = holdLookUps(memoryStore());
+    const { store: cached, clock } = cachedRing(store);
+    cached.findByDigest(['s1$a']);
+    clock.advance(1_000);
+    cached.findByDigest(['s1$a']);
+    // A change detaches both; the first then lands with an answer that is wrong by now.
+    cached.insert(freshRecord({ digest: 's1$a' }));
+    cached.findByDigest(['s1$a']);
+    expect(waiting).toHaveLength(3);
+    await letGo(0);
+    cached.findByDigest(['s1$a']);
+    expect(waiting).toHaveLength(2);
+  });
+
+  it('fail together, and the next one asks again: no error is remembered', async () => {
+    let down = true;
+    const store = wrap(memoryStore(), (method, _args, call) => {
+      if (method === 'findByDigest' && down) throw new Error('down');
+      return call();
+    });
+    for (const inner of [store, delayed(store)]) {
+      down = true;
+      const { keyring } = cachedRing(inner);
+      const { key } = await issue(keyring);
+      await Promise.all(Array.from({ length: 3 }, () => storeError(() => keyring.verify(key))));
+      await storeError(() => keyring.verify(key));
+      down = false;
+      await keyring.verify(key);
+      // What is known passes while the store is down, for as long as it would have anyway.
+      down = true;
+      await keyring.verify(key);
+    }
+  });
+
+  it('can be joined up to 1,024: the oldest makes room', async () => {
+    const { store, waiting } = holdLookUps(memoryStore());
+    const { store: cached } = cachedRing(store);
+    for (let i = 0; i < 1_025; i++) cached.findByDigest([`s1$${i}`]);
+    cached.findByDigest(['s1$1']);
+    expect(waiting).toHaveLength(1_025);
+    cached.findByDigest(['s1$0']);
+    expect(waiting).toHaveLength(1_026);
+  });
+});

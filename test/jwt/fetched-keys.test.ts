@@ -1,0 +1,318 @@
+/** A key set at an address: when it is fetched, and what happens while it cannot be. */
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createTokenVerifier } from 'keyscope/jwt';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  ACCEPTING,
+  CLAIMS,
+  expectAccepted,
+  expectRefused,
+  FIRST,
+  forge,
+  NOW,
+  SECOND,
+} from '../support/jwt.ts';
+import { denied, stoppedClock, storeError } from '../support/keyring.ts';
+
+const TOKEN = forge(FIRST, {}, CLAIMS);
+/** Signed with a key that the set does not have, unless a test adds it. */
+const OTHER_TOKEN = forge(SECOND, {}, CLAIMS);
+const DAY_MS = 86_400_000;
+
+/** A key set as it is published. */
+function setOf(...keys: unknown[]): string {
+  return JSON.stringify({ keys });
+}
+
+/** Moves both clocks, by which ages and intervals are counted. */
+function later(ms: number): void {
+  vi.advanceTimersByTime(ms);
+}
+
+/** Sets the date alone, ahead or back. */
+function setClock(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
+}
+
+const servers: Server[] = [];
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** A server that answers as `answer` says, and counts; and a verifier with its address. */
+async function publish(answer: Answer) {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    asked++;
+    answer(response, request);
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const clock = stoppedClock();
+  const { port } = server.address() as AddressInfo;
+  const verifier = createTokenVerifier({
+    ...ACCEPTING,
+    jwks: new URL(`http://127.0.0.1:${port}/jwks.json`),
+    algorithms: ['ES256', 'EdDSA'],
+    now: clock.now,
+  });
+  /** When the next request has come. */
+  const nextRequest = () => once(server, 'request');
+  return { verifier, clock, asked: () => asked, nextRequest };
+}
+
+/** A server that publishes the first key, until it is down. */
+async function publishUntilDown() {
+  const state = { down: false };
+  const published = await publish((response) => {
+    if (state.down) response.writeHead(500).end();
+    else response.end(setOf(FIRST.publicKey));
+  });
+  return { ...published, state };
+}
+
+beforeEach(() => {
+  // No timers: only the clocks.
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  // jose gives up a fetch after five seconds of real time, which a busy machine may need.
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+describe('a key set at an address', () => {
+  it('is fetched once, for any number of tokens', async () => {
+    const { verifier, asked } = await publishUntilDown();
+    await Promise.all(Array.from({ length: 20 }, () => verifier.verify(TOKEN)));
+    await verifier.verify(TOKEN);
+    expect(asked()).toBe(1);
+  });
+
+  it('is not fetched again for every kid that somebody makes up', async () => {
+    const { verifier, asked } = await publishUntilDown();
+    await verifier.verify(TOKEN);
+    for (let i = 0; i < 20; i++) {
+      await expectRefused(verifier, forge(SECOND, { kid: `made-up-${i}` }, CLAIMS));
+    }
+    expect(asked()).toBe(1);
+    await expectAccepted(verifier, TOKEN);
+  });
+
+  it('is not fetched for a header that is bad whatever the key', async () => {
+    const { verifier, asked } = await publishUntilDown();
+    const headers = [
+      { jku: 'https://attacker.example/jwks.json' },
+      { kid: undefined },
+      { alg: 'none' },
+    ];
+    for (const header of headers) await expectRefused(verifier, forge(FIRST, header, CLAIMS));
+    expect(asked()).toBe(0);
+  });
+
+  it('is fetched again for a new kid 30 s after the last time, and its old keys end', async () => {
+    let keys = [FIRST.publicKey];
+    const { verifier, asked } = await publish((response) => response.end(setOf(...keys)));
+    await verifier.verify(TOKEN);
+    keys = [SECOND.publicKey];
+    later(29_000);
+    await expectRefused(verifier, OTHER_TOKEN);
+    later(2_000);
+    await expectAccepted(verifier, OTHER_TOKEN);
+    expect(asked()).toBe(2);
+    await expectRefused(verifier, TOKEN);
+    // No token has a kid that is not in the set, so it is fetched only after ten minutes.
+    keys = [];
+    later(601_000);
+    await storeError(() => verifier.verify(OTHER_TOKEN));
+    expect(asked()).toBe(3);
+  });
+
+  // A token that expired while the keys were fetched was let in.
+  it('that comes slowly lets no token in that has expired meanwhile', async () => {
+    let send = () => {};
+    const { verifier, clock, nextRequest } = await publish((response) => {
+      send = () => response.end(setOf(FIRST.publicKey));
+    });
+    const arrived = nextRequest();
+    const verifying = verifier.verify(TOKEN);
+    await arrived;
+    clock.set((NOW + 900) * 1000);
+    send();
+    await denied(() => verifying, 'invalid_token', 'token_refused');
+  });
+});
+
+describe('a key set that cannot be used', () => {
+  const oversized = JSON.stringify({ keys: [FIRST.publicKey], pad: 'x'.repeat(65_536) });
+
+  it.each<[string, Answer]>([
+    ['an error', (response) => response.writeHead(500).end()],
+    ['with a part', (response) => response.writeHead(206).end(setOf(FIRST.publicKey))],
+    [
+      'a redirect, which is not followed',
+      (response) => response.writeHead(302, { Location: '/good' }).end(),
+    ],
+    ['no JSON', (response) => response.end('<html>')],
+    ['another shape', (response) => response.end('[]')],
+    ['more than 64 KiB', (response) => response.end(oversized)],
+    ['no keys', (response) => response.end(setOf())],
+    [
+      'a key without kid',
+      (response) => response.end(setOf({ ...FIRST.publicKey, kid: undefined })),
+    ],
+    ['a connection that is cut', (response) => response.destroy()],
+  ])(
+    'because %s was answered says nothing about a token: 503, and no new attempt for 5 s',
+    async (_what, answer) => {
+      let down = true;
+      const { verifier, asked } = await publish((response, request) => {
+        if (down && request.url !== '/good') answer(response, request);
+        else response.end(setOf(FIRST.publicKey));
+      });
+      await storeError(() => verifier.verify(TOKEN));
+      await storeError(() => verifier.verify(TOKEN));
+      later(4_999);
+      down = false;
+      await storeError(() => verifier.verify(TOKEN));
+      expect(asked()).toBe(1);
+      later(1);
+      await expectAccepted(verifier, TOKEN);
+      expect(asked()).toBe(2);
+    },
+  );
+
+  it('because its key is malformed is broken, and not the token', async () => {
+    const { verifier } = await publish((response) =>
+      response.end(setOf({ ...FIRST.publicKey, x: 'AAAA' })),
+    );
+    await storeError(() => verifier.verify(TOKEN));
+  });
+});
+
+describe('a key set that cannot be fetched again', () => {
+  // A failed fetch was answered with 401, and repeated for every token with an unknown kid.
+  it('is 503 to an unknown kid, and asked for once in 5 s; known keys are accepted', async () => {
+    const { verifier, asked, state } = await publishUntilDown();
+    await verifier.verify(TOKEN);
+    state.down = true;
+    later(31_000);
+    for (let i = 0; i < 20; i++) await storeError(() => verifier.verify(OTHER_TOKEN));
+    expect(asked()).toBe(2);
+    await expectAccepted(verifier, TOKEN);
+    later(5_000);
+    await storeError(() => verifier.verify(OTHER_TOKEN));
+    expect(asked()).toBe(3);
+  });
+
+  // One refresh that failed, after ten minutes, was 503 to every token for five seconds.
+  it('is used until it is fifteen minutes old, and no longer', async () => {
+    const { verifier, asked, state } = await publishUntilDown();
+    await verifier.verify(TOKEN);
+    state.down = true;
+    later(600_000);
+    for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
+    // A key that is in no known set may be in the one that cannot be fetched.
+    await storeError(() => verifier.verify(OTHER_TOKEN));
+    await expectRefused(verifier, forge(FIRST, {}, { ...CLAIMS, aud: 'x' }));
+    expect(asked()).toBe(2);
+    later(299_999);
+    await expectAccepted(verifier, TOKEN);
+    later(1);
+    await storeError(() => verifier.verify(TOKEN));
+    expect(asked()).toBe(3);
+    state.down = false;
+    later(5_000);
+    await expectAccepted(verifier, TOKEN);
+  });
+
+  // While the server did not answer, every token waited 5 s for it, again and again, though its key
+  // was known.
+  it('is awaited once, and then fetched while tokens with known keys pass', async () => {
+    let keys = [FIRST.publicKey];
+    let answers = 'at once';
+    let send = () => {};
+    const { verifier, asked, nextRequest } = await publish((response) => {
+      send = () => response.end(setOf(...keys));
+      if (answers === 'at once') send();
+      if (answers === 'broken') response.writeHead(500).end();
+    });
+    await verifier.verify(TOKEN);
+    answers = 'broken';
+    later(600_000);
+    await verifier.verify(TOKEN);
+    answers = 'never';
+    const arrived = nextRequest();
+    later(5_000);
+    for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
+    // It has not been given up: an unknown key is awaited, and the set counts once it has come.
+    keys = [SECOND.publicKey];
+    const next = verifier.verify(OTHER_TOKEN);
+    await arrived;
+    send();
+    expect((await next).keyId).toBe(CLAIMS.sub);
+    await expectRefused(verifier, TOKEN);
+    expect(asked()).toBe(3);
+  });
+});
+
+describe('a key set, when the clock is set', () => {
+  // The keys of a set that was fetched while the clock was a day ahead were accepted for a day
+  // after they had been removed.
+  it.each(['while', 'before'])(
+    'is fetched again if it came %s the clock was ahead and then set right',
+    async (when) => {
+      let keys = [FIRST.publicKey];
+      let onTheWay = () => {};
+      const { verifier, asked } = await publish((response) => {
+        onTheWay();
+        response.end(setOf(...keys));
+      });
+      // Ahead from the start, or not before the set is on its way.
+      if (when === 'while') setClock(DAY_MS);
+      else onTheWay = () => setClock(DAY_MS);
+      await verifier.verify(TOKEN);
+      onTheWay = () => {};
+      setClock(-DAY_MS);
+      keys = [SECOND.publicKey];
+      await expectRefused(verifier, TOKEN);
+      await expectAccepted(verifier, OTHER_TOKEN);
+      expect(asked()).toBe(2);
+    },
+  );
+
+  // It was forgotten, and every token refused until the key server was back.
+  it('is used for fifteen minutes in all, asleep or awake, if it cannot be fetched', async () => {
+    const { verifier, asked, state } = await publishUntilDown();
+    await verifier.verify(TOKEN);
+    state.down = true;
+    later(300_000);
+    setClock(-DAY_MS);
+    for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
+    expect(asked()).toBe(2);
+    later(599_999);
+    await expectAccepted(verifier, TOKEN);
+    later(1);
+    await storeError(() => verifier.verify(TOKEN));
+    // Nor does the pause after a failure grow by as much as the clock is set back.
+    setClock(-DAY_MS);
+    state.down = false;
+    later(5_000);
+    await verifier.verify(TOKEN);
+    // While the machine sleeps, only the date advances.
+    state.down = true;
+    setClock(899_999);
+    await expectAccepted(verifier, TOKEN);
+    setClock(1);
+    await storeError(() => verifier.verify(TOKEN));
+  });
+});

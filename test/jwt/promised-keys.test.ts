@@ -1,0 +1,111 @@
+/** A key set that is still pending when the verifier is made. */
+import type { TokenVerifier } from 'keyscope';
+import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  ACCEPTING,
+  CLAIMS,
+  expectAccepted,
+  expectRefused,
+  FIRST,
+  forge,
+  SECOND,
+  SIGNING,
+} from '../support/jwt.ts';
+import { storeError, untyped } from '../support/keyring.ts';
+
+const TOKEN = forge(FIRST, {}, CLAIMS);
+
+/** A verifier with a promise of anything. */
+function promising(jwks: PromiseLike<unknown>): TokenVerifier {
+  return createTokenVerifier({ ...ACCEPTING, jwks: untyped<Promise<{ keys: [] }>>(jwks) });
+}
+
+/** Why a good token gets a `StoreError`: the message of its cause, if there is one. */
+async function causeOf(verifier: TokenVerifier): Promise<string> {
+  const { cause } = await storeError(() => verifier.verify(TOKEN));
+  return cause instanceof Error ? cause.message : '';
+}
+
+/** Everything that is due has happened, handlers of unhandled rejections included. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a promise of keys', () => {
+  it('is used like the keys', async () => {
+    const jwks = createTokenIssuer(SIGNING).jwks();
+    const verifier = createTokenVerifier({ ...ACCEPTING, jwks });
+    await expectAccepted(verifier, TOKEN);
+    await expectRefused(verifier, forge(SECOND, {}, CLAIMS));
+  });
+
+  it('is awaited and checked once, also if it is only a thenable', async () => {
+    let asked = 0;
+    let read = 0;
+    const set = {
+      get keys() {
+        read += 1;
+        return [FIRST.publicKey];
+      },
+    };
+    const thenable = {
+      // biome-ignore lint/suspicious/noThenProperty: a promise that is not one of the language's.
+      then(resolve: (value: unknown) => void) {
+        asked += 1;
+        resolve(set);
+      },
+    };
+    const verifier = promising(untyped<PromiseLike<unknown>>(thenable));
+    for (let i = 0; i < 3; i++) await expectAccepted(verifier, TOKEN);
+    expect({ asked, read }).toEqual({ asked: 1, read: 1 });
+  });
+
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    [
+      'is a private key',
+      async () => ({ keys: [FIRST.privateKey] }),
+      /^jwks: pass public keys; one of them is private/,
+    ],
+    ['has no keys', async () => ({}), /^jwks: pass \{ keys/],
+    [
+      'is for another algorithm',
+      async () => ({ keys: [SECOND.publicKey] }),
+      /^jwks: none of the keys is for ES256/,
+    ],
+    ['is a text', async () => 'https://acme.example/jwks', /^jwks: this is a text/],
+    ['rejects', () => Promise.reject(new Error('no such file')), /^no such file$/],
+    ['rejects with nothing', () => Promise.reject(), /^$/],
+  ])('that %s says nothing about a token: 503, each time', async (_what, make, message) => {
+    const verifier = promising(make());
+    // Nobody has asked yet, so this is where a rejection would be unhandled.
+    await turn();
+    for (let i = 0; i < 2; i++) expect(await causeOf(verifier)).toMatch(message);
+    await expectRefused(verifier, 'no token');
+  });
+
+  it('that is late is awaited once, for 5 s, and used when it comes after all', async () => {
+    const timeouts: { readonly ms: number; readonly controller: AbortController }[] = [];
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+      const controller = new AbortController();
+      timeouts.push({ ms, controller });
+      return controller.signal;
+    });
+    let come = (_set: unknown): void => {};
+    const coming = new Promise((resolve) => {
+      come = resolve;
+    });
+    const verifier = promising(coming);
+    expect(timeouts).toEqual([]);
+    const waiting = Promise.all([causeOf(verifier), causeOf(verifier)]);
+    expect(timeouts.map(({ ms }) => ms)).toEqual([5_000]);
+    timeouts[0]?.controller.abort();
+    for (const cause of await waiting) expect(cause).toMatch(/did not come in time$/);
+    expect(await causeOf(verifier)).toMatch(/did not come in time$/);
+    expect(timeouts).toHaveLength(1);
+    come({ keys: [FIRST.publicKey] });
+    await turn();
+    await expectAccepted(verifier, TOKEN);
+  });
+});

@@ -1,0 +1,111 @@
+/** What the cache's tests share: caches over stores that note or hold back their calls. */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { isAccessError } from 'keyscope';
+import type { CacheOptions, Invalidation } from 'keyscope/cache';
+import { cacheStore } from 'keyscope/cache';
+import { memoryStore } from 'keyscope/stores/memory';
+import { LRUCache } from 'lru-cache';
+import type { Method, Ring } from './keyring.ts';
+import { AUTHORITY, recording, setUp, stoppedClock, wrap } from './keyring.ts';
+import { RECORD } from './records.ts';
+
+/** The `maxStalenessMs` of every cache here that is not told another. */
+export const MAX_MS = 10_000;
+
+/** A bounded cache, as users pass one. */
+export function lru(max: number = 100): LRUCache<string, object> {
+  return new LRUCache<string, object>({ max });
+}
+
+/** Lets everything happen that is due in this turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A record of a key of its own. */
+export function freshRecord(given: Partial<KeyRecord> = {}): KeyRecord {
+  const keyId = crypto.randomUUID();
+  return { ...RECORD, keyId, digest: `s1$${keyId}`, ...given };
+}
+
+/** How many look-ups by digest are among the calls of a store. */
+export function countLookUps(calls: readonly Method[]): number {
+  return calls.filter((name) => name === 'findByDigest').length;
+}
+
+/** A keyring over a cache over a store that notes its calls; one clock for all of them. */
+export function cachedRing(inner: KeyStore = memoryStore(), options: Partial<CacheOptions> = {}) {
+  const clock = stoppedClock();
+  const { store: noted, calls } = recording(inner);
+  const cache = lru();
+  const store = cacheStore(noted, { cache, maxStalenessMs: MAX_MS, now: clock.now, ...options });
+  const lookUps = () => countLookUps(calls);
+  return { ...setUp({ store, now: clock.now }), clock, cache, calls, lookUps, inner };
+}
+
+/**
+ * Look-ups see the store when they are sent, and answer when they are let go: all in order, or one
+ * by its number.
+ */
+export function holdLookUps(inner: KeyStore) {
+  const waiting: (() => void)[] = [];
+  const store = wrap(inner, (method, _args, call) => {
+    if (method !== 'findByDigest') return call();
+    const seen = call();
+    return new Promise((resolve) => waiting.push(() => resolve(seen)));
+  });
+  const letGo = async (index?: number) => {
+    const released = index === undefined ? waiting.splice(0) : waiting.splice(index, 1);
+    for (const answer of released) answer();
+    await turn();
+  };
+  return { store, letGo, waiting };
+}
+
+/** Why a request was refused, or that it passed: of one that is still in progress. */
+export function outcome(request: Promise<unknown>): Promise<string> {
+  return request.then(
+    () => 'passed',
+    (error: unknown) => (isAccessError(error) ? error.reason : String(error)),
+  );
+}
+
+/** A keyring of one process: its cache over a store that others share. */
+function ringOver(inner: KeyStore, options: Pick<CacheOptions, 'now' | 'invalidation'>) {
+  const { store: noted, calls } = recording(inner);
+  const store = cacheStore(noted, { cache: lru(), maxStalenessMs: MAX_MS, ...options });
+  return { ...setUp({ store, now: options.now }), calls };
+}
+
+/** Two processes over one database, with a channel between them or without. */
+export function twoProcesses(invalidation?: Invalidation) {
+  const inner = memoryStore();
+  const clock = stoppedClock();
+  const options = { now: clock.now, invalidation };
+  return { here: ringOver(inner, options), there: ringOver(inner, options), clock };
+}
+
+/** A channel that carries each message at once, to everybody. */
+export function openChannel() {
+  const listeners: ((keyId: string) => void)[] = [];
+  const sent: unknown[] = [];
+  const channel: Invalidation = {
+    subscribe: (listener) => listeners.push(listener),
+    publish(keyId) {
+      sent.push(keyId);
+      for (const listener of listeners) listener(keyId);
+    },
+  };
+  return { channel, sent, listeners };
+}
+
+type End = (keyring: Ring, keyId: string) => Promise<unknown>;
+
+const revoke: End = (keyring, keyId) => keyring.revoke(keyId, AUTHORITY);
+const retire: End = (keyring, keyId) => keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
+
+/** What ends a key, and why it is refused from then on. */
+export const ENDINGS = [
+  ['revoked', revoke],
+  ['retired', retire],
+] as const;
