@@ -141,8 +141,3 @@ export function readEntities(
   assert(all.length <= max, `${what}: at most ${max} entities, your own included`);
   return all;
 }
-
-/** For the right side of `??`, which does not accept a statement. */
-export function raise(error: Error): never {
-  throw error;
-}

@@ -1,6 +1,6 @@
 /** What a token may carry: all that its principal has, or part of it, and never more. */
 import { MAX_ENTITIES, readEntities, readFields, readInteger, readStrings } from '../core/input.js';
-import { canAddress, hasScopes, type Principal } from '../core/principal.js';
+import { canAddress, hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
 
 /** RFC 8693 §2.2.2 and RFC 6749 §5.2: the codes that a token endpoint answers with status 400. */
 export type ExchangeErrorCode = 'invalid_request' | 'invalid_scope' | 'invalid_target';
@@ -85,8 +85,8 @@ export function readGrant(principal: Principal, input: unknown, maxTtlSeconds: n
 }
 
 function requireKeyPrincipal(principal: Principal): void {
-  // Throws unless it is a principal, before any of its fields is trusted.
-  canAddress(principal, principal?.entityUuid);
+  // Before any of its fields is trusted.
+  requirePrincipal(principal);
   if (principal.via !== 'key') {
     throw new ExchangeError('invalid_request', 'A token cannot be exchanged again; send the key.');
   }

@@ -2,5 +2,6 @@
 import { CORE } from './core.ts';
 import type { Safeguard } from './safeguard.ts';
 import { STORES } from './stores.ts';
+import { WINGS } from './wings.ts';
 
-export const SAFEGUARDS: readonly Safeguard[] = [...CORE, ...STORES];
+export const SAFEGUARDS: readonly Safeguard[] = [...CORE, ...STORES, ...WINGS];
