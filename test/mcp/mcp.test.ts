@@ -25,7 +25,7 @@ import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import type { Principal, StoreError, TokenVerifier } from 'keyscope';
 import { AccessError, createKeyring, definePolicy, defineScopes, isAccessError } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
-import type { McpEntry, McpGateOptions } from 'keyscope/mcp';
+import type { McpEntry, McpGateOptions, McpKeyring } from 'keyscope/mcp';
 import {
   allowedTools,
   createMcpGate,
@@ -46,6 +46,7 @@ import {
   OTHER,
   OWN,
   PEPPER,
+  recording,
   START,
   setUp,
   untyped,
@@ -815,14 +816,64 @@ describe('the gate', () => {
         reason: 'malformed_key',
       },
     ]);
-    // What the keyring says of the stand-in decides nothing.
-    const admitted = { principal, entityUuid: OWN };
-    const lax = door({
-      operation: 'connect',
-      keyring: { ...keyring, admit: async () => admitted },
-    });
-    expect((await refused(await lax.gate(post(foreign, LIST)))).status).toBe(401);
   });
+
+  it.each([undefined, 'connect'] as const)(
+    'gives the keyring the header as it came, once, and never a foreign token (operation: %s)',
+    async (operation) => {
+      const verified: unknown[] = [];
+      const lax: TokenVerifier = {
+        verify: async (token) => {
+          verified.push(token);
+          return principal;
+        },
+      };
+      const { keyring, events, store } = setUp({ tokens: lax });
+      const { key } = await issue(keyring);
+      const principal = await keyring.verify(key);
+      const asked: unknown[] = [];
+      const watched: McpKeyring = {
+        authenticate(request) {
+          asked.push(request);
+          return keyring.authenticate(request);
+        },
+        admit(request, input) {
+          if (typeof request !== 'function') asked.push(request);
+          return keyring.admit(request, input);
+        },
+      };
+      const { gate } = door({ operation, keyring: watched }, { store });
+      const foreign = await tokenFor(principal, 'https://other.example/mcp');
+      const denied = {
+        type: 'access.denied',
+        time: START,
+        keyId: null,
+        entityUuid: null,
+        operation: 'connect',
+        code: 'invalid_token',
+        reason: 'token_refused',
+      };
+      for (const token of [foreign, '.', 'a.b.c']) {
+        events.length = 0;
+        expect((await refused(await gate(post(token, call('listThreats'))))).status).toBe(401);
+        expect(events).toEqual(operation === undefined ? [] : [denied]);
+      }
+      expect(asked).toEqual([]);
+      expect(verified).toEqual([]);
+
+      const own = await tokenFor(principal);
+      for (const token of [own, key]) {
+        asked.length = 0;
+        entered(await gate(post(token, [call('whoami'), call('listThreats')])));
+        expect(asked).toEqual([`Bearer ${token}`]);
+      }
+      expect(verified).toEqual([own]);
+      const headers = { authorization: `Bearer ${key}, Bearer ${key}` };
+      asked.length = 0;
+      expect((await refused(await gate(post(null, LIST, headers)))).status).toBe(400);
+      expect(asked).toEqual([headers.authorization]);
+    },
+  );
 
   it('asks of everybody the scopes of the operation that coming in is', async () => {
     const { gate, keyring } = door({ operation: 'listUsers' });
@@ -1014,46 +1065,88 @@ describe('the gate', () => {
     },
   );
 
-  it('answers 503 where the store is broken, at the door and at the call', async () => {
-    let [left, asked] = [0, 0];
+  it.each([undefined, 'connect'] as const)(
+    'looks a credential up once, however many calls a batch has (operation: %s)',
+    async (operation) => {
+      const { store, calls } = recording(memoryStore());
+      const { gate, keyring, events } = door({ operation }, { store });
+      const { key } = await issue(keyring);
+      const token = await tokenFor(await keyring.verify(key));
+      const batch = Array.from({ length: 100 }, (_, i) => call('listThreats', {}, i));
+      for (const [credential, lookUp] of [
+        [key, 'findByDigest'],
+        [token, 'findById'],
+      ] as const) {
+        calls.length = 0;
+        events.length = 0;
+        entered(await gate(post(credential, batch)));
+        expect(calls).toEqual([lookUp]);
+        const entering = operation === undefined ? [] : [operation];
+        const operations = [...entering, ...batch.map(() => 'listThreats')];
+        expect(events).toMatchObject(
+          operations.map((name) => ({ type: 'access.granted', operation: name })),
+        );
+      }
+    },
+  );
+
+  it('answers 503 if the store breaks, or the clock between the door and the call', async () => {
+    let storeIsUp = true;
+    let clockIsUp = true;
     const store = wrap(memoryStore(), (method, _args, act) => {
-      if (method === 'findByDigest' && asked++ >= left) throw new Error('the database is away');
+      if (method === 'findByDigest' && !storeIsUp) throw new Error('the database is away');
       return act();
     });
+    const now = () => {
+      if (!clockIsUp) throw new Error('the clock has stopped');
+      return START;
+    };
     const told: unknown[] = [];
     // A listener that throws changes no answer.
     const onOutage = async (error: StoreError) => {
       told.push(error.cause);
       throw new Error('the log is away');
     };
-    const { gate, keyring } = door({ onOutage }, { store });
-    const { key } = await issue(keyring);
-    for (const up of [0, 1]) {
-      [left, asked] = [up, 0];
-      const answer = await gate(post(key, call('listThreats')));
+    // Asked once the caller is known, and before the call is admitted.
+    const sessionOwner = () => {
+      clockIsUp = false;
+      return info.keyId;
+    };
+    const { gate, keyring, events } = door({ onOutage, sessionOwner }, { store, now });
+    const { key, info } = await issue(keyring);
+    const ask = (headers = {}) => gate(post(key, call('listThreats'), headers));
+    const outages = [
+      async () => {
+        storeIsUp = false;
+        return ask();
+      },
+      async () => {
+        storeIsUp = true;
+        return ask({ 'mcp-session-id': 's' });
+      },
+    ];
+    for (const outage of outages) {
+      const answer = await outage();
       expect(answer instanceof Response && answer.headers.get('retry-after')).toBe('1');
       expect(await refused(answer)).toMatchObject({ status: 503, challenge: null });
-      expect(asked).toBe(up + 1);
     }
-    expect(told).toEqual([new Error('the database is away'), new Error('the database is away')]);
+    expect(clockIsUp).toBe(false);
+    expect(told).toEqual([new Error('the database is away'), new Error('the clock has stopped')]);
+    expect(events.slice(1)).toMatchObject([{ operation: 'listThreats', code: 'store_error' }]);
     await gate(post('acme_x', call('listThreats')));
     expect(told).toHaveLength(2);
   });
 
-  it('refuses a key that was revoked between door and call', async () => {
-    const store = memoryStore();
-    const { gate, keyring } = door(
-      {},
-      {
-        store: wrap(store, (method, _args, act) => {
-          const rows = act();
-          if (method === 'findByDigest') void store.markEnded(keyId, { revokedAt: START });
-          return rows;
-        }),
+  it('refuses a key from the next request on, if it is revoked during one', async () => {
+    const { gate, keyring } = door({
+      sessionOwner: async () => {
+        await keyring.revoke(info.keyId, AUTHORITY);
+        return info.keyId;
       },
-    );
+    });
     const { key, info } = await issue(keyring);
-    const { keyId } = info;
+    // What this one may do was looked up before; its calls are admitted with that.
+    entered(await gate(post(key, call('whoami'), { 'mcp-session-id': 's' })));
     expect(await refused(await gate(post(key, call('whoami'))))).toMatchObject({
       status: 401,
       challenge: challenge('error="invalid_token", '),
