@@ -26,7 +26,7 @@ export interface IssueInputSchemaOptions {
   readonly now?: () => number;
 }
 
-// ── Fields ────────────────────────────────────────────────────────────────────────────────────────────
+// ── Fields ────────────────────
 
 const MAX_PAIRS = 16;
 const MAX_METADATA_BYTES = 2048;
@@ -78,7 +78,7 @@ function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Patter
   });
 }
 
-// ── For any catalog ───────────────────────────────────────────────────────────────────────────────────
+// ── For any catalog ────────────────────
 
 /**
  * `issue`'s first argument as a JSON request carries it, for any catalog.
@@ -96,7 +96,7 @@ export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closedObj
 /** {@link issueInputSchema} as a JSON Schema: what may be sent, not what parsing yields. */
 export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
 
-// ── For one catalog ───────────────────────────────────────────────────────────────────────────────────
+// ── For one catalog ────────────────────
 
 const legalRule = 'a scope of this service, or a wildcard that catches no reserved one';
 

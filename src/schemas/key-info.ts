@@ -31,7 +31,7 @@ export interface KeyInfoJson {
   readonly scopesUsed: Readonly<Record<string, string>>;
 }
 
-// ── Times, before or after JSON ───────────────────────────────────────────────────────────────────────
+// ── Times, before or after JSON ────────────────────
 
 const timeRule = 'a valid time, as a Date or as Date.prototype.toJSON writes it';
 const timeText = z.iso.datetime({ precision: 3, error: timeRule });
@@ -64,7 +64,7 @@ function datesToTexts(value: unknown): unknown {
   return Object.fromEntries(pairs.map(([name, content]) => [name, dateToText(content)]));
 }
 
-// ── The key ───────────────────────────────────────────────────────────────────────────────────────────
+// ── The key ────────────────────
 
 const metadata = tableOf({
   holds: (pairs) => pairs.every(([, content]) => typeof content === 'string'),
