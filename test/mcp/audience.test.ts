@@ -60,6 +60,21 @@ describe('requireAudience', () => {
     }
   });
 
+  it.each(['5', 'null', '"text"', '[]', '{}', '{"aud":5}', 'no json'])(
+    'refuses a token whose claims are %s',
+    async (claims) => {
+      const { keyring } = setUp();
+      const principal = await keyring.verify((await issue(keyring)).key);
+      const verifier = createMcpVerifier({
+        keyring: { authenticate: async () => principal },
+        resource: RESOURCE,
+        invalidToken: (message) => new Error(message),
+      });
+      const payload = Buffer.from(claims).toString('base64url');
+      await expect(verifier.verifyAccessToken(`a.${payload}.c`)).rejects.toThrow();
+    },
+  );
+
   it('refuses the tokens for REST, also if one keyring accepts both', async () => {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     async function createSide(audience: string) {
