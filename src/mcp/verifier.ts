@@ -33,11 +33,14 @@ export interface McpVerifier {
  *
  * @throws TypeError that says what to write instead.
  * @example
- * const invalidToken = (message: string) => new InvalidTokenError(message); // SDK 1.x
+ * // SDK 1.x
+ * const invalidToken = (message: string) => new InvalidTokenError(message);
  * const verifier = createMcpVerifier({ keyring, resource, invalidToken });
  * @example
- * const invalidToken = (message: string) => // SDK 2.x
- *   new OAuthError(OAuthErrorCode.InvalidToken, message);
+ * // SDK 2.x
+ * const code = OAuthErrorCode.InvalidToken;
+ * const invalidToken = (message: string) => new OAuthError(code, message);
+ * const verifier = createMcpVerifier({ keyring, resource, invalidToken });
  */
 export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
   readFields(options, ['keyring', 'resource', 'invalidToken'], 'createMcpVerifier');

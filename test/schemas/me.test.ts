@@ -4,6 +4,7 @@ import { digestKey, isAccessError, isStoreError, toMe } from 'keyscope';
 import { meJsonSchema, meSchema } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
+import { RECORD } from '../support/records.ts';
 import { createValidator, createVectorKeyring, type InputVector, KEY } from '../support/schemas.ts';
 import { failures, readVectors, unfold } from '../support/vectors.ts';
 
@@ -13,25 +14,16 @@ type Body = Partial<Record<keyof Me, unknown>>;
 
 /** A store that answers with one row: the vector's values on the record of a real key. */
 function storeWith(body: Body): KeyStore {
-  const row = {
-    keyId: body.key_id,
-    name: 'ci',
+  const row: unknown = {
+    ...RECORD,
     digest: digestKey(KEY),
     seal: null,
+    keyId: body.key_id,
     entityUuid: body.entity_uuid,
     accessibleEntities: body.accessible_entities,
     scopes: body.scopes,
-    justification: null,
-    metadata: {},
-    createdAt: 0,
-    expiresAt: null,
-    revokedAt: null,
-    retireAt: null,
-    rotatedFrom: null,
-    lastUsedAt: null,
-    scopesUsed: {},
   };
-  return { ...memoryStore(), findByDigest: () => [row as unknown as KeyRecord] };
+  return { ...memoryStore(), findByDigest: () => [row as KeyRecord] };
 }
 
 describe('the vectors of /me', () => {
