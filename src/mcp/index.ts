@@ -1,23 +1,20 @@
-/** `keyscope/mcp`. */
-
-export type {
-  McpAuthInfo,
-  McpEntry,
-  McpGate,
-  McpGateOptions,
-  McpKeyring,
-  McpTool,
-  McpVerifier,
-  McpVerifierOptions,
-  ProtectedResourceMetadata,
-  ProtectedResourceOptions,
-} from './gate.js';
-export {
-  allowedTools,
-  createMcpGate,
-  createMcpVerifier,
-  guardTool,
-  principalOf,
-  protectedResourceMetadata,
-  toAuthInfo,
-} from './gate.js';
+/**
+ * `keyscope/mcp`: the same keys, policy and denials as for REST, in the shapes that both
+ * generations of the MCP SDK accept, `@modelcontextprotocol/sdk` 1.x and
+ * `@modelcontextprotocol/server` 2.x. The SDK is not imported: this entry matches its types
+ * structurally, and callers pass in its error classes.
+ *
+ * Two lines of defence: `createMcpGate` in front of the transport, `guardTool` within each tool.
+ */
+export type { McpAuthInfo } from './auth-info.js';
+export { principalOf, toAuthInfo } from './auth-info.js';
+export type { McpEntry, McpGate } from './gate.js';
+export { createMcpGate } from './gate.js';
+export type { McpGateOptions } from './gate-options.js';
+export type { McpKeyring } from './keyring.js';
+export type { ProtectedResourceMetadata, ProtectedResourceOptions } from './metadata.js';
+export { protectedResourceMetadata } from './metadata.js';
+export type { McpTool } from './tools.js';
+export { allowedTools, guardTool } from './tools.js';
+export type { McpVerifier, McpVerifierOptions } from './verifier.js';
+export { createMcpVerifier } from './verifier.js';

@@ -13,7 +13,7 @@ import { createServer as createHono } from '../../examples/hono/server.ts';
 import { catalog } from '../../examples/platform/catalog.ts';
 import type { Domain } from '../../examples/platform/domain.ts';
 import { createDomain } from '../../examples/platform/domain.ts';
-import type { Keyring, KeyStore } from '../../src/index.js';
+import type { IssuedKey, Keyring, KeyStore } from '../../src/index.js';
 import { createKeyring, digestKey, generateKey } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
 
@@ -27,13 +27,20 @@ const START = Date.UTC(2026, 5, 1);
 
 /** The same bytes on each run and for each framework: key ids are equal too. */
 function deterministic(seed: string): (length: number) => Uint8Array {
-  let block = 0;
+  let counter = 0;
   return (length) => {
-    const blocks = Array.from({ length: Math.ceil(length / 32) }, () =>
-      createHash('sha256').update(`${seed} ${block++}`).digest(),
-    );
+    const blocks: Buffer[] = [];
+    while (blocks.length * 32 < length) {
+      blocks.push(createHash('sha256').update(`${seed} ${counter}`).digest());
+      counter += 1;
+    }
     return new Uint8Array(Buffer.concat(blocks).subarray(0, length));
   };
+}
+
+/** A key that the platform's keyring has not issued. */
+function generateSpare(name: string): string {
+  return generateKey({ prefix: PREFIX, random: deterministic(name) });
 }
 
 /** Breaks for one key, and returns another's record with more scopes. */
@@ -60,75 +67,115 @@ export interface Platform {
   readonly errors: unknown[];
 }
 
+/** A clock that a test can set. */
+interface Clock {
+  now: number;
+}
+
 export async function createPlatform(): Promise<Platform> {
-  let now = START;
-  let ids = 0;
-  const random = deterministic('keys');
-  const spare = (name: string) => generateKey({ prefix: PREFIX, random: deterministic(name) });
-  const outage = spare('outage');
-  let tampered = spare('not yet');
-  const values: Record<string, string> = { A, B, C, outage, unknown: spare('unknown') };
-  const store = brokenStore(outage, () => tampered);
+  const clock: Clock = { now: START };
+  const outage = generateSpare('outage');
+  const unknown = generateSpare('unknown');
+  const values: Record<string, string> = { A, B, C, outage, unknown };
+  // Until there is a key to be tampered with, it is one that nobody has.
+  const store = brokenStore(outage, () => {
+    const { tampered = unknown } = values;
+    return tampered;
+  });
   const keyring = createKeyring({
     prefix: PREFIX,
     catalog,
     store,
     peppers: [PEPPER],
-    now: () => now,
-    random,
+    now: () => clock.now,
+    random: deterministic('keys'),
   });
+  const full = await issueKeys(keyring, values);
+  clock.now += OVERLAP_MS;
+
   const db = new DatabaseSync(':memory:');
-  const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
-  const domain = createDomain(db, { now: () => START, newId });
-  for (const entity of [A, B, C]) domain.seed(entity);
-
-  async function issue(
-    name: string,
-    scopes: readonly (typeof catalog.all)[number][],
-    entityUuid = A,
-    expires = 0,
-  ) {
-    const { key, info } = await keyring.issue(
-      {
-        name,
-        scopes,
-        expiresAt: expires === 0 ? 'never' : new Date(START + expires),
-        accessibleEntities: entityUuid === A ? [B] : [],
-        justification: 'tests',
-      },
-      { entityUuid, entities: [A, B] },
-    );
-    values[name] = key;
-    values[`${name}.id`] = info.keyId;
-    return { key, keyId: info.keyId };
-  }
-  const full = (await issue('full', catalog.all)).key;
-  await issue('bare', []);
-  await issue('reader', ['threats:read']);
-  await issue('foreign', catalog.all, C);
-  tampered = (await issue('tampered', ['threats:read'])).key;
-  await keyring.revoke((await issue('revoked', catalog.all)).keyId, { entityUuid: A });
-  await issue('expired', catalog.all, A, 1000);
-  const retired = await issue('retired', ['threats:read']);
-  await keyring.rotate(retired.keyId, { overlapMs: 1000 }, { entityUuid: A, entities: [A, B] });
-  for (const scope of catalog.all) await issue(scope, [scope]);
-  now += 1000;
-
-  const first = { limit: 1, after: null };
-  const id = ({ items }: { readonly items: readonly { readonly id: string }[] }) => items[0]?.id;
+  const domain = createRows(db);
+  nameRows(domain, values);
   Object.assign(values, {
-    threat: id(domain.listThreats(A, first)),
-    threatB: id(domain.listThreats(B, first)),
-    threatC: id(domain.listThreats(C, first)),
-    interaction: id(domain.listInteractions(A, first)),
-    decoy: id(domain.listDecoys(A, first)),
-    canary: id(domain.listCanaries(A, first)),
-    user: id(domain.listUsers(A, first)),
+    // With another last character, which is part of the checksum.
     checksum: full.slice(0, -1) + (full.endsWith('0') ? '1' : '0'),
     digest: digestKey(full, PEPPER).replace(/^.*\$/, ''),
   });
   return { keyring, domain, db, values, errors: [] };
 }
+
+/** How long the keys live that have ended when the platform is there. */
+const OVERLAP_MS = 1000;
+
+type Values = Record<string, string>;
+
+interface Wanted {
+  readonly scopes: readonly (typeof catalog.all)[number][];
+  /** Default: {@link A}. */
+  readonly entityUuid?: string;
+  readonly expiresAt?: Date;
+}
+
+/** Issues the keys of a platform under their names; returns the one with all scopes. */
+async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Promise<string> {
+  async function issue(name: string, wanted: Wanted): Promise<IssuedKey> {
+    const { scopes, entityUuid = A, expiresAt = 'never' } = wanted;
+    const accessibleEntities = entityUuid === A ? [B] : [];
+    const justification = 'tests';
+    const issued = await keyring.issue(
+      { name, scopes, expiresAt, accessibleEntities, justification },
+      { entityUuid, entities: [A, B] },
+    );
+    values[name] = issued.key;
+    values[`${name}.id`] = issued.info.keyId;
+    return issued;
+  }
+  const { key: full } = await issue('full', { scopes: catalog.all });
+  await issue('bare', { scopes: [] });
+  await issue('reader', { scopes: ['threats:read'] });
+  await issue('foreign', { scopes: catalog.all, entityUuid: C });
+  await issue('tampered', { scopes: ['threats:read'] });
+  const revoked = await issue('revoked', { scopes: catalog.all });
+  await keyring.revoke(revoked.info.keyId, { entityUuid: A });
+  const expiresAt = new Date(START + OVERLAP_MS);
+  await issue('expired', { scopes: catalog.all, expiresAt });
+  const retired = await issue('retired', { scopes: ['threats:read'] });
+  const authority = { entityUuid: A, entities: [A, B] };
+  await keyring.rotate(retired.info.keyId, { overlapMs: OVERLAP_MS }, authority);
+  for (const scope of catalog.all) await issue(scope, { scopes: [scope] });
+  return full;
+}
+
+/** Rows of three entities, whose ids are the same on each run. */
+function createRows(db: DatabaseSync): Domain {
+  let last = 0;
+  const newId = (): string => {
+    last += 1;
+    return `00000000-0000-4000-8000-${String(last).padStart(12, '0')}`;
+  };
+  const domain = createDomain(db, { now: () => START, newId });
+  for (const entity of [A, B, C]) domain.seed(entity);
+  return domain;
+}
+
+/** Names the first row of each kind. */
+function nameRows(domain: Domain, values: Values): void {
+  const first = { limit: 1, after: null };
+  const name = (row: string, { items }: { readonly items: readonly { id: string }[] }): void => {
+    const [item] = items;
+    if (item === undefined) throw new Error(`no ${row}`);
+    values[row] = item.id;
+  };
+  name('threat', domain.listThreats(A, first));
+  name('threatB', domain.listThreats(B, first));
+  name('threatC', domain.listThreats(C, first));
+  name('interaction', domain.listInteractions(A, first));
+  name('decoy', domain.listDecoys(A, first));
+  name('canary', domain.listCanaries(A, first));
+  name('user', domain.listUsers(A, first));
+}
+
+// ── Servers ────────────────────
 
 export const FRAMEWORKS = ['express', 'fastify', 'hono'] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
@@ -186,8 +233,12 @@ export function named({ values }: Pick<Platform, 'values'>, name: string): strin
 }
 
 /** Replaces `{name}` by the value of that name; unknown names stay, so that JSON does. */
-export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replace(/\{([A-Za-z][A-Za-z:.]*)\}/g, (whole, name) => values[name] ?? whole);
+export function fill(text: string, values: Readonly<Record<string, string>>): string {
+  const PLACE = /\{([A-Za-z][A-Za-z:.]*)\}/g;
+  return text.replace(PLACE, (whole, name: string) => values[name] ?? whole);
+}
+
+// ── A client that sends raw bytes ────────────────────
 
 export interface Response {
   readonly status: number;
@@ -201,9 +252,10 @@ export function exchange(port: number, text: string): Promise<Response> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
-    socket.setTimeout(3000, () =>
-      socket.destroy(new Error(`no answer to ${JSON.stringify(text.slice(0, 200))}`)),
-    );
+    // For a server that hangs; a busy machine may take its time.
+    socket.setTimeout(20_000, () => {
+      socket.destroy(new Error(`no answer to ${JSON.stringify(text.slice(0, 200))}`));
+    });
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', reject);
     socket.on('close', () => resolve(parse(Buffer.concat(chunks).toString())));

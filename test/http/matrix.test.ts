@@ -100,43 +100,69 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
+interface Answer {
+  readonly status: number;
+  /** Of a 403, the scope that is missing. */
+  readonly scope: string;
+  readonly challenge: string;
+}
+
+/** Makes a call, or asks for the same path by another method. */
 async function send(
   { port }: Running,
   { line, body }: Call,
   key: string | undefined,
   override?: string,
-) {
+): Promise<Answer> {
   const [method = '', path = ''] = line.split(' ');
+  const headers = new Headers();
+  if (key !== undefined) headers.set('Authorization', `Bearer ${key}`);
+  if (body !== undefined) headers.set('Content-Type', 'application/json');
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: override ?? method,
-    headers: {
-      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-    },
+    headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  const { scope = '' } = response.status === 403 ? JSON.parse(text) : {};
-  const challenge = response.headers.get('WWW-Authenticate') ?? '';
   if (response.headers.get('Cache-Control') !== 'no-store') throw new Error(`${line}: no no-store`);
-  return { status: response.status, scope: String(scope), challenge };
+  return {
+    status: response.status,
+    scope: response.status === 403 ? scopeIn(text) : '',
+    challenge: response.headers.get('WWW-Authenticate') ?? '',
+  };
+}
+
+function scopeIn(problem: string): string {
+  const { scope = '' } = JSON.parse(problem) as { readonly scope?: string };
+  return scope;
+}
+
+/** The one scope that opens an operation; empty if it needs none. */
+function scopeFor(operation: string): string {
+  const found = Object.entries(OPENS).find(([, opened]) =>
+    opened.some((name) => name === operation),
+  );
+  return found?.[0] ?? '';
 }
 
 describe.each(FRAMEWORKS)('on %s', (framework) => {
-  const running = () => fleet.all.find((one) => one.framework === framework) as Running;
+  function running(): Running {
+    const found = fleet.all.find((one) => one.framework === framework);
+    if (found === undefined) throw new Error(`no server on ${framework}`);
+    return found;
+  }
 
-  test('each scope opens its operations and no other, and none opens whoami alone', async () => {
+  test('each scope opens its operations and no others, and whoami needs none', async () => {
     const got: Record<string, string> = {};
     const wanted: Record<string, string> = {};
     for (const [operation, call] of Object.entries(calls(running()))) {
-      const needs =
-        Object.keys(OPENS).find((scope) => OPENS[scope]?.includes(operation as Operation)) ?? '';
+      const needs = scopeFor(operation);
       const tries = ['bare', ...catalog.all].map(async (name) => {
         const { status, scope, challenge } = await send(running(), call, named(running(), name));
-        const opened = operation === 'whoami' || name === needs;
+        const isOpen = operation === 'whoami' || name === needs;
         got[`${name} ${operation}`] = `${status} ${scope}`;
-        wanted[`${name} ${operation}`] = opened ? `${call.ok} ` : `403 ${needs}`;
-        if (!opened) expect(challenge).toContain(`error="insufficient_scope", scope="${needs}"`);
+        wanted[`${name} ${operation}`] = isOpen ? `${call.ok} ` : `403 ${needs}`;
+        if (!isOpen) expect(challenge).toContain(`error="insufficient_scope", scope="${needs}"`);
       });
       await Promise.all(tries);
     }
@@ -144,7 +170,7 @@ describe.each(FRAMEWORKS)('on %s', (framework) => {
     expect(Object.keys(got)).toHaveLength(14 * 20);
   });
 
-  test('every route is guarded: without a credential it is 401, as GET and as HEAD', async () => {
+  test('every route answers 401 without a credential, to GET and to HEAD', async () => {
     for (const call of Object.values(calls(running()))) {
       expect(await send(running(), call, undefined)).toMatchObject({ status: 401 });
       if (!call.line.startsWith('GET')) continue;
@@ -168,24 +194,24 @@ test('the catalog is the one described, reserved scopes included', () => {
 });
 
 describe('routes and policy', () => {
-  const lost = (table: typeof policy, served: readonly string[]) => ({
+  const differences = (table: typeof policy, served: readonly string[]) => ({
     unmapped: table.unmapped(served),
     unserved: table.operations.filter((operation) => !served.includes(operation)),
   });
   const served = routes.map(({ operation }) => operation);
 
-  test('name each other, one to one', () => {
-    expect(lost(policy, served)).toEqual({ unmapped: [], unserved: [] });
+  test('name each other one to one', () => {
+    expect(differences(policy, served)).toEqual({ unmapped: [], unserved: [] });
     expect(new Set(served).size).toBe(served.length);
     expect(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size).toBe(routes.length);
   });
 
-  test('a route that the policy does not name is found, and an operation without a route', () => {
+  test('a route without an operation is found, and an operation without a route', () => {
     const other = definePolicy(catalog, {
       whoami: [],
       purge: ['users:delete'],
     }) as unknown as typeof policy;
-    expect(lost(other, ['whoami', 'listThreats'])).toEqual({
+    expect(differences(other, ['whoami', 'listThreats'])).toEqual({
       unmapped: ['listThreats'],
       unserved: ['purge'],
     });

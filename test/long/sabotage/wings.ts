@@ -3,6 +3,7 @@ import type { Safeguard } from './safeguard.ts';
 
 const CACHE = 'test/cache';
 const JWT = 'test/jwt';
+const MCP = 'test/mcp';
 
 const CACHED: readonly Safeguard[] = [
   {
@@ -59,4 +60,42 @@ const TOKENS: readonly Safeguard[] = [
   },
 ];
 
-export const WINGS: readonly Safeguard[] = [...CACHED, ...TOKENS];
+const GATE: readonly Safeguard[] = [
+  {
+    name: 'MCP: a token for another resource',
+    file: 'src/mcp/audience.ts',
+    text: "token.includes('.') && audienceOf(token) !== resource",
+    instead: 'false',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: a session of another key',
+    file: 'src/mcp/gate.ts',
+    text: '(await config.sessionOwner(sessionId)) === sessionOwner',
+    instead: 'true',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: the tool guards itself',
+    file: 'src/mcp/tools.ts',
+    text: 'policy.authorize(principal, tool, { entityUuid })',
+    instead: 'principal.entityUuid',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: nothing that was not judged',
+    file: 'src/mcp/gate.ts',
+    text: 'if (parsedBody === undefined) return createRefusal(400);',
+    instead: '',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: no length but one that holds',
+    file: 'src/mcp/body.ts',
+    text: '!isCoded && length',
+    instead: 'length',
+    tests: MCP,
+  },
+];
+
+export const WINGS: readonly Safeguard[] = [...CACHED, ...TOKENS, ...GATE];

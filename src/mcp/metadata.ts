@@ -1,0 +1,95 @@
+/** The metadata of a protected resource: where clients learn how to get in. */
+import { assert, readFields, readStrings } from '../core/input.js';
+import { isScope } from '../core/scope.js';
+import { readResource } from './resource.js';
+
+/** An RFC 9728 document and where to serve it. */
+export interface ProtectedResourceMetadata {
+  /** The path to serve it at, without a credential. */
+  readonly path: string;
+  /** The full URL of that path: the `resource_metadata` of a challenge. */
+  readonly url: string;
+  /** Ready to be sent as JSON. */
+  readonly document: Readonly<{
+    resource: string;
+    authorization_servers?: readonly string[];
+    scopes_supported?: readonly string[];
+    bearer_methods_supported: readonly ['header'];
+    resource_name?: string;
+    resource_documentation?: string;
+  }>;
+}
+
+export interface ProtectedResourceOptions {
+  /** This server's own URL, as clients know it; a token's `aud` is the same. */
+  readonly resource: string | URL;
+  /** Where clients get tokens for it. Omit it if there are only keys. */
+  readonly authorizationServers?: readonly string[] | undefined;
+  /** Concrete scopes that clients may ask for, such as `catalog.all`. Anyone can read the list. */
+  readonly scopes?: readonly string[] | undefined;
+  /** A human-readable name. */
+  readonly name?: string | undefined;
+  /** A human-readable page, for example on how to get a key. */
+  readonly documentation?: string | undefined;
+}
+
+const OPTIONS: readonly (keyof ProtectedResourceOptions)[] = [
+  'resource',
+  'authorizationServers',
+  'scopes',
+  'name',
+  'documentation',
+];
+
+const CONCRETE_SCOPE = { holds: isScope, instead: 'write resource:action' };
+
+/**
+ * Returns the metadata of a protected resource (RFC 9728 §2) and its path (§3.1). All of it is
+ * configuration: no request is read, so no `Host` or `X-Forwarded-*` can point clients at somebody
+ * else's server.
+ *
+ * Not checked: whether the authorization servers answer.
+ *
+ * @throws TypeError if a URL is not absolute and https (http only for this machine), or not spelled
+ *   as it is compared.
+ * @example
+ * const metadata = protectedResourceMetadata({ resource: 'https://api.example.com/mcp' });
+ * // /.well-known/oauth-protected-resource/mcp
+ * app.get(metadata.path, (c) => c.json(metadata.document));
+ */
+export function protectedResourceMetadata(
+  options: ProtectedResourceOptions,
+): ProtectedResourceMetadata {
+  const given = readFields(options, OPTIONS, 'metadata');
+  const { origin, pathname } = readResource(given.resource, 'resource');
+  const { name, documentation } = given;
+  for (const text of [name, documentation]) {
+    const isText = text === undefined || typeof text === 'string';
+    assert(isText, 'name and documentation: pass strings or leave them out');
+  }
+  const servers = readServers(given.authorizationServers);
+  const scopes = readScopes(given.scopes);
+  // §3.1: inserted before the path; a path that is only a slash is dropped.
+  const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+  const document = Object.freeze({
+    resource: String(given.resource),
+    ...(servers !== undefined && { authorization_servers: servers }),
+    ...(scopes !== undefined && { scopes_supported: scopes }),
+    bearer_methods_supported: Object.freeze(['header'] as const),
+    ...(typeof name === 'string' && { resource_name: name }),
+    ...(typeof documentation === 'string' && { resource_documentation: documentation }),
+  });
+  return Object.freeze({ path, url: `${origin}${path}`, document });
+}
+
+function readServers(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const servers = readStrings(value, 'servers');
+  for (const server of servers) readResource(server, 'authorizationServers');
+  return Object.freeze(servers);
+}
+
+function readScopes(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  return Object.freeze(readStrings(value, 'scopes', CONCRETE_SCOPE));
+}

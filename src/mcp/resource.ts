@@ -1,0 +1,36 @@
+/** A server's own URL, which names it to clients and in tokens. */
+import { assert } from '../core/input.js';
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * Reads a resource identifier (RFC 9728 §1.2, RFC 8707 §2), in the exact spelling that is compared.
+ *
+ * @param what Names the value in an error.
+ * @throws TypeError if it is not an absolute https URL without credentials, query and fragment, or
+ *   if it is spelled otherwise than URLs are compared. Plain http is for trying things out on one
+ *   machine.
+ */
+export function readResource(value: unknown, what: string): URL {
+  const text = String(value);
+  assert(URL.canParse(text), `${what}: pass an absolute URL`, value);
+  const url = new URL(text);
+  assert(isHttps(url) || isLocalHttp(url), `${what}: pass an https URL`);
+  const hasCredentials = url.username !== '' || url.password !== '';
+  // Looked for in the text: a URL whose query or fragment is empty shows none.
+  const hasMore = /[?#]/.test(text);
+  assert(!hasCredentials && !hasMore, `${what}: no credentials, query or fragment`);
+  // An upper-case host, a default port, dot segments or white space would never equal what a token
+  // says.
+  const isExact = url.href === text || url.href === `${text}/`;
+  assert(isExact, `${what}: write it as ${url.href}`);
+  return url;
+}
+
+function isHttps({ protocol }: URL): boolean {
+  return protocol === 'https:';
+}
+
+function isLocalHttp({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && LOCAL_HOSTS.includes(hostname);
+}

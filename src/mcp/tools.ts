@@ -1,0 +1,71 @@
+/**
+ * Tools: which of them a caller may use, and the guard within each. A tool is an operation of the
+ * policy, by its name.
+ */
+import type { Admission } from '../core/admit.js';
+import { assert, quote, readStrings } from '../core/input.js';
+import type { Policy } from '../core/policy.js';
+import type { Principal } from '../core/principal.js';
+import { type AuthInfoLike, principalOf } from './auth-info.js';
+
+/** A tool. Only its name matters here. */
+export interface McpTool {
+  readonly name: string;
+}
+
+/** A tool that the policy does not have is a mistake in the service, found at start-up. */
+export function assertMapped(policy: Policy, tools: readonly McpTool[]): void {
+  const names = tools.map((tool) => tool?.name);
+  const [missing] = policy.unmapped(readStrings(names, 'tools: names'));
+  const isMapped = missing === undefined;
+  assert(isMapped, `tools: ${quote(missing)} is not in the policy; add it to definePolicy`);
+}
+
+/**
+ * Returns the tools that a caller may use, in the order given: register these for the caller, or
+ * answer `tools/list` with them. Pass the same policy that guards the calls.
+ *
+ * Not checked: the entity, which a list does not name.
+ *
+ * @throws TypeError if the policy does not have a tool, or `principal` is not a principal.
+ * @example
+ * for (const tool of allowedTools(policy, principal, tools)) {
+ *   server.registerTool(tool.name, tool.config, tool.run);
+ * }
+ */
+export function allowedTools<Tool extends McpTool>(
+  policy: Policy,
+  principal: Principal,
+  tools: readonly Tool[],
+): Tool[] {
+  assertMapped(policy, tools);
+  const allowed = new Set(policy.allowed(principal));
+  return tools.filter((tool) => allowed.has(tool.name));
+}
+
+/**
+ * Guards a tool from within: the second line of defence, independent of what the gate saw. For
+ * resources and prompts, which the gate does not check, it is the only one.
+ *
+ * Not checked: whether the key has ended since the request arrived. Emits no event and counts no
+ * usage: for tools, the gate did.
+ *
+ * @param entityUuid The entity as the arguments give it, unchecked; if absent, the key's own.
+ * @returns The principal, and the entity that was checked; handlers must use no other.
+ * @throws AccessError `insufficient_scope`, `invalid_request`, `entity_forbidden`; its message
+ *   contains nothing secret.
+ * @throws TypeError if the policy does not have the tool, and as {@link principalOf}.
+ * @example
+ * const { authInfo } = ctx.http ?? {};
+ * const { entityUuid } = guardTool(policy, authInfo, 'listThreats', args.entity_uuid);
+ */
+export function guardTool<Operation extends string>(
+  policy: Policy<Operation>,
+  authInfo: AuthInfoLike,
+  tool: NoInfer<Operation>,
+  entityUuid?: unknown,
+): Admission {
+  const principal = principalOf(authInfo);
+  const checked = policy.authorize(principal, tool, { entityUuid });
+  return Object.freeze({ principal, entityUuid: checked });
+}

@@ -1,0 +1,78 @@
+/** A token verifier for the SDKs' own `requireBearerAuth`. */
+import { DENIALS, isAccessError } from '../core/errors.js';
+import { assert, readFields } from '../core/input.js';
+import { requireAudience } from './audience.js';
+import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
+import type { McpKeyring } from './keyring.js';
+import { readResource } from './resource.js';
+
+export interface McpVerifierOptions {
+  /** The one that `createKeyring` returned. */
+  readonly keyring: Pick<McpKeyring, 'authenticate'>;
+  /** This server's own URL. */
+  readonly resource: string | URL;
+  /** Makes the error that the SDK knows as `invalid_token`. */
+  readonly invalidToken: (message: string) => Error;
+}
+
+/** The SDK's `OAuthTokenVerifier`. */
+export interface McpVerifier {
+  /** Rejects with what `invalidToken` makes, or with the error of a broken store. */
+  verifyAccessToken(token: string): Promise<McpAuthInfo>;
+}
+
+/**
+ * Makes a verifier for the SDK's `requireBearerAuth`, for use where `createMcpGate` cannot be used.
+ *
+ * Every denial becomes the same `invalidToken` error. A broken store remains a `StoreError`, which
+ * the SDK answers with 500 and no challenge: nobody is told that a good key is bad. Not checked,
+ * because the SDK reads the headers: that there is only one credential (of two lines, the first one
+ * wins), and whose session a request names. Omit the SDK's `expectedResource`: it refuses every
+ * key, because a key claims no audience, and tokens are bound to `resource` here. It emits no event
+ * and counts no usage.
+ *
+ * @throws TypeError that says what to write instead.
+ * @example
+ * // SDK 1.x
+ * const invalidToken = (message: string) => new InvalidTokenError(message);
+ * const verifier = createMcpVerifier({ keyring, resource, invalidToken });
+ * @example
+ * // SDK 2.x
+ * const code = OAuthErrorCode.InvalidToken;
+ * const invalidToken = (message: string) => new OAuthError(code, message);
+ * const verifier = createMcpVerifier({ keyring, resource, invalidToken });
+ */
+export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
+  readFields(options, ['keyring', 'resource', 'invalidToken'], 'createMcpVerifier');
+  const { keyring, invalidToken } = options;
+  readResource(options.resource, 'resource');
+  const resource = String(options.resource);
+  assert(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
+  const instead = 'invalidToken: pass (message) => new InvalidTokenError(message), or the like';
+  assert(makesErrors(invalidToken), instead);
+
+  async function verifyAccessToken(token: string): Promise<McpAuthInfo> {
+    try {
+      requireAudience(token, resource);
+      const principal = await keyring.authenticate(`Bearer ${token}`);
+      return createAuthInfo(principal, resource);
+    } catch (error) {
+      if (!isAccessError(error)) throw error;
+      // One text for all reasons: the SDK writes it into a header, and callers are not told why.
+      throw invalidToken(DENIALS.invalid_token.detail);
+    }
+  }
+  return Object.freeze({ verifyAccessToken });
+}
+
+/**
+ * A class called without `new` throws, and so does what is no function: this shows it at start-up
+ * rather than at the first denial.
+ */
+function makesErrors(make: (message: string) => unknown): boolean {
+  try {
+    return make('') instanceof Error;
+  } catch {
+    return false;
+  }
+}

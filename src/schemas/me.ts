@@ -1,0 +1,32 @@
+/** The body of `GET /me`. */
+import * as z from 'zod';
+import type { Me } from '../core/me.js';
+import { closedObject } from './closed-object.js';
+import { entities, scopes, uuid } from './identifiers.js';
+import { type JsonSchema, toJsonSchema } from './json-schema.js';
+
+const fields = z.strictObject({
+  entity_uuid: uuid,
+  key_id: uuid,
+  scopes,
+  accessible_entities: entities,
+});
+
+/**
+ * The body of `GET /me`: exactly its four fields.
+ *
+ * Its JSON Schema cannot express that `accessible_entities` contains `entity_uuid`; this schema
+ * checks it.
+ *
+ * @example
+ * const me = meSchema.parse(await response.json());
+ */
+export const meSchema: z.ZodType<Me, Me> = closedObject(
+  fields.refine((me) => me.accessible_entities.includes(me.entity_uuid), {
+    error: 'accessible_entities: contains entity_uuid',
+    path: ['accessible_entities'],
+  }),
+);
+
+/** {@link meSchema} as a JSON Schema. */
+export const meJsonSchema: JsonSchema = toJsonSchema(meSchema);

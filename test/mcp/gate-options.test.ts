@@ -1,0 +1,28 @@
+/** The configuration of a gate, checked at start-up. */
+import { describe, expect, it } from 'vitest';
+import { setUp, untyped } from '../support/keyring.ts';
+import { setUpGate } from '../support/mcp.ts';
+
+describe('createMcpGate, at start-up', () => {
+  it.each([
+    [{ keyring: {} }, /^keyring: /],
+    [{ policy: {} }, /^policy: /],
+    [{ tools: undefined }, /^tools: /],
+    [{ operation: 'nothing' }, /"nothing" is not in the table/],
+    [{ realm: 'ü' }, /^realm: /],
+    [{ resourceMetadata: 'ü' }, /^resource_metadata: /],
+    [{ entityArgument: 5 }, /^entityArgument: /],
+    [{ sessionOwner: 'x' }, /^sessionOwner, onOutage: /],
+    [{ onOutage: 'x' }, /^sessionOwner, onOutage: /],
+    [{ maxBodyBytes: 0 }, /^maxBodyBytes: /],
+    [{ maxBytes: 5 }, /^createMcpGate: unknown field "maxBytes"/],
+  ])('refuses %j', (odd, message) => {
+    expect(() => setUpGate(untyped(odd))).toThrow(message);
+  });
+
+  it.each(['authenticate', 'admit'] as const)('refuses a keyring without %s', (method) => {
+    const { keyring } = setUp();
+    const half = { ...keyring, [method]: undefined };
+    expect(() => setUpGate({ keyring: untyped(half) })).toThrow(/^keyring: /);
+  });
+});

@@ -1,0 +1,400 @@
+/** The gate as a whole: who gets in, how everybody else is answered, and what is recorded. */
+import type { StoreError, TokenVerifier } from 'keyscope';
+import type { McpKeyring } from 'keyscope/mcp';
+import { principalOf } from 'keyscope/mcp';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  issue,
+  OTHER,
+  OWN,
+  type Ring,
+  recording,
+  START,
+  setUp,
+  untyped,
+  wrap,
+} from '../support/keyring.ts';
+import {
+  call,
+  challenge,
+  entered,
+  LIST,
+  post,
+  RESOURCE,
+  refused,
+  setUpGate,
+  tokenFor,
+  tokens,
+} from '../support/mcp.ts';
+
+const INVALID_TOKEN = challenge('error="invalid_token", ');
+const INVALID_REQUEST = challenge('error="invalid_request", ');
+
+describe('the gate', () => {
+  it('lets a key in, and passes on the message that it checked', async () => {
+    const { gate, keyring } = setUpGate();
+    const { key, info } = await issue(keyring);
+    const request = post(key, call('listThreats', { limit: '2' }));
+    const { principal, authInfo, parsedBody } = entered(await gate(request));
+    expect(principal).toMatchObject({ keyId: info.keyId, entityUuid: OWN });
+    expect(authInfo).toMatchObject({ token: `key:${info.keyId}` });
+    expect(principalOf(authInfo)).toBe(principal);
+    expect(parsedBody).toEqual(call('listThreats', { limit: '2' }));
+    // Nobody can read it in another way.
+    expect(request.bodyUsed).toBe(true);
+    expect(Object.keys(authInfo)).not.toContain('resource');
+  });
+
+  it.each(['GET', 'DELETE', 'HEAD', 'OPTIONS'])(
+    'authenticates %s too, which calls nothing',
+    async (method) => {
+      const { gate, keyring } = setUpGate();
+      const { key } = await issue(keyring);
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await gate(new Request(RESOURCE, { method, headers }));
+      expect(entered(answer).parsedBody).toBeUndefined();
+      expect((await refused(await gate(new Request(RESOURCE, { method })))).status).toBe(401);
+    },
+  );
+
+  it.each<[string, Readonly<Record<string, string>>, number, string]>([
+    ['no credential', {}, 401, challenge('')],
+    ['another auth-scheme', { authorization: 'Basic YTpi' }, 401, challenge('')],
+    ['a key elsewhere', { cookie: 'key=KEY', 'x-api-key': 'KEY' }, 401, challenge('')],
+    ['a bare scheme', { authorization: 'Bearer' }, 400, INVALID_REQUEST],
+    ['two credentials', { authorization: 'Bearer KEY, Bearer KEY' }, 400, INVALID_REQUEST],
+    ['a wrong key', { authorization: 'Bearer acme_0' }, 401, INVALID_TOKEN],
+    ['a token of nobody', { authorization: 'Bearer a.b.c' }, 401, INVALID_TOKEN],
+  ])('refuses %s', async (_, headers, status, expected) => {
+    const { gate, keyring } = setUpGate();
+    const { key } = await issue(keyring);
+    const filled = Object.entries(headers).map(([name, value]): [string, string] => [
+      name,
+      value.replaceAll('KEY', key),
+    ]);
+    for (const body of [LIST, call('listThreats'), call('nothing'), 'no json']) {
+      const seen = await refused(await gate(post(null, body, Object.fromEntries(filled))));
+      expect(seen).toMatchObject({ status, challenge: expected });
+      expect(JSON.stringify(seen)).not.toContain(key.slice(-16));
+    }
+  });
+
+  it('lets errors that are neither a denial nor an outage through', async () => {
+    const bug = new TypeError('a bug');
+    const keyring = { authenticate: () => Promise.reject(bug), admit: () => Promise.reject(bug) };
+    const { gate } = setUpGate({ keyring });
+    await expect(gate(post('x', LIST))).rejects.toBe(bug);
+  });
+
+  it('says what to pass if it is given anything but a fetch Request', async () => {
+    const { gate, keyring, events } = setUpGate();
+    const { key } = await issue(keyring);
+    const raw = {
+      method: 'GET',
+      headers: { authorization: `Bearer ${key}` },
+      rawHeaders: ['Authorization', `Bearer ${key}`],
+    };
+    for (const odd of [raw, new Headers(), {}, null, undefined]) {
+      const answer = gate(untyped<Request>(odd));
+      await expect(answer).rejects.toThrow(TypeError);
+      await expect(answer).rejects.toThrow(
+        /^gate: pass a fetch Request \(.*getRequestListener of @hono\/node-server/,
+      );
+    }
+    expect(events).toHaveLength(1);
+  });
+
+  it('names no server in a challenge that the request names', async () => {
+    const { gate } = setUpGate();
+    const headers = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      forwarded: 'host=evil.example',
+    };
+    const { challenge: header } = await refused(await gate(post(null, LIST, headers)));
+    expect(header).toBe(challenge(''));
+  });
+
+  it('says where the metadata is, if it is elsewhere', async () => {
+    const { gate } = setUpGate({ resourceMetadata: 'https://elsewhere.example.com/metadata' });
+    const { challenge: header } = await refused(await gate(post(null, LIST)));
+    expect(header).toBe(
+      'Bearer realm="test", resource_metadata="https://elsewhere.example.com/metadata"',
+    );
+  });
+});
+
+describe('a tool call at the gate', () => {
+  it('that lacks a scope is refused with the scopes that the tool needs', async () => {
+    const { gate, keyring, events } = setUpGate();
+    const { key, info } = await issue(keyring);
+    const seen = await refused(await gate(post(key, call('updateThreat'))));
+    expect(seen.status).toBe(403);
+    const params = 'error="insufficient_scope", scope="threats:read threats:write", ';
+    expect(seen.challenge).toBe(challenge(params));
+    expect(JSON.parse(seen.body)).toMatchObject({
+      error: 'insufficient_scope',
+      scope: 'threats:read threats:write',
+    });
+    const denied = {
+      type: 'access.denied',
+      time: START,
+      keyId: info.keyId,
+      entityUuid: OWN,
+      operation: 'updateThreat',
+      code: 'insufficient_scope',
+      reason: 'scope_missing',
+    };
+    expect(events.slice(1)).toEqual([denied]);
+  });
+
+  it('is checked for the entity that its arguments name, whatever their shape', async () => {
+    const { gate, keyring } = setUpGate();
+    const { key } = await issue(keyring);
+    const ask = (args: unknown) => gate(post(key, call('listThreats', args)));
+    const own = [undefined, null, {}, [], 'x', 5, { entity_uuid: OWN }, { entity_uuid: null }];
+    for (const args of own) entered(await ask(args));
+    const foreign = await refused(await ask({ entity_uuid: OTHER }));
+    expect(foreign).toMatchObject({ status: 403, challenge: null });
+    for (const odd of ['', 'x', OWN.toUpperCase(), [OWN, OTHER], {}, 5, true]) {
+      expect((await refused(await ask({ entity_uuid: odd }))).status).toBe(400);
+    }
+  });
+
+  it('names its entity in the argument that the service says', async () => {
+    const { gate, keyring } = setUpGate({ entityArgument: 'org' });
+    const { key } = await issue(keyring);
+    entered(await gate(post(key, call('listThreats', { entity_uuid: OTHER }))));
+    const answer = await gate(post(key, call('listThreats', { org: OTHER })));
+    expect((await refused(answer)).status).toBe(403);
+  });
+
+  it('is recorded as a REST request is: one event, and the scopes in use', async () => {
+    const { gate, keyring, events } = setUpGate();
+    const { key, info } = await issue(keyring);
+    entered(await gate(post(key, call('listThreats'))));
+    const granted = {
+      type: 'access.granted',
+      time: START,
+      keyId: info.keyId,
+      entityUuid: OWN,
+      operation: 'listThreats',
+    };
+    expect(events.slice(1)).toEqual([granted]);
+    await keyring.flush();
+    const found = await keyring.get(info.keyId, AUTHORITY);
+    expect(found?.lastUsedAt).toEqual(new Date(START));
+    expect(found?.scopesUsed).toEqual({ 'threats:read': new Date(START) });
+  });
+});
+
+describe('the operation that every request counts as', () => {
+  it('has an event for each request, and without one only tool calls have', async () => {
+    const quiet = setUpGate();
+    const { key } = await issue(quiet.keyring);
+    entered(await quiet.gate(post(key, LIST)));
+    await refused(await quiet.gate(post(null, LIST)));
+    expect(quiet.events).toHaveLength(1);
+
+    const told = setUpGate({ operation: 'connect' }, { store: quiet.store });
+    entered(await told.gate(post(key, LIST)));
+    entered(await told.gate(post(key, call('listThreats'))));
+    await refused(await told.gate(post(null, call('listThreats'))));
+    expect(told.events).toMatchObject([
+      { type: 'access.granted', operation: 'connect' },
+      { type: 'access.granted', operation: 'connect' },
+      { type: 'access.granted', operation: 'listThreats' },
+      { type: 'access.denied', operation: 'connect' },
+    ]);
+  });
+
+  // A token for another resource was refused before the keyring was asked, and no event told of it.
+  it.each([
+    ['a token for another resource', 'token_refused', 'FOREIGN'],
+    ['a token that is not a JWT', 'token_refused', '.'],
+    ['a token of nobody', 'token_refused', 'a.b.c'],
+    ['a malformed key', 'malformed_key', 'KEYx'],
+  ])('has exactly one event if the credential is %s', async (_, reason, credential) => {
+    const { gate, keyring, events } = setUpGate({ operation: 'connect' });
+    const { key } = await issue(keyring);
+    const foreign = await tokenFor(await keyring.verify(key), 'https://other.example/mcp');
+    const sent = credential.replace('FOREIGN', foreign).replace('KEY', key);
+    const seen = await refused(await gate(post(sent, call('listThreats'))));
+    expect(seen).toMatchObject({ status: 401, challenge: INVALID_TOKEN });
+    const denied = {
+      type: 'access.denied',
+      time: START,
+      keyId: null,
+      entityUuid: null,
+      operation: 'connect',
+      code: 'invalid_token',
+      reason,
+    };
+    expect(events.slice(1)).toEqual([denied]);
+  });
+
+  it('asks its scopes of everybody', async () => {
+    const { gate, keyring } = setUpGate({ operation: 'listUsers' });
+    const { key } = await issue(keyring);
+    for (const body of [LIST, call('listThreats')]) {
+      const { status, challenge: header } = await refused(await gate(post(key, body)));
+      expect(status).toBe(403);
+      expect(header).toBe(challenge('error="insufficient_scope", scope="users:read", '));
+    }
+  });
+});
+
+/** A keyring that notes what it is asked to authenticate. */
+function watch(keyring: Ring): { readonly keyring: McpKeyring; readonly asked: unknown[] } {
+  const asked: unknown[] = [];
+  const watched: McpKeyring = {
+    authenticate(request) {
+      asked.push(request);
+      return keyring.authenticate(request);
+    },
+    admit(request, input) {
+      if (typeof request !== 'function') asked.push(request);
+      return keyring.admit(request, input);
+    },
+  };
+  return { keyring: watched, asked };
+}
+
+describe.each([undefined, 'connect'] as const)('the credential (operation: %s)', (operation) => {
+  it('is given to the keyring once, as the header has it', async () => {
+    const { keyring } = setUp({ tokens });
+    const { key } = await issue(keyring);
+    const token = await tokenFor(await keyring.verify(key));
+    const watched = watch(keyring);
+    const { gate } = setUpGate({ operation, keyring: watched.keyring });
+    for (const credential of [key, token, `${key}x`, 'x']) {
+      watched.asked.length = 0;
+      await gate(post(credential, [call('whoami'), call('listThreats')]));
+      expect(watched.asked).toEqual([`Bearer ${credential}`]);
+    }
+    for (const authorization of [`Bearer ${key}, Bearer ${key}`, 'Basic YTpi', 'Bearer']) {
+      watched.asked.length = 0;
+      await refused(await gate(post(null, LIST, { authorization })));
+      expect(watched.asked).toEqual([authorization]);
+    }
+  });
+
+  it('is given to nobody if it is a token for another resource', async () => {
+    const verified: string[] = [];
+    const lax: TokenVerifier = {
+      async verify(token) {
+        verified.push(token);
+        return principal;
+      },
+    };
+    const { keyring } = setUp({ tokens: lax });
+    const principal = await keyring.verify((await issue(keyring)).key);
+    const watched = watch(keyring);
+    const { gate } = setUpGate({ operation, keyring: watched.keyring });
+    const foreign = await tokenFor(principal, 'https://other.example/mcp');
+    for (const token of [foreign, '.', 'a.b.c']) {
+      expect((await refused(await gate(post(token, LIST)))).status).toBe(401);
+    }
+    expect(watched.asked).toEqual([]);
+    expect(verified).toEqual([]);
+    const own = await tokenFor(principal);
+    entered(await gate(post(own, LIST)));
+    expect(verified).toEqual([own]);
+  });
+
+  it.each([
+    ['a key', 'findByDigest'],
+    ['a token', 'findById'],
+  ] as const)(
+    'is looked up once if it is %s, however many calls a batch has',
+    async (of, method) => {
+      const { store, calls } = recording(memoryStore());
+      const { gate, keyring, events } = setUpGate({ operation }, { store });
+      const { key } = await issue(keyring);
+      const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
+      const batch = Array.from({ length: 100 }, (_, index) => call('listThreats', {}, index));
+      calls.length = 0;
+      events.length = 0;
+      entered(await gate(post(credential, batch)));
+      expect(calls).toEqual([method]);
+      const granted = batch.map(() => ({ type: 'access.granted', operation: 'listThreats' }));
+      const entering = operation === undefined ? [] : [{ type: 'access.granted', operation }];
+      expect(events).toMatchObject([...entering, ...granted]);
+    },
+  );
+});
+
+describe('a key that ends or cannot be checked', () => {
+  it('is refused from the next request on, if it is revoked during one', async () => {
+    const { gate, keyring } = setUpGate({
+      // Asked once the caller is known, and before the call is admitted.
+      sessionOwner: async () => {
+        await keyring.revoke(info.keyId, AUTHORITY);
+        return info.keyId;
+      },
+    });
+    const { key, info } = await issue(keyring);
+    entered(await gate(post(key, call('whoami'), { 'mcp-session-id': 's' })));
+    const seen = await refused(await gate(post(key, call('whoami'))));
+    expect(seen).toMatchObject({ status: 401, challenge: INVALID_TOKEN });
+  });
+
+  it('is answered with 503 if the store is broken, and nobody else is', async () => {
+    const cause = new Error('the database is away');
+    const store = wrap(memoryStore(), (method, _args, act) => {
+      if (method === 'findByDigest') throw cause;
+      return act();
+    });
+    const told: unknown[] = [];
+    const onOutage = (error: StoreError) => told.push(error.cause);
+    const { gate, keyring } = setUpGate({ onOutage }, { store });
+    const { key } = await issue(keyring);
+    const answer = await gate(post(key, call('listThreats')));
+    expect(answer instanceof Response && answer.headers.get('retry-after')).toBe('1');
+    expect(await refused(answer)).toMatchObject({ status: 503, challenge: null });
+    expect(told).toEqual([cause]);
+    expect((await refused(await gate(post('acme_x', call('listThreats'))))).status).toBe(401);
+    expect(told).toHaveLength(1);
+  });
+
+  it('is answered with 503 if the clock breaks between the look-up and the call', async () => {
+    const cause = new Error('the clock has stopped');
+    let isBroken = false;
+    const now = () => {
+      if (isBroken) throw cause;
+      return START;
+    };
+    const told: unknown[] = [];
+    const onOutage = (error: StoreError) => told.push(error.cause);
+    const sessionOwner = () => {
+      isBroken = true;
+      return info.keyId;
+    };
+    const { gate, keyring, events } = setUpGate({ onOutage, sessionOwner }, { now });
+    const { key, info } = await issue(keyring);
+    const answer = await gate(post(key, call('listThreats'), { 'mcp-session-id': 's' }));
+    expect(await refused(answer)).toMatchObject({ status: 503, challenge: null });
+    expect(told).toEqual([cause]);
+    expect(events.slice(1)).toMatchObject([{ operation: 'listThreats', code: 'store_error' }]);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('the log is away');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the log is away'))],
+  ])('is answered with 503 also if the listener %s', async (_, onOutage) => {
+    const store = wrap(memoryStore(), (method, _args, act) => {
+      if (method === 'findByDigest') throw new Error('the database is away');
+      return act();
+    });
+    const { gate, keyring } = setUpGate({ onOutage }, { store });
+    const { key } = await issue(keyring);
+    expect((await refused(await gate(post(key, LIST)))).status).toBe(503);
+  });
+});

@@ -1,0 +1,90 @@
+/** Sessions of stateful transports: whose they are, and who else gets in. */
+import type { McpEntry, McpGate } from 'keyscope/mcp';
+import { describe, expect, it } from 'vitest';
+import { AUTHORITY, issue, OTHER, OWN } from '../support/keyring.ts';
+import {
+  call,
+  entered,
+  issueForTwo,
+  LIST,
+  post,
+  RESOURCE,
+  refused,
+  setUpGate,
+  tokenFor,
+} from '../support/mcp.ts';
+
+/** Calls a tool within a session. */
+function callIn(
+  sessionId: string,
+  gate: McpGate,
+  credential: string | null,
+): Promise<McpEntry | Response> {
+  return gate(post(credential, call('whoami'), { 'mcp-session-id': sessionId }));
+}
+
+describe('a session', () => {
+  it('is open to the key that started it alone: its id is no credential', async () => {
+    const owners = new Map<string, string>();
+    const { gate, keyring } = setUpGate({ sessionOwner: async (id) => owners.get(id) });
+    const one = await issue(keyring);
+    const two = await issue(keyring);
+    owners.set('s1', one.info.keyId);
+    entered(await callIn('s1', gate, one.key));
+    expect((await refused(await callIn('s1', gate, null))).status).toBe(401);
+    const foreign = await refused(await callIn('s1', gate, two.key));
+    const unknown = await refused(await callIn('s2', gate, two.key));
+    expect(foreign).toEqual(unknown);
+    expect(foreign.status).toBe(404);
+    for (const method of ['GET', 'DELETE']) {
+      const headers = { authorization: `Bearer ${two.key}`, 'mcp-session-id': 's1' };
+      const request = new Request(RESOURCE, { method, headers });
+      expect((await refused(await gate(request))).status).toBe(404);
+    }
+    entered(await gate(post(two.key, call('listThreats'))));
+    await keyring.revoke(one.info.keyId, AUTHORITY);
+    expect((await refused(await callIn('s1', gate, one.key))).status).toBe(401);
+  });
+
+  // A token without any scope shared the sessions of its key: earlier results could be had again,
+  // and the session ended.
+  it('of a key is closed to its tokens, and that of a token to all but its equals', async () => {
+    const owners = new Map<string, string>();
+    const { gate, keyring } = setUpGate({ sessionOwner: (id) => owners.get(id) });
+    const { key, info } = await issueForTwo(keyring);
+    const all = await keyring.verify(key);
+    const credentials = {
+      key,
+      all: await tokenFor(all),
+      withoutScopes: await tokenFor({ ...all, scopes: [] }),
+      ofOneEntity: await tokenFor({ ...all, accessibleEntities: [OWN] }),
+    };
+    for (const [id, credential] of Object.entries(credentials)) {
+      owners.set(id, entered(await gate(post(credential, call('whoami')))).sessionOwner);
+    }
+    expect(owners.get('key')).toBe(info.keyId);
+    for (const [name, credential] of Object.entries(credentials)) {
+      for (const id of owners.keys()) {
+        const answer = await callIn(id, gate, credential);
+        if (id === name) expect(entered(answer).sessionOwner).toBe(owners.get(id));
+        else expect([name, id, (await refused(answer)).status]).toEqual([name, id, 404]);
+      }
+    }
+  });
+
+  it('is open to a token with the same entities in another order', async () => {
+    const { gate, keyring } = setUpGate({}, { checkParent: false });
+    const all = await keyring.verify((await issueForTwo(keyring)).key);
+    const ownerFor = async (accessibleEntities: readonly string[]): Promise<string> => {
+      const token = await tokenFor({ ...all, accessibleEntities });
+      return entered(await gate(post(token, LIST))).sessionOwner;
+    };
+    expect(await ownerFor([OWN, OTHER])).toBe(await ownerFor([OTHER, OWN]));
+  });
+
+  it('is not looked for if transports are stateless', async () => {
+    const { gate, keyring } = setUpGate();
+    const { key } = await issue(keyring);
+    entered(await callIn('any', gate, key));
+  });
+});

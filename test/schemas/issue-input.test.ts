@@ -1,0 +1,246 @@
+/** `issue`'s input: the schemas and their JSON Schemas against the core, over one table. */
+import type { IssueInput } from 'keyscope';
+import { createKeyring, defineScopes } from 'keyscope';
+import {
+  issueInputJsonSchema,
+  issueInputJsonSchemaFor,
+  issueInputSchema,
+  issueInputSchemaFor,
+} from 'keyscope/schemas';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, test } from 'vitest';
+import {
+  authority,
+  catalog,
+  coreAccepts,
+  createValidator,
+  createVectorKeyring,
+  definition,
+  type Fields,
+  type InputVector,
+  inputSchemaForCatalog,
+  inputVectors,
+} from '../support/schemas.ts';
+import { failures, unfold } from '../support/vectors.ts';
+
+const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
+
+/** What a schema cannot know that has no catalog and no clock. */
+const BEYOND = ['Catalog', 'Clock', 'OwnEntity'];
+
+function isAccepted({ result }: InputVector): boolean {
+  return result === 'accept';
+}
+
+function hasFlag({ flags }: InputVector, ...names: readonly string[]): boolean {
+  return names.some((name) => flags.includes(name));
+}
+
+/** As the core takes it: with a time in place of the text that means one. */
+function coreInputOf({ input, expiresAtMs }: InputVector): unknown {
+  const unfolded = unfold(input);
+  if (expiresAtMs === undefined) return unfolded;
+  return { ...(unfolded as Fields), expiresAt: new Date(expiresAtMs) };
+}
+
+describe('the vectors', () => {
+  test('hold for the core', async () => {
+    expect(inputVectors.length).toBeGreaterThan(250);
+    const failed = await failures(inputVectors, async (vector) => {
+      expect(await coreAccepts(coreInputOf(vector))).toBe(isAccepted(vector));
+    });
+    expect(failed).toEqual([]);
+  });
+
+  test('hold for issueInputSchema, but for what it cannot know', async () => {
+    const failed = await failures(inputVectors, (vector) => {
+      const expected = isAccepted(vector) || hasFlag(vector, ...BEYOND);
+      const { success, data } = issueInputSchema.safeParse(unfold(vector.input));
+      expect(success).toBe(expected && !hasFlag(vector, 'Repeated'));
+      if (data === undefined || vector.expiresAtMs === undefined) return;
+      expect(data.expiresAt).toEqual(new Date(vector.expiresAtMs));
+    });
+    expect(failed).toEqual([]);
+  });
+
+  // A wildcard beside the reserved scopes that it catches stays refused, and so do repetitions.
+  test('hold for issueInputSchemaFor, but for the own entity', async () => {
+    const failed = await failures(inputVectors, (vector) => {
+      const expected = isAccepted(vector) || hasFlag(vector, 'OwnEntity');
+      const isStricter = hasFlag(vector, 'NamedReserved', 'Repeated');
+      const { success } = inputSchemaForCatalog.safeParse(unfold(vector.input));
+      expect(success).toBe(expected && !isStricter);
+    });
+    expect(failed).toEqual([]);
+  });
+
+  test('hold for the JSON Schemas, which accept more only where a vector says so', async () => {
+    const general = await createValidator(issueInputJsonSchema);
+    const particular = await createValidator(issueInputJsonSchemaFor(catalog));
+    const failed = await failures(inputVectors, async (vector) => {
+      const body = unfold(vector.input);
+      // Fastify drops a `__proto__` before its validator sees it.
+      if (hasFlag(vector, 'Prototype')) return;
+      const isBeyond = hasFlag(vector, ...BEYOND, 'BeyondJsonSchema');
+      const isCounted = hasFlag(vector, 'CountedBeforeNfc', 'Repeated');
+      const isGeneral = (isAccepted(vector) || isBeyond) && !isCounted;
+      expect(await general(body), 'general').toBe(isGeneral);
+      const isWider = isBeyond && (!hasFlag(vector, 'Catalog') || hasFlag(vector, 'Clock'));
+      const isParticular = (isAccepted(vector) || isWider) && !isCounted;
+      const isNamed = hasFlag(vector, 'NamedReserved');
+      expect(await particular(body), 'for the catalog').toBe(isParticular && !isNamed);
+    });
+    expect(failed).toEqual([]);
+  });
+});
+
+describe('what a schema yields', () => {
+  test('is accepted by the core, and kept as it was asked', async () => {
+    const failed = await failures(inputVectors, async (vector) => {
+      if (hasFlag(vector, ...BEYOND)) return;
+      for (const schema of [issueInputSchema, inputSchemaForCatalog]) {
+        const { data } = schema.safeParse(unfold(vector.input));
+        if (data === undefined) continue;
+        const { info } = await createVectorKeyring().issue(data, authority);
+        expect(info.name).toBe(data.name);
+        expect(info.expiresAt).toEqual(data.expiresAt === 'never' ? null : data.expiresAt);
+        expect(info.justification).toBe(data.justification ?? null);
+        expect(Object.entries(info.metadata)).toEqual(Object.entries(data.metadata ?? {}));
+        expect(info.scopes).toEqual(catalog.expand(data.scopes));
+      }
+    });
+    expect(failed).toEqual([]);
+  });
+
+  test('comes of own fields alone: a prototype adds none', () => {
+    const prototype: object = { justification: 'Inherited.' };
+    const own = { name: 'ci', scopes: ['users:read'], expiresAt: 'never' };
+    const inherited: unknown = Object.assign(Object.create(prototype) as object, own);
+    expect(inputSchemaForCatalog.safeParse(inherited).success).toBe(false);
+    expect(issueInputSchema.parse(inherited)).not.toHaveProperty('justification', 'Inherited.');
+    const empty: unknown = Object.create({ name: 'ci', scopes: [], expiresAt: 'never' });
+    expect(issueInputSchema.safeParse(empty).success).toBe(false);
+  });
+});
+
+describe('large and deep inputs', () => {
+  test('have their fields and pairs counted before they are read', async () => {
+    let reads = 0;
+    const names = Array.from({ length: 100_000 }, (_, index) => `name${index}`);
+    const many = new Proxy(Object.fromEntries(names.map((name) => [name, 'x'])), {
+      get(target, name): unknown {
+        if (typeof name === 'string') reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    for (const input of [many, { ...PLAIN, metadata: many }]) {
+      expect(await coreAccepts(input)).toBe(false);
+      for (const schema of [issueInputSchema, inputSchemaForCatalog]) {
+        expect(schema.safeParse(input).success).toBe(false);
+      }
+    }
+    expect(reads).toBe(0);
+  });
+
+  // As deep as a megabyte of JSON goes: what walked through it by calling itself would end in a
+  // RangeError.
+  test.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('of %s in each other are refused wherever they stand', async (_what, open, end) => {
+    const times = Math.floor(1_000_000 / (open.length + end.length));
+    const deep: unknown = JSON.parse(`${open.repeat(times)}1${end.repeat(times)}`);
+    expect(await coreAccepts(PLAIN)).toBe(true);
+    const fields = [
+      'name',
+      'scopes',
+      'expiresAt',
+      'accessibleEntities',
+      'justification',
+      'metadata',
+      'unknown',
+    ];
+    const inputs = [deep];
+    for (const name of fields) {
+      for (const value of [deep, [deep], { a: deep }]) inputs.push({ ...PLAIN, [name]: value });
+    }
+    for (const input of inputs) {
+      expect(await coreAccepts(input)).toBe(false);
+      for (const schema of [issueInputSchema, inputSchemaForCatalog]) {
+        expect(schema.safeParse(input).success).toBe(false);
+      }
+    }
+  });
+});
+
+describe('issueInputJsonSchemaFor', () => {
+  test('lists the scopes of the catalog and the wildcards that catch no reserved one', () => {
+    const jsonSchema = issueInputJsonSchemaFor(catalog);
+    const legal = [...catalog.all, 'threats:*', '*:write', 'constructor:*'];
+    const reserved = ['users:read', 'users:delete'];
+    expect(jsonSchema).toMatchObject({
+      properties: { scopes: { items: { enum: legal } } },
+      if: { properties: { scopes: { type: 'array', contains: { enum: reserved } } } },
+    });
+    expect(jsonSchema).toHaveProperty('then', { required: ['justification'] });
+  });
+
+  test('requires no justification if nothing is reserved', () => {
+    const open = issueInputJsonSchemaFor(defineScopes({ a: { b: 'A sentence.' } }));
+    expect(open).not.toHaveProperty('if');
+    expect(open).toMatchObject({
+      properties: { scopes: { items: { enum: ['a:b', '*:*', 'a:*', '*:b'] } } },
+    });
+  });
+});
+
+describe('issueInputSchemaFor', () => {
+  test('refuses a wildcard for more than 256 scopes, as the core does', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 257 }, (_, index) => [`r${index}`, { read: 'A sentence.' }]),
+    );
+    const large = defineScopes(many);
+    const store = memoryStore();
+    const keyring = createKeyring({ prefix: 'acme', catalog: large, store, peppers: 'none' });
+    const body = { name: 'ci', scopes: ['*:*'], expiresAt: 'never' } as const;
+    const input: IssueInput = body;
+    await expect(keyring.issue(input as IssueInput<never>, authority)).rejects.toThrow(TypeError);
+    expect(issueInputSchemaFor(large).safeParse(body).error?.issues).toMatchObject([
+      { path: ['scopes'] },
+    ]);
+  });
+
+  test('has Date.now for a clock unless one is given', () => {
+    const schema = issueInputSchemaFor(catalog);
+    const bodyUntil = (time: number) => ({
+      name: 'ci',
+      scopes: [],
+      expiresAt: new Date(time).toISOString(),
+    });
+    const day = 86_400_000;
+    expect(schema.safeParse(bodyUntil(Date.now() + day)).success).toBe(true);
+    expect(schema.safeParse(bodyUntil(Date.now() - day)).success).toBe(false);
+  });
+
+  test('refuses anything that is not a catalog', () => {
+    for (const odd of [undefined, null, 'acme', {}, { all: 'a:b' }, definition]) {
+      expect(() => issueInputSchemaFor(odd as unknown as typeof catalog)).toThrow(
+        /^catalog: pass what defineScopes returned/,
+      );
+    }
+  });
+
+  test('says what to write instead, and where', () => {
+    const issuesOf = (change: object): unknown =>
+      inputSchemaForCatalog
+        .safeParse({ ...PLAIN, ...change })
+        .error?.issues.map(({ path, message }) => [path[0], message]);
+    const says = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+    expect(issuesOf({ name: '' })).toEqual([['name', says(/1 to 100 characters/)]]);
+    expect(issuesOf({ scopes: ['users:*'] })).toEqual([['scopes', says(/catches no reserved/)]]);
+    expect(issuesOf({ expiresAt: 'soon' })).toEqual([['expiresAt', says(/ISO 8601.*'never'/)]]);
+    expect(issuesOf({ scopes: ['users:read'] })).toEqual([['justification', says(/users:read/)]]);
+    expect(issuesOf({ extra: 1 })).toEqual([[undefined, says(/unknown field.*justification/)]]);
+    expect(issuesOf({ metadata: 1 })).toEqual([['metadata', says(/16 pairs/)]]);
+  });
+});

@@ -1,0 +1,46 @@
+/** The JSON Schemas as documents. */
+import {
+  issueInputJsonSchema,
+  issueInputJsonSchemaFor,
+  issueInputSchema,
+  keyInfoJsonSchema,
+  keyInfoSchema,
+  listInputJsonSchema,
+  listInputSchema,
+  meJsonSchema,
+  meSchema,
+} from 'keyscope/schemas';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { catalog, inputSchemaForCatalog } from '../support/schemas.ts';
+
+describe('the JSON Schema', () => {
+  test.each([
+    ['of /me', meJsonSchema, meSchema],
+    ['of a key', keyInfoJsonSchema, keyInfoSchema],
+    ["of issue's input", issueInputJsonSchema, issueInputSchema],
+    ["of issue's input for a catalog", issueInputJsonSchemaFor(catalog), inputSchemaForCatalog],
+    ["of list's input", listInputJsonSchema, listInputSchema],
+  ])(
+    '%s is plain JSON of a closed object, with the fields that zod says',
+    (_, jsonSchema, schema) => {
+      expect(JSON.parse(JSON.stringify(jsonSchema))).toEqual(jsonSchema);
+      expect(jsonSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      const stated = z.toJSONSchema(schema as z.ZodType, { io: 'input' });
+      const { properties, required } = jsonSchema;
+      expect(Object.keys(properties ?? {})).toEqual(Object.keys(stated.properties ?? {}));
+      expect(required).toEqual(stated.required);
+    },
+  );
+
+  test('of /me requires exactly its four fields', () => {
+    const { required } = meJsonSchema;
+    expect(required).toEqual(['entity_uuid', 'key_id', 'scopes', 'accessible_entities']);
+  });
+
+  test("of issue's input requires three fields of six", () => {
+    const { properties, required } = issueInputJsonSchema;
+    expect(required).toEqual(['name', 'scopes', 'expiresAt']);
+    expect(Object.keys(properties ?? {})).toHaveLength(6);
+  });
+});

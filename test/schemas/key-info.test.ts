@@ -1,0 +1,154 @@
+/** A key as management shows it, before and after `JSON.stringify`. */
+import fc from 'fast-check';
+import fastify from 'fastify';
+import type { KeyInfo, KeyRecord, KeyStore } from 'keyscope';
+import { createKeyring, digestKey } from 'keyscope';
+import { keyInfoJsonSchema, keyInfoSchema } from 'keyscope/schemas';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, test } from 'vitest';
+import { runs } from '../support/runs.ts';
+import {
+  authority,
+  catalog,
+  createVectorKeyring,
+  type Fields,
+  KEY,
+  NOW,
+} from '../support/schemas.ts';
+import { uuid } from '../support/vectors.ts';
+
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** What the core shows of a new key. */
+async function issueInfo(): Promise<KeyInfo> {
+  const input = { name: 'ci', scopes: [], expiresAt: 'never' } as const;
+  const { info } = await createVectorKeyring().issue(input, authority);
+  return info;
+}
+
+describe('what the core shows of a key', () => {
+  const time = fc.integer({ min: 0, max: 253_402_300_799_999 });
+  const mark = fc.option(time);
+  const scope = fc.stringMatching(/^[a-z][a-z0-9_-]{0,63}:[a-z][a-z0-9_-]{0,63}$/);
+  const words = fc
+    .string({ unit: 'grapheme', maxLength: 20 })
+    .filter((text) => text.isWellFormed());
+  const record: fc.Arbitrary<KeyRecord> = fc.record({
+    keyId: fc.uuid(),
+    name: words,
+    digest: fc.constant(digestKey(KEY)),
+    seal: fc.option(words),
+    entityUuid: fc.constant(uuid(1)),
+    accessibleEntities: fc.array(fc.uuid(), { maxLength: 4 }).map((others) => [uuid(1), ...others]),
+    scopes: fc.array(scope, { maxLength: 4 }),
+    justification: fc.option(words),
+    // `zod` drops a key `__proto__` from its records: what is shown may not.
+    metadata: fc.dictionary(fc.oneof(words, fc.constant('__proto__')), words, { maxKeys: 4 }),
+    createdAt: time,
+    expiresAt: mark,
+    revokedAt: mark,
+    retireAt: mark,
+    rotatedFrom: fc.option(fc.uuid()),
+    lastUsedAt: mark,
+    scopesUsed: fc.dictionary(scope, time, { maxKeys: 4 }),
+  });
+
+  test('is accepted as it is, whatever the record', async () => {
+    const property = fc.asyncProperty(record, async (row) => {
+      const store: KeyStore = { ...memoryStore(), list: () => [row] };
+      const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+      const { keys } = await keyring.list({}, { entityUuid: uuid(1) });
+      const shown = asJson(keys[0]);
+      expect(keyInfoSchema.parse(shown)).toEqual(shown);
+      expect(keyInfoSchema.parse(keys[0])).toEqual(shown);
+    });
+    await fc.assert(property, { numRuns: runs(300) });
+  });
+
+  // It took the JSON alone: whoever parsed before `JSON.stringify` was refused for the `Date`s.
+  test('by issue, list and get is accepted as it is, and becomes its JSON', async () => {
+    const store = memoryStore();
+    const keyring = createVectorKeyring(store);
+    const input = { name: 'ci', scopes: ['threats:read'], expiresAt: new Date(NOW + 1) };
+    const { info } = await keyring.issue(input, authority);
+    const { keyId } = info;
+    await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: { 'threats:read': 5 } }]);
+    await store.markEnded(keyId, { retireAt: NOW + 1 });
+    await store.markEnded(keyId, { revokedAt: NOW });
+    const { keys } = await keyring.list({}, authority);
+    const found = await keyring.get(keyId, authority);
+    for (const shown of [info, ...keys, found]) {
+      const before = structuredClone(shown);
+      expect(keyInfoSchema.parse(shown)).toEqual(asJson(shown));
+      expect(shown).toEqual(before);
+    }
+  });
+
+  test('may have a scope of any name, also __proto__', async () => {
+    const scopesUsed = Object.fromEntries([['__proto__', new Date(6)]]);
+    const parsed = keyInfoSchema.parse({ ...(await issueInfo()), scopesUsed });
+    expect(Object.entries(parsed.scopesUsed)).toEqual([['__proto__', '1970-01-01T00:00:00.006Z']]);
+  });
+
+  test('passes through Fastify with the JSON Schema of its response', async () => {
+    const keyring = createVectorKeyring();
+    const expiresAt = new Date(NOW + 1);
+    const input = { name: 'ci', scopes: ['threats:*'], expiresAt, metadata: { a: 'b' } };
+    await keyring.issue(input, authority);
+    const app = fastify();
+    const schema = { response: { 200: { type: 'array', items: keyInfoJsonSchema } } };
+    app.get('/', { schema }, async () => (await keyring.list({}, authority)).keys);
+    const { body } = await app.inject('/');
+    const { keys } = await keyring.list({}, authority);
+    const answered: unknown = JSON.parse(body);
+    expect(answered).toEqual(asJson(keys));
+    expect(keyInfoSchema.array().safeParse(answered).success).toBe(true);
+  });
+});
+
+describe('a key before JSON.stringify', () => {
+  const invalid = new Date(Number.NaN);
+
+  test.each<[string, Fields]>([
+    ['an invalid Date as createdAt', { createdAt: invalid }],
+    ['an invalid Date as expiresAt', { expiresAt: invalid }],
+    ['an invalid Date as revokedAt', { revokedAt: invalid }],
+    ['an invalid Date as retireAt', { retireAt: invalid }],
+    ['an invalid Date as lastUsedAt', { lastUsedAt: invalid }],
+    ['an invalid Date in scopesUsed', { scopesUsed: { 'a:b': new Date(0), 'a:c': invalid } }],
+    ['a list of Dates as scopesUsed', { scopesUsed: [new Date(0)] }],
+    ['what only looks like a Date', { expiresAt: Object.create(Date.prototype) as unknown }],
+    ['a year beyond 9999', { expiresAt: new Date(8.64e15) }],
+    ['a Date as a name', { name: new Date(0) }],
+    ['a Date in metadata', { metadata: { a: new Date(0) } }],
+  ])('is refused with %s, which is never taken for null', async (_, change) => {
+    const info = await issueInfo();
+    expect(keyInfoSchema.safeParse(info).success).toBe(true);
+    const { error } = keyInfoSchema.safeParse({ ...info, ...change });
+    expect(error?.issues.map(({ path }) => path[0])).toEqual(Object.keys(change));
+  });
+});
+
+describe('a key after JSON.stringify', () => {
+  test.each<[string, Fields]>([
+    ['a digest', { digest: 's1$00' }],
+    ['a seal', { seal: null }],
+    ['the key', { key: KEY }],
+    ['a time in milliseconds', { createdAt: 0 }],
+    ['a time without milliseconds', { createdAt: '2030-01-01T00:00:00Z' }],
+    ['a time with an offset', { expiresAt: '2030-01-01T00:00:00.000+00:00' }],
+    ['no creation time', { createdAt: null }],
+    ['a wildcard', { scopes: ['users:*'] }],
+    ['an upper-case UUID', { keyId: 'ABCDEF00-0000-4000-8000-000000000001' }],
+    ['a number in metadata', { metadata: { a: 1 } }],
+    ['a number in scopesUsed', { scopesUsed: { 'a:b': 1 } }],
+    ['a field left out', { lastUsedAt: undefined }],
+  ])('is refused with %s', async (_, change) => {
+    const info = await issueInfo();
+    expect(keyInfoSchema.safeParse(asJson(info)).success).toBe(true);
+    const changed = asJson({ ...info, ...change });
+    expect(keyInfoSchema.safeParse(changed).success).toBe(false);
+  });
+});

@@ -1,0 +1,152 @@
+/**
+ * What the MCP tests share: a small policy and its tools, tokens whose audience their verifier does
+ * not look at, JSON-RPC requests, and a gate over a keyring of the tests.
+ */
+import { jwtVerify, SignJWT } from 'jose';
+import type { KeyringEvent, KeyStore, Policy, Principal, TokenVerifier } from 'keyscope';
+import { AccessError, definePolicy } from 'keyscope';
+import type { McpEntry, McpGate, McpGateOptions, McpTool } from 'keyscope/mcp';
+import { createMcpGate } from 'keyscope/mcp';
+import { expect } from 'vitest';
+import { AUTHORITY, catalog, OTHER, OWN, type Ring, setUp, untyped } from './keyring.ts';
+
+export const RESOURCE = 'https://api.example.com/mcp';
+export const METADATA_URL = 'https://api.example.com/.well-known/oauth-protected-resource/mcp';
+const REALM = 'test';
+
+export type Operation = 'connect' | 'whoami' | 'listThreats' | 'updateThreat' | 'listUsers';
+
+export const policy: Policy<Operation> = definePolicy(catalog, {
+  connect: [],
+  whoami: [],
+  listThreats: ['threats:read'],
+  updateThreat: ['threats:read', 'threats:write'],
+  listUsers: ['users:read'],
+});
+
+export interface Tool extends McpTool {
+  readonly name: Operation;
+}
+
+export const tools: readonly Tool[] = policy.operations
+  .filter((name) => name !== 'connect')
+  .map((name) => ({ name }));
+
+// ── Credentials ────────────────────
+
+const SECRET = new TextEncoder().encode('a secret of the tests, of thirty-two bytes and more');
+
+/** Takes any token that is signed with the secret, whatever its audience. */
+export const tokens: TokenVerifier = {
+  async verify(token) {
+    const checked = await jwtVerify(token, SECRET).catch(() => null);
+    if (checked === null) throw new AccessError('invalid_token', 'token_refused');
+    const { principal } = checked.payload;
+    return untyped<Principal>(principal);
+  },
+};
+
+/** A real JWT for the key of a principal. */
+export function tokenFor(principal: Principal, audience: unknown = RESOURCE): Promise<string> {
+  const { keyId, name, entityUuid, accessibleEntities, scopes } = principal;
+  const claimed = {
+    keyId,
+    name,
+    entityUuid,
+    accessibleEntities,
+    scopes,
+    metadata: {},
+    expiresAt: 4e12,
+  };
+  return new SignJWT({ aud: untyped<string>(audience), principal: claimed })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(SECRET);
+}
+
+/** A key for two entities, {@link OWN} and {@link OTHER}. */
+export function issueForTwo(keyring: Ring): ReturnType<Ring['issue']> {
+  const input = {
+    name: 'n',
+    scopes: ['threats:read'],
+    expiresAt: 'never',
+    accessibleEntities: [OTHER],
+  } as const;
+  return keyring.issue(input, { ...AUTHORITY, entities: [OWN, OTHER] });
+}
+
+// ── Requests ────────────────────
+
+type HeaderFields = Readonly<Record<string, string>>;
+
+export const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+/** The message that calls a tool. */
+export function call(name: unknown, args?: unknown, id = 1): object {
+  const params = args === undefined ? { name } : { name, arguments: args };
+  return { jsonrpc: '2.0', id, method: 'tools/call', params };
+}
+
+/** Sends a message, or a text as it is, to a server that is not called what the request says. */
+export function post(credential: string | null, body: unknown, more: HeaderFields = {}): Request {
+  const headers = new Headers({ 'content-type': 'application/json' });
+  if (credential !== null) headers.set('authorization', `Bearer ${credential}`);
+  for (const [name, value] of Object.entries(more)) headers.set(name, value);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return new Request('https://attacker.example/mcp', { method: 'POST', headers, body: text });
+}
+
+// ── The gate ────────────────────
+
+interface Gated {
+  readonly gate: McpGate;
+  readonly keyring: Ring;
+  readonly store: KeyStore;
+  /** Of the keyring: the first is `key.issued`, once there is a key. */
+  readonly events: KeyringEvent[];
+}
+
+/** A gate over a fresh keyring, with whatever a test wants otherwise. */
+export function setUpGate(
+  options: Partial<McpGateOptions<Operation>> = {},
+  keyringOptions: Parameters<typeof setUp>[0] = {},
+): Gated {
+  const { keyring, store, events } = setUp({ tokens, ...keyringOptions });
+  const gate = createMcpGate({
+    keyring,
+    policy,
+    tools,
+    realm: REALM,
+    resource: RESOURCE,
+    ...options,
+  });
+  return { gate, keyring, store, events };
+}
+
+/** The entry of a request that must have been let in. */
+export function entered(answer: McpEntry | Response): McpEntry {
+  if (answer instanceof Response) throw new Error(`was answered ${answer.status}`);
+  return answer;
+}
+
+/** What a client sees of a refusal. */
+export interface Refusal {
+  readonly status: number;
+  readonly challenge: string | null;
+  readonly body: string;
+}
+
+/** The answer to a request that must have been refused. */
+export async function refused(answer: McpEntry | Response): Promise<Refusal> {
+  if (!(answer instanceof Response)) throw new Error('was let in');
+  const { status, headers } = answer;
+  const body = await answer.text();
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('content-type')).toBe('application/problem+json');
+  expect(JSON.parse(body)).toMatchObject({ type: 'about:blank', status });
+  return { status, challenge: headers.get('www-authenticate'), body };
+}
+
+/** The challenge with these parameters between realm and metadata, each ending in a comma. */
+export function challenge(params: string): string {
+  return `Bearer realm="${REALM}", ${params}resource_metadata="${METADATA_URL}"`;
+}
