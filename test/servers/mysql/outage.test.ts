@@ -51,7 +51,7 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
     await database.drop();
   });
 
-  test('takes a connection along in the middle of a write, and no pool lends it again', async () => {
+  test('takes a connection along in the middle of a write: no pool lends it again', async () => {
     const single = { ...options, connectionLimit: 1 };
     await withClient(kind, single, async ({ client }, { settings, console }) => {
       const store = mysqlStore(client);
