@@ -66,11 +66,11 @@ export function usePlace(kind: string, options: ClientOptions = {}): Place {
   const place = {} as Place;
   beforeAll(async () => {
     Object.assign(place, await openPlace(kind, options));
-  });
+  }, SLOW.timeout);
   afterAll(async () => {
     await place.opened.end();
     await place.database.drop();
-  });
+  }, SLOW.timeout);
   return place;
 }
 
