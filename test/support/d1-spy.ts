@@ -30,47 +30,54 @@ interface Made {
   readonly noted: AskedStatement;
 }
 
+/** What a spy knows. */
+interface Notes {
+  readonly asked: Asked;
+  readonly made: Map<D1Statement, Made>;
+  failure: Error | undefined;
+}
+
+function throwIfFailing({ failure }: Notes): void {
+  if (failure !== undefined) throw failure;
+}
+
+function noteStatement(notes: Notes, real: D1Statement, noted: AskedStatement): D1Statement {
+  const own: D1Statement = {
+    bind: (...values) => noteStatement(notes, real.bind(...values), { sql: noted.sql, values }),
+    async all() {
+      notes.asked.statements.push(noted);
+      throwIfFailing(notes);
+      return real.all();
+    },
+  };
+  notes.made.set(own, { real, noted });
+  return own;
+}
+
+function noteSession(notes: Notes, of: D1Session): D1Session {
+  const { asked, made } = notes;
+  return {
+    prepare: (sql) => noteStatement(notes, of.prepare(sql), { sql, values: [] }),
+    async batch(statements) {
+      const all = statements.flatMap((own) => made.get(own) ?? []);
+      asked.statements.push(...all.map(({ noted }) => noted));
+      asked.batches.push(statements.length);
+      throwIfFailing(notes);
+      return of.batch(all.map(({ real }) => real));
+    },
+  };
+}
+
+/** The same database, noting what it is asked. */
 export function spyOn(db: D1Client): Spy {
   const asked: Asked = { sessions: [], statements: [], batches: [] };
-  const made = new Map<D1Statement, Made>();
-  let failure: Error | undefined;
-
-  function throwIfFailing(): void {
-    if (failure !== undefined) throw failure;
-  }
-
-  function statement(real: D1Statement, noted: AskedStatement): D1Statement {
-    const own: D1Statement = {
-      bind: (...values) => statement(real.bind(...values), { sql: noted.sql, values }),
-      async all() {
-        asked.statements.push(noted);
-        throwIfFailing();
-        return real.all();
-      },
-    };
-    made.set(own, { real, noted });
-    return own;
-  }
-
-  function session(of: D1Session): D1Session {
-    return {
-      prepare: (sql) => statement(of.prepare(sql), { sql, values: [] }),
-      async batch(statements) {
-        const all = statements.flatMap((own) => made.get(own) ?? []);
-        asked.statements.push(...all.map(({ noted }) => noted));
-        asked.batches.push(statements.length);
-        throwIfFailing();
-        return of.batch(all.map(({ real }) => real));
-      },
-    };
-  }
-
+  const notes: Notes = { asked, made: new Map(), failure: undefined };
   return {
     client: {
-      ...session(db),
+      ...noteSession(notes, db),
       withSession(constraint) {
         asked.sessions.push(constraint);
-        return session(db.withSession?.(constraint) ?? db);
+        return noteSession(notes, db.withSession?.(constraint) ?? db);
       },
     },
     asked,
@@ -78,7 +85,7 @@ export function spyOn(db: D1Client): Spy {
       for (const list of [asked.sessions, asked.statements, asked.batches]) list.length = 0;
     },
     fail(error) {
-      failure = error;
+      notes.failure = error;
     },
   };
 }

@@ -42,41 +42,43 @@ export interface Editable {
   readonly badTimes?: readonly string[];
 }
 
-/** The tests. Call it in a `describe`; the store may be made in a `beforeAll`. */
-export function editedRows(editable: Editable): void {
-  const { edits, huge, throwsOverHuge = false, badTimes = [] } = editable;
-  const sql = async (text: string) => editable.sql(text);
-  // Edited rows would meet each other.
-  const clear = () => sql('DELETE FROM keyscope_keys');
+/** Edited rows would meet each other. */
+async function clear({ sql }: Editable): Promise<void> {
+  await sql('DELETE FROM keyscope_keys');
+}
 
-  /** A key of its own, whose row alone is edited. */
-  async function victim() {
-    const ring = setUp({ store: editable.store(), storeTimeoutMs: 60_000 });
-    const input = { ...PLAIN, expiresAt: new Date(START + HOUR) };
-    const { key, info } = await ring.keyring.issue(input, AUTHORITY);
-    expect(await outcome(() => ring.keyring.verify(key))).toBe('passed');
-    const { keyId } = info;
-    const edit = (column: string, to: string) =>
-      sql(`UPDATE keyscope_keys SET ${column} = ${to} WHERE key_id = '${keyId}'`);
-    return { ...ring, key, keyId, edit };
+/** A key of its own, whose row alone is edited. */
+async function issueVictim({ store, sql }: Editable) {
+  const ring = setUp({ store: store(), storeTimeoutMs: 60_000 });
+  const input = { ...PLAIN, expiresAt: new Date(START + HOUR) };
+  const { key, info } = await ring.keyring.issue(input, AUTHORITY);
+  expect(await outcome(() => ring.keyring.verify(key))).toBe('passed');
+  const { keyId } = info;
+  async function edit(column: string, to: string): Promise<void> {
+    await sql(`UPDATE keyscope_keys SET ${column} = ${to} WHERE key_id = '${keyId}'`);
   }
+  return { ...ring, key, keyId, edit };
+}
 
-  /** What a verification may say of an edited row that is found by its digest. */
-  function refusals(to: string): readonly string[] {
-    // Tampering, not a broken store, wherever the row can be read.
-    return throwsOverHuge && to === huge ? REFUSED : [TAMPERED];
-  }
+/**
+ * What a verification may say of an edited row that is found by its digest: tampering, not a broken
+ * store, wherever the row can be read.
+ */
+function refusals({ huge, throwsOverHuge = false }: Editable, to: string): readonly string[] {
+  return throwsOverHuge && to === huge ? REFUSED : [TAMPERED];
+}
 
+function testFixedColumns(editable: Editable): void {
   test('every column that never changes is tried', () => {
-    expect(Object.keys(edits)).toEqual(FIXED);
+    expect(Object.keys(editable.edits)).toEqual(FIXED);
   });
 
   test.each(FIXED)('a key whose %s was edited never passes', async (column) => {
-    for (const to of edits[column] ?? []) {
+    for (const to of editable.edits[column] ?? []) {
       const why = `${column} = ${to}`;
-      const { keyring, key, keyId, edit } = await victim();
+      const { keyring, key, keyId, edit } = await issueVictim(editable);
       await edit(column, to);
-      const allowed = column === 'digest' ? REFUSED : refusals(to);
+      const allowed = column === 'digest' ? REFUSED : refusals(editable, to);
       expect(allowed, why).toContain(await outcome(() => keyring.verify(key)));
       // Nor the key that whoever edited the digest knows.
       expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
@@ -87,17 +89,19 @@ export function editedRows(editable: Editable): void {
         const listed = await outcome(() => keyring.list({}, { entityUuid }));
         expect(['passed', 'StoreError'], `${why}, listed`).toContain(listed);
       }
-      await clear();
+      await clear(editable);
     }
   });
+}
 
+function testJsonColumns(editable: Editable): void {
   // Drivers that read JSON columns themselves end the process over what is none.
   test.each(['scopes', 'accessible_entities', 'metadata', 'scopes_used'])(
     'a key whose %s are not JSON of their kind is refused, and no other key is',
     async (column) => {
       for (const json of BAD_JSON) {
         const why = `${column} = ${json}`;
-        const { keyring, key, keyId, edit } = await victim();
+        const { keyring, key, keyId, edit } = await issueVictim(editable);
         const other = await issue(keyring);
         await edit(column, `'${json}'`);
         expect(await outcome(() => keyring.verify(key)), why).toBe(TAMPERED);
@@ -106,34 +110,45 @@ export function editedRows(editable: Editable): void {
         expect(await outcome(() => keyring.get(keyId, AUTHORITY)), why).toBe('StoreError');
         const shown = await outcome(() => keyring.get(other.info.keyId, AUTHORITY));
         expect(shown, why).toBe('passed');
-        await clear();
+        await clear(editable);
       }
     },
   );
 
   test('used scopes that are no JSON object keep no other key from its usage', async () => {
     for (const json of BAD_JSON) {
-      const { keyring, store, keyId, edit } = await victim();
+      const { keyring, store, keyId, edit } = await issueVictim(editable);
       const other = await issue(keyring);
       await edit('scopes_used', `'${json}'`);
       const use = { lastUsedAt: START + 1, scopesUsed: { 'threats:read': 5 } };
       await store.touch([keyId, other.info.keyId].map((id) => ({ keyId: id, ...use })));
       expect(await store.findById(other.info.keyId), json).toMatchObject(use);
       expect(await outcome(() => keyring.get(keyId, AUTHORITY)), json).toBe('StoreError');
-      await clear();
+      await clear(editable);
     }
   });
+}
+
+function testTimes(editable: Editable): void {
+  const { huge, badTimes = [] } = editable;
 
   test.each(['revoked_at', 'retire_at', 'last_used_at'])(
     'a key whose %s is no time, or beyond what a number holds, never passes',
     async (column) => {
       for (const to of [huge, ...badTimes]) {
-        const { keyring, key, edit } = await victim();
+        const { keyring, key, edit } = await issueVictim(editable);
         await edit(column, to);
         const said = await outcome(() => keyring.verify(key));
-        expect(refusals(to), `${column} = ${to}`).toContain(said);
-        await clear();
+        expect(refusals(editable, to), `${column} = ${to}`).toContain(said);
+        await clear(editable);
       }
     },
   );
+}
+
+/** The tests. Call it in a `describe`; the store may be made in a `beforeAll`. */
+export function editedRows(editable: Editable): void {
+  testFixedColumns(editable);
+  testJsonColumns(editable);
+  testTimes(editable);
 }
