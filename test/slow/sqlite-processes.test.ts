@@ -17,7 +17,7 @@ import {
 import { DRIVERS, folder } from '../support/sqlite.ts';
 
 const { file, remove } = folder();
-const timeout = 60_000;
+const timeout = 120_000;
 // Each start would strip the types of the whole source again.
 Object.assign(process.env, { NODE_COMPILE_CACHE: file('cache') });
 

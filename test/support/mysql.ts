@@ -78,10 +78,11 @@ const opened = (
   client: MysqlClient & { query(sql: string): Promise<unknown>; end(): Promise<void> },
 ): Opened => ({ client, query: (sql) => client.query(sql), end: () => client.end() });
 
-type Options = { readonly database: string } & Readonly<Record<string, unknown>>;
+/** What a driver is told beside the server's address. */
+export type ClientOptions = Readonly<Record<string, unknown>>;
 
 /** A pool of ten, or one connection, with whatever a test sets beside the driver's defaults. */
-export const CLIENTS: Readonly<Record<string, (options: Options) => Promise<Opened>>> = {
+export const CLIENTS: Readonly<Record<string, (options: ClientOptions) => Promise<Opened>>> = {
   'mysql2 connection': async (options) =>
     opened(await mysql.createConnection({ ...SERVER, ...options })),
   'mysql2 pool': async (options) =>

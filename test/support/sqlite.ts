@@ -15,9 +15,15 @@ export const DRIVERS: readonly Driver[] = ['node:sqlite', 'better-sqlite3'];
 const load = createRequire(import.meta.url);
 type Constructor = new (path: string) => Handle;
 
+function constructorOf(driver: Driver): Constructor {
+  const loaded: unknown = load(driver);
+  if (driver === 'better-sqlite3') return loaded as Constructor;
+  return (loaded as { readonly DatabaseSync: Constructor }).DatabaseSync;
+}
+
 /** Opens a file with a driver's own defaults. */
 export function open(driver: Driver, path: string): Handle {
-  const Database: Constructor = driver === 'node:sqlite' ? load(driver).DatabaseSync : load(driver);
+  const Database = constructorOf(driver);
   return new Database(path);
 }
 

@@ -1,10 +1,17 @@
 /**
- * A Worker with its keys in D1, for `test/servers/d1.test.ts`: the path says what to do, and the
- * answer is JSON. One store for the life of the isolate, as a service would have it.
+ * A Worker with its keys in D1, for `test/servers/d1/worker.test.ts`: the path says what to do, and
+ * the answer is JSON. One store for the life of the isolate, as a service would have it.
  */
-import { createKeyring, defineScopes, digestBackend, isAccessError, isStoreError } from 'keyscope';
+import {
+  createKeyring,
+  defineScopes,
+  digestBackend,
+  isAccessError,
+  isStoreError,
+  type KeyringOptions,
+} from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
-import type { D1Client } from 'keyscope/stores/d1';
+import type { D1Client, D1Statement } from 'keyscope/stores/d1';
 import { d1Store, migrate } from 'keyscope/stores/d1';
 import { storeContract } from 'keyscope/testing';
 
@@ -18,48 +25,83 @@ const INPUT = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as co
 const PEPPERS = [{ id: 'p1', secret: 'first-pepper-first-pepper-first-pepper!' }];
 const HELD_MS = 300;
 
+// ── Stores ────────────────────────────────────────────────────────────────────────────────────
+
+type Store = KeyringOptions<typeof catalog>['store'];
+
 /** Answers late, so that requests meet while a look-up is under way. */
 function slow(db: D1Client): D1Client {
-  const statement = (inner: ReturnType<D1Client['prepare']>): ReturnType<D1Client['prepare']> => ({
-    bind: (...values) => statement(inner.bind(...values)),
-    async all() {
-      const answer = await inner.all();
-      await new Promise((resolve) => setTimeout(resolve, HELD_MS));
-      return answer;
-    },
-  });
+  function slowStatement(inner: D1Statement): D1Statement {
+    return {
+      bind: (...values) => slowStatement(inner.bind(...values)),
+      async all() {
+        const answer = await inner.all();
+        await new Promise((resolve) => setTimeout(resolve, HELD_MS));
+        return answer;
+      },
+    };
+  }
   return {
-    prepare: (sql) => statement(db.prepare(sql)),
+    prepare: (sql) => slowStatement(db.prepare(sql)),
     batch: (statements) => db.batch(statements),
   };
 }
 
-type Ring = ReturnType<typeof keyringOver>;
-const keyringOver = (store: Parameters<typeof createKeyring>[0]['store']) =>
-  createKeyring({ prefix: 'acme', catalog, store, peppers: PEPPERS });
-
-const rings = new Map<string, Ring>();
-function once(name: string, make: () => Ring): Ring {
-  const ring = rings.get(name) ?? make();
-  rings.set(name, ring);
-  return ring;
+/** Enough of a bounded cache. */
+function smallCache() {
+  const entries = new Map<string, object>();
+  return {
+    get: (name: string) => entries.get(name),
+    set(name: string, entry: object) {
+      if (entries.size < 1000) entries.set(name, entry);
+    },
+    delete: (name: string) => entries.delete(name),
+  };
 }
 
-/** What came of it: who passed, or why not. */
+function cachedStore(db: D1Client): Store {
+  return cacheStore(d1Store(db), { cache: smallCache(), maxStalenessMs: 10_000 });
+}
+
+// ── Keyrings ──────────────────────────────────────────────────────────────────────────────────
+
+function keyringOver(store: Store) {
+  // Longer than the default, so that nothing fails on a busy machine.
+  return createKeyring({
+    prefix: 'acme',
+    catalog,
+    store,
+    peppers: PEPPERS,
+    storeTimeoutMs: 20_000,
+  });
+}
+
+type Keyring = ReturnType<typeof keyringOver>;
+
+const keyrings = new Map<string, Keyring>();
+
+/** The keyring of this name, made when it is first asked for. */
+function memoized(name: string, makeStore: () => Store): Keyring {
+  const keyring = keyrings.get(name) ?? keyringOver(makeStore());
+  keyrings.set(name, keyring);
+  return keyring;
+}
+
+// ── What is done ──────────────────────────────────────────────────────────────────────────────
+
+/** What came of it: what it returned, or why it failed. */
 async function outcome(act: () => Promise<unknown>): Promise<unknown> {
   try {
     return (await act()) ?? 'done';
   } catch (error) {
-    return isAccessError(error)
-      ? error.reason
-      : isStoreError(error)
-        ? `StoreError: ${error.message}`
-        : String(error);
+    if (isAccessError(error)) return error.reason;
+    if (isStoreError(error)) return `StoreError: ${error.message}`;
+    return String(error);
   }
 }
 
 /** Issue, verify, rotate and revoke. */
-async function walk(keyring: Ring): Promise<unknown> {
+async function walk(keyring: Keyring): Promise<unknown> {
   const { key, info } = await keyring.issue(INPUT, AUTHORITY);
   const principal = await keyring.verify(key);
   const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
@@ -68,10 +110,9 @@ async function walk(keyring: Ring): Promise<unknown> {
   await keyring.revoke(next.info.keyId, AUTHORITY);
   const revoked = await outcome(() => keyring.verify(next.key));
   const { keys } = await keyring.list({}, AUTHORITY);
-  const passed = principal.keyId === info.keyId && successor.keyId === next.info.keyId;
   return {
     digestBackend,
-    passed,
+    passed: principal.keyId === info.keyId && successor.keyId === next.info.keyId,
     old,
     revoked,
     keys: keys.length,
@@ -83,65 +124,54 @@ async function contract(factory: Parameters<typeof storeContract>[1]): Promise<u
   const tests: [string, () => Promise<void>][] = [];
   storeContract((name, run) => tests.push([name, run]), factory);
   const failed: string[] = [];
-  for (const [name, run] of tests)
+  for (const [name, run] of tests) {
     await run().catch((error: unknown) => failed.push(`${name}: ${error}`));
+  }
   return { tests: tests.length, failed };
 }
-
-/** Enough of a bounded cache. */
-function smallCache() {
-  const entries = new Map<string, object>();
-  const set = (name: string, entry: object) =>
-    (entries.size < 1000 ? entries : new Map()).set(name, entry);
-  return {
-    get: (name: string) => entries.get(name),
-    set,
-    delete: (name: string) => entries.delete(name),
-  };
-}
-
-const cached = (db: D1Client) =>
-  cacheStore(d1Store(db), { cache: smallCache(), maxStalenessMs: 10_000 });
-
-const ROUTES: Readonly<Record<string, (env: Env, request: Request) => Promise<unknown>>> = {
-  '/walk': ({ DB }) => walk(once('plain', () => keyringOver(d1Store(DB)))),
-  '/walk/cached': ({ DB }) => walk(once('cached', () => keyringOver(cached(DB)))),
-  '/contract': ({ DB }) => contract(() => d1Store(DB)),
-  '/contract/batch': ({ DB }) => contract(() => d1Store(DB, { batch: true })),
-  '/contract/cached': ({ DB }) => contract(() => cached(DB)),
-  '/migrate': ({ DB }) => outcome(() => migrate(DB)),
-  '/issue': async ({ DB }) =>
-    (await once('plain', () => keyringOver(d1Store(DB))).issue(INPUT, AUTHORITY)).key,
-  // Two stores of their own: one on which requests meet in the migration, one on which they meet in
-  // a look-up.
-  '/verify/new': ({ DB }, request) =>
-    verify(
-      once('new', () => keyringOver(d1Store(slow(DB)))),
-      request,
-    ),
-  '/verify/shared': ({ DB }, request) =>
-    verify(
-      once('shared', () => keyringOver(cached(slow(DB)))),
-      request,
-    ),
-};
 
 /**
  * With `?leave` the request is over before its verification: whatever it has asked for ends with
  * it.
  */
-function verify(ring: Ring, request: Request): Promise<unknown> {
-  const verified = outcome(async () => (await ring.authenticate(request)).via);
+function verify(keyring: Keyring, request: Request): Promise<unknown> {
+  const verified = outcome(async () => (await keyring.authenticate(request)).via);
   return new URL(request.url).searchParams.has('leave') ? Promise.resolve('left') : verified;
 }
+
+async function issue(keyring: Keyring): Promise<unknown> {
+  const { key } = await keyring.issue(INPUT, AUTHORITY);
+  return key;
+}
+
+const ROUTES: Readonly<Record<string, (db: D1Client, request: Request) => Promise<unknown>>> = {
+  '/walk': (db) => walk(memoized('plain', () => d1Store(db))),
+  '/walk/cached': (db) => walk(memoized('cached', () => cachedStore(db))),
+  '/contract': (db) => contract(() => d1Store(db)),
+  '/contract/batch': (db) => contract(() => d1Store(db, { batch: true })),
+  '/contract/cached': (db) => contract(() => cachedStore(db)),
+  '/migrate': (db) => outcome(() => migrate(db)),
+  '/issue': (db) => issue(memoized('plain', () => d1Store(db))),
+  // Two stores of their own: one on which requests meet in the migration, one on which they meet in
+  // a look-up.
+  '/verify/new': (db, request) =>
+    verify(
+      memoized('new', () => d1Store(slow(db))),
+      request,
+    ),
+  '/verify/shared': (db, request) =>
+    verify(
+      memoized('shared', () => cachedStore(slow(db))),
+      request,
+    ),
+};
 
 // What a Worker exports is what the runtime asks for.
 // biome-ignore lint/style/noDefaultExport: see above
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const route = ROUTES[new URL(request.url).pathname];
-    return route === undefined
-      ? new Response(null, { status: 404 })
-      : Response.json(await route(env, request));
+    if (route === undefined) return new Response(null, { status: 404 });
+    return Response.json(await route(env.DB, request));
   },
 };

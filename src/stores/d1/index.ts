@@ -1,4 +1,6 @@
 /** `keyscope/stores/d1`. */
 
-export type { D1Client, D1Session, D1Statement, D1StoreOptions } from './store.js';
-export { d1Store, migrate } from './store.js';
+export type { D1Client, D1Session, D1Statement } from './binding.js';
+export { migrate } from './migrate.js';
+export type { D1StoreOptions } from './store.js';
+export { d1Store } from './store.js';

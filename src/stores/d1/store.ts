@@ -18,108 +18,17 @@
  */
 import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
-import type { KeyStore, SchemeSummary } from '../../core/store.js';
+import type { KeyStore, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
 import type { Reads, Writes } from '../halves.js';
 import { inBatches } from '../look-up-batches.js';
-import type { Value } from '../rows.js';
 import { toRecord, toValues } from '../rows.js';
-import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
 import { STATEMENTS } from '../sqlite/statements.js';
 import { behind } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
-
-/** A prepared statement of D1. */
-export interface D1Statement {
-  bind(...parameters: Value[]): D1Statement;
-  all(): PromiseLike<{ readonly results: readonly unknown[] }>;
-}
-
-/** What a binding and a session have in common. */
-export interface D1Session {
-  prepare(sql: string): D1Statement;
-  /** One transaction: all of the statements or none. */
-  batch(statements: D1Statement[]): PromiseLike<readonly unknown[]>;
-}
-
-/** A D1 binding, such as `env.DB`. */
-export interface D1Client extends D1Session {
-  /** Missing before read replication, when there was only the primary. */
-  withSession?(constraint: 'first-primary'): D1Session;
-}
-
-function checkClient(db: D1Client): void {
-  const has = (name: string) => typeof Object(db)[name] === 'function';
-  const binding = has('prepare') && has('batch') && !has('getBookmark');
-  assert(binding, 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it');
-}
-
-/** A session whose first query goes to the primary, so one for each method. */
-const atPrimary = (db: D1Client): D1Session => db.withSession?.('first-primary') ?? db;
-
-async function ask(db: D1Client, sql: string, ...values: Value[]): Promise<readonly unknown[]> {
-  return (
-    await atPrimary(db)
-      .prepare(sql)
-      .bind(...values)
-      .all()
-  ).results;
-}
-
-// ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
-
-const VERSIONS = MIGRATIONS.sqlite;
-
-/** The schema's version, 0 if there is none. */
-async function versionOf(db: D1Client): Promise<number> {
-  let rows: readonly unknown[];
-  try {
-    // One round trip if there is one, and a starting isolate nearly always finds one.
-    rows = await ask(db, STATEMENTS.version);
-  } catch (error) {
-    if ((await ask(db, STATEMENTS.hasVersion)).length > 0) throw error;
-    return 0;
-  }
-  return knownVersion(
-    (rows[0] as { readonly version?: unknown } | undefined)?.version,
-    VERSIONS.length,
-  );
-}
-
-/**
- * Migrates the schema to this release, all of it or nothing; {@link d1Store} calls it before its
- * first use. Any number of isolates may call it at once. If the schema is current, it only reads.
- *
- * Not checked: that nobody has changed the tables since.
- *
- * @param db As for {@link d1Store}.
- * @throws TypeError if `db` is not a D1 binding.
- * @throws Error if a newer release has migrated the database; whatever D1 throws.
- * @example
- * await migrate(env.DB); // in a Worker that a deploy step calls
- */
-export async function migrate(db: D1Client): Promise<void> {
-  checkClient(db);
-  const found = await versionOf(db);
-  if (found === VERSIONS.length) return;
-  const session = atPrimary(db);
-  // There is no transaction in which to read the version again. If it has changed by now, the first
-  // statement fails and with it the batch: on the name of a table, or on the CHECK that no version
-  // is 0.
-  const guard =
-    found > 0 ? [`UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`] : [];
-  const reached = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${VERSIONS.length})`;
-  const statements = [...guard, ...VERSIONS.slice(found).flat(), reached];
-  try {
-    await session.batch(statements.map((sql) => session.prepare(sql)));
-  } catch (error) {
-    // Another isolate was faster, or it is an error.
-    if ((await versionOf(db)) !== VERSIONS.length) throw error;
-  }
-}
-
-// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
+import type { D1Client } from './binding.js';
+import { atPrimary, checkClient, query } from './binding.js';
+import { migrate } from './migrate.js';
 
 /** How D1 is queried. */
 export interface D1StoreOptions {
@@ -130,69 +39,76 @@ export interface D1StoreOptions {
   readonly batch?: boolean | undefined;
 }
 
-// Half a surrogate pair would arrive as U+FFFD.
-const isWhole = (value: unknown): value is string => isText(value) && value.isWellFormed();
+/** Whether D1 would get the text as it is: half a surrogate pair would arrive as U+FFFD. */
+function isSendable(value: unknown): value is string {
+  return isText(value) && value.isWellFormed();
+}
 
-function reads(db: D1Client, batch: boolean): Reads {
-  const find = async (digests: readonly string[]): Promise<readonly KeyRecord[]> => {
-    const [only, ...more] = digests.filter(isWhole);
+/**
+ * Every record comes after it. Parameters are sent as JSON, which has no infinity, so its time is
+ * the largest number.
+ */
+const BEGINNING: ListPosition = { createdAt: Number.MAX_VALUE, keyId: '' };
+
+function createReads(db: D1Client, batch: boolean): Reads {
+  async function find(digests: readonly string[]): Promise<readonly KeyRecord[]> {
+    const asked = digests.filter(isSendable);
+    const [only] = asked;
     if (only === undefined) return [];
     // A list is one parameter: D1 accepts at most 100.
-    const { findOneDigest, findDigests } = STATEMENTS;
     const rows =
-      more.length === 0
-        ? ask(db, findOneDigest, only)
-        : ask(db, findDigests, JSON.stringify([only, ...more]));
-    return (await rows).map(toRecord);
-  };
+      asked.length === 1
+        ? await query(db, STATEMENTS.findOneDigest, only)
+        : await query(db, STATEMENTS.findDigests, JSON.stringify(asked));
+    return rows.map(toRecord);
+  }
 
   return {
     findByDigest: batch ? inBatches(find) : find,
 
     async findById(keyId) {
-      const [row] = isWhole(keyId) ? await ask(db, STATEMENTS.findById, keyId) : [];
-      return row === undefined ? null : toRecord(row);
+      if (!isSendable(keyId)) return null;
+      const rows = await query(db, STATEMENTS.findById, keyId);
+      return rows.length > 0 ? toRecord(rows[0]) : null;
     },
 
     async list({ entityUuid, after, limit }) {
-      if (!isWhole(entityUuid)) return [];
-      // Parameters are sent as JSON, which has no infinity. Everything comes after the largest
-      // number.
-      const { createdAt, keyId } = after ?? { createdAt: Number.MAX_VALUE, keyId: '' };
-      return (await ask(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit)).map(toRecord);
+      if (!isSendable(entityUuid)) return [];
+      const { createdAt, keyId } = after ?? BEGINNING;
+      const rows = await query(db, STATEMENTS.list, entityUuid, createdAt, keyId, limit);
+      return rows.map(toRecord);
     },
 
     async summarize(now?: number) {
       const time = now ?? Date.now();
-      return (await ask(db, STATEMENTS.summarize, time, time)) as readonly SchemeSummary[];
+      const rows = await query(db, STATEMENTS.summarize, time, time);
+      return rows as readonly SchemeSummary[];
     },
   };
 }
 
-function writes(db: D1Client): Writes {
+function createWrites(db: D1Client): Writes {
   return {
     async insert(record) {
-      await ask(db, STATEMENTS.insert, ...toValues(record));
+      await query(db, STATEMENTS.insert, ...toValues(record));
     },
 
+    // Judged by the row: what D1 counts as changes may include those of the service's own triggers.
     async markEnded(keyId, ending) {
-      if (!isWhole(keyId)) return false;
-      const [sql, time] =
+      if (!isSendable(keyId)) return false;
+      const rows =
         'revokedAt' in ending
-          ? [STATEMENTS.revoke, ending.revokedAt]
-          : [STATEMENTS.retire, ending.retireAt];
-      // Judged by the row: what D1 counts as changes may include those of the service's own
-      // triggers.
-      return (await ask(db, `${sql} RETURNING key_id`, time, keyId)).length === 1;
+          ? await query(db, `${STATEMENTS.revoke} RETURNING key_id`, ending.revokedAt, keyId)
+          : await query(db, `${STATEMENTS.retire} RETURNING key_id`, ending.retireAt, keyId);
+      return rows.length === 1;
     },
 
     // Few statements, because a request may send 1,000, or 50; and none larger than the 2 MB that a
     // parameter may have.
     async touch(entries) {
       const session = atPrimary(db);
-      const statements = usageBatches(entries, isWhole).map((used) =>
-        session.prepare(STATEMENTS.touchAll).bind(used),
-      );
+      const batches = usageBatches(entries, isSendable);
+      const statements = batches.map((used) => session.prepare(STATEMENTS.touchAll).bind(used));
       if (statements.length > 0) await session.batch(statements);
     },
   };
@@ -204,6 +120,8 @@ function writes(db: D1Client): Writes {
  * Not checked: that the binding is the one of the database you mean.
  *
  * @param db The binding. One store per isolate will do, and so will one per request.
+ * @param options How D1 is queried.
+ * @returns The store, for `createKeyring`.
  * @throws TypeError if `db` is not a D1 binding, or on an unknown option.
  * @example
  * import { env } from 'cloudflare:workers';
@@ -216,9 +134,9 @@ export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
   let migrated = false;
   // Until one request has finished, each request asks for itself: a promise shared with another
   // request would never settle if that one is cancelled.
-  const ready = async () => {
+  async function migrateIfNeeded(): Promise<void> {
     if (!migrated) await migrate(db);
     migrated = true;
-  };
-  return behind(ready, { ...reads(db, batch === true), ...writes(db) });
+  }
+  return behind(migrateIfNeeded, { ...createReads(db, batch), ...createWrites(db) });
 }

@@ -6,6 +6,7 @@ export type {
   MysqlLoan,
   MysqlPool,
   MysqlStatement,
-  MysqlStoreOptions,
-} from './store.js';
-export { migrate, mysqlStore } from './store.js';
+} from './client.js';
+export { migrate } from './migrate.js';
+export type { MysqlStoreOptions } from './store.js';
+export { mysqlStore } from './store.js';

@@ -1,4 +1,5 @@
 /** `keyscope/stores/sqlite`. */
 
-export type { SqliteHandle, SqliteStatement } from './store.js';
-export { migrate, sqliteStore } from './store.js';
+export type { SqliteHandle, SqliteStatement } from './handle.js';
+export { migrate } from './migrate.js';
+export { sqliteStore } from './store.js';

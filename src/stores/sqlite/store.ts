@@ -14,203 +14,35 @@
  * `StoreError` from `list` and `get`. Times beyond 2^53 come back wrong or make the driver throw,
  * which is a `StoreError`.
  */
-import type { Awaitable, KeyStore, SchemeSummary } from '../../core/store.js';
+import type { KeyStore, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
 import type { Reads, Writes } from '../halves.js';
 import { toRecord, toValues } from '../rows.js';
-import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
+import type { SqliteHandle, SqliteStatement } from './handle.js';
+import { checkHandle, makeDurable } from './handle.js';
+import { migrateIfNeeded } from './migrate.js';
 import { STATEMENTS } from './statements.js';
+import {
+  checkNoTransaction,
+  transaction,
+  withoutWaiting,
+  writeWhenUnlocked,
+} from './transactions.js';
 
-/** A prepared statement, as all three drivers have it. Parameters are positional. */
-export interface SqliteStatement {
-  run(...parameters: unknown[]): { readonly changes: number | bigint };
-  all(...parameters: unknown[]): unknown[];
+/** What the store runs, prepared once. */
+interface Prepared {
+  readonly insert: SqliteStatement;
+  readonly findOneDigest: SqliteStatement;
+  readonly findDigests: SqliteStatement;
+  readonly findById: SqliteStatement;
+  readonly list: SqliteStatement;
+  readonly revoke: SqliteStatement;
+  readonly retire: SqliteStatement;
+  readonly touch: SqliteStatement;
+  readonly summarize: SqliteStatement;
 }
 
-/**
- * An open database: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3` or of
- * `bun:sqlite`.
- */
-export interface SqliteHandle {
-  exec(sql: string): unknown;
-  prepare(sql: string): SqliteStatement;
-  /** On `node:sqlite`: whether it is in the middle of a transaction. */
-  readonly isTransaction?: boolean;
-  /** The same on the other two. */
-  readonly inTransaction?: boolean;
-}
-
-// ── Schema ────────────────────────────────────────────────────────────────────────────────────────────
-
-const VERSIONS = MIGRATIONS.sqlite;
-
-/** The schema's version in this file, 0 if there is none. */
-function versionOf(db: SqliteHandle): number {
-  if (db.prepare(STATEMENTS.hasVersion).all().length === 0) return 0;
-  return knownVersion(
-    pick(db.prepare(STATEMENTS.version).all(), 'version'),
-    VERSIONS.length,
-    'the file',
-  );
-}
-
-/**
- * Migrates the schema to this release, all of it or nothing; {@link sqliteStore} calls it. Any
- * number of processes may call it at once. If the schema is current, it only reads.
- *
- * Not checked: that nobody has changed the tables since.
- *
- * @param db As for {@link sqliteStore}.
- * @throws TypeError as {@link sqliteStore} does.
- * @throws Error if a newer release has migrated the file; whatever the driver throws.
- * @example
- * migrate(new DatabaseSync('keys.db')); // in a deploy step
- */
-export function migrate(db: SqliteHandle): void {
-  checkHandle(db, 'migrate');
-  if (versionOf(db) === VERSIONS.length) return;
-  transaction(db, () => {
-    // Read again under the lock: another process may have been faster.
-    for (const sql of VERSIONS.slice(versionOf(db)).flat()) db.exec(sql);
-    db.prepare('INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)').run(
-      VERSIONS.length,
-    );
-  });
-}
-
-// ── The handle ────────────────────────────────────────────────────────────────────────────────────────
-
-// bun's `get` returns null for no row and the others undefined; `all` is the same in all three.
-const pick = (rows: readonly unknown[], column: string): unknown =>
-  (rows[0] as Record<string, unknown> | undefined)?.[column];
-const setting = (db: SqliteHandle, name: 'busy_timeout' | 'synchronous', column: string): number =>
-  Number(pick(db.prepare(`PRAGMA ${name}`).all(), column));
-
-function waitForLocks(db: SqliteHandle): void {
-  // better-sqlite3 sets 5 s itself, the others 0: with a second process, reads and writes would
-  // fail at once.
-  if (setting(db, 'busy_timeout', 'timeout') === 0) db.exec('PRAGMA busy_timeout = 5000');
-}
-
-function configure(db: SqliteHandle): void {
-  enterWal(db);
-  // In WAL mode, NORMAL syncs only at checkpoints: commits since the last one survive the end of
-  // the process, but a power cut undoes them, and with them an acknowledged revocation. FULL syncs
-  // every commit. It is set even if it reads FULL already: builds such as better-sqlite3's say so
-  // and then fall back to NORMAL with the first transaction in WAL, unless somebody has set it.
-  // EXTRA (3) is stricter still and stays.
-  if (setting(db, 'synchronous', 'synchronous') !== 3) db.exec('PRAGMA synchronous = FULL');
-}
-
-/** The mode is stored in the file, so this writes once in a file's life. */
-function enterWal(db: SqliteHandle): void {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      db.exec('PRAGMA journal_mode = WAL');
-      return;
-    } catch (error) {
-      // This pragma does not wait for locks. Taking the write lock does, so take it, release it and
-      // try again.
-      if (attempt === 20) throw error;
-      db.exec('BEGIN IMMEDIATE; COMMIT');
-    }
-  }
-}
-
-/** Throws in the middle of somebody else's transaction. */
-function settled(db: SqliteHandle): void {
-  if (db.isTransaction || db.inTransaction)
-    throw new Error(
-      'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
-    );
-}
-
-/**
- * Runs `work` in its own transaction. `BEGIN` throws if the handle is in one already, so nothing is
- * acknowledged that somebody else's rollback could undo. IMMEDIATE takes the write lock at once: a
- * transaction that read first could not wait for it.
- */
-function transaction<T>(db: SqliteHandle, work: () => T): T {
-  settled(db);
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    try {
-      db.exec('ROLLBACK');
-    } catch {
-      // On a full disk, SQLite has already rolled back; the first error says what happened.
-    }
-    throw error;
-  }
-}
-
-function checkHandle(db: SqliteHandle, what: string): void {
-  const instead = `${what}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
-  const usable =
-    typeof db === 'object' && db !== null && ['exec', 'prepare'].every((name) => name in db);
-  if (!usable) throw new TypeError(instead);
-  try {
-    // Takes no lock, and succeeds if the handle is open and not in a transaction.
-    db.exec('BEGIN');
-    db.exec('COMMIT');
-  } catch (cause) {
-    const said =
-      'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
-    throw new TypeError(`${what}: ${said}`, { cause });
-  }
-  // Refuses handles of `sqlite3` and `sql.js`, which answer with callbacks or cursors.
-  if (!Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.())) throw new TypeError(instead);
-  // Before anything that reads the file: even preparing a SELECT reads its schema under a lock.
-  waitForLocks(db);
-  const plain =
-    pick(db.prepare('SELECT 9007199254740991 AS whole').all(), 'whole') === Number.MAX_SAFE_INTEGER;
-  // Otherwise every record would look tampered with.
-  if (!plain)
-    throw new TypeError(`${what}: the handle must return rows as objects and integers as numbers`);
-  // A text loses a byte order mark at its beginning on the way into UTF-16 or back, and the seal
-  // would no longer match.
-  const encoding = pick(db.prepare('PRAGMA encoding').all(), 'encoding');
-  if (encoding !== 'UTF-8')
-    throw new TypeError(`${what}: the file is in ${encoding}; give keyscope one in UTF-8`);
-}
-
-/** Runs `work`, which fails at once if another process has the lock. */
-function unwaiting<T>(db: SqliteHandle, work: () => T): T {
-  const patience = setting(db, 'busy_timeout', 'timeout');
-  db.exec('PRAGMA busy_timeout = 0');
-  try {
-    return work();
-  } finally {
-    db.exec(`PRAGMA busy_timeout = ${patience}`);
-  }
-}
-
-/** Less than the time a keyring waits for a store, which is 2 s by default. */
-const [TRIES, PAUSE_MS] = [10, 100];
-
-/**
- * Runs `write` at once and, while another process has the lock, again every 100 ms for a second.
- */
-function patiently(write: () => void, tries = TRIES): Awaitable<void> {
-  try {
-    write();
-  } catch (error) {
-    // SQLite's own words, through every driver.
-    const locked = String((error as Error | undefined)?.message).includes('database is locked');
-    if (!locked || tries === 1) throw error;
-    return new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS)).then(() =>
-      patiently(write, tries - 1),
-    );
-  }
-}
-
-// ── The store ─────────────────────────────────────────────────────────────────────────────────────────
-
-function prepareAll(db: SqliteHandle) {
+function prepareAll(db: SqliteHandle): Prepared {
   return {
     insert: db.prepare(STATEMENTS.insert),
     findOneDigest: db.prepare(STATEMENTS.findOneDigest),
@@ -224,47 +56,48 @@ function prepareAll(db: SqliteHandle) {
   };
 }
 
-type Statements = ReturnType<typeof prepareAll>;
+/** Every record comes after it. */
+const BEGINNING: ListPosition = { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
 
-function reads(db: SqliteHandle, statements: Statements): Reads {
+function createReads(db: SqliteHandle, statements: Prepared): Reads {
   return {
     findByDigest(digests) {
-      settled(db);
-      const [only, ...more] = digests.filter(isText);
-      if (only === undefined) return [];
-      const { findOneDigest, findDigests } = statements;
+      checkNoTransaction(db);
+      const asked = digests.filter(isText);
+      if (asked.length === 0) return [];
       const rows =
-        more.length === 0
-          ? findOneDigest.all(only)
-          : findDigests.all(JSON.stringify([only, ...more]));
+        asked.length === 1
+          ? statements.findOneDigest.all(asked[0])
+          : statements.findDigests.all(JSON.stringify(asked));
       return rows.map(toRecord);
     },
 
     findById(keyId) {
-      settled(db);
-      const rows = isText(keyId) ? statements.findById.all(keyId) : [];
+      checkNoTransaction(db);
+      if (!isText(keyId)) return null;
+      const rows = statements.findById.all(keyId);
       return rows.length > 0 ? toRecord(rows[0]) : null;
     },
 
     list({ entityUuid, after, limit }) {
-      settled(db);
+      checkNoTransaction(db);
       if (!isText(entityUuid)) return [];
-      // Everything comes after infinity.
-      const { createdAt, keyId } = after ?? { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
-      return statements.list.all(entityUuid, createdAt, keyId, limit).map(toRecord);
+      const { createdAt, keyId } = after ?? BEGINNING;
+      const rows = statements.list.all(entityUuid, createdAt, keyId, limit);
+      return rows.map(toRecord);
     },
 
     summarize(now?: number) {
-      settled(db);
+      checkNoTransaction(db);
       const time = now ?? Date.now();
-      return statements.summarize
-        .all(time, time)
-        .map((row): SchemeSummary => ({ ...(row as SchemeSummary) }));
+      const rows = statements.summarize.all(time, time) as SchemeSummary[];
+      // Copies: the rows of some drivers have no prototype.
+      return rows.map((row) => ({ ...row }));
     },
   };
 }
 
-function writes(db: SqliteHandle, statements: Statements): Writes {
+function createWrites(db: SqliteHandle, statements: Prepared): Writes {
   return {
     insert(record) {
       transaction(db, () => statements.insert.run(...toValues(record)));
@@ -272,22 +105,24 @@ function writes(db: SqliteHandle, statements: Statements): Writes {
 
     markEnded(keyId, ending) {
       if (!isText(keyId)) return false;
-      const [statement, time] =
+      const { changes } = transaction(db, () =>
         'revokedAt' in ending
-          ? [statements.revoke, ending.revokedAt]
-          : [statements.retire, ending.retireAt];
-      return transaction(db, () => Number(statement.run(time, keyId).changes) === 1);
+          ? statements.revoke.run(ending.revokedAt, keyId)
+          : statements.retire.run(ending.retireAt, keyId),
+      );
+      return Number(changes) === 1;
     },
 
     touch(entries) {
-      const write = () => {
+      function touchEach(): void {
         for (const { keyId, lastUsedAt, scopesUsed } of entries) {
-          if (isText(keyId))
-            statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
+          if (!isText(keyId)) continue;
+          statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
         }
-      };
+      }
       // One transaction for the batch: one disk sync, and no batch half counted.
-      return patiently(() => unwaiting(db, () => transaction(db, write)));
+      const write = () => withoutWaiting(db, () => transaction(db, touchEach));
+      return writeWhenUnlocked(write);
     },
   };
 }
@@ -300,16 +135,18 @@ function writes(db: SqliteHandle, statements: Statements): Writes {
  * Not checked: the file's permissions; that the disk syncs when told to.
  *
  * @param db An open handle, used by nobody else and not in a transaction. keyscope never closes it.
+ * @returns The store, for `createKeyring`.
  * @throws TypeError if `db` is not such a handle, is closed or in a transaction, or returns rows as
  *   arrays or integers as `bigint`; if the file is not in UTF-8.
  * @throws Error if a newer release has migrated the file; whatever the driver throws.
  * @example
- * const keyring = createKeyring({ prefix: 'acme', catalog, store: sqliteStore(new DatabaseSync('keys.db')), peppers });
+ * const store = sqliteStore(new DatabaseSync('keys.db'));
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
  */
 export function sqliteStore(db: SqliteHandle): KeyStore {
   checkHandle(db, 'sqliteStore');
-  configure(db);
-  migrate(db);
+  makeDurable(db);
+  migrateIfNeeded(db);
   const statements = prepareAll(db);
-  return { ...reads(db, statements), ...writes(db, statements) };
+  return { ...createReads(db, statements), ...createWrites(db, statements) };
 }

@@ -1,0 +1,67 @@
+/** The tables and triggers, brought to what this release knows. */
+import { MIGRATIONS } from '../schema/migrations.js';
+import { knownVersion } from '../schema-version.js';
+import { STATEMENTS } from '../sqlite/statements.js';
+import type { D1Client } from './binding.js';
+import { atPrimary, checkClient, query } from './binding.js';
+
+const VERSIONS = MIGRATIONS.sqlite;
+
+/** The row of the version, undefined if there is no such table. */
+async function readVersionRow(db: D1Client): Promise<unknown> {
+  try {
+    // One round trip if there is one, and a starting isolate nearly always finds one.
+    const rows = await query(db, STATEMENTS.version);
+    return rows[0];
+  } catch (error) {
+    const tables = await query(db, STATEMENTS.hasVersion);
+    if (tables.length > 0) throw error;
+    return undefined;
+  }
+}
+
+/** The schema's version, 0 if there is none. */
+async function readVersion(db: D1Client): Promise<number> {
+  const row = (await readVersionRow(db)) as { readonly version?: unknown } | undefined;
+  return knownVersion(row?.version, VERSIONS.length);
+}
+
+/** What brings a database from the version `found` to this release's. */
+function statementsFrom(found: number): readonly string[] {
+  const missing = VERSIONS.slice(found).flat();
+  const latest = VERSIONS.length;
+  const write = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${latest})`;
+  // There is no transaction in which to read the version again. If it has changed by now, the first
+  // statement fails and with it the batch: without a version, on the name of a table.
+  if (found === 0) return [...missing, write];
+  // And with one, on the CHECK that no version is 0.
+  const guard = `UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`;
+  return [guard, ...missing, write];
+}
+
+/**
+ * Migrates the schema to this release, all of it or nothing; `d1Store` calls it before its
+ * first use. Any number of isolates may call it at once. If the schema is current, it only reads.
+ *
+ * Not checked: that nobody has changed the tables since.
+ *
+ * @param db As for `d1Store`.
+ * @throws TypeError if `db` is not a D1 binding.
+ * @throws Error if a newer release has migrated the database; whatever D1 throws.
+ * @example
+ * await migrate(env.DB); // in a Worker that a deploy step calls
+ */
+export async function migrate(db: D1Client): Promise<void> {
+  checkClient(db);
+  const found = await readVersion(db);
+  if (found === VERSIONS.length) return;
+  const session = atPrimary(db);
+  const statements = statementsFrom(found).map((sql) => session.prepare(sql));
+  try {
+    await session.batch(statements);
+  } catch (error) {
+    // Another isolate was faster, or it is an error.
+    const reached = await readVersion(db);
+    if (reached !== VERSIONS.length) throw error;
+  }
+}

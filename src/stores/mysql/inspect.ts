@@ -1,0 +1,67 @@
+/** What the statements rely on, checked once for each store. */
+import { whole } from '../rows.js';
+import type { Row } from './answers.js';
+import { rowsOf } from './answers.js';
+import type { Connections } from './connections.js';
+import type { MysqlError } from './errors.js';
+import { checkFresh, FRESHNESS, isTrue } from './freshness.js';
+
+/** Has a character of four bytes in UTF-8, which the older `utf8` cannot hold. */
+const FOX = 'é🦊';
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+const PROBE = `
+  SELECT ? AS echo, ? AS nothing, ${LARGEST} AS largest, @@sql_safe_updates AS safe,
+    ${FRESHNESS},
+    (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
+
+const AS_IT_IS =
+  'the driver must return rows as objects, text as strings and integers as such; ' +
+  'connect without a typeCast';
+
+/** Something that a connection must have, and what to do if it has not. */
+interface Requirement {
+  readonly isMet: (row: Row) => boolean;
+  readonly instead: string;
+}
+
+/** In this order: what is not a row has no columns. */
+const REQUIREMENTS: readonly Requirement[] = [
+  {
+    isMet: ({ echo, largest }) => typeof echo === 'string' && whole(largest) === LARGEST,
+    instead: AS_IT_IS,
+  },
+  {
+    isMet: ({ echo, wide }) => echo === FOX && isTrue(wide),
+    instead: "connect with charset 'utf8mb4', or texts are lost",
+  },
+  {
+    isMet: ({ nothing }) => nothing === '',
+    instead: 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost',
+  },
+  {
+    isMet: ({ safe }) => whole(safe) === 0,
+    instead: 'connect with sql_safe_updates off: it refuses joins, and usage is written by one',
+  },
+];
+
+async function probe(connections: Connections): Promise<unknown> {
+  try {
+    return await connections.query(PROBE, [FOX, '']);
+  } catch (error) {
+    const { code, message } = error as MysqlError;
+    if (code !== undefined) throw error;
+    // An error without a code comes from neither server nor network: mysql2 is closed, or could not
+    // read the row.
+    throw new Error(`${message}; where it is open, ${AS_IT_IS}`);
+  }
+}
+
+/** Throws if the connection lacks something. Not checked: rights, and the server's durability. */
+export async function inspect(connections: Connections): Promise<void> {
+  const answer = await probe(connections);
+  const row = rowsOf(answer)[0] ?? {};
+  const unmet = REQUIREMENTS.find((requirement) => !requirement.isMet(row));
+  if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
+  checkFresh([row]);
+}

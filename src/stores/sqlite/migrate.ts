@@ -1,0 +1,47 @@
+/** The tables and triggers, brought to what this release knows. */
+import { MIGRATIONS } from '../schema/migrations.js';
+import { knownVersion } from '../schema-version.js';
+import type { SqliteHandle } from './handle.js';
+import { checkHandle, readValue } from './handle.js';
+import { STATEMENTS } from './statements.js';
+import { transaction } from './transactions.js';
+
+const VERSIONS = MIGRATIONS.sqlite;
+
+const WRITE_VERSION = 'INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)';
+
+/** The schema's version in this file, 0 if there is none. */
+function readVersion(db: SqliteHandle): number {
+  const tables = db.prepare(STATEMENTS.hasVersion).all();
+  if (tables.length === 0) return 0;
+  const version = readValue(db, STATEMENTS.version, 'version');
+  return knownVersion(version, VERSIONS.length, 'the file');
+}
+
+/**
+ * Migrates the schema to this release, all of it or nothing; `sqliteStore` calls it. Any
+ * number of processes may call it at once. If the schema is current, it only reads.
+ *
+ * Not checked: that nobody has changed the tables since.
+ *
+ * @param db As for `sqliteStore`.
+ * @throws TypeError as `sqliteStore` does.
+ * @throws Error if a newer release has migrated the file; whatever the driver throws.
+ * @example
+ * migrate(new DatabaseSync('keys.db')); // in a deploy step
+ */
+export function migrate(db: SqliteHandle): void {
+  checkHandle(db, 'migrate');
+  migrateIfNeeded(db);
+}
+
+/** The same for a handle that was checked already. */
+export function migrateIfNeeded(db: SqliteHandle): void {
+  if (readVersion(db) === VERSIONS.length) return;
+  transaction(db, () => {
+    // Read again under the lock: another process may have been faster.
+    const missing = VERSIONS.slice(readVersion(db)).flat();
+    for (const sql of missing) db.exec(sql);
+    db.prepare(WRITE_VERSION).run(VERSIONS.length);
+  });
+}

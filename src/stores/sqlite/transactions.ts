@@ -1,0 +1,88 @@
+/** Writes in transactions of their own, and what becomes of them while another has the lock. */
+import type { Awaitable } from '../../core/store.js';
+import type { SqliteHandle } from './handle.js';
+import { readBusyTimeout } from './handle.js';
+
+/** Throws in the middle of somebody else's transaction. */
+export function checkNoTransaction(db: SqliteHandle): void {
+  if (db.isTransaction || db.inTransaction) {
+    throw new Error(
+      'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
+    );
+  }
+}
+
+function rollBack(db: SqliteHandle): void {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // On a full disk, SQLite has already rolled back; the first error says what happened.
+  }
+}
+
+/**
+ * Runs `work` in its own transaction. `BEGIN` throws if the handle is in one already, so nothing is
+ * acknowledged that somebody else's rollback could undo. IMMEDIATE takes the write lock at once: a
+ * transaction that read first could not wait for it.
+ */
+export function transaction<Result>(db: SqliteHandle, work: () => Result): Result {
+  checkNoTransaction(db);
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(db);
+    throw error;
+  }
+}
+
+/** Runs `work`, which fails at once if another process has the lock. */
+export function withoutWaiting(db: SqliteHandle, work: () => void): void {
+  const timeout = readBusyTimeout(db);
+  db.exec('PRAGMA busy_timeout = 0');
+  try {
+    work();
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${timeout}`);
+  }
+}
+
+/**
+ * How many times a write is tried in all, and how long it pauses between: together less than the
+ * time that a keyring waits for a store, which is 2 s by default.
+ */
+const TRIES = 10;
+const PAUSE_MS = 100;
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}
+
+/** By SQLite's own words, which come through every driver. */
+function isLocked(error: unknown): boolean {
+  return String((error as Error | undefined)?.message).includes('database is locked');
+}
+
+async function writeLater(write: () => void): Promise<void> {
+  for (let attempt = 2; ; attempt++) {
+    await pause();
+    try {
+      write();
+      return;
+    } catch (error) {
+      if (attempt === TRIES || !isLocked(error)) throw error;
+    }
+  }
+}
+
+/** Runs `write` at once and, as long as another process has the lock, again after each pause. */
+export function writeWhenUnlocked(write: () => void): Awaitable<void> {
+  try {
+    write();
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+    return writeLater(write);
+  }
+}

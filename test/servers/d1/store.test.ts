@@ -1,0 +1,175 @@
+import { inspect } from 'node:util';
+import type { KeyRecord } from 'keyscope';
+import { d1Store } from 'keyscope/stores/d1';
+import { expect, test } from 'vitest';
+import { complaint } from '../../support/complaint.ts';
+import { another, keyringOn, RECORD } from '../../support/d1-fixtures.ts';
+import { spyOn } from '../../support/d1-spy.ts';
+import { AUTHORITY, HOUR, issue, OWN, storeError, untyped } from '../../support/keyring.ts';
+import { expectLooseCalls } from '../../support/loose.ts';
+import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';
+
+describeWithWorkerd('the store', SLOW, () => {
+  const fresh = databases();
+
+  test('takes no unknown option', async () => {
+    const db = await fresh();
+    const complaintAbout = (options: object) => complaint(() => d1Store(db, options));
+    expect(complaintAbout({ batches: true })).toContain('batches');
+    expect(complaintAbout({ batch: 1 })).toBe('d1Store: batch is true or false');
+  });
+
+  test('asks nothing before it is used', async () => {
+    const { client, asked } = spyOn(await fresh());
+    d1Store(client);
+    expect(asked).toEqual({ sessions: [], statements: [], batches: [] });
+  });
+
+  test('asks one statement a method, with one parameter for a list', async () => {
+    const { client, asked, forget } = spyOn(await fresh());
+    const store = d1Store(client);
+    await store.insert(RECORD);
+    forget();
+    await store.findByDigest([RECORD.digest]);
+    await store.findByDigest(Array.from({ length: 500 }, (_, i) => another(i).digest));
+    await store.findById(RECORD.keyId);
+    await store.list({ entityUuid: OWN, after: null, limit: 5 });
+    await store.list({ entityUuid: OWN, after: RECORD, limit: 5 });
+    await store.markEnded(RECORD.keyId, { retireAt: 1 });
+    await store.insert(another(1));
+    await store.summarize(0);
+    expect(asked.statements).toHaveLength(8);
+    const counts = asked.statements.map(({ values }) => values.length);
+    expect(Math.max(...counts)).toBe(16);
+  });
+
+  test('asks for nothing that cannot be there', async () => {
+    const { client, asked, forget } = spyOn(await fresh());
+    const store = d1Store(client);
+    await store.insert(RECORD);
+    forget();
+    const odd = [`${RECORD.keyId}\0`, '\ud800', untyped<string>(5), untyped<string>(null)];
+    for (const id of odd) {
+      expect(await store.findById(id)).toBe(null);
+      expect(await store.markEnded(id, { revokedAt: 1 })).toBe(false);
+      expect(await store.list({ entityUuid: id, after: null, limit: 5 })).toEqual([]);
+      expect(await store.findByDigest([id])).toEqual([]);
+      await store.touch([{ keyId: id, lastUsedAt: 9, scopesUsed: {} }]);
+    }
+    await store.touch([]);
+    expect(await store.findByDigest([])).toEqual([]);
+    expect(asked.statements).toEqual([]);
+    expect(asked.batches).toEqual([]);
+  });
+
+  test.each([
+    [{ batch: true }, 1],
+    [{}, 20],
+    [{ batch: false }, 20],
+  ])('with %o sends look-ups at once as %i queries', async (options, count) => {
+    const { client, asked, forget } = spyOn(await fresh());
+    const store = d1Store(client, options);
+    await store.findById(OWN);
+    await store.findByDigest(['x']);
+    forget();
+    const digests = Array.from({ length: 20 }, (_, i) => another(i).digest);
+    await Promise.all(digests.map((digest) => store.findByDigest([digest])));
+    expect(asked.statements).toHaveLength(count);
+  });
+
+  test('writes nothing for a verification', async () => {
+    const { client, asked, forget } = spyOn(await fresh());
+    const keyring = keyringOn(client);
+    const { key } = await issue(keyring);
+    await keyring.verify(key);
+    forget();
+    for (let i = 0; i < 3; i++) await keyring.verify(key);
+    const verbs = asked.statements.map(({ sql }) => sql.trim().split(' ')[0]);
+    expect(verbs).toEqual(['SELECT', 'SELECT', 'SELECT']);
+    expect(asked.batches).toEqual([]);
+  });
+
+  test('reads no table from end to end but for a summary, and sorts no listing', async () => {
+    const db = await fresh();
+    const { client, asked, forget } = spyOn(db);
+    const store = d1Store(client);
+    await store.insert(RECORD);
+    forget();
+    await store.findByDigest(['a']);
+    await store.findByDigest(['a', 'b']);
+    await store.findById(OWN);
+    await store.list({ entityUuid: OWN, after: null, limit: 10 });
+    await store.markEnded(OWN, { retireAt: 4 });
+    await store.markEnded(OWN, { revokedAt: 4 });
+    await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
+    await store.summarize(5);
+    const plans: string[] = [];
+    for (const { sql } of asked.statements) {
+      const plan = await sqlOf(db)(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', "'[]'")}`);
+      plans.push(plan.map(({ detail }) => String(detail)).join('; '));
+    }
+    expect(plans).toHaveLength(8);
+    const slow = plans.filter((plan) => /SCAN keyscope_keys|TEMP B-TREE FOR ORDER BY/.test(plan));
+    expect(slow).toEqual([plans[7]]);
+  });
+
+  test('summarizes as of now without a time, and lists from the beginning', async () => {
+    const store = d1Store(await fresh());
+    await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+    await store.insert({ ...another(2), expiresAt: Date.now() + HOUR });
+    const summarize = store.summarize as () => unknown;
+    expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    await expectLooseCalls(store, OWN);
+  });
+
+  test('turns a failure of D1 into a StoreError, and is used again once it answers', async () => {
+    const { client, fail } = spyOn(await fresh());
+    const keyring = keyringOn(client);
+    // The migration, too.
+    fail(new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.'));
+    await storeError(() => issue(keyring));
+    fail(undefined);
+    const { key, info } = await issue(keyring);
+    fail(new Error('D1_ERROR: Network connection lost.'));
+    await storeError(() => keyring.verify(key));
+    await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+    fail(undefined);
+    const principal = await keyring.verify(key);
+    expect(principal.keyId).toBe(info.keyId);
+  });
+
+  test('says of a write that is refused neither digest nor seal', async () => {
+    const store = d1Store(await fresh());
+    await store.insert(RECORD);
+    const refusals: readonly (readonly [KeyRecord, RegExp])[] = [
+      [RECORD, /exists already/],
+      [{ ...another(1), digest: RECORD.digest }, /exists already/],
+      [{ ...another(2), createdAt: 1.5 }, /cannot store REAL value/],
+      [{ ...another(3), name: untyped(null) }, /NOT NULL constraint failed/],
+      [{ ...another(4), name: untyped(undefined) }, /not supported/],
+      [{ ...another(5), scopes: untyped({}) }, /CHECK constraint failed/],
+    ];
+    for (const [record, message] of refusals) {
+      const [settled] = await Promise.allSettled([store.insert(record)]);
+      const said = inspect(settled, { showHidden: true, depth: Number.POSITIVE_INFINITY });
+      expect(settled.status).toBe('rejected');
+      expect(said).toMatch(message);
+      for (const secret of [record.digest, String(record.seal)]) {
+        expect(said).not.toContain(secret.replace('s1$', '').slice(0, 16));
+      }
+    }
+    expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toEqual([RECORD]);
+  });
+
+  test('writes no key into the database', async () => {
+    const db = await fresh();
+    const keyring = keyringOn(db);
+    const { key, info } = await issue(keyring);
+    const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    const all = JSON.stringify(await sqlOf(db)('SELECT * FROM keyscope_keys'));
+    expect(all).toContain(info.keyId);
+    for (const secret of [key, next.key]) {
+      expect(all).not.toContain(secret.slice('acme_'.length, -6));
+    }
+  });
+});

@@ -1,0 +1,203 @@
+import type { KeyStore } from 'keyscope';
+import type { MysqlPool } from 'keyscope/stores/mysql';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { expect, test } from 'vitest';
+import { type ClientOptions, SERVER } from '../../support/mysql.ts';
+import {
+  another,
+  DRIVERS,
+  type Driver,
+  describeMysql,
+  KINDS,
+  lending,
+  openClient,
+  POOLS,
+  printed,
+  SLOW,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+import { OTHER, OWN } from '../../support/sqlite.ts';
+
+type Cast = (field: { string(): unknown }, next: () => unknown) => unknown;
+const asText: Cast = (field) => field.string();
+const asItIs: Cast = (_field, next) => next();
+
+/** What a driver can be told that could change an answer. */
+const OPTIONS: Readonly<Record<Driver, readonly ClientOptions[]>> = {
+  mysql2: [
+    { supportBigNumbers: true },
+    { supportBigNumbers: true, bigNumberStrings: true },
+    { decimalNumbers: true },
+    { rowsAsArray: true },
+    { nestTables: true },
+    { nestTables: '_' },
+    { jsonStrings: true },
+    { disableEval: true },
+    { typeCast: asItIs },
+    { namedPlaceholders: true },
+    { flags: ['-FOUND_ROWS'] },
+    { flags: ['+FOUND_ROWS'] },
+    { charset: 'utf8mb4_bin' },
+    { maxPreparedStatements: 1 },
+    { multipleStatements: true },
+    { stringifyObjects: true },
+    { compress: true },
+    { dateStrings: true },
+    { queryFormat: (sql: string) => sql.replace(/:(\w+)/g, 'gone') },
+  ],
+  mariadb: [
+    { bigIntAsNumber: true },
+    { bigIntAsNumber: true, checkNumberRange: true },
+    { decimalAsNumber: true },
+    { supportBigNumbers: true },
+    { supportBigNumbers: true, bigNumberStrings: true },
+    { insertIdAsNumber: true },
+    { rowsAsArray: true },
+    { nestTables: true },
+    { nestTables: '_' },
+    { autoJsonMap: false },
+    { metaAsArray: true },
+    { metaEnumerable: true },
+    { typeCast: asText },
+    { typeCast: asItIs },
+    { namedPlaceholders: true },
+    { foundRows: true },
+    { foundRows: false },
+    { collation: 'utf8mb4_bin' },
+    { prepareCacheLength: 0 },
+    { pipelining: false },
+    { multipleStatements: true },
+    { compress: true },
+    { permitSetMultiParamEntries: true },
+    { initSql: "SET sql_mode = 'ORACLE'" },
+    { initSql: "SET sql_mode = 'ANSI_QUOTES'" },
+    { initSql: "SET sql_mode = 'NO_BACKSLASH_ESCAPES'" },
+    { initSql: "SET sql_mode = ''" },
+    { initSql: "SET tx_isolation = 'SERIALIZABLE'" },
+    { initSql: "SET tx_isolation = 'READ-UNCOMMITTED'" },
+    { initSql: 'SET completion_type = CHAIN' },
+    { initSql: "SET collation_connection = 'utf8mb4_unicode_ci'" },
+  ],
+};
+
+const CASES = DRIVERS.flatMap((driver) =>
+  OPTIONS[driver].map((options) => [driver, printed(options), options] as const),
+);
+
+const MAX = Number.MAX_SAFE_INTEGER;
+const LATEST = { ...RECORD, createdAt: MAX };
+const BEFORE_LATEST = { createdAt: MAX, keyId: OTHER.replace('0b', 'ff') };
+
+async function expectExactReads(store: KeyStore): Promise<void> {
+  const digests = [LATEST.digest, another(1).digest, another(2).digest];
+  const read = [
+    await store.findById(LATEST.keyId),
+    ...(await store.findByDigest(digests)),
+    ...(await store.list({ entityUuid: OWN, after: null, limit: 3 })),
+    ...(await store.list({ entityUuid: OWN, after: BEFORE_LATEST, limit: 3 })),
+  ];
+  expect(read).toEqual([LATEST, LATEST, LATEST, LATEST]);
+}
+
+async function expectExactWrites(store: KeyStore): Promise<void> {
+  const { keyId } = LATEST;
+  const ending = { retireAt: MAX };
+  expect(await store.markEnded(keyId, ending)).toBe(true);
+  expect(await store.markEnded(keyId, ending)).toBe(false);
+  const scopesUsed = { 'a:b': MAX, 'c:d': 1 };
+  await store.touch([{ keyId, lastUsedAt: MAX, scopesUsed }]);
+  await store.touch([{ keyId, lastUsedAt: 1, scopesUsed: { 'a:b': 1 } }]);
+  const written = { ...LATEST, ...ending, lastUsedAt: MAX, scopesUsed };
+  expect(await store.findById(keyId)).toEqual(written);
+  expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: MAX }]);
+  const again = async () => store.insert(LATEST);
+  await expect(again).rejects.toThrow('keyscope: a key with this id or digest exists already');
+}
+
+describeMysql('a connection', SLOW, () => {
+  test.each(CASES)('of %s opened with %s gives the same answers', async (driver, _, options) => {
+    await withClient(`${driver} connection`, options, async ({ client }) => {
+      const store = mysqlStore(client);
+      await store.insert(LATEST);
+      await expectExactReads(store);
+      await expectExactWrites(store);
+    });
+  });
+
+  // The rows beyond it were missing, and their keys unknown.
+  test.each(['mariadb connection', 'mariadb pool'])(
+    'of a %s whose sql_select_limit is 1 reads every row',
+    async (kind) => {
+      const initSql = 'SET sql_select_limit = 1';
+      await withClient(kind, { initSql }, async ({ client }) => {
+        const store = mysqlStore(client);
+        const peppered = { ...another(1), digest: `h1.p1$${'0'.repeat(64)}` };
+        const records = [RECORD, peppered, another(2)];
+        const digests = records.map(({ digest }) => digest);
+        for (const record of records) await store.insert(record);
+        const answers = await Promise.all(
+          digests.map(async (digest) => store.findByDigest([digest])),
+        );
+        expect(answers.map(([found]) => found)).toEqual(records);
+        expect(await store.findByDigest(digests)).toHaveLength(3);
+        expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(3);
+        const summary = await store.summarize(0);
+        const counts = Object.fromEntries(summary.map(({ scheme, live }) => [scheme, live]));
+        expect(counts).toEqual({ 'h1.p1': 1, s1: 2 });
+        expect(summary).toHaveLength(2);
+      });
+    },
+  );
+
+  // Of mysql2, which gives this error no code, it was told to connect without a typeCast.
+  test.each(KINDS)('of a %s that is closed says so', async (kind) => {
+    const { client, end } = await openClient(kind, SERVER);
+    await end();
+    const find = async () => mysqlStore(client).findById(RECORD.keyId);
+    await expect(find).rejects.toThrow(/^keyscope: .*closed/);
+  });
+
+  test('to no database says so', async () => {
+    const { client, end } = await openClient('mysql2 connection', SERVER);
+    const find = async () => mysqlStore(client).findById(RECORD.keyId);
+    await expect(find).rejects.toThrow('keyscope: No database');
+    await end();
+  });
+
+  test.each(POOLS)(
+    'of a %s goes back after each write, but not in an unknown state',
+    async (kind) => {
+      await withClient(kind, { connectionLimit: 1 }, async ({ client }) => {
+        let fails = false;
+        const ends: string[] = [];
+        const pool = lending(client as MysqlPool, (loan) => ({
+          ...loan,
+          query: (statement) =>
+            fails && statement.sql.startsWith('ROLLBACK')
+              ? Promise.reject(new Error('interrupted'))
+              : loan.query(statement),
+          release() {
+            ends.push('released');
+            return loan.release();
+          },
+          destroy() {
+            ends.push('destroyed');
+            return loan.destroy();
+          },
+        }));
+        const store = mysqlStore(pool);
+        const insertAgain = async () => store.insert(RECORD);
+        await store.insert(RECORD);
+        ends.length = 0;
+        await store.insert(another(1));
+        await expect(insertAgain).rejects.toThrow('exists already');
+        fails = true;
+        await expect(insertAgain).rejects.toThrow('exists already');
+        expect(ends).toEqual(['released', 'released', 'destroyed']);
+        // There may be one only: a new one took its place.
+        expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
+      });
+    },
+  );
+});

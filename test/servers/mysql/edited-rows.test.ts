@@ -1,0 +1,114 @@
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { beforeAll, expect, test } from 'vitest';
+import { ATTACKERS_DIGESTS, BOTH_ENTITIES, editedRows } from '../../support/edited-rows.ts';
+import {
+  another,
+  DRIVERS,
+  describeMysql,
+  type Place,
+  SLOW,
+  usageOf,
+  usePlace,
+} from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+import { OTHER } from '../../support/sqlite.ts';
+
+const HUGE = '1 << 60';
+
+const EDITS: Readonly<Record<string, readonly string[]>> = {
+  key_id: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'", 'UPPER(key_id)'],
+  name: ["'other'", "''", "'CI'", "CONCAT(name, ' ')", 'NULL'],
+  digest: [
+    ...ATTACKERS_DIGESTS,
+    "''",
+    'LEFT(digest, 40)',
+    "CONCAT(digest, ' ')",
+    'UPPER(CONVERT(digest USING ascii))',
+    "X'FF00'",
+  ],
+  seal: ['NULL', "''", 'UPPER(seal)', 'LEFT(seal, 63)', "CONCAT(seal, ' ')"],
+  entity_uuid: [`'${OTHER}'`, "''", 'UPPER(entity_uuid)', 'NULL'],
+  accessible_entities: [BOTH_ENTITIES, "'[]'", `'["${OTHER}"]'`, "'[5]'", "'[[]]'", 'NULL'],
+  scopes: [
+    `'["threats:read","threats:write"]'`,
+    `'["threats:*"]'`,
+    `'["*:*"]'`,
+    "'[]'",
+    "'[null]'",
+    `'["threats:read","threats:read"]'`,
+    `'["Threats:read"]'`,
+    `'["unknown:scope"]'`,
+    'NULL',
+  ],
+  justification: ["'because'", "''"],
+  metadata: [`'{"team":"blue"}'`, `'{"a":5}'`, `'{"__proto__":"x"}'`, 'NULL'],
+  created_at: ['created_at + 1', '0', '-1', HUGE, 'NULL'],
+  expires_at: ['NULL', 'expires_at + 1', '0', HUGE],
+  rotated_from: [`'${OTHER}'`, "''"],
+};
+
+/** A column of JSON, by whose CHECK MariaDB tells drivers that it is one. */
+function jsonColumn(name: string, kind: 'ARRAY' | 'OBJECT'): string {
+  return `${name} LONGTEXT CHECK (JSON_VALID(${name}) AND JSON_TYPE(${name}) = '${kind}')`;
+}
+
+/** The columns that take NULL, and what else none of them takes. */
+const LOOSE_COLUMNS = [
+  jsonColumn('accessible_entities', 'ARRAY'),
+  jsonColumn('scopes', 'ARRAY'),
+  jsonColumn('metadata', 'OBJECT'),
+  jsonColumn('scopes_used', 'OBJECT'),
+  'name LONGTEXT',
+  'created_at BIGINT',
+  'entity_uuid VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
+];
+
+/** On the operator's connection, which edits the rows: what no CHECK and no strict mode stops. */
+async function switchSafeguardsOff({ store, rows }: Place): Promise<void> {
+  // Makes the tables.
+  await store.summarize(0);
+  await rows('DROP TRIGGER keyscope_keys_update');
+  await rows('DROP TRIGGER keyscope_keys_delete');
+  await rows("SET sql_mode = ''");
+  await rows('SET check_constraint_checks = 0');
+  for (const column of LOOSE_COLUMNS) await rows(`ALTER TABLE keyscope_keys MODIFY ${column}`);
+}
+
+describeMysql.each(DRIVERS)('rows edited by hand, read with %s', SLOW, (driver) => {
+  const place = usePlace(`${driver} pool`);
+  beforeAll(() => switchSafeguardsOff(place));
+
+  editedRows({
+    store: () => place.store,
+    sql: (text) => place.rows(text),
+    edits: EDITS,
+    huge: HUGE,
+  });
+
+  test('a digest that is empty is found by nobody', async () => {
+    await place.store.insert(RECORD);
+    await place.rows("UPDATE keyscope_keys SET digest = ''");
+    const store = mysqlStore(place.opened.client, { batch: false });
+    for (const digests of [[''], [RECORD.digest], [RECORD.digest, 'a', 'b'], ['a', '', 'b', 'c']]) {
+      expect(await store.findByDigest(digests)).toEqual([]);
+    }
+    await place.rows('DELETE FROM keyscope_keys');
+  });
+
+  test.each([
+    '{"threats:read":"soon"}',
+    '{"threats:read":null}',
+    '{"threats:read":[1]}',
+    '{"threats:read":1e300}',
+  ])('used scopes with times that are none are brought forward to a time: %s', async (json) => {
+    const { store, rows } = place;
+    await store.insert(RECORD);
+    await store.insert(another(1));
+    await rows(`UPDATE keyscope_keys SET scopes_used = '${json}' WHERE key_id = '${RECORD.keyId}'`);
+    const scopesUsed = { 'threats:read': 5 };
+    await store.touch([usageOf(RECORD, 6, scopesUsed), usageOf(another(1), 6, scopesUsed)]);
+    expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 6, scopesUsed });
+    expect(await store.findById(another(1).keyId)).toMatchObject({ lastUsedAt: 6, scopesUsed });
+    await rows('DELETE FROM keyscope_keys');
+  });
+});

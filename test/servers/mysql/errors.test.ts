@@ -1,0 +1,48 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { describeMysql, usageOf, usePlace } from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+
+/** Everything that an error holds: its own properties, hidden ones too, and the chain of causes. */
+function everythingIn(error: unknown): string {
+  const all = { showHidden: true, depth: null, maxStringLength: null, maxArrayLength: null };
+  return inspect(error, all);
+}
+
+async function failureOf(act: () => unknown): Promise<Error> {
+  try {
+    await act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+    return error as Error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+const SECRETS = [RECORD.digest, 'ab'.repeat(16), 'cd'.repeat(16)];
+
+describeMysql.each([
+  ['mysql2', {}],
+  ['mariadb', { logParam: true }],
+] as const)('an error over %s', (driver, options) => {
+  const place = usePlace(`${driver} connection`, options);
+
+  test('names neither digest nor seal, and says what the server said', async () => {
+    await place.store.insert(RECORD);
+    const duplicate = await failureOf(() => place.store.insert(RECORD));
+    expect(duplicate.message).toBe('keyscope: a key with this id or digest exists already');
+    await place.rows('RENAME TABLE keyscope_keys TO elsewhere');
+    const missing = [
+      await failureOf(() => place.store.insert(RECORD)),
+      await failureOf(() => place.store.findByDigest([RECORD.digest])),
+      await failureOf(() => place.store.touch([usageOf(RECORD, 5)])),
+    ];
+    await place.rows('RENAME TABLE elsewhere TO keyscope_keys');
+    for (const { message } of missing) {
+      expect(message).toMatch(/^keyscope: Table .* doesn't exist$/);
+    }
+    for (const error of [duplicate, ...missing]) {
+      for (const secret of SECRETS) expect(everythingIn(error)).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import type { MysqlClient } from 'keyscope/stores/mysql';
+import { migrate, mysqlStore } from 'keyscope/stores/mysql';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { ClientOptions } from '../../support/mysql.ts';
+import {
+  type Driver,
+  describeMysql,
+  printed,
+  SLOW,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+
+/** What must be refused at the first use, and with what advice. */
+interface Refusal {
+  readonly driver: Driver;
+  readonly options: ClientOptions;
+  readonly why: string;
+}
+
+const CHARSET = "charset 'utf8mb4'";
+const AS_IT_IS = 'rows as objects, text as strings and integers as such';
+
+const REFUSALS: readonly Refusal[] = [
+  { driver: 'mysql2', options: { charset: 'latin1' }, why: CHARSET },
+  { driver: 'mysql2', options: { charset: 'utf8' }, why: CHARSET },
+  // Of numbers it reads the first bytes as a length.
+  { driver: 'mysql2', options: { typeCast: false }, why: AS_IT_IS },
+  { driver: 'mysql2', options: { typeCast: () => 'x' }, why: AS_IT_IS },
+  { driver: 'mariadb', options: { typeCast: () => 'x' }, why: AS_IT_IS },
+  { driver: 'mariadb', options: { charset: 'latin1' }, why: CHARSET },
+  { driver: 'mariadb', options: { initSql: 'SET NAMES utf8mb3' }, why: CHARSET },
+  { driver: 'mariadb', options: { initSql: 'SET character_set_results = latin1' }, why: CHARSET },
+  { driver: 'mariadb', options: { initSql: 'SET autocommit = 0' }, why: 'autocommit off' },
+  {
+    driver: 'mariadb',
+    options: { initSql: 'START TRANSACTION' },
+    why: 'in the middle of a transaction',
+  },
+  {
+    driver: 'mariadb',
+    options: { initSql: "SET sql_mode = 'EMPTY_STRING_IS_NULL'" },
+    why: 'EMPTY_STRING_IS_NULL',
+  },
+  { driver: 'mariadb', options: { initSql: 'SET sql_safe_updates = 1' }, why: 'sql_safe_updates' },
+];
+
+const CASES = REFUSALS.map(
+  ({ driver, options, why }) => [driver, printed(options), why, options] as const,
+);
+
+async function expectRefusals(client: MysqlClient, why: string): Promise<void> {
+  const store = mysqlStore(client);
+  const uses = [
+    async () => store.insert(RECORD),
+    async () => store.findById(RECORD.keyId),
+    async () => migrate(client),
+  ];
+  for (const use of uses) await expect(use).rejects.toThrow(why);
+}
+
+describeMysql('the inspection at the first use', SLOW, () => {
+  test.each(CASES)(
+    'refuses a connection of %s opened with %s: %s',
+    async (driver, _printed, why, options) => {
+      // mysql2 prints where it cannot read a number.
+      const trace = vi.spyOn(console, 'trace').mockImplementation(() => {});
+      onTestFinished(() => trace.mockRestore());
+      for (const kind of ['connection', 'pool']) {
+        await withClient(`${driver} ${kind}`, options, async ({ client }, { console }) => {
+          await expectRefusals(client, why);
+          expect(await console.rows('SHOW TABLES')).toEqual([]);
+        });
+      }
+    },
+  );
+
+  // Without making a server read-only that others use too.
+  test.each([
+    ['@@read_only', '1'],
+    ['@@read_only', "'NO_LOCK'"],
+    ['@@innodb_read_only', '1'],
+  ])('refuses a server whose %s is %s', async (variable, value) => {
+    await withClient('mysql2 connection', {}, async ({ client }) => {
+      const changed: MysqlClient = {
+        execute: ({ sql, ...options }, values) =>
+          client.execute(Object.assign({ sql: sql.replace(variable, value) }, options), values),
+        query: (statement) => client.query(statement),
+      };
+      const find = async () => mysqlStore(changed).findById(RECORD.keyId);
+      await expect(find).rejects.toThrow('connect to the primary');
+    });
+  });
+});

@@ -1,0 +1,153 @@
+import type { MysqlClient } from 'keyscope/stores/mysql';
+import { migrate, mysqlStore } from 'keyscope/stores/mysql';
+import { MIGRATIONS } from 'keyscope/stores/schema';
+import { beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../support/mysql.ts';
+import {
+  another,
+  CONNECTIONS,
+  describeMysql,
+  KINDS,
+  openClient,
+  SLOW,
+  schemaOf,
+  until,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+import { OWN } from '../../support/sqlite.ts';
+
+const STATEMENTS = MIGRATIONS.mysql.flat();
+
+/** The statements that change the schema. */
+function changes(asked: readonly string[]): string[] {
+  return asked.filter((sql) => /CREATE|DROP/.test(sql));
+}
+
+/** A connection that notes what it is told without preparing it, up to where it is cut short. */
+function noting(
+  client: MysqlClient,
+  asked: string[],
+  isCut: () => boolean = () => false,
+): MysqlClient {
+  return {
+    execute: (statement, values) => client.execute(statement, values),
+    async query(statement) {
+      asked.push(statement.sql);
+      if (isCut()) throw new Error('cut short');
+      return client.query(statement);
+    },
+  };
+}
+
+describeMysql('migrate', SLOW, () => {
+  let expected: unknown;
+  beforeAll(async () => {
+    expected = await withClient('mysql2 connection', {}, async ({ client }, database) => {
+      await migrate(client);
+      return schemaOf(database);
+    });
+  });
+  async function expectSchema(database: Database): Promise<void> {
+    expect(await schemaOf(database)).toEqual(expected);
+  }
+
+  test('makes two tables, three triggers and a version', async () => {
+    expect(expected).toMatchObject({
+      tables: { length: 2 },
+      triggers: { length: 3 },
+      versions: [{ id: 1, version: MIGRATIONS.mysql.length }],
+    });
+  });
+
+  test.each(KINDS)('can be repeated and keeps what is there, over a %s', async (kind) => {
+    await withClient(kind, {}, async ({ client }, database) => {
+      await mysqlStore(client).insert(RECORD);
+      await migrate(client);
+      await migrate(client);
+      await expectSchema(database);
+      expect(await mysqlStore(client).findById(RECORD.keyId)).toEqual(RECORD);
+    });
+  });
+
+  test.each(CONNECTIONS)('runs once, from eight of a %s at once', async (kind) => {
+    await withClient(kind, {}, async (_opened, database) => {
+      const opening = Array.from({ length: 8 }, () => openClient(kind, database.settings));
+      const clients = await Promise.all(opening);
+      const asked: string[] = [];
+      await Promise.all(clients.map(({ client }) => migrate(noting(client, asked))));
+      await expectSchema(database);
+      // One of them did it; the others waited and found it done.
+      expect(changes(asked)).toEqual(STATEMENTS);
+      await Promise.all(clients.map((client) => client.end()));
+    });
+  });
+
+  test.each(KINDS)(
+    'runs eight times at once over one %s, beside stores that begin',
+    async (kind) => {
+      await withClient(kind, {}, async ({ client }, database) => {
+        const stores = Array.from({ length: 4 }, () => mysqlStore(client));
+        const inserts = stores.map((store, i) => store.insert(another(i)));
+        const migrations = Array.from({ length: 8 }, () => migrate(client));
+        await Promise.all([...migrations, ...inserts]);
+        await expectSchema(database);
+        expect(await stores[0]?.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(4);
+      });
+    },
+  );
+
+  // The version is written last, so a run that was cut short looks like none.
+  const counts = Array.from({ length: STATEMENTS.length + 1 }, (_, n) => n);
+
+  test.each(counts)('completes a run that was cut short after statement %i', async (n) => {
+    await withClient('mariadb connection', {}, async ({ client }, database) => {
+      const asked: string[] = [];
+      const cut = noting(client, asked, () => changes(asked).length > n);
+      if (n < STATEMENTS.length) await expect(migrate(cut)).rejects.toThrow('cut short');
+      else await migrate(cut);
+      await migrate(client);
+      await expectSchema(database);
+      await mysqlStore(client).insert(RECORD);
+    });
+  });
+
+  test.each(counts)('completes what a client left that stopped after statement %i', async (n) => {
+    await withClient('mariadb pool', {}, async ({ client }, database) => {
+      for (const sql of STATEMENTS.slice(0, n)) await database.console.rows(sql);
+      await migrate(client);
+      await expectSchema(database);
+    });
+  });
+
+  test('waits for another process that migrates, and leaves no lock', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
+      const lock = "CONCAT('keyscope_schema_', CRC32(DATABASE()))";
+      expect(await console.value(`SELECT GET_LOCK(${lock}, 0)`)).toBe(1);
+      let done = false;
+      const migrating = migrate(client).then(() => {
+        done = true;
+      });
+      const waits = `SELECT COUNT(*) FROM information_schema.processlist
+        WHERE state = 'User lock' AND db = DATABASE()`;
+      await until(async () => (await console.value(waits)) === 1);
+      expect(done).toBe(false);
+      expect(await console.rows('SHOW TABLES')).toEqual([]);
+      await console.rows(`SELECT RELEASE_LOCK(${lock})`);
+      await migrating;
+      expect(await console.value(`SELECT IS_FREE_LOCK(${lock})`)).toBe(1);
+    });
+  });
+
+  test('refuses a schema that a newer release has made, and leaves it', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
+      await migrate(client);
+      await console.rows('UPDATE keyscope_schema SET version = 2');
+      const why = 'keyscope: the database has schema 2 and this release knows 1; upgrade it';
+      const find = async () => mysqlStore(client).findById(RECORD.keyId);
+      await expect(migrate(client)).rejects.toThrow(why);
+      await expect(find).rejects.toThrow(why);
+      expect(await console.rows('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
+    });
+  });
+});

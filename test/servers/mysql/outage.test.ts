@@ -1,0 +1,79 @@
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { expect, test } from 'vitest';
+import { openDoor } from '../../support/door.ts';
+
+import { emptyDatabase, openConsole, SERVER } from '../../support/mysql.ts';
+import {
+  describeMysql,
+  keyringOn,
+  openClient,
+  SLOW,
+  until,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+import { outcome } from '../../support/outcome.ts';
+import { RECORD } from '../../support/records.ts';
+import { AUTHORITY, INPUT } from '../../support/sqlite.ts';
+
+// Short, because somebody waits for each attempt while the server is away; where one is too short
+// for a busy machine, it is tried again.
+const POOL_OPTIONS = [
+  ['mysql2 pool', { connectTimeout: 500 }],
+  ['mariadb pool', { connectTimeout: 500, acquireTimeout: 800, initializationTimeout: 800 }],
+] as const;
+
+describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind, options) => {
+  test('is a broken store, never a bad key, and is used again once it is back', async () => {
+    const door = await openDoor(SERVER);
+    const database = await emptyDatabase();
+    const settings = { ...database.settings, ...options, host: '127.0.0.1', port: door.port };
+    door.set('shut');
+    const { client, end } = await openClient(kind, settings);
+    const keyring = keyringOn(client);
+    const issue = () => keyring.issue(INPUT, AUTHORITY);
+    // From the start: nothing was asked of it when the store was made.
+    expect(await outcome(issue)).toBe('StoreError');
+    door.set('open');
+    await until(async () => (await outcome(issue)) === 'passed');
+    const { key, info } = await issue();
+    const verify = () => keyring.verify(key);
+    const revoke = () => keyring.revoke(info.keyId, AUTHORITY);
+    expect(await outcome(verify)).toBe('passed');
+    // In the middle.
+    door.set('shut');
+    for (const act of [issue, verify, revoke]) expect(await outcome(act)).toBe('StoreError');
+    door.set('open');
+    await until(async () => (await outcome(verify)) === 'passed');
+    await until(async () => (await outcome(revoke)) === 'passed');
+    expect(await outcome(verify)).toBe('invalid_token revoked');
+    await end();
+    door.close();
+    await database.drop();
+  });
+
+  test('takes a connection along in the middle of a write: no pool lends it again', async () => {
+    const single = { ...options, connectionLimit: 1 };
+    await withClient(kind, single, async ({ client }, { settings, console }) => {
+      const store = mysqlStore(client);
+      await store.insert(RECORD);
+      const rival = await openConsole(settings);
+      await rival.rows('START TRANSACTION');
+      await rival.rows(
+        `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${RECORD.keyId}'`,
+      );
+      const revoking = outcome(async () => store.markEnded(RECORD.keyId, { revokedAt: 5 }));
+      const waiting = `SELECT id FROM information_schema.processlist
+        WHERE db = DATABASE() AND info LIKE 'UPDATE keyscope%'`;
+      await until(async () => (await console.rows(waiting)).length === 1);
+      await console.rows(`KILL ${await console.value(waiting)}`);
+      expect(await revoking).toMatch(/^Error: keyscope: /);
+      await rival.rows('ROLLBACK');
+      await rival.end();
+      // The one connection there may be is a new one.
+      const find = async () => store.findById(RECORD.keyId);
+      await until(async () => (await outcome(find)) === 'passed');
+      expect(await find()).toEqual(RECORD);
+      expect(await store.markEnded(RECORD.keyId, { revokedAt: 6 })).toBe(true);
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import type { MysqlClient } from 'keyscope/stores/mysql';
+import { migrate, mysqlStore } from 'keyscope/stores/mysql';
+import { expect, test } from 'vitest';
+import type { Database, Opened } from '../../support/mysql.ts';
+import {
+  describeMysql,
+  openClient,
+  SLOW,
+  schemaOf,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+
+/** The name of the user that {@link asUser} makes. */
+function userOf({ name }: Database): string {
+  return `k${name.slice(-20)}`;
+}
+
+/** A user of its own with some rights on the database, for as long as `act` runs. */
+async function asUser(
+  database: Database,
+  rights: string,
+  act: (opened: Opened) => Promise<void>,
+): Promise<void> {
+  const { console, settings, name } = database;
+  const user = userOf(database);
+  const password = 'x';
+  await console.rows(`CREATE USER ${user} IDENTIFIED BY '${password}'`);
+  await console.rows(`GRANT ${rights} ON ${name}.* TO ${user}`);
+  const opened = await openClient('mariadb pool', { ...settings, user, password });
+  try {
+    await act(opened);
+  } finally {
+    await opened.end();
+    await console.rows(`DROP USER ${user}`);
+  }
+}
+
+describeMysql('the rights of a user', SLOW, () => {
+  test('may be the least that is documented once the schema is there', async () => {
+    await withClient('mysql2 connection', {}, async ({ client }, database) => {
+      await asUser(database, 'SELECT', async (least) => {
+        const store = mysqlStore(least.client);
+        const insert = async () => store.insert(RECORD);
+        // Before, the store waits for the schema.
+        await expect(insert).rejects.toThrow(/keyscope: CREATE command denied/);
+        await migrate(client);
+        await database.console.rows(
+          `GRANT INSERT, UPDATE ON ${database.name}.keyscope_keys TO ${userOf(database)}`,
+        );
+        await insert();
+        expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
+        expect(await store.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+        await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
+        expect(await store.summarize(1)).toEqual([]);
+      });
+    });
+  });
+
+  test('to migrate are those that are documented, and last as long as the user', async () => {
+    await withClient('mysql2 connection', {}, async ({ client }, database) => {
+      const store = mysqlStore(client);
+      await asUser(database, 'CREATE, TRIGGER, SELECT, INSERT, UPDATE', async (opened) => {
+        await migrate(opened.client);
+        await store.insert(RECORD);
+        expect(await store.markEnded(RECORD.keyId, { retireAt: 5 })).toBe(true);
+      });
+      const schema = await schemaOf(database);
+      const revoke = async () => store.markEnded(RECORD.keyId, { revokedAt: 5 });
+      const advice = 'DELETE FROM keyscope_schema, and migrate as one that stays';
+      await expect(revoke).rejects.toThrow(advice);
+      await database.console.rows('DELETE FROM keyscope_schema');
+      await migrate(client);
+      expect(await schemaOf(database)).toEqual(schema);
+      expect(await revoke()).toBe(true);
+    });
+  });
+
+  // A binary log cannot be switched on while the server runs.
+  test('come with advice if the server lets nobody make triggers', async () => {
+    await withClient('mysql2 connection', {}, async ({ client }) => {
+      const sqlMessage = 'You do not have the SUPER privilege';
+      const refusing: MysqlClient = {
+        execute: (statement, values) => client.execute(statement, values),
+        query(statement) {
+          if (!statement.sql.includes('CREATE TRIGGER')) return client.query(statement);
+          return Promise.reject(Object.assign(new Error('x'), { errno: 1419, sqlMessage }));
+        },
+      };
+      const why = `keyscope: ${sqlMessage}; migrate as a user with SUPER, or set log_bin`;
+      await expect(migrate(refusing)).rejects.toThrow(why);
+      await migrate(client);
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { migrate, mysqlStore } from 'keyscope/stores/mysql';
+import { schemaSql } from 'keyscope/stores/schema';
+import { expect, test } from 'vitest';
+import { type Database, openConsole, SERVER } from '../../support/mysql.ts';
+import { describeMysql, SLOW, schemaOf, withClient } from '../../support/mysql-fixtures.ts';
+import { RECORD } from '../../support/records.ts';
+
+const SQL = schemaSql('mysql');
+
+async function inOneQuery({ settings }: Database): Promise<void> {
+  const console = await openConsole({ ...settings, multipleStatements: true });
+  await console.rows(SQL);
+  await console.end();
+}
+
+/** As a migration tool that knows no SQL: it cuts at every semicolon that ends a line. */
+async function inPieces({ console }: Database): Promise<void> {
+  const pieces = SQL.split(';\n').filter((piece) => piece.trim() !== '');
+  for (const piece of pieces) await console.rows(piece);
+}
+
+async function byCommandLine({ name }: Database): Promise<void> {
+  const { host, port, user, password } = SERVER;
+  const login = [`--host=${host}`, `--port=${port}`, `--user=${user}`, `--password=${password}`];
+  const options = { input: SQL, encoding: 'utf8' } as const;
+  const { status, stderr } = spawnSync('mariadb', [...login, name], options);
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+}
+
+/** What `migrate` makes by itself. */
+function migratedSchema(): Promise<unknown> {
+  return withClient('mysql2 connection', {}, async ({ client }, database) => {
+    await migrate(client);
+    return schemaOf(database);
+  });
+}
+
+async function expectSameSchema(apply: (database: Database) => Promise<void>): Promise<void> {
+  const expected = await migratedSchema();
+  await withClient('mysql2 pool', {}, async ({ client }, database) => {
+    await apply(database);
+    expect(await schemaOf(database)).toEqual(expected);
+    await migrate(client);
+    expect(await schemaOf(database)).toEqual(expected);
+    await mysqlStore(client).insert(RECORD);
+  });
+}
+
+const hasCommandLine = spawnSync('mariadb', ['--version']).status === 0;
+
+describeMysql('schemaSql', SLOW, () => {
+  test('can be cut at the ends of lines', () => {
+    expect(SQL).not.toMatch(/DELIMITER|;[^\n]/);
+  });
+
+  test('makes what migrate makes: several statements in one query', async () => {
+    await expectSameSchema(inOneQuery);
+  });
+
+  test('makes what migrate makes: piece by piece', async () => {
+    await expectSameSchema(inPieces);
+  });
+
+  test.skipIf(!hasCommandLine)(
+    'makes what migrate makes: the command-line client (skipped where there is none)',
+    async () => {
+      await expectSameSchema(byCommandLine);
+    },
+  );
+});

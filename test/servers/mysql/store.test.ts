@@ -1,0 +1,90 @@
+import { inspect } from 'node:util';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { storeContract } from 'keyscope/testing';
+import { expect, test } from 'vitest';
+import { expectLooseCalls } from '../../support/loose.ts';
+import {
+  another,
+  describeMysql,
+  KINDS,
+  keyringOn,
+  openClient,
+  POOLS,
+  usePlace,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+import { AUTHORITY, INPUT, OWN } from '../../support/sqlite.ts';
+
+describeMysql.each(KINDS)('%s', (kind) => {
+  const place = usePlace(kind);
+  storeContract(test, () => place.store);
+});
+
+describeMysql(
+  'mariadb pool, look-ups one by one, in SQL modes in which texts are cut and quotes mean names',
+  () => {
+    const initSql =
+      "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI,PAD_CHAR_TO_FULL_LENGTH,HIGH_NOT_PRECEDENCE'";
+    const place = usePlace('mariadb pool', { initSql });
+    storeContract(test, () => mysqlStore(place.opened.client, { batch: false }));
+  },
+);
+
+describeMysql('the store', () => {
+  test('takes no unknown option', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }) => {
+      const withOption = (options: object) => () => mysqlStore(client, options);
+      expect(withOption({ batches: true })).toThrow(TypeError);
+      expect(withOption({ batches: true })).toThrow('batches');
+      expect(withOption({ batch: 1 })).toThrow(TypeError);
+      expect(withOption({ batch: 1 })).toThrow('batch is true or false');
+    });
+  });
+
+  test.each(POOLS)(
+    'summarizes as of now without a time, and lists from the beginning without a position: %s',
+    async (kind) => {
+      await withClient(kind, {}, async ({ client }) => {
+        const store = mysqlStore(client);
+        await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
+        await store.insert({ ...another(2), expiresAt: Date.now() + 3_600_000 });
+        const summarize = store.summarize as () => unknown;
+        expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+        await expectLooseCalls(store, OWN);
+      });
+    },
+  );
+
+  test('of one process sees at once what the other acknowledged, at REPEATABLE READ', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }, { settings }) => {
+      const initSql = "SET tx_isolation = 'REPEATABLE-READ'";
+      const other = await openClient('mariadb pool', { ...settings, initSql });
+      const one = mysqlStore(client);
+      const two = mysqlStore(other.client);
+      for (let i = 0; i < 50; i++) {
+        const record = another(i);
+        expect(await two.findByDigest([record.digest])).toEqual([]);
+        await one.insert(record);
+        expect(await two.findByDigest([record.digest])).toEqual([record]);
+        expect(await two.markEnded(record.keyId, { revokedAt: i })).toBe(true);
+        expect(await one.findById(record.keyId)).toEqual({ ...record, revokedAt: i });
+        expect(await one.markEnded(record.keyId, { revokedAt: i })).toBe(false);
+      }
+      await other.end();
+    });
+  });
+
+  test('writes no key into the database', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
+      const keyring = keyringOn(client);
+      const { key, info } = await keyring.issue(INPUT, AUTHORITY);
+      const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+      const rows = await console.rows('SELECT *, CAST(digest AS CHAR) AS text FROM keyscope_keys');
+      const all = inspect(rows, { maxStringLength: null });
+      expect(all).toContain(info.keyId);
+      for (const secret of [key, next.key]) {
+        expect(all).not.toContain(secret.slice('acme_'.length, -6));
+      }
+    });
+  });
+});

@@ -1,0 +1,101 @@
+import type { KeyRecord } from 'keyscope';
+import type { MysqlPool } from 'keyscope/stores/mysql';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { beforeAll, expect, test } from 'vitest';
+import { openConsole } from '../../support/mysql.ts';
+import {
+  another,
+  describeMysql,
+  lending,
+  POOLS,
+  SLOW,
+  usageOf,
+  usePlace,
+  withClient,
+} from '../../support/mysql-fixtures.ts';
+
+const RECORDS = Array.from({ length: 40 }, (_, i) => another(i));
+const BATCHES = Array.from({ length: 60 }, (_, i) => i);
+
+/** The records in one order or the other. */
+function inOrder(isAscending: boolean): KeyRecord[] {
+  const sorted = [...RECORDS].sort((one, other) => (one.keyId < other.keyId ? -1 : 1));
+  return isAscending ? sorted : sorted.reverse();
+}
+
+describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
+  const place = usePlace(kind);
+  beforeAll(() => Promise.all(RECORDS.map((record) => place.store.insert(record))));
+
+  test('lets batches in any order wait for each other, and never in a circle', async () => {
+    let deadlocks = 0;
+    const counting = lending(place.opened.client as MysqlPool, (loan) => ({
+      ...loan,
+      execute: (statement, values) =>
+        loan.execute(statement, values).catch((error: { errno: number }) => {
+          if (error.errno === 1213) deadlocks += 1;
+          throw error;
+        }),
+    }));
+    const store = mysqlStore(counting);
+    const touches = BATCHES.map(async (i) => {
+      const used = { 'a:b': 100 + i, [`only:s${i}`]: i };
+      await store.touch(inOrder(i % 2 === 0).map((record) => usageOf(record, 100 + i, used)));
+    });
+    await Promise.all(touches);
+    expect(deadlocks).toBe(0);
+    const own = Object.fromEntries(BATCHES.map((i) => [`only:s${i}`, i]));
+    for (const record of RECORDS) {
+      const row = await place.store.findById(record.keyId);
+      expect(row).toEqual({ ...record, lastUsedAt: 159, scopesUsed: { 'a:b': 159, ...own } });
+    }
+  });
+
+  test('locks the rows of its batch and no other', async () => {
+    await withClient(kind, {}, async ({ client }, { settings, console }) => {
+      const store = mysqlStore(client);
+      // Few: a table that the server would rather read from end to end.
+      for (let i = 0; i < 3; i++) await store.insert(another(i));
+      await console.rows('ANALYZE TABLE keyscope_keys');
+      const rival = await openConsole(settings);
+      await rival.rows('START TRANSACTION');
+      await rival.rows(
+        `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${another(0).keyId}'`,
+      );
+      // Otherwise it waits for the lock for as long as the server lets it.
+      await store.touch([usageOf(another(1), 5), usageOf(another(2), 5), usageOf(another(3), 5)]);
+      await rival.rows('ROLLBACK');
+      await rival.end();
+    });
+  });
+
+  /** Touches all of them, of which only some exist, and reads those. */
+  async function expectTouched(
+    all: readonly KeyRecord[],
+    known: readonly (KeyRecord | undefined)[],
+    scopesUsed: Readonly<Record<string, number>>,
+  ): Promise<void> {
+    const records = known.filter((record) => record !== undefined);
+    for (const record of records) await place.store.insert(record);
+    await place.store.touch(all.map((record) => usageOf(record, 5, scopesUsed)));
+    for (const record of records) {
+      const row = await place.store.findById(record.keyId);
+      expect(row).toEqual({ ...record, lastUsedAt: 5, scopesUsed });
+    }
+  }
+
+  test('takes more keys than one statement does', async () => {
+    const many = Array.from({ length: 2100 }, (_, i) => another(100_000 + i));
+    await expectTouched(many, [many[0], many[999], many[1000], many[2099]], { 'a:b': 6 });
+  });
+
+  // It was more than a packet may have, here 16 MiB, and the same batch was sent again and again.
+  test('takes keys with more scopes than one statement does', async () => {
+    const resource = 'r'.repeat(64);
+    const action = 'a'.repeat(61);
+    const names = Array.from({ length: 256 }, (_, i) => `${resource}:${action}${100 + i}`);
+    const scopesUsed = Object.fromEntries(names.map((name) => [name, 1_700_000_000_000]));
+    const many = Array.from({ length: 480 }, (_, i) => another(300_000 + i));
+    await expectTouched(many, [many[0], many[479]], scopesUsed);
+  });
+});

@@ -1,0 +1,145 @@
+import { DatabaseSync } from 'node:sqlite';
+import Better from 'better-sqlite3';
+import type { SqliteHandle } from 'keyscope/stores/sqlite';
+import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
+import { describe, expect, test } from 'vitest';
+import { complaint } from '../../support/complaint.ts';
+import { RECORD } from '../../support/records.ts';
+import { DRIVERS, OWN, open } from '../../support/sqlite.ts';
+import { freshFiles, readValue } from '../../support/sqlite-fixtures.ts';
+
+const { fresh } = freshFiles();
+
+/** Whatever takes a handle, by its name. */
+const TAKERS: Readonly<Record<string, (db: SqliteHandle) => unknown>> = { sqliteStore, migrate };
+
+function thrown(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('a handle', () => {
+  test.each(DRIVERS)('of %s syncs every commit, in WAL, and waits for locks', (driver) => {
+    const db = open(driver, fresh());
+    sqliteStore(db);
+    expect(readValue(db, 'PRAGMA journal_mode')).toBe('wal');
+    expect(readValue(db, 'PRAGMA synchronous')).toBe(2);
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
+    db.close();
+  });
+
+  test('is in WAL, and syncs every commit, before anything is written', () => {
+    const db = new DatabaseSync(fresh());
+    const said: string[] = [];
+    sqliteStore({
+      exec(sql) {
+        said.push(sql);
+        db.exec(sql);
+      },
+      prepare: (sql) => db.prepare(sql) as unknown as ReturnType<SqliteHandle['prepare']>,
+    });
+    const first = (words: string) => said.findIndex((sql) => sql.includes(words));
+    const order = ['journal_mode = WAL', 'synchronous = FULL', 'CREATE TABLE'].map(first);
+    expect(order).toEqual([...order].sort((one, other) => one - other));
+    expect(order).not.toContain(-1);
+    db.close();
+  });
+
+  test('keeps what it was set to if that is safer, or its own to decide', () => {
+    const db = new DatabaseSync(fresh());
+    db.exec('PRAGMA synchronous = EXTRA; PRAGMA busy_timeout = 123; PRAGMA user_version = 9');
+    sqliteStore(db);
+    expect(readValue(db, 'PRAGMA synchronous')).toBe(3);
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(123);
+    expect(readValue(db, 'PRAGMA user_version')).toBe(9);
+    db.close();
+  });
+
+  test('is refused if it is none', () => {
+    const odd = [undefined, null, 'keys.db', {}, { exec() {} }, sqliteStore];
+    for (const [name, take] of Object.entries(TAKERS)) {
+      const instead = `${name}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
+      for (const db of odd) {
+        expect(complaint(() => take(db as unknown as SqliteHandle))).toBe(instead);
+      }
+    }
+  });
+
+  test('is refused if it is of a driver that answers no rows', () => {
+    // As of sqlite3, which answers callbacks, of sql.js, which has cursors, and of libsql/promise.
+    for (const statement of [{ all: () => ({}) }, { step() {}, get() {} }, Promise.resolve({})]) {
+      const db = { exec() {}, prepare: () => statement } as unknown as SqliteHandle;
+      expect(complaint(() => sqliteStore(db))).toBe(
+        'sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite',
+      );
+    }
+  });
+
+  // The driver said "Safety level may not be changed inside a transaction", and not what to do.
+  test.each(DRIVERS)(
+    'of %s is refused, before anything is set, if it is closed or in a transaction',
+    (driver) => {
+      const instead =
+        'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+      for (const [name, take] of Object.entries(TAKERS)) {
+        const db = open(driver, ':memory:');
+        const expectRefusal = (driversWords: RegExp) => {
+          const error = thrown(() => take(db)) as Error;
+          expect(error).toBeInstanceOf(TypeError);
+          expect(error.message).toBe(`${name}: ${instead}`);
+          expect(String(error.cause)).toMatch(driversWords);
+        };
+        db.exec('BEGIN; CREATE TABLE mine (a)');
+        expectRefusal(/transaction/);
+        // What they had begun is still theirs to end.
+        db.exec('COMMIT');
+        expect(readValue(db, 'SELECT name FROM sqlite_master')).toBe('mine');
+        db.close();
+        expectRefusal(/not open/);
+      }
+    },
+  );
+
+  test('must return rows as objects and integers as numbers', () => {
+    const better = new Better(':memory:');
+    better.defaultSafeIntegers(true);
+    const handles = [
+      better,
+      new DatabaseSync(':memory:', { readBigInts: true }),
+      new DatabaseSync(':memory:', { returnArrays: true }),
+    ];
+    for (const db of handles) {
+      expect(() => sqliteStore(db)).toThrow('rows as objects and integers as numbers');
+    }
+  });
+
+  // Every record came back without its fields: each key was refused, and called tampered with.
+  test.each(DRIVERS)('of %s that names columns with their table reads what it wrote', (driver) => {
+    const db = open(driver, ':memory:');
+    db.exec('PRAGMA full_column_names = ON');
+    sqliteStore(db).insert(RECORD);
+    // Again: the version is read like the records.
+    const store = sqliteStore(db);
+    expect(store.findById(RECORD.keyId)).toEqual(RECORD);
+    expect(store.findByDigest([RECORD.digest])).toEqual([RECORD]);
+    expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
+    db.close();
+  });
+
+  // With node:sqlite, a name that began with a byte order mark lost it: the key was refused, and
+  // called tampered with.
+  test.each(DRIVERS)('of %s on a file in UTF-16 is refused, and nothing is written', (driver) => {
+    for (const [name, take] of Object.entries(TAKERS)) {
+      const db = open(driver, ':memory:');
+      db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
+      const instead = `${name}: the file is in UTF-16le; give keyscope one in UTF-8`;
+      expect(complaint(() => take(db))).toBe(instead);
+      expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
+      db.close();
+    }
+  });
+});

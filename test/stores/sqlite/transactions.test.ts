@@ -1,0 +1,139 @@
+import type { KeyStore } from 'keyscope';
+import { createKeyring, definePolicy } from 'keyscope';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RECORD } from '../../support/records.ts';
+import {
+  AUTHORITY,
+  catalog,
+  DRIVERS,
+  type Handle,
+  INPUT,
+  OWN,
+  open,
+  PEPPERS,
+} from '../../support/sqlite.ts';
+import { another, freshFiles, readValue, stocked } from '../../support/sqlite-fixtures.ts';
+
+const { fresh } = freshFiles();
+
+describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s', (driver) => {
+  test('nothing is written that could be rolled back', () => {
+    const db = open(driver, ':memory:');
+    const store = sqliteStore(db);
+    store.insert(RECORD);
+    db.exec('BEGIN');
+    const touched = { keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} };
+    expect(() => store.insert(another(1))).toThrow(/transaction/);
+    expect(() => store.markEnded(RECORD.keyId, { revokedAt: 5 })).toThrow(/transaction/);
+    expect(() => store.touch([touched])).toThrow(/transaction/);
+    db.exec('COMMIT');
+    expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
+    db.close();
+  });
+
+  // A key passed that another process had revoked since.
+  test('nothing is read, for it would be the past', () => {
+    const path = fresh();
+    const db = open(driver, path);
+    const store = sqliteStore(db);
+    store.insert(RECORD);
+    const elsewhere = open(driver, path);
+    db.exec('BEGIN');
+    db.prepare('SELECT 1 FROM keyscope_keys').all();
+    expect(sqliteStore(elsewhere).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+    const lookUps = [
+      () => store.findByDigest([RECORD.digest]),
+      () => store.findById(RECORD.keyId),
+      () => store.list({ entityUuid: OWN, after: null, limit: 10 }),
+      () => store.summarize(0),
+    ];
+    for (const lookUp of lookUps) {
+      expect(lookUp).toThrow(
+        'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
+      );
+    }
+    db.exec('COMMIT');
+    expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
+    db.close();
+    elsewhere.close();
+  });
+});
+
+test('a write that fails leaves the handle outside a transaction', () => {
+  const { db, store } = stocked();
+  const duplicate = () => store.insert(RECORD);
+  expect(duplicate).toThrow('keyscope: a key with this id or digest exists already');
+  const good = { keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} };
+  const bad = { ...good, lastUsedAt: 'now' as unknown as number };
+  expect(() => store.touch([good, bad])).toThrow();
+  expect(db.isTransaction).toBe(false);
+  expect(store.findById(RECORD.keyId)).toEqual(RECORD);
+});
+
+// It waited for the lock of another process in place, and for as long as five seconds no request
+// was served.
+describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driver) => {
+  const entry = { keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } };
+  let db: Handle;
+  let rival: Handle;
+  let store: KeyStore;
+  beforeEach(() => {
+    const path = fresh();
+    db = open(driver, path);
+    rival = open(driver, path);
+    store = sqliteStore(db);
+    store.insert(RECORD);
+    rival.exec('BEGIN IMMEDIATE');
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    db.close();
+    rival.close();
+  });
+
+  test('is waited for by nobody, and written once it lets go', async () => {
+    const answer = store.touch([entry]);
+    expect(answer).toBeInstanceOf(Promise);
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
+    expect(store.findById(RECORD.keyId)).toEqual(RECORD);
+    rival.exec('COMMIT');
+    await answer;
+    expect(store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 5, scopesUsed: { 'a:b': 5 } });
+  });
+
+  test('is given up after a second', async () => {
+    vi.useFakeTimers();
+    const given = expect(store.touch([entry])).rejects.toThrow('database is locked');
+    await vi.advanceTimersByTimeAsync(900);
+    await given;
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
+  });
+
+  test('is kept by the keyring, and written by a later flush', async () => {
+    vi.useFakeTimers();
+    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: PEPPERS });
+    rival.exec('COMMIT');
+    const { key, info } = await keyring.issue(INPUT, AUTHORITY);
+    const policy = definePolicy(catalog, { list: ['threats:read'] });
+    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    rival.exec('BEGIN IMMEDIATE');
+    const flushed = expect(keyring.flush()).rejects.toThrow('store.touch failed');
+    await vi.advanceTimersByTimeAsync(900);
+    await flushed;
+    rival.exec('COMMIT');
+    await keyring.flush();
+    const shown = await keyring.get(info.keyId, AUTHORITY);
+    expect(shown?.lastUsedAt).toBeInstanceOf(Date);
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
+  });
+
+  test('leaves a time-out that the service has set', async () => {
+    db.exec('PRAGMA busy_timeout = 123');
+    const answer = store.touch([entry]);
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(123);
+    rival.exec('COMMIT');
+    await answer;
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(123);
+  });
+});

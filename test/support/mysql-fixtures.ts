@@ -1,0 +1,160 @@
+/** What each file of tests of the MySQL store starts from: a client on a database of its own. */
+import { inspect } from 'node:util';
+import type { KeyRecord, Keyring, KeyStore, UsageEntry } from 'keyscope';
+import { createKeyring } from 'keyscope';
+import type { MysqlClient, MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { afterAll, beforeAll, type describe } from 'vitest';
+import type { ClientOptions, Database, Opened } from './mysql.ts';
+import { CLIENTS, emptyDatabase } from './mysql.ts';
+import { numbered, RECORD } from './records.ts';
+import { describeOn } from './servers.ts';
+import { catalog, PEPPERS } from './sqlite.ts';
+
+/** `describe` for what needs the server. */
+export const describeMysql: typeof describe.skip = await describeOn('mysql');
+
+/** The names of all clients. */
+export const KINDS: readonly string[] = Object.keys(CLIENTS);
+export const POOLS = ['mysql2 pool', 'mariadb pool'] as const;
+export const CONNECTIONS = ['mysql2 connection', 'mariadb connection'] as const;
+export const DRIVERS = ['mysql2', 'mariadb'] as const;
+export type Driver = (typeof DRIVERS)[number];
+
+/** For hundreds of statements, beside whatever else the machine does. */
+export const SLOW = { timeout: 120_000 };
+
+/** Others like the record of all tests. */
+export const another: (n: number) => KeyRecord = numbered(RECORD);
+
+/** The use of a key, as `touch` takes it. */
+export function usageOf(
+  { keyId }: KeyRecord,
+  lastUsedAt: number,
+  scopesUsed: Readonly<Record<string, number>> = {},
+): UsageEntry {
+  return { keyId, lastUsedAt, scopesUsed };
+}
+
+/** A client by its name. */
+export function openClient(kind: string, options: ClientOptions): Promise<Opened> {
+  const opener = CLIENTS[kind];
+  if (opener === undefined) throw new Error(`no client ${kind}`);
+  return opener(options);
+}
+
+/** A client with a store, on a database of their own. */
+export interface Place {
+  readonly database: Database;
+  readonly opened: Opened;
+  readonly store: KeyStore;
+  /** What an operator sees and does, on a connection of its own. */
+  readonly rows: Database['console']['rows'];
+  readonly value: Database['console']['value'];
+}
+
+async function openPlace(kind: string, options: ClientOptions): Promise<Place> {
+  const database = await emptyDatabase();
+  const opened = await openClient(kind, { ...database.settings, ...options });
+  const store = mysqlStore(opened.client);
+  const { rows, value } = database.console;
+  return { database, opened, store, rows, value };
+}
+
+/** A place for a group of tests, which is filled in before the first of them. */
+export function usePlace(kind: string, options: ClientOptions = {}): Place {
+  const place = {} as Place;
+  beforeAll(async () => {
+    Object.assign(place, await openPlace(kind, options));
+  }, SLOW.timeout);
+  afterAll(async () => {
+    await place.opened.end();
+    await place.database.drop();
+  }, SLOW.timeout);
+  return place;
+}
+
+/** Runs `act` with a client of its own on a database of its own. */
+export async function withClient<Result>(
+  kind: string,
+  options: ClientOptions,
+  act: (opened: Opened, database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = await emptyDatabase();
+  try {
+    const opened = await openClient(kind, { ...database.settings, ...options });
+    try {
+      return await act(opened, database);
+    } finally {
+      await opened.end();
+    }
+  } finally {
+    await database.drop();
+  }
+}
+
+/** A keyring over a client. It waits longer than the default, so that no test fails by load. */
+export function keyringOn(client: MysqlClient): Keyring<typeof catalog> {
+  const store = mysqlStore(client);
+  return createKeyring({
+    prefix: 'acme',
+    catalog,
+    store,
+    peppers: PEPPERS,
+    storeTimeoutMs: 60_000,
+  });
+}
+
+/** Asks again until it holds; the test's time-out ends it. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** A pool whose connections are lent out changed. */
+export function lending(pool: MysqlPool, change: (loan: MysqlLoan) => MysqlLoan): MysqlPool {
+  return {
+    execute: (statement, values) => pool.execute(statement, values),
+    query: (statement) => pool.query(statement),
+    async getConnection() {
+      const loan = await pool.getConnection();
+      return change({
+        execute: (statement, values) => loan.execute(statement, values),
+        query: (statement) => loan.query(statement),
+        release: () => loan.release(),
+        destroy: () => loan.destroy(),
+      });
+    },
+  };
+}
+
+/** Options on one line, for the name of a test. */
+export function printed(options: object): string {
+  return inspect(options, { breakLength: Number.POSITIVE_INFINITY });
+}
+
+/** What stands in a database's schema, as the server prints it. */
+export interface PrintedSchema {
+  readonly tables: readonly unknown[];
+  readonly triggers: readonly unknown[];
+  readonly versions: readonly unknown[];
+}
+
+/** Everything but what differs with the time and the user. */
+export async function schemaOf({ console }: Database): Promise<PrintedSchema> {
+  const tables = [
+    await console.rows('SHOW CREATE TABLE keyscope_schema'),
+    await console.rows('SHOW CREATE TABLE keyscope_keys'),
+  ];
+  const triggers = await console.rows('SHOW TRIGGERS');
+  const versions = await console.rows('SELECT * FROM keyscope_schema');
+  return {
+    tables,
+    triggers: triggers.map(({ Trigger, Event, Timing, Statement }) => ({
+      Trigger,
+      Event,
+      Timing,
+      Statement,
+    })),
+    versions,
+  };
+}
