@@ -59,9 +59,30 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
     instead: 'WHERE key_id = $1::text::uuid AND ',
     tests: POSTGRES,
   },
+  {
+    name: 'conditional update: MySQL',
+    file: 'src/stores/mysql/statements.ts',
+    text: 'WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
+    instead: 'WHERE key_id = ?',
+    tests: MYSQL,
+  },
+  {
+    name: 'conditional update: SQLite',
+    file: 'src/stores/sqlite/statements.ts',
+    text: 'SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL',
+    instead: 'SET revoked_at = ? WHERE key_id = ?',
+    tests: SQLITE,
+  },
 ];
 
 const CLIENTS: readonly Safeguard[] = [
+  {
+    name: 'reads in a transaction of somebody else: SQLite',
+    file: 'src/stores/sqlite/transactions.ts',
+    text: 'if (db.isTransaction || db.inTransaction)',
+    instead: 'if (false)',
+    tests: SQLITE,
+  },
   {
     name: 'a Client that cannot tell of transactions: PostgreSQL',
     file: 'src/stores/postgres/clients.ts',
