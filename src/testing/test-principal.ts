@@ -1,11 +1,12 @@
 /** Principals for the tests of handlers, without a key, a keyring or a store. */
 import type { Catalog, ScopeOf } from '../core/catalog.js';
-import { assert, readEntities, readFields } from '../core/input.js';
+import { assert, readEntities, readFields, readStrings } from '../core/input.js';
 import { createPrincipal, type Principal } from '../core/principal.js';
 import { isUuid } from '../core/uuid.js';
 
 /** The caller in the test of a handler. */
 export interface TestPrincipalOptions<C extends Catalog = Catalog> {
+  /** What `defineScopes` returned. */
   readonly catalog: C;
   /** Concrete scopes of the catalog. */
   readonly scopes: readonly ScopeOf<C>[];
@@ -17,6 +18,7 @@ export interface TestPrincipalOptions<C extends Catalog = Catalog> {
   readonly keyId?: string;
   /** Default: `test`. */
   readonly name?: string;
+  /** Default: none. */
   readonly metadata?: Principal['metadata'];
   /** Milliseconds since the epoch. Default: `null`, never. */
   readonly expiresAt?: number | null;
@@ -24,7 +26,7 @@ export interface TestPrincipalOptions<C extends Catalog = Catalog> {
   readonly via?: 'key' | 'jwt';
 }
 
-const PRINCIPAL_OPTIONS = [
+const OPTIONS: readonly (keyof TestPrincipalOptions)[] = [
   'catalog',
   'scopes',
   'entityUuid',
@@ -34,7 +36,10 @@ const PRINCIPAL_OPTIONS = [
   'metadata',
   'expiresAt',
   'via',
-] as const;
+];
+
+const DEFAULT_ENTITY = '00000000-0000-4000-8000-000000000001';
+const DEFAULT_KEY_ID = '00000000-0000-4000-8000-000000000002';
 
 /**
  * Makes a principal that every guard accepts, without a key, a keyring or a store. For tests only:
@@ -42,6 +47,9 @@ const PRINCIPAL_OPTIONS = [
  *
  * Not checked: `keyId`, `name`, `metadata`, `expiresAt`, `via`.
  *
+ * @param options The catalog, the scopes of the caller, and whatever else the test is about.
+ * @returns A frozen principal, as `keyring.verify` returns one. Its scopes are in catalog order,
+ *   each once.
  * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is not a
  *   UUID, an unknown option, or one inherited from a class or a prototype.
  * @example
@@ -51,34 +59,29 @@ const PRINCIPAL_OPTIONS = [
 export function testPrincipal<const C extends Catalog>(
   options: TestPrincipalOptions<C>,
 ): Principal {
-  const given = readFields(
-    options,
-    PRINCIPAL_OPTIONS,
-    'testPrincipal',
-  ) as unknown as TestPrincipalOptions;
-  const {
-    catalog,
-    scopes,
-    metadata = {},
-    entityUuid = '00000000-0000-4000-8000-000000000001',
-  } = given;
+  const fields = readFields(options, OPTIONS, 'testPrincipal');
+  const given = fields as unknown as TestPrincipalOptions;
+  const { catalog, entityUuid = DEFAULT_ENTITY } = given;
   assert(
     typeof catalog?.expand === 'function',
     'testPrincipal: catalog: pass what defineScopes returned',
   );
-  const known = new Set<string>(catalog.all);
-  assert(Array.isArray(scopes), 'scopes: pass a list of scopes of the catalog');
-  for (const scope of scopes) catalog.describe(scope);
+  const scopes = readStrings(given.scopes, 'scopes');
+  for (const scope of scopes) {
+    // Throws on patterns too, which `expand` would take.
+    catalog.describe(scope);
+  }
   assert(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
-  const source = {
-    keyId: given.keyId ?? '00000000-0000-4000-8000-000000000002',
+  const record = {
+    keyId: given.keyId ?? DEFAULT_KEY_ID,
     name: given.name ?? 'test',
     entityUuid,
     accessibleEntities: readEntities(entityUuid, given.accessibleEntities, 'accessibleEntities'),
     // Each once and in catalog order, as `issue` stores them.
     scopes: Object.freeze(catalog.expand(scopes)),
-    metadata: Object.freeze({ ...metadata }),
+    metadata: Object.freeze({ ...given.metadata }),
     expiresAt: given.expiresAt ?? null,
   };
-  return createPrincipal(source, given.via ?? 'key', known);
+  const known = new Set<string>(catalog.all);
+  return createPrincipal(record, given.via ?? 'key', known);
 }

@@ -47,7 +47,9 @@ import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
  * adapterContract(test, ({ handle, ...options }) => {
  *   const guard = createGuard(options);
  *   const app = new Hono<Guarded>();
- *   const answer = (c: Context<Guarded>) => c.text(handle(c.get('principal'), c.get('entityUuid')));
+ *   const answer = (c: Context<Guarded>) => {
+ *     return c.text(handle(c.get('principal'), c.get('entityUuid')));
+ *   };
  *   app.get('/whoami', guard('whoami'), answer);
  *   app.get('/reports', guard('readReports', { entity: (c) => c.req.queries('entity') }), answer);
  *   return { fetch: app.fetch };

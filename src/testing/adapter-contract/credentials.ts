@@ -1,4 +1,6 @@
-/** Tests of whom an adapter lets in: a key in one `Authorization: Bearer` line, and nothing else. */
+/**
+ * Tests of whom an adapter lets in: a key in one `Authorization: Bearer` line, and nothing else.
+ */
 import type { AccessError } from '../../core/errors.js';
 import { hasScopes, type Principal } from '../../core/principal.js';
 import { check } from '../assertions.js';
@@ -11,6 +13,9 @@ import { FOREIGN, OTHER, OWN } from './service.js';
 const BASIC: HeaderLine = ['Authorization', 'Basic YTpi'];
 
 /**
+ * Sends keys that the routes are for. The handler must run once, with the principal that the
+ * keyring made and the entity that was checked.
+ *
  * Catches: a copied or missing principal, a scheme or a header name that is compared
  * case-sensitively.
  */
@@ -49,7 +54,12 @@ function isGenuine(principal: Principal): boolean {
   }
 }
 
-/** Catches: no-store only on denials. */
+/**
+ * Looks at the answers that a key gets. They must say that no cache may keep them: the next caller
+ * would get what this one may see.
+ *
+ * Catches: no-store only on denials.
+ */
 export async function storesNoAnswer(fixture: AdapterFixture): Promise<void> {
   const { key } = await fixture.issue(['reports:read']);
   for (const path of ['/whoami', '/reports']) {
@@ -62,6 +72,9 @@ export async function storesNoAnswer(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
+ * Sends no credential. Status, headers and body must be what `toResponse` makes of the denial,
+ * byte for byte.
+ *
  * Catches: custom answers instead of `toResponse`'s, a charset added to the type, a challenge
  * quoted by hand.
  */
@@ -73,6 +86,9 @@ export async function deniesWithoutCredential(fixture: AdapterFixture): Promise<
 }
 
 /**
+ * Sends a good key in other schemes, without a scheme and beside a second credential. None of
+ * these is a key in `Authorization: Bearer`, and the denial must say which kind of mistake it is.
+ *
  * Catches: anything behind the first space taken for the key, and headers parsed or cut by hand.
  */
 export async function deniesOtherCredentials(fixture: AdapterFixture): Promise<void> {
@@ -93,7 +109,11 @@ export async function deniesOtherCredentials(fixture: AdapterFixture): Promise<v
   await deny(`Basic YTpi, Bearer ${key}`, MALFORMED, 'two schemes in one line');
 }
 
-/** Catches: a credential truncated to fit. */
+/**
+ * Sends a good key with 16 KiB behind it. It must not be shortened to the key.
+ *
+ * Catches: a credential truncated to fit.
+ */
 export async function deniesLongCredentials(fixture: AdapterFixture): Promise<void> {
   const { asked, overHttp } = fixture;
   const { key } = await fixture.issue(['reports:read']);
@@ -110,7 +130,12 @@ export async function deniesLongCredentials(fixture: AdapterFixture): Promise<vo
   });
 }
 
-/** Catches: `req.headers` passed on, where Node shows only the first line; the last one taken. */
+/**
+ * Sends two `Authorization` lines: the same key twice, two keys, a key and something else, in
+ * either order. The request must be denied, because nobody can say which of them counts.
+ *
+ * Catches: `req.headers` passed on, where Node shows only the first line; the last one taken.
+ */
 export async function deniesTwoLines(fixture: AdapterFixture): Promise<void> {
   const first = await fixture.issue(['reports:read']);
   const second = await fixture.issue(['reports:read']);
@@ -139,6 +164,9 @@ const OTHER_HEADERS = [
 ];
 
 /**
+ * Sends a good key in the query, in cookies and in the headers of other services, by itself and
+ * beside another scheme. It must not be read there.
+ *
  * Catches: keys read from where they end up in logs and histories, or where a browser sends them
  * automatically.
  */
@@ -174,6 +202,9 @@ const CALLER_HEADERS = [
 ];
 
 /**
+ * Sends headers that name a caller, an entity or scopes. Without a key they must let nobody in,
+ * and beside a key they must change nothing.
+ *
  * Catches: callers believed because a proxy, a test or an attacker names them, and entities that
  * nobody checks.
  */

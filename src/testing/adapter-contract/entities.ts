@@ -7,8 +7,11 @@ import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';
 
 /**
- * Catches: a guard that authenticates but does not authorize, or for another operation; 401 instead
- * of 403.
+ * Sends keys that lack the scope of the operation. They must be denied with 403 and a challenge
+ * that names the scope.
+ *
+ * Catches: a guard that authenticates but does not authorize, or for another operation; 401
+ * instead of 403.
  */
 export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void> {
   const none = await fixture.issue([]);
@@ -31,6 +34,9 @@ export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void>
 }
 
 /**
+ * Addresses the entity of the key, another one that it can address, and none. The handler must get
+ * the entity that was checked.
+ *
  * Catches: an entity reader that is not called, and the key's own entity passed on instead of the
  * checked one.
  */
@@ -53,8 +59,12 @@ export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
- * Catches: the first or last of several values taken; values joined, trimmed or folded; empty taken
- * for none.
+ * Addresses an entity that the key cannot address, several at once and what is no entity. No
+ * handler may run: a reader that takes one of several, or mends a value, checks another entity
+ * than the handler may use.
+ *
+ * Catches: the first or last of several values taken; values joined, trimmed or folded; empty
+ * taken for none.
  */
 export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void> {
   const { key } = await fixture.issue(['reports:read']);

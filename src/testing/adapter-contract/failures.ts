@@ -7,6 +7,9 @@ import { assertDenied, assertFailure, assertLetIn } from './request-assertions.j
 import { DRIVER_TEXT, OTHER, OWN } from './service.js';
 
 /**
+ * Breaks the store, whose driver then quotes what it was asked for. The answer must be 503,
+ * without that text, and the same key must be let in once the store works again.
+ *
  * Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while
  * nobody can check.
  */
@@ -27,7 +30,13 @@ export async function deniesWhileStoreIsBroken(fixture: AdapterFixture): Promise
   await assertLetIn(fixture, { keyId, entityUuid: OWN }, { what, path: '/reports', lines });
 }
 
-/** Catches: every error turned into a denial, and requests let in when the guard itself fails. */
+/**
+ * Lets `admit` reject with what is no denial: errors, one that looks like a denial, and values
+ * that are no errors. The handler must not run, and the answer must not say that the caller did
+ * something wrong.
+ *
+ * Catches: every error turned into a denial, and requests let in when the guard itself fails.
+ */
 export async function failsOnBugs(fixture: AdapterFixture): Promise<void> {
   const { hooks, calls, send } = fixture;
   const { key } = await fixture.issue(['reports:read']);
@@ -50,6 +59,8 @@ export async function failsOnBugs(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
+ * Lets a handler throw. It must have run once, and the answer must not be a denial.
+ *
  * Catches: a handler inside the guard's own `try`, whose errors become denials or run it a second
  * time.
  */

@@ -1,4 +1,6 @@
-/** What a test of the adapter contract works with: a service, and a client that asks its adapter. */
+/**
+ * What a test of the adapter contract works with: a service, and a client that asks its adapter.
+ */
 import { type AdapterClient, createClient } from './client.js';
 import type { ServedAdapter } from './serve-adapter.js';
 import type { AdapterService } from './service.js';

@@ -45,8 +45,8 @@ export function readNodeHttp(): NodeHttp {
 }
 
 /**
- * Makes the transport. It does not use `fetch`, which would join two lines of the same name. Without
- * an agent, each request has a connection of its own, which does not outlive it.
+ * Makes the transport. It does not use `fetch`, which would join two lines of the same name.
+ * Without an agent, each request has a connection of its own, which does not outlive it.
  */
 export function createHttpTransport(
   http: NodeHttp,

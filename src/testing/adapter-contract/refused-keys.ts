@@ -8,6 +8,10 @@ import { assertDenied } from './request-assertions.js';
 import { OTHER, OWN } from './service.js';
 
 /**
+ * Sends unknown, revoked, retired, expired and malformed keys. The answers must be the same,
+ * headers included: a stranger must not learn which keys exist. Left out are headers that change
+ * when the same request is repeated.
+ *
  * Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state
  * in a header.
  */

@@ -6,6 +6,10 @@ import type { AdapterFixture } from './fixture.js';
 import { FOREIGN, type Hooks, handlerText, OTHER, OWN } from './service.js';
 
 /**
+ * Sends requests with and without a credential, over one connection where there is one. Each must
+ * be one call to `admit`, for the operation of its route: the keyring is told of every request,
+ * and answers anew for each.
+ *
  * Catches: one admission per route and another per app, decisions kept, by connection too, denials
  * that the keyring is not told of.
  */
@@ -35,7 +39,12 @@ export async function asksOnce(fixture: AdapterFixture): Promise<void> {
 /** How many requests the next test sends at once. */
 const AT_ONCE = 20;
 
-/** Catches: the caller kept where the next request overwrites it. */
+/**
+ * Sends 20 requests of different callers at once, and delays their look-ups so that they overtake
+ * each other. Each handler must get its own caller and entity.
+ *
+ * Catches: the caller kept where the next request overwrites it.
+ */
 export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void> {
   const { calls, hooks, send } = fixture;
   const one = await fixture.issue(['reports:read']);
@@ -78,7 +87,12 @@ function waitForOneAnother(): Hooks['lookUp'] {
   };
 }
 
-/** Catches: a body in an answer to HEAD, and HEAD let in where GET is denied. */
+/**
+ * Sends HEAD where GET would be denied. It must be denied with the same status and no body, if the
+ * framework serves HEAD at all.
+ *
+ * Catches: a body in an answer to HEAD, and HEAD let in where GET is denied.
+ */
 export async function deniesHead(fixture: AdapterFixture): Promise<void> {
   const none = await fixture.issue([]);
   const read = await fixture.issue(['reports:read']);

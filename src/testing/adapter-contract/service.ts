@@ -1,4 +1,6 @@
-/** The service behind the adapter: a keyring that can be broken, and handlers that say who called. */
+/**
+ * The service behind the adapter: a keyring that can be broken, and handlers that say who called.
+ */
 import { type Catalog, defineScopes } from '../../core/catalog.js';
 import { createKeyring, type Keyring } from '../../core/keyring.js';
 import { definePolicy } from '../../core/policy.js';

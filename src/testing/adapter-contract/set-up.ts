@@ -1,4 +1,6 @@
-/** Tests that an adapter refuses what it cannot serve when a guard is made, not when it is asked. */
+/**
+ * Tests that an adapter refuses what it cannot serve when a guard is made, not when it is asked.
+ */
 import { definePolicy } from '../../core/policy.js';
 import { check } from '../assertions.js';
 import type { AdapterSetup, ServeAdapter, ServedAdapter } from './serve-adapter.js';

@@ -12,7 +12,9 @@ export async function succeeds(act: () => Awaitable<unknown>): Promise<boolean> 
   }
 }
 
-/** Calls in parallel, each started before any is awaited. A call that throws rejects the promise. */
+/**
+ * Calls in parallel, each started before any is awaited. A call that throws rejects the promise.
+ */
 export function parallel<Answer>(
   count: number,
   act: (index: number) => Awaitable<Answer>,

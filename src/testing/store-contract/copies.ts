@@ -1,9 +1,17 @@
-/** Tests that a store shares no object with its callers: it copies what it gets and what it gives. */
+/**
+ * Tests that a store shares no object with its callers: it copies what it gets and what it gives.
+ */
 import type { KeyRecord } from '../../core/record.js';
 import { same } from '../assertions.js';
 import { type StoreFixture, TIME, uuid } from './fixture.js';
 
-/** Catches: a store that keeps the caller's object, or changes it. */
+/**
+ * Calls every method that takes an object, and looks at the objects afterwards: they must be as
+ * they were. Then it changes whatever can be changed in them, and what is stored must not change
+ * with it.
+ *
+ * Catches: a store that keeps the caller's object, or changes it.
+ */
 export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, record, holds } = fixture;
   const made = record({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
@@ -28,7 +36,12 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
   await holds(ended, 'after the objects that were given are changed');
 }
 
-/** Catches: a store that hands out its own rows. */
+/**
+ * Changes whatever can be changed in what the look-ups and the listing returned. The next answer
+ * must be as if nothing had happened.
+ *
+ * Catches: a store that hands out its own rows.
+ */
 export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
   const { store, add, holds, list } = fixture;
   const made = await add({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });

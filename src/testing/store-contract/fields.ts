@@ -15,6 +15,10 @@ export function nameable(text: string): string {
 }
 
 /**
+ * Inserts a record for each of some twenty variants, and reads it back by its id, by its digest
+ * and from a listing. What comes back must have the same fields with the same contents and types,
+ * and no others: the core refuses a record that is not exactly what it wrote.
+ *
  * Catches: null for empty and empty for null, trimmed, folded or normalized text, characters that
  * are dropped or replaced, numbers read from text, names that reach a prototype or are truncated,
  * times in seconds or 32 bits, reordered lists, a digest column that is too short.
@@ -123,7 +127,12 @@ function digestVariants(): readonly Partial<KeyRecord>[] {
   ];
 }
 
-/** Catches: columns that are too short, truncated lists. */
+/**
+ * Inserts the longest lists that the core accepts: 256 scopes of the greatest length, each of them
+ * used once, and 1,000 entities, with names and metadata of characters that take four bytes each.
+ *
+ * Catches: columns that are too short, truncated lists.
+ */
 export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, record, holds } = fixture;
   const resource = 'r'.repeat(64);
@@ -143,6 +152,10 @@ export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
 }
 
 /**
+ * Writes each of the instants to every field that is a time, all records at once, and reads them
+ * back one by one. The listing must have them in the order of their milliseconds, and so must its
+ * pages of one record.
+ *
  * Catches: times converted through a calendar, a time zone, seconds or a float, and an order based
  * on them.
  */

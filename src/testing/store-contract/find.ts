@@ -1,4 +1,6 @@
-/** Tests of `findByDigest` and `findById`: exact, complete, and never older than what was written. */
+/**
+ * Tests of `findByDigest` and `findById`: exact, complete, and never older than what was written.
+ */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable } from '../../core/store.js';
 import { same, show } from '../assertions.js';
@@ -8,6 +10,9 @@ import { misses, nearTexts, oddValues } from './hostile-values.js';
 import { byDigest } from './order.js';
 
 /**
+ * Looks up what is nearly a stored digest, or is not even a text. Nothing may be found: a store
+ * that answers here lets in somebody whose key it does not hold.
+ *
  * Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with
  * numbers.
  */
@@ -26,6 +31,9 @@ export async function comparesDigestsExactly(fixture: StoreFixture): Promise<voi
 }
 
 /**
+ * Stores digests that differ in case, in spaces or in one character only. Each must be accepted,
+ * and each must be found as itself.
+ *
  * Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a
  * truncated column.
  */
@@ -58,8 +66,11 @@ function sortedIds(rows: readonly KeyRecord[]): readonly string[] {
 }
 
 /**
- * Catches: a look-up of only the first digest, an empty list that means everything, ended keys left
- * out.
+ * Asks for none, one, several and more than 40 digests, known and unknown ones mixed and in any
+ * order. The answer must be the records that have one of them, ended ones included.
+ *
+ * Catches: a look-up of only the first digest, an empty list that means everything, ended keys
+ * left out.
  */
 export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> {
   const { store, record, add } = fixture;
@@ -83,6 +94,9 @@ export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> 
 }
 
 /**
+ * Sends 20 look-ups at once, which ask for different records and in part for the same ones. Each
+ * must get the answer to its own question.
+ *
  * Catches: one answer for look-ups made together, whether in a batch, a pipeline or one prepared
  * statement.
  */
@@ -112,6 +126,9 @@ function byName(rows: readonly KeyRecord[]): readonly KeyRecord[] {
 }
 
 /**
+ * Starts look-ups, then writes, and looks again once the write is acknowledged, while the early
+ * look-ups may still be in progress. The later ones must see the write.
+ *
  * Catches: a look-up that is answered with the result of another one, which was sent before a
  * write.
  */
@@ -137,6 +154,9 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
 }
 
 /**
+ * Looks up what is nearly a stored key id, or is not even a text. The answer must be null, or an
+ * error.
+ *
  * Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}.
  */
 export async function findsByIdExactly(fixture: StoreFixture): Promise<void> {

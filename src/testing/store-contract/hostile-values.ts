@@ -1,6 +1,6 @@
 /**
- * Values that no caller of a store should send and that somebody may: texts that mean something to a
- * database, texts that nearly match, and values that are not text.
+ * Values that no caller of a store should send and that somebody may: texts that mean something to
+ * a database, texts that nearly match, and values that are not text.
  */
 import type { Awaitable } from '../../core/store.js';
 import { check, show } from '../assertions.js';

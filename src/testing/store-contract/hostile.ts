@@ -8,8 +8,12 @@ import { FRAGMENTS } from './hostile-values.js';
 const HOSTILE = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
 
 /**
- * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach
- * a prototype.
+ * Puts texts that mean something elsewhere, two at a time, wherever a record can hold a text:
+ * names, justifications, metadata, scopes and scopes used. They must come back as they are, and a
+ * record that was there before must stay as it is.
+ *
+ * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that
+ * reach a prototype.
  */
 export async function keepsHostileTexts(fixture: StoreFixture): Promise<void> {
   const { add, holds } = fixture;
@@ -44,7 +48,13 @@ async function keepsBothTexts(fixture: StoreFixture, text: string, other: string
   same(listed, [touched], 'list');
 }
 
-/** Catches: text truncated because it is too long, or at a NUL, and a half-written record. */
+/**
+ * Inserts texts that the core never sends, because they are too long for it or contain a NUL. A
+ * store may refuse such a record, but then there must be nothing of it; if it accepts the record,
+ * it must keep all of it.
+ *
+ * Catches: text truncated because it is too long, or at a NUL, and a half-written record.
+ */
 export async function keepsTextsWholeOrNot(fixture: StoreFixture): Promise<void> {
   const { store, record, holds } = fixture;
   const long = 'ab 🦊'.repeat(2 ** 15);

@@ -4,6 +4,10 @@ import { parallel, succeeds } from './calls.js';
 import { type StoreFixture, TIME, uuid } from './fixture.js';
 
 /**
+ * Inserts a second record under a key id that exists. The call must throw, and the first record
+ * must stay; of the second one nothing may be found under its digest or its entity. The digest
+ * that was refused must still be free.
+ *
  * Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest
  * that is used up.
  */
@@ -27,8 +31,12 @@ export async function refusesSecondKeyId(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Catches: a digest without a unique index, an insert that throws but has written, a key id that is
- * used up.
+ * Inserts a second record with a digest that exists, and then a record that is there already. Both
+ * calls must throw, although the first record is revoked, and nothing of them may remain. The key
+ * id that was refused must still be free.
+ *
+ * Catches: a digest without a unique index, an insert that throws but has written, a key id that
+ * is used up.
  */
 export async function refusesSecondDigest(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds, list } = fixture;
@@ -45,7 +53,12 @@ export async function refusesSecondDigest(fixture: StoreFixture): Promise<void> 
   await holds(again, 'the key id that was refused, with a digest that is free');
 }
 
-/** Catches: a check before the write instead of a constraint. */
+/**
+ * Inserts 20 records at once that have one digest between them, and 20 more with one key id.
+ * Exactly one call of each 20 may succeed, and only its record may be found.
+ *
+ * Catches: a check before the write instead of a constraint.
+ */
 export async function insertsOnce(fixture: StoreFixture): Promise<void> {
   await insertsOneOfTwenty(fixture, 'digest');
   await insertsOneOfTwenty(fixture, 'keyId');
@@ -70,7 +83,11 @@ async function insertsOneOfTwenty(fixture: StoreFixture, field: 'digest' | 'keyI
   same(listed, [winner], 'list');
 }
 
-/** Catches: writes that overwrite each other, as with one document for all keys. */
+/**
+ * Inserts 20 unrelated records at once. All of them must be there afterwards.
+ *
+ * Catches: writes that overwrite each other, as with one document for all keys.
+ */
 export async function insertsInParallel(fixture: StoreFixture): Promise<void> {
   const { add, holds } = fixture;
   const records = await parallel(20, (index) =>

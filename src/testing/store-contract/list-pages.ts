@@ -1,4 +1,6 @@
-/** Tests of `list` in pages: none repeats or skips a record, whatever is written in the meantime. */
+/**
+ * Tests of `list` in pages: none repeats or skips a record, whatever is written in the meantime.
+ */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable, ListPosition } from '../../core/store.js';
 import { check, same } from '../assertions.js';
@@ -42,7 +44,12 @@ function among(rows: readonly KeyRecord[], all: readonly KeyRecord[]): readonly 
   return rows.filter(({ keyId }) => known.has(keyId));
 }
 
-/** Catches: paging by offset, and by time only. */
+/**
+ * Goes through a listing in pages, and adds a newer key after each page. Every key that was there
+ * at the beginning must be seen once.
+ *
+ * Catches: paging by offset, and by time only.
+ */
 export async function pagesWhileKeysAreAdded(fixture: StoreFixture): Promise<void> {
   const all = await addTwelve(fixture);
   let added = 0;
@@ -59,7 +66,12 @@ export async function pagesWhileKeysAreAdded(fixture: StoreFixture): Promise<voi
   }
 }
 
-/** Catches: a listing that is rebuilt, locked or without its rows while keys are added. */
+/**
+ * Goes through a listing in pages while two other callers add keys before, among and after the
+ * ones that were there. These must be seen once each, in order.
+ *
+ * Catches: a listing that is rebuilt, locked or without its rows while keys are added.
+ */
 export async function pagesWhileInsertsRun(fixture: StoreFixture): Promise<void> {
   const all = await addTwelve(fixture);
   let running = true;
@@ -91,7 +103,12 @@ function isStrictlyOrdered(rows: readonly KeyRecord[]): boolean {
   return rows.every((row, index) => isBehind(row, rows[index - 1] ?? null));
 }
 
-/** Catches: a page that looks for its start among the first few records of a millisecond. */
+/**
+ * Goes through 26 keys, of which 24 were created in the same millisecond, from a position before
+ * all of them. Only their ids tell where a page ends.
+ *
+ * Catches: a page that looks for its start among the first few records of a millisecond.
+ */
 export async function pagesThroughTies(fixture: StoreFixture): Promise<void> {
   const tied = await parallel(24, () => fixture.add());
   const newer = await fixture.add({ createdAt: TIME + 1 });
@@ -104,7 +121,13 @@ export async function pagesThroughTies(fixture: StoreFixture): Promise<void> {
   }
 }
 
-/** Catches: a cursor that is looked up as a record. */
+/**
+ * Lists from positions of records and from positions that no record has, before, between and
+ * behind them. What follows in the order must come, whether there is a record at the position or
+ * not.
+ *
+ * Catches: a cursor that is looked up as a record.
+ */
 export async function listsBehindAnyPosition(fixture: StoreFixture): Promise<void> {
   const all = await addTwelve(fixture);
   // Every third: alternately the first and the second of a millisecond.

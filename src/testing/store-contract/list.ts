@@ -21,7 +21,12 @@ export async function addTwelve(
   return made.sort(newestFirst);
 }
 
-/** Catches: unordered ties, times ordered as text, a limit that is ignored or has a ceiling. */
+/**
+ * Lists 15 keys with limits below, at and above their number. The answer must be in order and as
+ * long as the limit allows, and of this entity only.
+ *
+ * Catches: unordered ties, times ordered as text, a limit that is ignored or has a ceiling.
+ */
 export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
   const { entityUuid, add, list } = fixture;
   const expected = [...(await addTwelve(fixture))];
@@ -36,7 +41,13 @@ export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
   }
 }
 
-/** Catches: another tenant's keys in a listing. */
+/**
+ * Gives two entities twelve keys each at the same times. Each listing must have its own twelve,
+ * also behind a position in the listing of the other. What is nearly the id of the entity, or is
+ * no text, must list nothing.
+ *
+ * Catches: another tenant's keys in a listing.
+ */
 export async function listsOneEntity(fixture: StoreFixture): Promise<void> {
   const { entityUuid, list } = fixture;
   const mine = await addTwelve(fixture);
@@ -53,7 +64,12 @@ export async function listsOneEntity(fixture: StoreFixture): Promise<void> {
   }
 }
 
-/** Catches: a listing of only live keys. */
+/**
+ * Lists a live, a revoked, a retired and an expired key. All four must be there: management shows
+ * ended keys, and only the core knows what time it is.
+ *
+ * Catches: a listing of only live keys.
+ */
 export async function listsEndedOnes(fixture: StoreFixture): Promise<void> {
   const { add, list } = fixture;
   const live = await add({ createdAt: TIME + 4 });

@@ -9,6 +9,10 @@ import { byDigest, newestFirst } from './order.js';
 const KEYS = 150;
 
 /**
+ * Gives one entity 150 keys, each with a pepper of its own, and asks for more than there are:
+ * longer lists, a look-up of 1,001 digests, a batch of 1,000 entries. Two batches that touch the
+ * same keys in opposite orders must both succeed.
+ *
  * Catches: a limit of the database or its client on rows, values or entries; pages that go wrong;
  * deadlocks.
  */

@@ -9,7 +9,13 @@ import { INSTANTS } from './instants.js';
 import { byDigest } from './order.js';
 import { takesTime } from './summarize.js';
 
-/** Catches: any condition other than the two marks, and any other field that is written. */
+/**
+ * Calls `markEnded` on keys with every combination of the two marks. It may write only where its
+ * condition holds: to revoke, `revokedAt` must be null, and to retire, both marks. Nothing else
+ * about the key may matter or change.
+ *
+ * Catches: any condition other than the two marks, and any other field that is written.
+ */
 export async function endsByItsConditions(fixture: StoreFixture): Promise<void> {
   for (const revokedAt of [null, TIME + 1]) {
     for (const retireAt of [null, TIME + 1]) {
@@ -35,7 +41,12 @@ async function endsWhereItMay(
   }
 }
 
-/** Catches: a later call that moves the time of the first, and 0 taken for no mark. */
+/**
+ * Ends one key again and again, with earlier, later and equal times. Only the first call of each
+ * kind may write, and its time must stay. A key that is retired can still be revoked.
+ *
+ * Catches: a later call that moves the time of the first, and 0 taken for no mark.
+ */
 export async function endsOnce(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   for (const time of [TIME, 0]) {
@@ -61,7 +72,12 @@ function retireAt(time: number): Ending {
   return { retireAt: time };
 }
 
-/** Catches: a check before the write: two rotations would both hand out a successor. */
+/**
+ * Revokes one key 20 times at once, and retires another one 20 times. One call of each 20 must say
+ * that it wrote, and its time must be the one that is stored.
+ *
+ * Catches: a check before the write: two rotations would both hand out a successor.
+ */
 export async function endsOnceInParallel(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   for (const endAt of [revokeAt, retireAt]) {
@@ -74,7 +90,12 @@ export async function endsOnceInParallel(fixture: StoreFixture): Promise<void> {
   }
 }
 
-/** Catches: a retirement that undoes a revocation, or prevents it. */
+/**
+ * Sends ten calls to retire and ten to revoke one key, all at once. One revocation must win
+ * whatever happens, and at most one retirement may have come before it.
+ *
+ * Catches: a retirement that undoes a revocation, or prevents it.
+ */
 export async function retiresAndRevokesInParallel(fixture: StoreFixture): Promise<void> {
   for (const round of [0, 1, 2, 3, 4]) {
     // Every other call retires and the others revoke; the rounds alternate in which is first.
@@ -105,6 +126,9 @@ async function tenRetireAndTenRevoke(
 const RACES = 100;
 
 /**
+ * Runs a hundred races of two calls that write the same time. Of two that retire, one must win;
+ * against a retirement, a revocation must always be written.
+ *
  * Catches: a write that counts as done because the row has its value already, as in two
  * simultaneous rotations.
  */
@@ -153,7 +177,13 @@ async function race(
   return ended;
 }
 
-/** Catches: a deadline that is moved to the store's own time, or compared with it. */
+/**
+ * Retires keys at every instant, and revokes keys that expire at every instant. The times must be
+ * stored as they are, and a summary must go by the time that it is given, however far from now
+ * these are.
+ *
+ * Catches: a deadline that is moved to the store's own time, or compared with it.
+ */
 export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const times = INSTANTS.filter((_, index) => index % 2 === 0);
@@ -202,7 +232,12 @@ async function countsWhatEndsLater(
   }
 }
 
-/** Catches: an upsert, a throw, and values that a driver reads as a condition. */
+/**
+ * Calls `markEnded` with ids that no key has, with what is nearly an id, and with what is no text.
+ * The answer must be false, or an error, and no record may change or be made.
+ *
+ * Catches: an upsert, a throw, and values that a driver reads as a condition.
+ */
 export async function endsNothingUnknown(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, add, holds, list } = fixture;
   const made = await add({ keyId: letteredUuid() });

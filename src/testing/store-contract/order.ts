@@ -2,7 +2,9 @@
 import type { KeyRecord } from '../../core/record.js';
 import type { ListPosition } from '../../core/store.js';
 
-/** Compares positions as a listing orders them: by `createdAt`, then by `keyId`, both descending. */
+/**
+ * Compares positions as a listing orders them: by `createdAt`, then by `keyId`, both descending.
+ */
 export function newestFirst(one: ListPosition, other: ListPosition): number {
   if (one.createdAt !== other.createdAt) return other.createdAt - one.createdAt;
   if (one.keyId === other.keyId) return 0;

@@ -6,7 +6,12 @@ import { overlap, succeeds } from './calls.js';
 import { type StoreFixture, TIME, uuid } from './fixture.js';
 import { byDigest } from './order.js';
 
-/** Catches: a WHERE that reaches further than one key. */
+/**
+ * Writes to one record in every way, and has a look at seven records that resemble it after each
+ * write. None of them may have changed.
+ *
+ * Catches: a WHERE that reaches further than one key.
+ */
 export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
   const target = await add({ keyId: uuid().replace(/..$/, 'aa'), metadata: { a: 'b' } });
@@ -84,7 +89,12 @@ const WRITES: readonly Write[] = [
   { run: (store, { keyId }) => store.markEnded(keyId, RETIRED), exists: true, change: RETIRED },
 ];
 
-/** Catches: one document per entity, read and written back over what others have written since. */
+/**
+ * Writes to four records of one entity at once, with every combination of two kinds of writes in
+ * front. Each record must be what its own write made of it.
+ *
+ * Catches: one document per entity, read and written back over what others have written since.
+ */
 export async function writesSpareOthers(fixture: StoreFixture): Promise<void> {
   // Each write at once with each other one, each time in a new entity: nothing follows that could
   // make it good.

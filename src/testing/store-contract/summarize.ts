@@ -10,7 +10,12 @@ export function takesTime(store: KeyStore): boolean {
   return store.summarize.length > 0;
 }
 
-/** Catches: rows of other schemes included, counts as text, 0 for never. */
+/**
+ * Counts keys of two peppers, and keys without one, as they are added. Each scheme must have one
+ * row, with the number of its live keys and the latest use of any of them.
+ *
+ * Catches: rows of other schemes included, counts as text, 0 for never.
+ */
 export async function summarizesByScheme(fixture: StoreFixture): Promise<void> {
   const { scheme, add, summaryOf } = fixture;
   const other = `${scheme}2`;
@@ -36,7 +41,13 @@ async function liveWithoutPepper({ summaryOf }: StoreFixture): Promise<number> {
   return row?.live ?? 0;
 }
 
-/** Catches: deadlines a millisecond off, 0 taken for none, and the database's own clock. */
+/**
+ * Counts keys that are revoked, retired or expired, or will be, just before, at and after their
+ * deadlines. A key is live until the millisecond of its deadline, and a revocation counts whenever
+ * it is dated.
+ *
+ * Catches: deadlines a millisecond off, 0 taken for none, and the database's own clock.
+ */
 export async function summarizesLiveKeys(fixture: StoreFixture): Promise<void> {
   const { store, scheme, add, summaryOf } = fixture;
   if (!takesTime(store)) return summarizesLiveKeysNow(fixture);

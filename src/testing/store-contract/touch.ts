@@ -5,7 +5,12 @@ import { overlap, succeeds } from './calls.js';
 import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
 import { nearTexts, oddValues } from './hostile-values.js';
 
-/** Catches: late batches that move a time back, and times compared as text. */
+/**
+ * Touches one key at times that go forward and back. What is stored must be the latest of them,
+ * and a call that changes nothing must succeed all the same.
+ *
+ * Catches: late batches that move a time back, and times compared as text.
+ */
 export async function touchesForward(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const made = await add();
@@ -28,7 +33,12 @@ export async function touchesForward(fixture: StoreFixture): Promise<void> {
   }
 }
 
-/** Catches: a table of scopes that is replaced, and one condition for all of them. */
+/**
+ * Touches one key with older, newer and new entries of `scopesUsed`. Each entry must move forward
+ * by itself, and scopes that are not mentioned must stay.
+ *
+ * Catches: a table of scopes that is replaced, and one condition for all of them.
+ */
 export async function touchesEachScopeForward(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const before = { 'a:read': TIME + 10, 'b:read': TIME + 5 };
@@ -61,6 +71,10 @@ function entryOf(
 }
 
 /**
+ * Touches in one batch a key twice, another key once and an unknown key. Each known key must have
+ * the latest of its times, and the unknown one must be ignored. Then it touches ids that are
+ * nearly a known one, which must change nothing.
+ *
  * Catches: a batch that fails because of one unknown key, and one that takes the last of two
  * entries.
  */
@@ -91,7 +105,12 @@ export async function touchesManyKeys(fixture: StoreFixture): Promise<void> {
   same((await list()).length, 2, 'records after a batch');
 }
 
-/** Catches: a table of scopes that is read, changed and written back. */
+/**
+ * Touches one key 20 times at once, each time with a scope of its own and one that all have. All
+ * scopes must be there, and the shared one must have the latest time.
+ *
+ * Catches: a table of scopes that is read, changed and written back.
+ */
 export async function touchesInParallel(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const made = await add();
@@ -125,7 +144,12 @@ const MEETINGS: readonly (readonly Step[])[] = [
   ['touch', 'touch', 'end', 'touch', 'touch'],
 ];
 
-/** Catches: a whole record, or a mark, that is read and then written back over a revocation. */
+/**
+ * Lets touches and an ending of one key meet in several orders. The ending must be there
+ * afterwards, and so must the use.
+ *
+ * Catches: a whole record, or a mark, that is read and then written back over a revocation.
+ */
 export async function touchUndoesNoEnding(fixture: StoreFixture): Promise<void> {
   // Not all at once: if calls wait for a free connection, they no longer meet.
   for (const meeting of MEETINGS) {
