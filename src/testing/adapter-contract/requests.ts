@@ -67,20 +67,35 @@ export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void>
   check(ran === AT_ONCE, `${AT_ONCE} requests at once: ${AT_ONCE} handlers must run, not ${ran}`);
 }
 
+/** For how long no request may have come before those that came are taken for all there are. */
+const QUIET_MS = 50;
+
 /**
- * Look-ups wait for one another at a timer and resume together, some turns apart: other requests
- * take steps between two steps of a request, and requests end in a different order than they began.
+ * Look-ups wait until all requests have come that are sent at once, and resume together, some turns
+ * apart: other requests take steps between two steps of a request, and requests end in a different
+ * order than they began. Where an app serves fewer at a time, they wait for a timer instead.
  */
 function waitForOneAnother(): Hooks['lookUp'] {
-  let gate: Promise<void> | undefined;
   let lookUps = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waiting: (() => void)[] = [];
+  const resumeAll = () => {
+    for (const resume of waiting) {
+      resume();
+    }
+    waiting = [];
+  };
   return async () => {
     const turns = lookUps % 5;
     lookUps += 1;
-    gate ??= new Promise<void>((resolve) => setTimeout(resolve, 10)).finally(() => {
-      gate = undefined;
-    });
-    await gate;
+    const resumed = new Promise<void>((resolve) => waiting.push(resolve));
+    clearTimeout(timer);
+    if (waiting.length === AT_ONCE) {
+      resumeAll();
+    } else {
+      timer = setTimeout(resumeAll, QUIET_MS);
+    }
+    await resumed;
     for (let turn = 0; turn < turns; turn++) {
       await undefined;
     }
