@@ -1,15 +1,19 @@
 /**
- * A store of your own: keys in one JSON file. Like any store outside the package, it imports only types from `keyscope`
- * and passes the published contract: copy both files and run `npx tsx --test contract.ts`.
+ * A store of your own: keys in one JSON file. Like any store outside the package, it imports only
+ * types from `keyscope` and passes the published contract: copy both files and run
+ * `npx tsx --test contract.ts`.
  *
- *     const keyring = createKeyring({ prefix: 'acme', catalog, store: jsonFileStore('keys.json'), peppers });
+ *     const store = jsonFileStore('keys.json');
+ *     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
  *
- * What to learn from it: answers are copies; a write is on disk before it is acknowledged, and a failed one has changed
- * nothing; a condition is checked where its write is made; ids and digests are compared with `===`; nothing asks the
- * clock. Being synchronous makes each write atomic: otherwise that takes a transaction or a conditional statement.
+ * What to learn from it: answers are copies; a write is on disk before it is acknowledged, and a
+ * failed one has changed nothing; a condition is checked where its write is made; ids and digests
+ * are compared with `===`; nothing asks the clock. Being synchronous makes each write atomic:
+ * otherwise that takes a transaction or a conditional statement.
  *
- * What it does not do: serve two processes, which would overwrite each other's keys; many keys, because each write
- * writes all of them; Windows, where a folder cannot be synced. It blocks the process while the disk syncs.
+ * What it does not do: serve two processes, which would overwrite each other's keys; many keys,
+ * because each write writes all of them; Windows, where a folder cannot be synced. It blocks the
+ * process while the disk syncs.
  */
 import fs from 'node:fs';
 import { dirname } from 'node:path';
@@ -28,20 +32,29 @@ function replace(path: string, content: string): void {
   }
 }
 
-const newestFirst = (a: ListPosition, b: ListPosition): number =>
-  b.createdAt - a.createdAt || (a.keyId < b.keyId ? 1 : a.keyId > b.keyId ? -1 : 0);
+/** The order of listings; no two keys have the same id. */
+function newestFirst(one: ListPosition, other: ListPosition): number {
+  if (one.createdAt !== other.createdAt) return other.createdAt - one.createdAt;
+  return one.keyId < other.keyId ? 1 : -1;
+}
 
-const isLive = ({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean =>
-  revokedAt === null && (retireAt === null || now < retireAt) && (expiresAt === null || now < expiresAt);
+function isLive({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
+  const hasEnded = (deadline: number | null) => deadline !== null && deadline <= now;
+  return revokedAt === null && !hasEnded(retireAt) && !hasEnded(expiresAt);
+}
 
-const later = (a: number | null | undefined, b: number): number => Math.max(a ?? b, b);
+/** The later of two times, of which the first may be missing. */
+function later(known: number | null | undefined, time: number): number {
+  return Math.max(known ?? time, time);
+}
 
 export function jsonFileStore(path: string): KeyStore {
-  const records: KeyRecord[] = fs.existsSync(path) ? JSON.parse(fs.readFileSync(path, 'utf8')) : [];
+  const content = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : '[]';
+  const records = JSON.parse(content) as KeyRecord[];
   let byId = new Map(records.map((record) => [record.keyId, record]));
   const all = () => [...byId.values()];
 
-  function write(changed: readonly KeyRecord[]): void {
+  function write(changed: Iterable<KeyRecord>): void {
     const next = new Map(byId);
     for (const record of changed) next.set(record.keyId, structuredClone(record));
     replace(path, JSON.stringify([...next.values()]));
@@ -50,39 +63,46 @@ export function jsonFileStore(path: string): KeyStore {
 
   return {
     insert(record) {
-      const taken = byId.has(record.keyId) || all().some(({ digest }) => digest === record.digest);
-      if (taken) throw new Error('a record with this key id or digest exists already');
+      const digests = all().map(({ digest }) => digest);
+      const exists = byId.has(record.keyId) || digests.includes(record.digest);
+      if (exists) throw new Error('a record with this key id or digest exists already');
       write([record]);
     },
 
     // For more than a few keys, add a second Map, by digest.
-    findByDigest: (digests) => structuredClone(all().filter(({ digest }) => digests.includes(digest))),
+    findByDigest(digests) {
+      return structuredClone(all().filter(({ digest }) => digests.includes(digest)));
+    },
 
     findById: (keyId) => structuredClone(byId.get(keyId) ?? null),
 
     list({ entityUuid, after, limit }) {
-      const behind = (record: KeyRecord) => after === null || newestFirst(after, record) < 0;
-      const own = all().filter((record) => record.entityUuid === entityUuid && behind(record));
-      return structuredClone(own.sort(newestFirst).slice(0, limit));
+      const own = all().filter((record) => record.entityUuid === entityUuid);
+      const rest = own.filter((record) => after === null || newestFirst(record, after) > 0);
+      return structuredClone(rest.sort(newestFirst).slice(0, limit));
     },
 
     markEnded(keyId, ending) {
       const record = byId.get(keyId);
-      if (record?.revokedAt !== null || ('retireAt' in ending && record.retireAt !== null)) return false;
+      if (record === undefined || record.revokedAt !== null) return false;
+      if ('retireAt' in ending && record.retireAt !== null) return false;
       write([{ ...record, ...ending }]);
       return true;
     },
 
     touch(entries) {
       const changed = new Map<string, KeyRecord>();
-      for (const { keyId, lastUsedAt, scopesUsed } of entries) {
-        const record = changed.get(keyId) ?? byId.get(keyId);
+      for (const entry of entries) {
+        const record = changed.get(entry.keyId) ?? byId.get(entry.keyId);
         if (record === undefined) continue;
-        const used = { ...record.scopesUsed };
-        for (const [scope, time] of Object.entries(scopesUsed)) used[scope] = later(used[scope], time);
-        changed.set(keyId, { ...record, lastUsedAt: later(record.lastUsedAt, lastUsedAt), scopesUsed: used });
+        const scopesUsed = { ...record.scopesUsed };
+        for (const [scope, time] of Object.entries(entry.scopesUsed)) {
+          scopesUsed[scope] = later(scopesUsed[scope], time);
+        }
+        const lastUsedAt = later(record.lastUsedAt, entry.lastUsedAt);
+        changed.set(record.keyId, { ...record, lastUsedAt, scopesUsed });
       }
-      if (changed.size > 0) write([...changed.values()]);
+      if (changed.size > 0) write(changed.values());
     },
 
     summarize(now) {

@@ -1,12 +1,18 @@
-/** `keyscope/testing`. */
+/**
+ * `keyscope/testing`. For tests only: the suites that every store and every adapter must pass, and
+ * principals without a keyring. Uses no assertion library and no test runner; a failure throws an
+ * `Error` that says which promise was broken.
+ */
 
+export { adapterContract } from './adapter-contract/contract.js';
 export type {
   AdapterSetup,
   FetchAnswer,
   ServeAdapter,
   ServedAdapter,
-  TestPrincipalOptions,
-} from './adapter-contract.js';
-export { adapterContract, testPrincipal } from './adapter-contract.js';
-export type { ContractStore, RegisterTest } from './store-contract.js';
-export { storeContract } from './store-contract.js';
+} from './adapter-contract/serve-adapter.js';
+export type { RegisterTest } from './register-test.js';
+export type { ContractStore } from './store-contract/contract.js';
+export { storeContract } from './store-contract/contract.js';
+export type { TestPrincipalOptions } from './test-principal.js';
+export { testPrincipal } from './test-principal.js';

@@ -31,21 +31,21 @@ async function runByNode(file: string): Promise<{ pass: number; fail: number }> 
   // A test that is run within a test says so to its children, which then report to it and to nobody
   // else.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch(
-    (failed) => failed,
+  const stdout = await promisify(execFile)(process.execPath, args, { env }).then(
+    (ended) => ended.stdout,
+    // It exits with 1 if a test fails, and has printed its report all the same.
+    (failed: { readonly stdout: string }) => failed.stdout,
   );
   const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
   return { pass: count('pass'), fail: count('fail') };
 }
 
 test("the README's adapter passes its contract as printed", { timeout: 60_000 }, async () => {
-  const chapter =
-    readFileSync(path('README.md'), 'utf8')
-      .split('### An adapter of your own')[1]
-      ?.split('\n### ')[0] ?? '';
-  const [guard = '', contract = ''] = [...chapter.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(
-    ([, code]) => code,
-  );
+  const readme = readFileSync(path('README.md'), 'utf8');
+  const [, chapter = ''] = readme.split('### An adapter of your own');
+  const [section = ''] = chapter.split('\n### ');
+  const blocks = section.matchAll(/^```ts\n([\s\S]*?)^```/gm);
+  const [guard = '', contract = ''] = Array.from(blocks, ([, code]) => code);
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-'));
   try {
     writeFileSync(join(folder, 'guard.ts'), guard);
@@ -57,7 +57,7 @@ test("the README's adapter passes its contract as printed", { timeout: 60_000 },
 });
 
 describe('an adapter for no framework', () => {
-  test('is at most 50 lines, imports no more than keyscope and types, and never reads the Authorization header', () => {
+  test('is short, imports keyscope and types alone, and reads no Authorization header', () => {
     const source = readFileSync(path('examples/custom-adapter/adapter.ts'), 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
     expect(source.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')).not.toMatch(/authorization/i);
@@ -98,19 +98,16 @@ describe('an adapter for no framework', () => {
       setHeader() {},
       writeHead: (status: number) => ({ end: () => ended.push(status) }),
     } as never;
+    const handler: Handler = () => ended.push('handled');
     const call = (admit: () => Promise<never>, onOutage: (error: StoreError) => void) => {
-      const handler: Handler = () => ended.push('handled');
-      return createGuard({ keyring: { admit }, policy, realm: 'test', onOutage })('whoami')(
-        handler,
-      )({} as never, res);
+      const guard = createGuard({ keyring: { admit }, policy, realm: 'test', onOutage });
+      const route = guard('whoami')(handler);
+      return route({} as never, res);
     };
     const told: unknown[] = [];
-    await expect(
-      call(
-        () => Promise.reject(bug),
-        (error) => told.push(error),
-      ),
-    ).rejects.toBe(bug);
+    const failing = () => Promise.reject(bug);
+    const tell = (error: StoreError) => told.push(error);
+    await expect(call(failing, tell)).rejects.toBe(bug);
     expect({ told, ended }).toEqual({ told: [], ended: [] });
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
@@ -119,13 +116,12 @@ describe('an adapter for no framework', () => {
       { name: 'test', scopes: [], expiresAt: 'never' },
       { entityUuid: 'aaaaaaaa-0000-4000-8000-00000000000a' },
     );
-    await call(
-      () => broken.admit(`Bearer ${key}`, { policy, operation: 'whoami' }) as Promise<never>,
-      (error) => {
-        told.push(error.cause);
-        throw bug;
-      },
-    );
+    const admit = () => broken.admit(`Bearer ${key}`, { policy, operation: 'whoami' });
+    const tellAndThrow = (error: StoreError) => {
+      told.push(error.cause);
+      throw bug;
+    };
+    await call(admit as () => Promise<never>, tellAndThrow);
     expect({ told, ended }).toEqual({ told: [away], ended: [503] });
   });
 });

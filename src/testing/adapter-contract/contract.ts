@@ -1,0 +1,105 @@
+/** The suite that every adapter must pass: its entry and its table. */
+import { assert } from '../../core/input.js';
+import type { RegisterTest } from '../register-test.js';
+import {
+  believesNoOther,
+  deniesLongCredentials,
+  deniesOtherCredentials,
+  deniesTwoLines,
+  deniesWithoutCredential,
+  letsKeysIn,
+  readsOneHeader,
+  storesNoAnswer,
+} from './credentials.js';
+import { deniesOtherEntities, deniesWithoutScope, handsOnTheEntity } from './entities.js';
+import { deniesWhileStoreIsBroken, failsOnBugs, failsWithItsHandler } from './failures.js';
+import { type AdapterFixture, createAdapterFixture } from './fixture.js';
+import { deniesAllKeysAlike } from './refused-keys.js';
+import { asksOnce, deniesHead, keepsRequestsApart } from './requests.js';
+import type { ServeAdapter } from './serve-adapter.js';
+import { createService } from './service.js';
+import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
+
+/**
+ * Registers some twenty tests of what an adapter promises: whom it lets in and with what, that its
+ * denials match `toResponse` byte for byte, and that no failure lets anybody in.
+ *
+ * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two
+ * routes: `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the
+ * entity read from the query parameter `entity` (all of its values). Both handlers answer 200 with
+ * `handle(principal, entityUuid)`.
+ *
+ * Not checked: how a framework answers a bug or a handler that throws, beyond a status of 500 or
+ * more and no challenge (many print the error's text in development); what happens to a handler's
+ * own `Cache-Control`; logging; bodies and methods other than GET and HEAD; routers. If a server
+ * refuses long header lines with 431 or 400, a credential that is too long never reaches the
+ * adapter and is left out. Headers that differ between requests, such as a request id, are not
+ * compared. A service that takes over 0.1 s per request, one at a time, is too slow.
+ *
+ * @param test Registers one test: a name and an async function that throws if the adapter breaks a
+ *   promise.
+ * @param serve Called once per test: starts the app and returns `{ url }`, such as
+ *   `http://127.0.0.1:3000`, or `{ fetch }` if nothing needs to listen. Only a `url` keeps two
+ *   header lines apart; `fetch` gets them joined. `close`, if there is one, is called afterwards.
+ * @throws TypeError if either argument is not a function. A test throws one if `serve` returns
+ *   neither, or a `url` on a runtime without `node:http`.
+ * @example
+ * adapterContract(test, ({ handle, ...options }) => {
+ *   const guard = createGuard(options);
+ *   const app = new Hono<Guarded>();
+ *   const answer = (c: Context<Guarded>) => {
+ *     return c.text(handle(c.get('principal'), c.get('entityUuid')));
+ *   };
+ *   app.get('/whoami', guard('whoami'), answer);
+ *   app.get('/reports', guard('readReports', { entity: (c) => c.req.queries('entity') }), answer);
+ *   return { fetch: app.fetch };
+ * });
+ */
+export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
+  assert(
+    typeof test === 'function',
+    'adapterContract: pass the function that registers a test, then one that serves the adapter',
+  );
+  assert(
+    typeof serve === 'function',
+    'adapterContract: pass a function that serves the adapter, (setup) => ({ url })',
+  );
+  for (const [name, run] of CONTRACT) {
+    test(name, async () => {
+      const service = createService();
+      const served = await serve(service.setup);
+      try {
+        await run(createAdapterFixture(service, served));
+      } finally {
+        await served?.close?.();
+      }
+    });
+  }
+  for (const [name, unusable] of Object.entries(REFUSED_AT_SET_UP)) {
+    test(name, () => refusesToServe(serve, unusable));
+  }
+}
+
+/** One test of the contract: what an adapter promises, and what fails if it does not keep it. */
+type AdapterTest = readonly [name: string, run: (fixture: AdapterFixture) => Promise<void>];
+
+const CONTRACT: readonly AdapterTest[] = [
+  ['a key that holds the scope is let in, with its principal and its entity', letsKeysIn],
+  ['an answer to a key is not to be stored', storesNoAnswer],
+  ['no credential is denied, byte for byte as toResponse says', deniesWithoutCredential],
+  ['another scheme and a malformed credential are denied', deniesOtherCredentials],
+  ['a credential of more than 16 KiB is denied', deniesLongCredentials],
+  ['two Authorization lines are denied, whatever they are', deniesTwoLines],
+  ['a key anywhere else is no credential', readsOneHeader],
+  ['no other header says who is calling', believesNoOther],
+  ['keys that are refused are answered alike, whatever the reason', deniesAllKeysAlike],
+  ['a key without the scope is denied, and the challenge names it', deniesWithoutScope],
+  ['the entity that was checked is handed to the handler', handsOnTheEntity],
+  ['an entity that is not accessible, repeated or malformed is denied', deniesOtherEntities],
+  ['a broken store is 503, and no bad key', deniesWhileStoreIsBroken],
+  ['a bug lets nobody in, and is no denial', failsOnBugs],
+  ['a handler that throws runs once, and is no denial', failsWithItsHandler],
+  ['the keyring is asked once a request, for the operation of the route', asksOnce],
+  ['20 requests at once: each handler has its own caller', keepsRequestsApart],
+  ['HEAD is denied as GET is, without a body', deniesHead],
+];

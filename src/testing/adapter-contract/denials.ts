@@ -1,0 +1,25 @@
+/** The errors that an adapter answers as `toResponse` says. */
+import { AccessError, StoreError } from '../../core/errors.js';
+
+/** No credential at all. */
+export const MISSING: AccessError = new AccessError('missing_credentials', 'no_header');
+
+/** A credential or an entity that nothing can be read from. */
+export const MALFORMED: AccessError = new AccessError('invalid_request', 'malformed_header');
+
+/** A key that is refused, whatever the reason. */
+export const INVALID: AccessError = new AccessError('invalid_token', 'unknown_key');
+
+/** A key without the scope of `readReports`. */
+export const UNDER_SCOPED: AccessError = new AccessError('insufficient_scope', 'scope_missing', {
+  requiredScopes: ['reports:read'],
+});
+
+/** A key that cannot address the entity. */
+export const NOT_ACCESSIBLE: AccessError = new AccessError(
+  'entity_forbidden',
+  'entity_not_accessible',
+);
+
+/** Nobody can say who is calling. */
+export const OUTAGE: StoreError = new StoreError('the store is broken');

@@ -1,0 +1,111 @@
+/** Tests that an adapter authorizes: the scope of the operation, and the entity that is meant. */
+import type { AccessError } from '../../core/errors.js';
+import { MALFORMED, NOT_ACCESSIBLE, UNDER_SCOPED } from './denials.js';
+import { bearer } from './exchange.js';
+import type { AdapterFixture } from './fixture.js';
+import { assertDenied, assertLetIn } from './request-assertions.js';
+import { FOREIGN, OTHER, OWN } from './service.js';
+
+/**
+ * Sends keys that lack the scope of the operation. They must be denied with 403 and a challenge
+ * that names the scope.
+ *
+ * Catches: a guard that authenticates but does not authorize, or for another operation; 401
+ * instead of 403.
+ */
+export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void> {
+  const none = await fixture.issue([]);
+  const write = await fixture.issue(['reports:write']);
+  await assertDenied(fixture, UNDER_SCOPED, {
+    what: 'a key without scopes',
+    path: '/reports',
+    lines: [bearer(none.key)],
+  });
+  await assertDenied(fixture, UNDER_SCOPED, {
+    what: 'a key with another scope',
+    path: '/reports',
+    lines: [bearer(write.key)],
+  });
+  await assertDenied(fixture, UNDER_SCOPED, {
+    what: 'a key with another scope, on an entity that it can address',
+    path: `/reports?entity=${OTHER}`,
+    lines: [bearer(write.key)],
+  });
+}
+
+/**
+ * Addresses the entity of the key, another one that it can address, and none. The handler must get
+ * the entity that was checked.
+ *
+ * Catches: an entity reader that is not called, and the key's own entity passed on instead of the
+ * checked one.
+ */
+export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
+  const { key, keyId } = await fixture.issue(['reports:read']);
+  const lines = [bearer(key)];
+  const ask = (path: string, entityUuid: string, what: string) =>
+    assertLetIn(fixture, { keyId, entityUuid }, { what, path, lines });
+  await ask('/reports', OWN, 'no entity');
+  await ask(`/reports?entity=${OTHER}`, OTHER, 'another entity that the key can address');
+  await ask(`/reports?entity=${OWN}`, OWN, "the key's own entity");
+  await ask('/reports', OWN, 'no entity, after another was addressed');
+  const elsewhere = await fixture.issue(['reports:read'], OTHER);
+  const otherCaller = { keyId: elsewhere.keyId, entityUuid: OTHER };
+  await assertLetIn(fixture, otherCaller, {
+    what: "another entity's key",
+    path: '/reports',
+    lines: [bearer(elsewhere.key)],
+  });
+}
+
+/**
+ * Addresses an entity that the key cannot address, several at once and what is no entity. No
+ * handler may run: a reader that takes one of several, or mends a value, checks another entity
+ * than the handler may use.
+ *
+ * Catches: the first or last of several values taken; values joined, trimmed or folded; empty
+ * taken for none.
+ */
+export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void> {
+  const { key } = await fixture.issue(['reports:read']);
+  const lines = [bearer(key)];
+  const deny = (query: string, error: AccessError) => {
+    const path = `/reports?${query}`;
+    return assertDenied(fixture, error, { what: `GET ${path}`, path, lines });
+  };
+  await deny(`entity=${FOREIGN}`, NOT_ACCESSIBLE);
+  for (const query of REPEATED_ENTITIES) {
+    await deny(query, MALFORMED);
+  }
+  for (const value of MALFORMED_ENTITIES) {
+    await deny(`entity=${value}`, MALFORMED);
+  }
+}
+
+/** Some parsers stop at 1,000 parameters, and would not see what is behind them. */
+const MANY_PARAMETERS = 'a&'.repeat(1000);
+
+/** Queries that have more than one entity, or hide one. */
+const REPEATED_ENTITIES = [
+  `entity=${OWN}&entity=${OTHER}`,
+  `entity=${OTHER}&entity=${OWN}`,
+  `entity=${OWN}&entity=${OWN}`,
+  `entity=${OWN}&entity=${FOREIGN}`,
+  `entity=${OWN}&entity=`,
+  `entity=&entity=${OWN}`,
+  `entity=${OWN}&${MANY_PARAMETERS}entity=${OTHER}`,
+  `${MANY_PARAMETERS}entity=x`,
+];
+
+/** Values that are not a UUID in lower case, although a lax reader makes one of them, or none. */
+const MALFORMED_ENTITIES = [
+  '',
+  OWN.toUpperCase(),
+  `${OWN}%20`,
+  `${OWN},${OTHER}`,
+  'null',
+  'undefined',
+  '1',
+  '*',
+  `{${OWN}}`,
+];

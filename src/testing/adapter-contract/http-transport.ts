@@ -1,0 +1,92 @@
+/** Sends requests to an adapter that listens, by `node:http`, which keeps header lines apart. */
+import { assert } from '../../core/input.js';
+import { type Answer, type HeaderLine, sortLines, type Transport } from './exchange.js';
+
+// The part of `node:http` that is used; importing its types would require them of every user.
+
+/** An answer, of which the body is still to be read. */
+interface NodeResponse extends AsyncIterable<string> {
+  readonly statusCode?: number;
+  /** Names and values, alternately. */
+  readonly rawHeaders: readonly string[];
+  setEncoding(encoding: 'utf8'): unknown;
+}
+
+/** A request that is being sent. */
+interface NodeRequest {
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  end(): unknown;
+}
+
+/** What keeps connections for several requests. */
+export interface NodeAgent {
+  destroy(): unknown;
+}
+
+/** The module `node:http`. */
+export interface NodeHttp {
+  readonly Agent: new (options: object) => NodeAgent;
+  request(url: string, options: object, answered: (response: NodeResponse) => void): NodeRequest;
+}
+
+/** The runtime's `process`, if it has one, which hands out modules without an import. */
+interface Process {
+  getBuiltinModule?(id: 'node:http'): NodeHttp | undefined;
+}
+
+/** Finds `node:http`. An import would break runtimes that do without it and use fetch. */
+export function readNodeHttp(): NodeHttp {
+  const { process } = globalThis as { readonly process?: Process };
+  const http = process?.getBuiltinModule?.('node:http');
+  const required = 'a url takes node:http (Node from 20.16 on, Bun, Deno)';
+  const instead = `adapterContract: ${required}; let serve answer { fetch }`;
+  assert(http !== undefined, instead);
+  return http;
+}
+
+/**
+ * Makes the transport. It does not use `fetch`, which would join two lines of the same name.
+ * Without an agent, each request has a connection of its own, which does not outlive it.
+ */
+export function createHttpTransport(
+  http: NodeHttp,
+  url: string,
+  agent: NodeAgent | false,
+): Transport {
+  const base = url.replace(/\/$/, '');
+  return ({ method, path, lines, signal }) => {
+    const headers = headerLists(lines);
+    return new Promise((resolve, reject) => {
+      const options = { method, headers, signal, agent };
+      const request = http.request(base + path, options, (response) => {
+        readAnswer(response).then(resolve, reject);
+      });
+      request.on('error', reject);
+      request.end();
+    });
+  };
+}
+
+/** All values of each name: of a list, `node:http` makes as many lines. */
+function headerLists(lines: readonly HeaderLine[]): Readonly<Record<string, readonly string[]>> {
+  const lists: Record<string, readonly string[]> = {};
+  for (const [name, value] of lines) {
+    lists[name] = [...(lists[name] ?? []), value];
+  }
+  return lists;
+}
+
+async function readAnswer(response: NodeResponse): Promise<Answer> {
+  const { statusCode = 0, rawHeaders } = response;
+  const lines: HeaderLine[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    lines.push([name.toLowerCase(), rawHeaders[index + 1] ?? '']);
+  }
+  response.setEncoding('utf8');
+  let body = '';
+  for await (const part of response) {
+    body += part;
+  }
+  return { status: statusCode, headers: sortLines(lines), body };
+}

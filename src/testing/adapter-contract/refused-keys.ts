@@ -1,0 +1,74 @@
+/** A test that an adapter answers all keys alike that the keyring refuses. */
+import { generateKey } from '../../core/secret.js';
+import { same } from '../assertions.js';
+import { INVALID } from './denials.js';
+import { type Answer, bearer } from './exchange.js';
+import type { AdapterFixture } from './fixture.js';
+import { assertDenied } from './request-assertions.js';
+import { OTHER, OWN } from './service.js';
+
+/**
+ * Sends unknown, revoked, retired, expired and malformed keys. The answers must be the same,
+ * headers included: a stranger must not learn which keys exist. Left out are headers that change
+ * when the same request is repeated.
+ *
+ * Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state
+ * in a header.
+ */
+export async function deniesAllKeysAlike(fixture: AdapterFixture): Promise<void> {
+  const refused = await issueRefusedKeys(fixture);
+  const ask = (what: string, credential: string) =>
+    assertDenied(fixture, INVALID, { what, path: '/reports', lines: [bearer(credential)] });
+  const first = await ask('a malformed key', 'x');
+  const repeated = await ask('a malformed key', 'x');
+  const fickle = fickleHeaders(first, repeated);
+  const expected = withoutHeaders(first, fickle);
+  const assertAlike = (what: string, answer: Answer) => {
+    const message = `${what} must be answered as every other key that is refused`;
+    same(withoutHeaders(answer, fickle), expected, message);
+  };
+  assertAlike('the same again', repeated);
+  for (const [what, credential] of Object.entries(refused)) {
+    assertAlike(what, await ask(what, credential));
+  }
+}
+
+/** One credential for each reason to refuse one, and what it is. */
+async function issueRefusedKeys(
+  fixture: AdapterFixture,
+): Promise<Readonly<Record<string, string>>> {
+  const { ring, clock, issue, watch } = fixture;
+  const expired = await issue(['reports:read']);
+  clock.now += 1000;
+  const revoked = await issue(['reports:read']);
+  const retired = await issue(['reports:read']);
+  const { key } = await issue([]);
+  await ring.revoke(revoked.keyId, { entityUuid: OWN });
+  const authority = { entityUuid: OWN, entities: [OTHER] };
+  const successor = await ring.rotate(retired.keyId, { overlapMs: 0 }, authority);
+  watch(successor.key);
+  return {
+    'an unknown key': watch(generateKey({ prefix: 'acme' })),
+    'a key of another prefix': watch(generateKey({ prefix: 'else' })),
+    'a wrong checksum': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'),
+    'a revoked key': revoked.key,
+    'a retired key': retired.key,
+    'an expired key': expired.key,
+    'a malformed key': `${key}0`,
+    'a token of another kind': 'eyJhbGciOiJub25lIn0.e30.',
+  };
+}
+
+/**
+ * The names of headers whose value changes when the same request is repeated: a request id or the
+ * time, for example.
+ */
+function fickleHeaders(first: Answer, repeated: Answer): ReadonlySet<string> {
+  const known = new Set(repeated.headers.map(([name, value]) => `${name}: ${value}`));
+  const changed = first.headers.filter(([name, value]) => !known.has(`${name}: ${value}`));
+  return new Set(['date', ...changed.map(([name]) => name)]);
+}
+
+function withoutHeaders(answer: Answer, names: ReadonlySet<string>): Answer {
+  return { ...answer, headers: answer.headers.filter(([name]) => !names.has(name)) };
+}

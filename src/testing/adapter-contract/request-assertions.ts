@@ -1,0 +1,68 @@
+/** What may come of a request: it is denied, it is let in, or the service itself fails. */
+import { toResponse } from '../../core/challenge.js';
+import { check, same } from '../assertions.js';
+import { type Answer, type HeaderLine, headerValues } from './exchange.js';
+import type { AdapterFixture } from './fixture.js';
+import { type HandlerCall, handlerText, keyIdOf } from './service.js';
+
+/** A GET request of a test, and what to call it if something is wrong with its answer. */
+export interface TestRequest {
+  readonly what: string;
+  readonly path: string;
+  readonly lines: readonly HeaderLine[];
+}
+
+/**
+ * Fails unless the request is denied: answered as `toResponse` says of `error`, without running the
+ * handler.
+ */
+export async function assertDenied(
+  { setup, calls, send }: AdapterFixture,
+  error: unknown,
+  { what, path, lines }: TestRequest,
+): Promise<Answer> {
+  const before = calls.length;
+  const answer = await send('GET', path, ...lines);
+  check(calls.length === before, `${what}: the handler must not run`);
+  const { realm, resourceMetadata } = setup;
+  const { status, headers, body } = toResponse(error, { realm, resourceMetadata });
+  // If there is no challenge, none may be added.
+  const compared = new Set([...Object.keys(headers), 'WWW-Authenticate', 'Retry-After']);
+  const gotHeaders: Record<string, readonly string[]> = {};
+  const expectedHeaders: Record<string, readonly string[]> = {};
+  for (const name of compared) {
+    const value = headers[name];
+    gotHeaders[name] = headerValues(answer, name);
+    expectedHeaders[name] = value === undefined ? [] : [value];
+  }
+  const got = { status: answer.status, headers: gotHeaders, body: answer.body };
+  same(got, { status, headers: expectedHeaders, body }, what);
+  return answer;
+}
+
+/** Fails unless the request is let in, once, by this key and on this entity. */
+export async function assertLetIn(
+  { calls, send }: AdapterFixture,
+  { keyId, entityUuid }: { readonly keyId: string; readonly entityUuid: string },
+  { what, path, lines }: TestRequest,
+): Promise<HandlerCall> {
+  const before = calls.length;
+  const { status, body } = await send('GET', path, ...lines);
+  const ran = calls.slice(before);
+  const [call] = ran;
+  check(call !== undefined, `${what}: the handler must run, and the answer was ${status}`);
+  check(ran.length === 1, `${what}: the handler must run once, not ${ran.length} times`);
+  const got = { keyId: keyIdOf(call.principal), entityUuid: call.entityUuid };
+  same(got, { keyId, entityUuid }, `${what}: what the handler got`);
+  const expected = { status: 200, body: handlerText(keyId, entityUuid) };
+  same({ status, body }, expected, `${what}: what the handler said`);
+  return call;
+}
+
+/** Fails unless the answer is an error of the service: neither a success nor a denial. */
+export function assertFailure(answer: Answer, what: string): void {
+  const { status } = answer;
+  check(status >= 500, `${what}: the status must be 500 or above, not ${status}`);
+  const challenges = headerValues(answer, 'WWW-Authenticate');
+  check(challenges.length === 0, `${what}: the answer must hold no challenge`);
+}

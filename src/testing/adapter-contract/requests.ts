@@ -1,0 +1,127 @@
+/** Tests of one request beside others: each is asked for once, and gets its own caller. */
+import { check, same } from '../assertions.js';
+import type { Send } from './client.js';
+import { bearer, type HeaderLine } from './exchange.js';
+import type { AdapterFixture } from './fixture.js';
+import { FOREIGN, type Hooks, handlerText, OTHER, OWN } from './service.js';
+
+/**
+ * Sends requests with and without a credential, over one connection where there is one. Each must
+ * be one call to `admit`, for the operation of its route: the keyring is told of every request,
+ * and answers anew for each.
+ *
+ * Catches: one admission per route and another per app, decisions kept, by connection too, denials
+ * that the keyring is not told of.
+ */
+export async function asksOnce(fixture: AdapterFixture): Promise<void> {
+  const { asked } = fixture;
+  const { key } = await fixture.issue([]);
+  const basic: HeaderLine = ['Authorization', `Basic ${key}`];
+  const requests = [
+    { path: '/whoami', expected: 'admit whoami', lines: [bearer(key)] },
+    { path: '/whoami', expected: 'admit whoami', lines: [bearer(key)] },
+    { path: '/whoami', expected: 'admit whoami', lines: [] },
+    { path: '/whoami', expected: 'admit whoami', lines: [basic] },
+    { path: '/reports', expected: 'admit readReports', lines: [bearer(key)] },
+    { path: '/reports?entity=1', expected: 'admit readReports', lines: [] },
+  ];
+  const askAll = async (send: Send) => {
+    for (const { path, expected, lines } of requests) {
+      asked.length = 0;
+      await send('GET', path, ...lines);
+      same(asked, [expected], `what GET ${path} asks of the keyring`);
+    }
+  };
+  // A proxy sends requests of all its callers over one connection.
+  await fixture.onOneConnection(askAll);
+}
+
+/** How many requests the next test sends at once. */
+const AT_ONCE = 20;
+
+/**
+ * Sends 20 requests of different callers at once, and delays their look-ups so that they overtake
+ * each other. Each handler must get its own caller and entity.
+ *
+ * Catches: the caller kept where the next request overwrites it.
+ */
+export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void> {
+  const { calls, hooks, send } = fixture;
+  const one = await fixture.issue(['reports:read']);
+  const other = await fixture.issue(['reports:read'], OTHER);
+  const kinds = [
+    { issued: one, path: '/reports', entityUuid: OWN },
+    { issued: one, path: `/reports?entity=${OTHER}`, entityUuid: OTHER },
+    { issued: other, path: '/reports', entityUuid: OTHER },
+  ];
+  hooks.lookUp = waitForOneAnother();
+  const rounds = Array.from({ length: Math.ceil(AT_ONCE / kinds.length) }, () => kinds);
+  const requests = rounds.flat().slice(0, AT_ONCE);
+  const asking = requests.map(async ({ issued, path, entityUuid }) => {
+    const { status, body } = await send('GET', path, bearer(issued.key));
+    const expected = { status: 200, body: handlerText(issued.keyId, entityUuid) };
+    same({ status, body }, expected, `${AT_ONCE} requests at once: whom a handler ran for`);
+  });
+  await Promise.all(asking);
+  const ran = calls.length;
+  check(ran === AT_ONCE, `${AT_ONCE} requests at once: ${AT_ONCE} handlers must run, not ${ran}`);
+}
+
+/** For how long no request may have come before those that came are taken for all there are. */
+const QUIET_MS = 50;
+
+/**
+ * Look-ups wait until all requests have come that are sent at once, and resume together, some turns
+ * apart: other requests take steps between two steps of a request, and requests end in a different
+ * order than they began. Where an app serves fewer at a time, they wait for a timer instead.
+ */
+function waitForOneAnother(): Hooks['lookUp'] {
+  let lookUps = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waiting: (() => void)[] = [];
+  const resumeAll = () => {
+    for (const resume of waiting) {
+      resume();
+    }
+    waiting = [];
+  };
+  return async () => {
+    const turns = lookUps % 5;
+    lookUps += 1;
+    const resumed = new Promise<void>((resolve) => waiting.push(resolve));
+    clearTimeout(timer);
+    if (waiting.length === AT_ONCE) {
+      resumeAll();
+    } else {
+      timer = setTimeout(resumeAll, QUIET_MS);
+    }
+    await resumed;
+    for (let turn = 0; turn < turns; turn++) {
+      await undefined;
+    }
+  };
+}
+
+/**
+ * Sends HEAD where GET would be denied. It must be denied with the same status and no body, if the
+ * framework serves HEAD at all.
+ *
+ * Catches: a body in an answer to HEAD, and HEAD let in where GET is denied.
+ */
+export async function deniesHead(fixture: AdapterFixture): Promise<void> {
+  const none = await fixture.issue([]);
+  const read = await fixture.issue(['reports:read']);
+  const expectDenial = async (status: number, what: string, path: string, lines: HeaderLine[]) => {
+    const answer = await fixture.send('HEAD', path, ...lines);
+    // If GET routes do not serve HEAD, there is nothing to guard.
+    const unserved = answer.status === 404 || answer.status === 405;
+    const right = unserved || answer.status === status;
+    check(right, `HEAD with ${what}: the status must be ${status}, not ${answer.status}`);
+    check(answer.body === '', `HEAD with ${what}: the answer must have no body`);
+    check(fixture.calls.length === 0, `HEAD with ${what}: the handler must not run`);
+  };
+  const elsewhere = `/reports?entity=${FOREIGN}`;
+  await expectDenial(401, 'no credential', '/reports', []);
+  await expectDenial(403, 'a key without the scope', '/reports', [bearer(none.key)]);
+  await expectDenial(403, 'an entity that the key cannot address', elsewhere, [bearer(read.key)]);
+}

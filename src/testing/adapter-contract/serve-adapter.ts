@@ -1,0 +1,40 @@
+/** What an adapter is to its contract: a function that mounts a guard on two routes. */
+import type { Keyring } from '../../core/keyring.js';
+import type { Policy } from '../../core/policy.js';
+import type { Principal } from '../../core/principal.js';
+import type { Awaitable } from '../../core/store.js';
+
+/** What a test makes a guard from, and what its routes call. */
+export interface AdapterSetup {
+  readonly keyring: Keyring;
+  /** `whoami` needs no scope, `readReports` needs one. */
+  readonly policy: Policy<'whoami' | 'readReports'>;
+  readonly realm: string;
+  readonly resourceMetadata: string;
+  /**
+   * For the handler of either route, with what the guard put on the request: returns the answer's
+   * text. May throw.
+   */
+  readonly handle: (principal: Principal, entityUuid: string) => string;
+}
+
+/**
+ * The part of a fetch `Response` that is used; not every TypeScript configuration knows that type.
+ */
+export interface FetchAnswer {
+  readonly status: number;
+  readonly headers: { forEach(each: (value: string, name: string) => void): void };
+  text(): Promise<string>;
+}
+
+/**
+ * A bare app with its two routes: its URL, or its function that answers a fetch `Request`; and how
+ * to close it.
+ */
+export type ServedAdapter = { close?(): Awaitable<unknown> } & (
+  | { readonly url: string }
+  | { readonly fetch: (request: never) => Awaitable<FetchAnswer> }
+);
+
+/** Mounts a guard on the two routes of a bare app. */
+export type ServeAdapter = (setup: AdapterSetup) => Awaitable<ServedAdapter>;

@@ -1,0 +1,168 @@
+/**
+ * The service behind the adapter: a keyring that can be broken, and handlers that say who called.
+ */
+import { type Catalog, defineScopes } from '../../core/catalog.js';
+import { createKeyring, type Keyring } from '../../core/keyring.js';
+import { definePolicy } from '../../core/policy.js';
+import type { Principal } from '../../core/principal.js';
+import { digestKey } from '../../core/secret.js';
+import type { KeyStore } from '../../core/store.js';
+import { memoryStore } from '../../stores/memory/store.js';
+import type { AdapterSetup } from './serve-adapter.js';
+
+/** The entity that keys belong to, unless a test says otherwise. */
+export const OWN = 'aaaaaaaa-0000-4000-8000-00000000000a';
+/** Every key can address it. */
+export const OTHER = 'bbbbbbbb-0000-4000-8000-00000000000b';
+/** No key can. */
+export const FOREIGN = 'cccccccc-0000-4000-8000-00000000000c';
+
+/** The text of a driver's error. */
+export const DRIVER_TEXT = 'relation_of_keys_does_not_exist';
+
+const PEPPER = { id: 'contract', secret: 'pepper-of-the-contract-which-no-answer-may-hold' };
+
+type ReportsScope = 'reports:read' | 'reports:write';
+type ReportsCatalog = Catalog<ReportsScope, never>;
+
+/** What the service's policies are defined on. */
+export const catalog: ReportsCatalog = defineScopes({
+  reports: { read: 'Read reports.', write: 'Write reports.' },
+});
+
+/** A handler that ran, and what it was given. */
+export interface HandlerCall {
+  readonly principal: Principal;
+  readonly entityUuid: string;
+}
+
+/** Called before a look-up, an admission and the end of a handler, for tests to break or delay. */
+export interface Hooks {
+  lookUp(digests: readonly string[]): Promise<void>;
+  admit(): Promise<void>;
+  handler(): void;
+}
+
+/** A key that was issued, as text, and its id. */
+export interface IssuedKey {
+  readonly key: string;
+  readonly keyId: string;
+}
+
+/** What stands behind the adapter in one test. */
+export interface AdapterService {
+  readonly setup: AdapterSetup;
+  /** The keyring itself; calls to it are not counted. */
+  readonly ring: Keyring<ReportsCatalog>;
+  readonly hooks: Hooks;
+  /** The handlers that ran. */
+  readonly calls: HandlerCall[];
+  /** The adapter's calls to the keyring. */
+  readonly asked: string[];
+  /** What no answer may contain, and what it is. */
+  readonly secrets: Map<string, string>;
+  /** In milliseconds; the keyring has no other clock. */
+  readonly clock: { now: number };
+  /** Issues a key that lasts a second. */
+  issue(scopes: readonly ReportsScope[], entityUuid?: string): Promise<IssuedKey>;
+  /** Adds a key to the secrets. */
+  watch(key: string): string;
+}
+
+/** What the handlers answer: for which key, and on which entity. */
+export function handlerText(keyId: unknown, entityUuid: unknown): string {
+  return `${String(keyId)} on ${String(entityUuid)}`;
+}
+
+/** The key id of what an adapter hands on, which need not be a principal. */
+export function keyIdOf(principal: unknown): unknown {
+  const { keyId } = (principal ?? {}) as { readonly keyId?: unknown };
+  return keyId;
+}
+
+/** Makes the service of one test. */
+export function createService(): AdapterService {
+  const clock = { now: 1_000_000_000_000 };
+  const hooks: Hooks = { lookUp: async () => {}, admit: async () => {}, handler: () => {} };
+  const calls: HandlerCall[] = [];
+  const asked: string[] = [];
+  const secrets = new Map([
+    [PEPPER.secret, 'the pepper'],
+    [DRIVER_TEXT, "the text of a driver's error"],
+  ]);
+  const ring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store: breakableStore(hooks),
+    peppers: [PEPPER],
+    now: () => clock.now,
+  });
+
+  function watch(key: string): string {
+    // Without its prefix, which is not secret, and the digest without its scheme.
+    secrets.set(key.slice('acme_'.length), 'a key');
+    secrets.set(digestKey(key, PEPPER).replace(/^.*\$/, ''), 'a digest');
+    return key;
+  }
+
+  async function issue(scopes: readonly ReportsScope[], entityUuid = OWN): Promise<IssuedKey> {
+    const expiresAt = new Date(clock.now + 1000);
+    const input = { name: 'contract', scopes, expiresAt, accessibleEntities: [OTHER] };
+    const { key, info } = await ring.issue(input, { entityUuid, entities: [OTHER] });
+    return { key: watch(key), keyId: info.keyId };
+  }
+
+  function handle(principal: Principal, entityUuid: string): string {
+    calls.push({ principal, entityUuid });
+    hooks.handler();
+    return handlerText(keyIdOf(principal), entityUuid);
+  }
+
+  const keyring = recordCalls(ring as Keyring, asked, hooks);
+  const setup = createSetup(keyring, handle);
+  return { setup, ring, hooks, calls, asked, secrets, clock, issue, watch };
+}
+
+function createSetup(keyring: Keyring, handle: AdapterSetup['handle']): AdapterSetup {
+  return {
+    keyring,
+    policy: definePolicy(catalog, { whoami: [], readReports: ['reports:read'] }),
+    // Text with a quote and a backslash, which challenges written by hand get wrong.
+    realm: 'the "reports" \\ of acme',
+    resourceMetadata: 'https://acme.example/metadata',
+    handle,
+  };
+}
+
+function breakableStore(hooks: Hooks): KeyStore {
+  const rows = memoryStore();
+  return {
+    ...rows,
+    async findByDigest(digests) {
+      await hooks.lookUp(digests);
+      return rows.findByDigest(digests);
+    },
+  };
+}
+
+/** The keyring that an adapter gets. It records the calls. */
+function recordCalls(ring: Keyring, asked: string[], hooks: Hooks): Keyring {
+  return Object.freeze<Keyring>({
+    ...ring,
+    verify(key) {
+      asked.push('verify');
+      return ring.verify(key);
+    },
+    authenticate(request) {
+      asked.push('authenticate');
+      return ring.authenticate(request);
+    },
+    async admit(request, input) {
+      // A wrong adapter may call it without the second argument.
+      const { operation } = (input ?? {}) as { readonly operation?: unknown };
+      asked.push(`admit ${String(operation)}`);
+      await hooks.admit();
+      return ring.admit(request, input);
+    },
+  });
+}

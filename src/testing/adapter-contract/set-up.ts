@@ -1,0 +1,49 @@
+/**
+ * Tests that an adapter refuses what it cannot serve when a guard is made, not when it is asked.
+ */
+import { definePolicy } from '../../core/policy.js';
+import { check } from '../assertions.js';
+import type { AdapterSetup, ServeAdapter, ServedAdapter } from './serve-adapter.js';
+import { catalog, createService } from './service.js';
+
+/** What is wrong with a setup; nothing that the types allow. */
+type UnusableSetup = { readonly [Option in keyof AdapterSetup]?: unknown };
+
+/**
+ * Setups that no app may start with, by the name of the test.
+ *
+ * Catches: operations looked up only by the first request, a challenge written only by the first
+ * denial.
+ */
+export const REFUSED_AT_SET_UP: Readonly<Record<string, UnusableSetup>> = {
+  'an operation that the policy lacks is refused at set-up': {
+    policy: definePolicy(catalog, { whoami: [] }),
+  },
+  'a realm that no header can carry is refused at set-up': { realm: 'a\r\nb' },
+  'a guard without a keyring is refused at set-up': { keyring: undefined },
+};
+
+/**
+ * Fails unless serving with an unusable option throws a TypeError, before any request could reveal
+ * it.
+ */
+export async function refusesToServe(serve: ServeAdapter, unusable: UnusableSetup): Promise<void> {
+  const setup = { ...createService().setup, ...unusable } as AdapterSetup;
+  let served: ServedAdapter;
+  try {
+    served = await serve(setup);
+  } catch (error) {
+    check(error instanceof TypeError, `serve must throw a TypeError, not ${describeError(error)}`);
+    return;
+  }
+  await served?.close?.();
+  throw new Error(
+    'serve must throw a TypeError, and it started the app: when a guard is made, call ' +
+      'policy.requires(operation) and toResponse(undefined, { realm, resourceMetadata }), and ' +
+      'look for keyring.admit',
+  );
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,187 @@
+/** Tests that `insert` keeps every field of a record exactly, whatever is in it. */
+import type { KeyRecord } from '../../core/record.js';
+import { same } from '../assertions.js';
+import { randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
+import { INSTANTS } from './instants.js';
+import { newestFirst } from './order.js';
+
+/**
+ * What a pair's name may contain. The core accepts nothing else, because V8 13.6 (Node 24) reads
+ * names with quotes, backslashes and control characters back as one another: a correct store that
+ * keeps JSON would lose them.
+ */
+export function nameable(text: string): string {
+  return text.replace(/["\\\p{Cc}]/gu, '');
+}
+
+/**
+ * Inserts a record for each of some twenty variants, and reads it back by its id, by its digest
+ * and from a listing. What comes back must have the same fields with the same contents and types,
+ * and no others: the core refuses a record that is not exactly what it wrote.
+ *
+ * Catches: null for empty and empty for null, trimmed, folded or normalized text, characters that
+ * are dropped or replaced, numbers read from text, names that reach a prototype or are truncated,
+ * times in seconds or 32 bits, reordered lists, a digest column that is too short.
+ */
+export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
+  const { store, entityUuid, record, holds, list } = fixture;
+  const variants = [
+    ...textVariants(),
+    ...metadataVariants(),
+    ...timeVariants(entityUuid),
+    ...digestVariants(),
+  ];
+  for (const [index, given] of variants.entries()) {
+    // Half of them are of this entity, half of one that nobody else has.
+    const made = record({ entityUuid: index % 2 === 0 ? entityUuid : uuid(), ...given });
+    const expected = structuredClone(made);
+    await store.insert(made);
+    await holds(expected, `a record with ${Object.keys(given).join(', ') || 'every default'}`);
+    const listed = await list({ entityUuid: expected.entityUuid });
+    const found = listed.find(({ keyId }) => keyId === expected.keyId);
+    same(found, expected, 'list');
+  }
+}
+
+function textVariants(): readonly Partial<KeyRecord>[] {
+  const quoted = `a'b"c\\d;--%_$1?\${x}`;
+  return [
+    {},
+    {
+      name: 'Zoë 漢字 🦊 \u202eabc',
+      justification: '🔑'.repeat(500),
+      metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' },
+    },
+    { name: quoted, justification: quoted, metadata: { [nameable(quoted)]: quoted } },
+    // Letters of two characters each; a byte order mark; noncharacters.
+    {
+      name: 'Zu\u0308rich',
+      justification: 'cafe\u0301',
+      metadata: { 'e\u0301': 'Zu\u0308rich', '\u00e9': 'o' },
+    },
+    { name: '\ufeffa', justification: '\ufeff', metadata: { '\ufeffb': '\ufeffc', b: '\ufeff' } },
+    {
+      name: 'a\uffff',
+      justification: '\ufffe',
+      metadata: { '\uffff': '\uffff', '\ufffe': '\ufdd0' },
+    },
+    { name: ' padded ', justification: ' ', metadata: { ' a ': ' b ' } },
+    { name: 'null', justification: '', metadata: { a: '' }, scopes: [] },
+    // Texts that read as a number, a boolean, null or JSON.
+    {
+      name: '007',
+      justification: '1e3',
+      metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' },
+    },
+  ];
+}
+
+function metadataVariants(): readonly Partial<KeyRecord>[] {
+  // Parsed, because a literal would set the prototype instead of the name `__proto__`.
+  const odd = JSON.parse(
+    '{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}',
+  ) as Record<string, string>;
+  return [
+    // What only a value may contain.
+    { metadata: { a: '\u0001\u0008\u000b\u001b[1m\u007f\u0085\u009f', b: '\r\n' } },
+    // With their values, nearly the 2 KiB that the core allows.
+    { metadata: { [`${'n'.repeat(1015)}a`]: 'a', [`${'n'.repeat(1015)}b`]: 'b' } },
+    { metadata: odd, scopesUsed: { 'constructor:read': TIME } },
+  ];
+}
+
+function timeVariants(entityUuid: string): readonly Partial<KeyRecord>[] {
+  const last = Number.MAX_SAFE_INTEGER;
+  return [
+    {
+      seal: null,
+      rotatedFrom: uuid(),
+      expiresAt: TIME + 1,
+      revokedAt: TIME + 2,
+      retireAt: TIME + 3,
+      lastUsedAt: TIME + 4,
+    },
+    {
+      createdAt: 0,
+      expiresAt: 0,
+      revokedAt: 0,
+      retireAt: 0,
+      lastUsedAt: 0,
+      scopesUsed: { 'a:b': 0 },
+    },
+    { createdAt: last, expiresAt: last, revokedAt: last },
+    { retireAt: last, lastUsedAt: last, scopesUsed: { 'a:b': last } },
+    {
+      createdAt: -1,
+      scopes: ['z:z', 'a:a', 'm:m'],
+      accessibleEntities: [uuid(), entityUuid, uuid()],
+    },
+  ];
+}
+
+function digestVariants(): readonly Partial<KeyRecord>[] {
+  return [
+    { digest: `s1$${randomHex()}` },
+    // The longest digest: a pepper's id has up to 32 characters.
+    { digest: `h1.${randomHex().slice(0, 32)}$${randomHex()}` },
+  ];
+}
+
+/**
+ * Inserts the longest lists that the core accepts: 256 scopes of the greatest length, each of them
+ * used once, and 1,000 entities, with names and metadata of characters that take four bytes each.
+ *
+ * Catches: columns that are too short, truncated lists.
+ */
+export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
+  const { store, entityUuid, record, holds } = fixture;
+  const resource = 'r'.repeat(64);
+  const action = 'a'.repeat(60);
+  const scopes = Array.from({ length: 256 }, (_, index) => `${resource}:${action}${255 - index}`);
+  const accessibleEntities = [entityUuid, ...Array.from({ length: 999 }, uuid)];
+  const pairs = Array.from({ length: 16 }, (_, index) => [`name-${index}`, '🦊'.repeat(30)]);
+  const made = record({
+    scopes,
+    accessibleEntities,
+    metadata: Object.fromEntries(pairs) as Record<string, string>,
+    scopesUsed: Object.fromEntries(scopes.map((scope, index) => [scope, TIME + index])),
+    name: '🦊'.repeat(100),
+  });
+  await store.insert(made);
+  await holds(made, '256 scopes and 1,000 entities');
+}
+
+/**
+ * Writes each of the instants to every field that is a time, all records at once, and reads them
+ * back one by one. The listing must have them in the order of their milliseconds, and so must its
+ * pages of one record.
+ *
+ * Catches: times converted through a calendar, a time zone, seconds or a float, and an order based
+ * on them.
+ */
+export async function keepsEveryMillisecond(fixture: StoreFixture): Promise<void> {
+  const { store, record, holds, list } = fixture;
+  // In no particular order: by what is left of each time below a second.
+  const shuffled = [...INSTANTS].sort((one, other) => (one % 1000) - (other % 1000) || one - other);
+  const all = shuffled.map((time, index) => {
+    const next = index % 2 === 0 ? time - 1 : time + 1;
+    return record({
+      createdAt: time,
+      expiresAt: next,
+      revokedAt: time,
+      retireAt: next,
+      lastUsedAt: time,
+      scopesUsed: { 'a:b': time, 'c:d': next },
+    });
+  });
+  await Promise.all(all.map(async (made) => store.insert(made)));
+  for (const made of all) {
+    await holds(made, `times about ${made.createdAt}`);
+  }
+  const expected = [...all].sort(newestFirst);
+  same(await list(), expected, 'list');
+  for (const [index, after] of expected.entries()) {
+    const following = expected.slice(index + 1, index + 2);
+    same(await list({ after, limit: 1 }), following, `after ${after.createdAt}`);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Tests of `findByDigest` and `findById`: exact, complete, and never older than what was written.
+ */
+import type { KeyRecord } from '../../core/record.js';
+import type { Awaitable } from '../../core/store.js';
+import { same, show } from '../assertions.js';
+import { parallel } from './calls.js';
+import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
+import { misses, nearTexts, oddValues } from './hostile-values.js';
+import { byDigest } from './order.js';
+
+/**
+ * Looks up what is nearly a stored digest, or is not even a text. Nothing may be found: a store
+ * that answers here lets in somebody whose key it does not hold.
+ *
+ * Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with
+ * numbers.
+ */
+export async function comparesDigestsExactly(fixture: StoreFixture): Promise<void> {
+  const { store, record, add, holds } = fixture;
+  const made = await add();
+  const { digest, keyId } = made;
+  same(await store.findByDigest([record().digest]), [], 'a digest that nothing has');
+  for (const near of [...nearTexts(digest), keyId]) {
+    await misses(near, () => store.findByDigest([near]));
+  }
+  for (const odd of oddValues(digest)) {
+    await misses(odd, () => store.findByDigest([odd as string]));
+  }
+  await holds(made, 'after look-ups with what is like its digest');
+}
+
+/**
+ * Stores digests that differ in case, in spaces or in one character only. Each must be accepted,
+ * and each must be found as itself.
+ *
+ * Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a
+ * truncated column.
+ */
+export async function keepsDigestsApart(fixture: StoreFixture): Promise<void> {
+  const { store, add, holds } = fixture;
+  const made = await add();
+  const { digest } = made;
+  const others = [
+    `${digest.slice(0, -1)}e`,
+    digest.replace('$ab', '$aB'),
+    `${digest.slice(0, -1)}D`,
+    digest.toUpperCase(),
+    `${digest} `,
+    `${digest}  `,
+    ` ${digest}`,
+  ];
+  const twins: KeyRecord[] = [made];
+  for (const other of others) {
+    twins.push(await add({ digest: other }));
+  }
+  for (const twin of twins) {
+    await holds(twin, `beside digests that differ little, ${show(twin.digest)}`);
+  }
+  const found = await store.findByDigest(twins.map((twin) => twin.digest));
+  same(sortedIds(found), sortedIds(twins), 'all of them in one look-up');
+}
+
+function sortedIds(rows: readonly KeyRecord[]): readonly string[] {
+  return rows.map(({ keyId }) => keyId).sort();
+}
+
+/**
+ * Asks for none, one, several and more than 40 digests, known and unknown ones mixed and in any
+ * order. The answer must be the records that have one of them, ended ones included.
+ *
+ * Catches: a look-up of only the first digest, an empty list that means everything, ended keys
+ * left out.
+ */
+export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> {
+  const { store, record, add } = fixture;
+  const live = await add();
+  const revoked = await add({ revokedAt: TIME });
+  const expired = await add({ expiresAt: 0, entityUuid: uuid() });
+  const known = [live, revoked, expired];
+  await add();
+  const ask = async (digests: readonly string[], expected: readonly KeyRecord[]) => {
+    const found = await store.findByDigest(digests);
+    same(byDigest(found), byDigest(expected), `with ${digests.length} digests`);
+  };
+  const unknown = Array.from({ length: 40 }, () => record().digest);
+  const digests = known.map(({ digest }) => digest);
+  await ask([], []);
+  await ask(digests, known);
+  await ask([...digests].reverse(), known);
+  await ask([record().digest, live.digest], [live]);
+  await ask(unknown.slice(0, 3), []);
+  await ask([...unknown, ...digests], known);
+}
+
+/**
+ * Sends 20 look-ups at once, which ask for different records and in part for the same ones. Each
+ * must get the answer to its own question.
+ *
+ * Catches: one answer for look-ups made together, whether in a batch, a pipeline or one prepared
+ * statement.
+ */
+export async function answersEachLookUp(fixture: StoreFixture): Promise<void> {
+  const { store, record, add } = fixture;
+  const known = await parallel(5, (index) => add({ name: `key ${index}` }));
+  const unknown = record().digest;
+  // Twenty at once: each asks for its own digest and one that nothing has, and some also for one
+  // that others ask for.
+  const asked = Array.from({ length: 20 }, (_, index) =>
+    known.filter((_row, place) => place === index % 5 || (index > 14 && place === 0)),
+  );
+  const answers = await Promise.all(
+    asked.map(async (rows) => store.findByDigest([unknown, ...rows.map((row) => row.digest)])),
+  );
+  for (const [index, rows] of answers.entries()) {
+    same(byName(rows), asked[index], `look-up ${index} of 20 at once`);
+  }
+  const found = await parallel(20, (index) => store.findById(known[index % 5]?.keyId ?? ''));
+  for (const [index, row] of found.entries()) {
+    same(row, known[index % 5], `findById ${index} of 20 at once`);
+  }
+}
+
+function byName(rows: readonly KeyRecord[]): readonly KeyRecord[] {
+  return [...rows].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/**
+ * Starts look-ups, then writes, and looks again once the write is acknowledged, while the early
+ * look-ups may still be in progress. The later ones must see the write.
+ *
+ * Catches: a look-up that is answered with the result of another one, which was sent before a
+ * write.
+ */
+export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<void> {
+  const { store, record, holds } = fixture;
+  let expected = record();
+  const { keyId, digest } = expected;
+  const askById = async () => store.findById(keyId);
+  const askByDigest = async () => store.findByDigest([digest]);
+  const writeAndLook = async (write: () => Awaitable<unknown>, change: Partial<KeyRecord>) => {
+    // In progress during the write: they may return either state.
+    const early = Promise.allSettled([askById(), askByDigest()]);
+    await write();
+    expected = { ...expected, ...change };
+    await holds(expected, 'after a write, while look-ups from before it are under way');
+    await early;
+  };
+  const retire = { retireAt: TIME + 2 };
+  const revoke = { revokedAt: TIME + 1 };
+  await writeAndLook(() => store.insert(expected), {});
+  await writeAndLook(() => store.markEnded(keyId, retire), retire);
+  await writeAndLook(() => store.markEnded(keyId, revoke), revoke);
+}
+
+/**
+ * Looks up what is nearly a stored key id, or is not even a text. The answer must be null, or an
+ * error.
+ *
+ * Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}.
+ */
+export async function findsByIdExactly(fixture: StoreFixture): Promise<void> {
+  const { store, add, holds } = fixture;
+  const made = await add({ keyId: letteredUuid() });
+  const { keyId, digest, entityUuid } = made;
+  same(await store.findById(uuid()), null, 'a key id that nothing has');
+  for (const near of [...nearTexts(keyId), digest, entityUuid]) {
+    await misses(near, () => store.findById(near));
+  }
+  for (const odd of oddValues(keyId)) {
+    await misses(odd, () => store.findById(odd as string));
+  }
+  await holds(made, 'after look-ups with what is like its id');
+}

@@ -1,0 +1,103 @@
+/** What a test of the store contract works with: a store, and records that no other test has. */
+import type { KeyRecord } from '../../core/record.js';
+import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
+import { same } from '../assertions.js';
+
+/** The fixture of one test. Answers are awaited: a store may be synchronous. */
+export interface StoreFixture {
+  readonly store: KeyStore;
+  readonly entityUuid: string;
+  /** The beginning of digests, up to the `$`; unique to this test. */
+  readonly scheme: string;
+  /**
+   * A record with its own key id and digest. Mutable, because nothing that a caller passes in need
+   * be frozen.
+   */
+  record(given?: Partial<KeyRecord>): KeyRecord;
+  /** The same, stored. */
+  add(given?: Partial<KeyRecord>): Promise<KeyRecord>;
+  /** Fails unless exactly `expected` is stored under its key id and under its digest. */
+  holds(expected: KeyRecord, when: string): Promise<void>;
+  /** Lists the first 100 keys of this test's entity, or what `given` says instead. */
+  list(given?: Partial<ListQuery>): Promise<readonly KeyRecord[]>;
+  /** The rows of a summary at `now` that have this test's scheme, or `of`. */
+  summaryOf(now?: number, of?: string): Promise<readonly SchemeSummary[]>;
+}
+
+/**
+ * A time far from any clock that the test may run under: it exposes a store that uses its own
+ * clock.
+ */
+export const TIME = 1_000_000_000_000;
+
+/** A day in milliseconds. */
+export const DAY = 86_400_000;
+
+/** A random UUID. */
+export function uuid(): string {
+  return globalThis.crypto.randomUUID();
+}
+
+/** A random UUID that begins with letters, to catch comparisons that fold case. */
+export function letteredUuid(): string {
+  return `abcd${uuid().slice(4)}`;
+}
+
+/** 64 random hexadecimal digits, as a digest has. */
+export function randomHex(): string {
+  return `${uuid()}${uuid()}`.replaceAll('-', '');
+}
+
+/** Makes the fixture of one test. Ids are random, so tests may share one database. */
+export function createStoreFixture(store: KeyStore): StoreFixture {
+  const entityUuid = letteredUuid();
+  const scheme = `h1.t-${randomHex().slice(0, 20)}`;
+
+  function record(given: Partial<KeyRecord> = {}): KeyRecord {
+    return { ...defaultRecord(entityUuid, scheme), ...given };
+  }
+
+  async function add(given: Partial<KeyRecord> = {}): Promise<KeyRecord> {
+    const made = record(given);
+    await store.insert(made);
+    return made;
+  }
+
+  async function holds(expected: KeyRecord, when: string): Promise<void> {
+    same(await store.findById(expected.keyId), expected, `${when}: findById`);
+    same(await store.findByDigest([expected.digest]), [expected], `${when}: findByDigest`);
+  }
+
+  async function list(given: Partial<ListQuery> = {}): Promise<readonly KeyRecord[]> {
+    return store.list({ entityUuid, after: null, limit: 100, ...given });
+  }
+
+  async function summaryOf(now = TIME, of = scheme): Promise<readonly SchemeSummary[]> {
+    const rows = await store.summarize(now);
+    return rows.filter((row) => row.scheme === of);
+  }
+
+  return { store, entityUuid, scheme, record, add, holds, list, summaryOf };
+}
+
+function defaultRecord(entityUuid: string, scheme: string): KeyRecord {
+  return {
+    keyId: uuid(),
+    name: 'integration',
+    // Letters at both ends, to catch comparisons that fold case or truncate text.
+    digest: `${scheme}$ab${randomHex().slice(4)}cd`,
+    seal: randomHex(),
+    entityUuid,
+    accessibleEntities: [entityUuid],
+    scopes: ['threats:read', 'decoys:read'],
+    justification: null,
+    metadata: {},
+    createdAt: TIME,
+    expiresAt: null,
+    revokedAt: null,
+    retireAt: null,
+    rotatedFrom: null,
+    lastUsedAt: null,
+    scopesUsed: {},
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * Values that no caller of a store should send and that somebody may: texts that mean something to
+ * a database, texts that nearly match, and values that are not text.
+ */
+import type { Awaitable } from '../../core/store.js';
+import { check, show } from '../assertions.js';
+
+/** Texts that mean something to a database, a script or a driver, and are ordinary text here. */
+export const FRAGMENTS: readonly string[] = [
+  `' OR '1'='1`,
+  `' OR 1=1 -- `,
+  '"); DROP TABLE keyscope_keys; --',
+  `\\'; DELETE FROM keyscope_keys; #`,
+  '/**/',
+  `]] redis.call('FLUSHALL') --[[`,
+  '\r\n*1\r\n$8\r\nFLUSHALL\r\n',
+  '*[!a-z]?{a,b}',
+  '$."a".b[0]',
+  '","a":"b',
+  `$1 :x @x %s {0} ? \${x}`,
+];
+
+/** Texts that are not `text`, although a lax comparison, a pattern or a C string would match. */
+export function nearTexts(text: string): readonly string[] {
+  const near = [
+    '',
+    text.toUpperCase(),
+    ` ${text}`,
+    `${text} `,
+    `${text}\n`,
+    `${text}\0`,
+    `${text}\0x`,
+    `\0${text}`,
+    text.slice(0, -1),
+    text.slice(1),
+    `${text}0`,
+    `${text.slice(0, 8)}%`,
+    `${text.slice(0, -1)}_`,
+    `${text.slice(0, -1)}*`,
+    `${text.slice(0, -1)}?`,
+    '%',
+    '*',
+    // Quoted, or followed by a fragment of SQL, Lua, a glob, JSON or the Redis protocol.
+    ...FRAGMENTS.map((fragment) => text + fragment),
+    `'${text}'`,
+    `[a]${text.slice(1)}`,
+    text.replace('c', 'ç'),
+    text.replace('d', '\uff44'),
+    // Half a surrogate pair is invalid UTF-8: drivers drop it, replace it or throw.
+    `${text}\ud800`,
+    `\udc00${text}`,
+    text.padEnd(2 ** 20, text),
+  ];
+  // A text without the letter that was to be replaced is the text itself.
+  return near.filter((other) => other !== text);
+}
+
+/**
+ * Values that are not text, although a driver may read `text` from them, or a comparison with a
+ * number may hold.
+ */
+export function oddValues(text: string): readonly unknown[] {
+  return [
+    0,
+    1,
+    Number.NaN,
+    0n,
+    true,
+    null,
+    undefined,
+    {},
+    { toString: () => text, toJSON: () => text },
+    Object(text),
+    { $ne: null },
+    { '1': text },
+    [text],
+    [[text]],
+    [],
+  ];
+}
+
+/** Fails unless a look-up with a value that no caller may send finds nothing or throws. */
+export async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<void> {
+  let answer: unknown;
+  try {
+    answer = await ask();
+  } catch {
+    return;
+  }
+  const isEmpty =
+    answer === null || answer === false || (Array.isArray(answer) && answer.length === 0);
+  const sent = `${typeof value} ${show(String(value).slice(0, 200))}`;
+  check(isEmpty, `a look-up with ${sent} must find nothing`);
+}

@@ -1,0 +1,99 @@
+/** Tests that `insert` is atomic and refuses a key id or a digest that exists, also in parallel. */
+import { check, same } from '../assertions.js';
+import { parallel, succeeds } from './calls.js';
+import { type StoreFixture, TIME, uuid } from './fixture.js';
+
+/**
+ * Inserts a second record under a key id that exists. The call must throw, and the first record
+ * must stay; of the second one nothing may be found under its digest or its entity. The digest
+ * that was refused must still be free.
+ *
+ * Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest
+ * that is used up.
+ */
+export async function refusesSecondKeyId(fixture: StoreFixture): Promise<void> {
+  const { store, record, add, holds, list } = fixture;
+  const first = await add();
+  const second = record({
+    keyId: first.keyId,
+    name: 'second',
+    entityUuid: uuid(),
+    scopes: ['users:delete'],
+  });
+  const { digest, entityUuid } = second;
+  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a key id that exists');
+  await holds(first, 'after a second insert of its key id');
+  same(await store.findByDigest([digest]), [], 'the digest of the record that was refused');
+  same(await list({ entityUuid }), [], 'the entity of the record that was refused');
+  const again = { ...second, keyId: uuid() };
+  await store.insert(again);
+  await holds(again, 'the digest that was refused, under a key id that is free');
+}
+
+/**
+ * Inserts a second record with a digest that exists, and then a record that is there already. Both
+ * calls must throw, although the first record is revoked, and nothing of them may remain. The key
+ * id that was refused must still be free.
+ *
+ * Catches: a digest without a unique index, an insert that throws but has written, a key id that
+ * is used up.
+ */
+export async function refusesSecondDigest(fixture: StoreFixture): Promise<void> {
+  const { store, record, add, holds, list } = fixture;
+  const first = await add({ revokedAt: TIME });
+  const second = record({ digest: first.digest, name: 'second', createdAt: TIME + 1 });
+  const known = { ...first, revokedAt: null };
+  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a digest that exists');
+  check(!(await succeeds(() => store.insert(known))), 'insert must throw on a known record');
+  await holds(first, 'after a second insert of its digest');
+  same(await store.findById(second.keyId), null, 'the key id of the record that was refused');
+  same(await list(), [first], 'list');
+  const again = { ...second, digest: record().digest };
+  await store.insert(again);
+  await holds(again, 'the key id that was refused, with a digest that is free');
+}
+
+/**
+ * Inserts 20 records at once that have one digest between them, and 20 more with one key id.
+ * Exactly one call of each 20 may succeed, and only its record may be found.
+ *
+ * Catches: a check before the write instead of a constraint.
+ */
+export async function insertsOnce(fixture: StoreFixture): Promise<void> {
+  await insertsOneOfTwenty(fixture, 'digest');
+  await insertsOneOfTwenty(fixture, 'keyId');
+}
+
+/** Inserts 20 records at once that have the same digest or the same key id. */
+async function insertsOneOfTwenty(fixture: StoreFixture, field: 'digest' | 'keyId'): Promise<void> {
+  const { store, record, list } = fixture;
+  const shared = record();
+  const rivals = Array.from({ length: 20 }, (_, index) =>
+    record({ [field]: shared[field], name: `rival ${index}` }),
+  );
+  const wrote = await Promise.all(rivals.map((rival) => succeeds(() => store.insert(rival))));
+  same(wrote.filter(Boolean).length, 1, `of 20 parallel inserts of one ${field} that succeed`);
+  const winner = rivals[wrote.indexOf(true)] ?? shared;
+  same(await store.findById(winner.keyId), winner, 'the record of the one that succeeded');
+  for (const rival of rivals) {
+    const expected = rival.digest === winner.digest ? [winner] : [];
+    same(await store.findByDigest([rival.digest]), expected, 'the digests of those that failed');
+  }
+  const listed = (await list()).filter((row) => row[field] === shared[field]);
+  same(listed, [winner], 'list');
+}
+
+/**
+ * Inserts 20 unrelated records at once. All of them must be there afterwards.
+ *
+ * Catches: writes that overwrite each other, as with one document for all keys.
+ */
+export async function insertsInParallel(fixture: StoreFixture): Promise<void> {
+  const { add, holds } = fixture;
+  const records = await parallel(20, (index) =>
+    add({ createdAt: TIME + index, name: `key ${index}` }),
+  );
+  for (const made of records) {
+    await holds(made, 'after 20 parallel inserts of different keys');
+  }
+}

@@ -1,0 +1,110 @@
+/** A test that 150 keys are listed, found, touched and summarized as one is. */
+import type { KeyRecord, Usage } from '../../core/record.js';
+import type { SchemeSummary, UsageEntry } from '../../core/store.js';
+import { same } from '../assertions.js';
+import { randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
+import { byDigest, newestFirst } from './order.js';
+
+/** How many keys the test's entity has. */
+const KEYS = 150;
+
+/**
+ * Gives one entity 150 keys, each with a pepper of its own, and asks for more than there are:
+ * longer lists, a look-up of 1,001 digests, a batch of 1,000 entries. Two batches that touch the
+ * same keys in opposite orders must both succeed.
+ *
+ * Catches: a limit of the database or its client on rows, values or entries; pages that go wrong;
+ * deadlocks.
+ */
+export async function holdsForManyKeys(fixture: StoreFixture): Promise<void> {
+  const all = await addMany(fixture);
+  await listsMany(fixture, all);
+  await findsMany(fixture, all);
+  const touched = await touchesMany(fixture, all);
+  await summarizesMany(fixture, touched);
+}
+
+/** Two keys per millisecond, each under its own scheme; newest first. */
+async function addMany(fixture: StoreFixture): Promise<readonly KeyRecord[]> {
+  const { scheme, add } = fixture;
+  const adding = Array.from({ length: KEYS }, (_, index) => {
+    const createdAt = TIME + Math.floor(index / 2);
+    return add({ createdAt, digest: `${scheme}${index}$${randomHex()}` });
+  });
+  const made = await Promise.all(adding);
+  return made.sort(newestFirst);
+}
+
+async function listsMany({ list }: StoreFixture, all: readonly KeyRecord[]): Promise<void> {
+  for (const limit of [101, 1001]) {
+    same(await list({ limit }), all.slice(0, limit), `list with limit ${limit}`);
+  }
+  for (let from = 0; from <= KEYS; from += 61) {
+    const page = await list({ after: all[from - 1] ?? null, limit: 61 });
+    same(page, all.slice(from, from + 61), `a page of 61, behind ${from} keys`);
+  }
+}
+
+/** With half of `known` at each end: nobody has what is between them. */
+function around<Item>(known: readonly Item[], unknown: readonly Item[]): readonly Item[] {
+  return [...known.slice(0, KEYS / 2), ...unknown, ...known.slice(KEYS / 2)];
+}
+
+async function findsMany(fixture: StoreFixture, all: readonly KeyRecord[]): Promise<void> {
+  const { store, scheme } = fixture;
+  const known = all.map(({ digest }) => digest);
+  const unknown = Array.from(
+    { length: 851 },
+    (_, index) => `${scheme}$${String(index).padStart(64, '0')}`,
+  );
+  const found = await store.findByDigest(around(known, unknown));
+  same(byDigest(found), byDigest(all), 'findByDigest with 1,001 digests');
+}
+
+/** The use of the key at `index`: of one scope, and of the last key of 256 long ones. */
+function usageOf(index: number): Usage {
+  const lastUsedAt = TIME + index;
+  if (index < KEYS - 1) return { lastUsedAt, scopesUsed: { 'a:b': lastUsedAt } };
+  const resource = 'r'.repeat(64);
+  const action = 'a'.repeat(60);
+  const used = Array.from(
+    { length: 256 },
+    (_, place) => [`${resource}:${action}${place}`, TIME + place] as const,
+  );
+  return { lastUsedAt, scopesUsed: Object.fromEntries(used) };
+}
+
+/** Returns the keys as they are afterwards. */
+async function touchesMany(
+  { store, list }: StoreFixture,
+  all: readonly KeyRecord[],
+): Promise<readonly KeyRecord[]> {
+  const entries: UsageEntry[] = all.map(({ keyId }, index) => ({ keyId, ...usageOf(index) }));
+  const unknown = Array.from({ length: 850 }, () => ({ keyId: uuid(), ...usageOf(0) }));
+  await store.touch(around(entries, unknown));
+  const touched = all.map((row, index) => ({ ...row, ...usageOf(index) }));
+  const what = 'after a batch of 1,000 entries, the last with 256 scopes';
+  same(await list({ limit: 1001 }), touched, what);
+  // At once and in opposite orders, as two processes may send them: a store that locks key by key
+  // deadlocks.
+  const some = entries.slice(0, 100);
+  const reversed = [...some].reverse();
+  await Promise.all([some, reversed].map(async (batch) => store.touch(batch)));
+  return touched;
+}
+
+async function summarizesMany(
+  { store, scheme }: StoreFixture,
+  touched: readonly KeyRecord[],
+): Promise<void> {
+  const rows = await store.summarize(TIME);
+  const own = rows.filter((row) => row.scheme.startsWith(scheme));
+  const byUse = (one: SchemeSummary, other: SchemeSummary) =>
+    Number(one.lastUsedAt) - Number(other.lastUsedAt);
+  const expected = touched.map(({ digest, lastUsedAt }) => ({
+    scheme: digest.slice(0, digest.indexOf('$')),
+    live: 1,
+    lastUsedAt,
+  }));
+  same([...own].sort(byUse), expected, `summarize of ${KEYS} schemes`);
+}

@@ -1,0 +1,22 @@
+/** The order of listings, and an order in which to compare answers that have none. */
+import type { KeyRecord } from '../../core/record.js';
+import type { ListPosition } from '../../core/store.js';
+
+/**
+ * Compares positions as a listing orders them: by `createdAt`, then by `keyId`, both descending.
+ */
+export function newestFirst(one: ListPosition, other: ListPosition): number {
+  if (one.createdAt !== other.createdAt) return other.createdAt - one.createdAt;
+  if (one.keyId === other.keyId) return 0;
+  return one.keyId < other.keyId ? 1 : -1;
+}
+
+/** Whether a listing from `after` on contains `row`. */
+export function isBehind(row: KeyRecord, after: ListPosition | null): boolean {
+  return after === null || newestFirst(after, row) < 0;
+}
+
+/** A copy in the order of digests: a look-up may answer in any order. */
+export function byDigest(rows: readonly KeyRecord[]): readonly KeyRecord[] {
+  return [...rows].sort((one, other) => (one.digest < other.digest ? -1 : 1));
+}

@@ -1,0 +1,131 @@
+/** Tests that a write changes one record and leaves every other one as it is. */
+import type { KeyRecord, Usage } from '../../core/record.js';
+import type { Awaitable, KeyStore } from '../../core/store.js';
+import { same } from '../assertions.js';
+import { overlap, succeeds } from './calls.js';
+import { type StoreFixture, TIME, uuid } from './fixture.js';
+import { byDigest } from './order.js';
+
+/**
+ * Writes to one record in every way, and has a look at seven records that resemble it after each
+ * write. None of them may have changed.
+ *
+ * Catches: a WHERE that reaches further than one key.
+ */
+export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
+  const { store, record, add, holds } = fixture;
+  const target = await add({ keyId: uuid().replace(/..$/, 'aa'), metadata: { a: 'b' } });
+  const { keyId, digest } = target;
+  const others = await addOthers(fixture, target);
+  const used = { lastUsedAt: TIME + 90, scopesUsed: { 'a:b': TIME + 90 } };
+  const writes: Readonly<Record<string, () => Awaitable<unknown>>> = {
+    insert: () => store.insert(record()),
+    'an insert that is refused': () => succeeds(() => store.insert(record({ digest }))),
+    touch: () => store.touch([{ keyId, ...used }]),
+    retire: () => store.markEnded(keyId, { retireAt: TIME + 90 }),
+    revoke: () => store.markEnded(keyId, { revokedAt: TIME + 90 }),
+    'revoke again': () => store.markEnded(keyId, { revokedAt: TIME + 91 }),
+    'touch of an unknown key': () => store.touch([{ keyId: uuid(), ...used }]),
+    'revoke of an unknown key': () => store.markEnded(uuid(), { revokedAt: TIME }),
+    reads: () => readEverything(store, target),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    await write();
+    for (const other of others) {
+      await holds(other, `another record after ${name}`);
+    }
+  }
+  const ended = { ...target, ...used, retireAt: TIME + 90, revokedAt: TIME + 90 };
+  await holds(ended, 'the record itself');
+}
+
+/** Records that a lax condition could take for `target`. */
+async function addOthers(
+  { record, add }: StoreFixture,
+  target: KeyRecord,
+): Promise<readonly KeyRecord[]> {
+  const { keyId, digest, entityUuid } = target;
+  const variants: readonly Partial<KeyRecord>[] = [
+    { keyId: keyId.replace(/..$/, 'ab') },
+    { digest: `${digest.slice(0, -1)}e`, rotatedFrom: keyId },
+    { ...target, keyId: uuid(), digest: record().digest },
+    { lastUsedAt: TIME + 1, scopesUsed: { 'a:b': TIME + 1 } },
+    { retireAt: TIME + 1 },
+    { revokedAt: TIME + 1 },
+    { entityUuid: uuid(), accessibleEntities: [entityUuid] },
+  ];
+  const others: KeyRecord[] = [];
+  for (const given of variants) {
+    others.push(await add(given));
+  }
+  return others;
+}
+
+/** At once, and without an effect. */
+function readEverything(store: KeyStore, { keyId, digest }: KeyRecord): Promise<unknown> {
+  return Promise.all([
+    store.summarize(TIME * 5),
+    store.findById(keyId),
+    store.findByDigest([digest]),
+  ]);
+}
+
+/** A write, and what it makes of the record that it is given. */
+interface Write {
+  readonly run: (store: KeyStore, row: KeyRecord) => Awaitable<unknown>;
+  /** Whether the record exists before. */
+  readonly exists: boolean;
+  readonly change: Partial<KeyRecord>;
+}
+
+const USED: Usage = { lastUsedAt: TIME + 6, scopesUsed: { 'a:b': TIME + 6 } };
+const REVOKED = { revokedAt: TIME + 5 };
+const RETIRED = { retireAt: TIME + 5 };
+
+const WRITES: readonly Write[] = [
+  { run: (store, row) => store.insert(row), exists: false, change: {} },
+  { run: (store, { keyId }) => store.touch([{ keyId, ...USED }]), exists: true, change: USED },
+  { run: (store, { keyId }) => store.markEnded(keyId, REVOKED), exists: true, change: REVOKED },
+  { run: (store, { keyId }) => store.markEnded(keyId, RETIRED), exists: true, change: RETIRED },
+];
+
+/**
+ * Writes to four records of one entity at once, with every combination of two kinds of writes in
+ * front. Each record must be what its own write made of it.
+ *
+ * Catches: one document per entity, read and written back over what others have written since.
+ */
+export async function writesSpareOthers(fixture: StoreFixture): Promise<void> {
+  // Each write at once with each other one, each time in a new entity: nothing follows that could
+  // make it good.
+  const meetings = WRITES.flatMap((first) =>
+    WRITES.map((_, start) => {
+      const rotated = [...WRITES.slice(start), ...WRITES.slice(0, start)];
+      return [first, ...rotated.slice(0, 3)];
+    }),
+  );
+  await Promise.all(meetings.map((writes) => writeAtOnce(fixture, writes)));
+}
+
+/** Each of `writes` has a record of its own, and all of these are of one entity. */
+async function writeAtOnce(
+  { store, record }: StoreFixture,
+  writes: readonly Write[],
+): Promise<void> {
+  const entityUuid = uuid();
+  const targets = writes.map((write) => {
+    const row = record({ entityUuid, accessibleEntities: [entityUuid] });
+    return { row, write };
+  });
+  for (const { row, write } of targets) {
+    if (write.exists) await store.insert(row);
+  }
+  const calls = targets.map(({ row, write }) => {
+    return () => write.run(store, row);
+  });
+  await overlap(store, calls);
+  const found = await store.findByDigest(targets.map(({ row }) => row.digest));
+  const expected = targets.map(({ row, write }) => ({ ...row, ...write.change }));
+  const what = 'keys of one entity, each written to while others were';
+  same(byDigest(found), byDigest(expected), what);
+}

@@ -1,0 +1,87 @@
+/** Principals for the tests of handlers, without a key, a keyring or a store. */
+import type { Catalog, ScopeOf } from '../core/catalog.js';
+import { assert, readEntities, readFields, readStrings } from '../core/input.js';
+import { createPrincipal, type Principal } from '../core/principal.js';
+import { isUuid } from '../core/uuid.js';
+
+/** The caller in the test of a handler. */
+export interface TestPrincipalOptions<C extends Catalog = Catalog> {
+  /** What `defineScopes` returned. */
+  readonly catalog: C;
+  /** Concrete scopes of the catalog. */
+  readonly scopes: readonly ScopeOf<C>[];
+  /** Default: `00000000-0000-4000-8000-000000000001`. */
+  readonly entityUuid?: string;
+  /** In addition to `entityUuid`, which is always included. */
+  readonly accessibleEntities?: readonly string[];
+  /** Default: `00000000-0000-4000-8000-000000000002`. */
+  readonly keyId?: string;
+  /** Default: `test`. */
+  readonly name?: string;
+  /** Default: none. */
+  readonly metadata?: Principal['metadata'];
+  /** Milliseconds since the epoch. Default: `null`, never. */
+  readonly expiresAt?: number | null;
+  /** Default: `key`. */
+  readonly via?: 'key' | 'jwt';
+}
+
+const OPTIONS: readonly (keyof TestPrincipalOptions)[] = [
+  'catalog',
+  'scopes',
+  'entityUuid',
+  'accessibleEntities',
+  'keyId',
+  'name',
+  'metadata',
+  'expiresAt',
+  'via',
+];
+
+const DEFAULT_ENTITY = '00000000-0000-4000-8000-000000000001';
+const DEFAULT_KEY_ID = '00000000-0000-4000-8000-000000000002';
+
+/**
+ * Makes a principal that every guard accepts, without a key, a keyring or a store. For tests only:
+ * nobody was authenticated. A service that calls it outside its tests has no authentication there.
+ *
+ * Not checked: `keyId`, `name`, `metadata`, `expiresAt`, `via`.
+ *
+ * @param options The catalog, the scopes of the caller, and whatever else the test is about.
+ * @returns A frozen principal, as `keyring.verify` returns one. Its scopes are in catalog order,
+ *   each once.
+ * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is not a
+ *   UUID, an unknown option, or one inherited from a class or a prototype.
+ * @example
+ * const principal = testPrincipal({ catalog, scopes: ['threats:read'] });
+ * expect(listThreats(principal)).toEqual([]);
+ */
+export function testPrincipal<const C extends Catalog>(
+  options: TestPrincipalOptions<C>,
+): Principal {
+  const fields = readFields(options, OPTIONS, 'testPrincipal');
+  const given = fields as unknown as TestPrincipalOptions;
+  const { catalog, entityUuid = DEFAULT_ENTITY } = given;
+  assert(
+    typeof catalog?.expand === 'function',
+    'testPrincipal: catalog: pass what defineScopes returned',
+  );
+  const scopes = readStrings(given.scopes, 'scopes');
+  for (const scope of scopes) {
+    // Throws on patterns too, which `expand` would take.
+    catalog.describe(scope);
+  }
+  assert(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
+  const record = {
+    keyId: given.keyId ?? DEFAULT_KEY_ID,
+    name: given.name ?? 'test',
+    entityUuid,
+    accessibleEntities: readEntities(entityUuid, given.accessibleEntities, 'accessibleEntities'),
+    // Each once and in catalog order, as `issue` stores them.
+    scopes: Object.freeze(catalog.expand(scopes)),
+    metadata: Object.freeze({ ...given.metadata }),
+    expiresAt: given.expiresAt ?? null,
+  };
+  const known = new Set<string>(catalog.all);
+  return createPrincipal(record, given.via ?? 'key', known);
+}

@@ -1,0 +1,37 @@
+/** That a right adapter passes the adapter contract, and that no test of it is there for show. */
+import { adapterContract } from 'keyscope/testing';
+import { describe, expect, test } from 'vitest';
+import { serveWith } from './right-adapter.ts';
+import { failures } from './verdict.ts';
+import { WRONG_ANSWERS } from './wrong-adapters/answers.ts';
+import { WRONG_CREDENTIALS } from './wrong-adapters/credentials.ts';
+import { WRONG_ENTITIES } from './wrong-adapters/entities.ts';
+import { WRONG_FAILURES } from './wrong-adapters/failures.ts';
+import { WRONG_REQUESTS } from './wrong-adapters/requests.ts';
+import { WRONG_SET_UPS } from './wrong-adapters/set-up.ts';
+
+const ALL = [
+  WRONG_ANSWERS,
+  WRONG_CREDENTIALS,
+  WRONG_ENTITIES,
+  WRONG_FAILURES,
+  WRONG_REQUESTS,
+  WRONG_SET_UPS,
+];
+
+describe('the contract of adapters', () => {
+  test('is passed by a right one', async () => {
+    expect(await failures(serveWith(() => ({})))).toEqual([]);
+  });
+
+  test('has no test that none of these fails', () => {
+    const wrongAdapters = ALL.flatMap((group) => Object.values(group));
+    const noticed = new Set(wrongAdapters.flatMap(({ noticedBy }) => noticedBy));
+    const titles: string[] = [];
+    adapterContract(
+      (title) => titles.push(title),
+      serveWith(() => ({})),
+    );
+    expect(titles.filter((title) => !noticed.has(title))).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+/** Adapters that take something else for the credential, or somebody else for the caller. */
+import type { IncomingMessage } from 'node:http';
+import type { Admission } from 'keyscope';
+import { type AdapterParts, admit, queryOf, RIGHT } from '../right-adapter.ts';
+import { APART, BROKEN, ELSEWHERE, ENTITY, LET_IN, LONG, NAMED, OTHER, TWO } from '../titles.ts';
+import type { WrongAdapters } from '../wrong-adapter.ts';
+
+/** A key that is read from another place too. */
+function readsToo(
+  find: (req: IncomingMessage) => string | null | undefined,
+): Partial<AdapterParts> {
+  return {
+    request(req) {
+      const found = find(req);
+      return req.headers.authorization === undefined && found ? `Bearer ${found}` : req;
+    },
+  };
+}
+
+export const WRONG_CREDENTIALS: WrongAdapters = {
+  'passes the headers, which hide a second line': {
+    noticedBy: [TWO],
+    change: () => ({ request: (req) => req.headers }),
+  },
+  'passes the last of two lines': {
+    noticedBy: [TWO],
+    change: () => ({ request: ({ headersDistinct: { authorization } }) => authorization?.at(-1) }),
+  },
+  'compares the scheme by case': {
+    noticedBy: [LET_IN],
+    change: () => ({
+      request: (req) => (/^bearer /.test(req.headers.authorization ?? '') ? undefined : req),
+    }),
+  },
+  'takes any scheme': {
+    noticedBy: [OTHER, TWO, ELSEWHERE],
+    change: () => ({
+      request(req) {
+        const { authorization } = req.headers;
+        return authorization === undefined ? req : `Bearer ${authorization.split(' ').at(-1)}`;
+      },
+    }),
+  },
+  'takes a key as the name of a user': {
+    noticedBy: [OTHER],
+    change: () => ({
+      request: (req) => {
+        const [, basic = ''] = req.headers.authorization?.split('Basic ') ?? [];
+        const [user = ''] = Buffer.from(basic, 'base64').toString('latin1').split(':');
+        return user.startsWith('acme_') ? `Bearer ${user}` : req;
+      },
+    }),
+  },
+  'cuts a credential': {
+    noticedBy: [LONG],
+    change: () => ({
+      request(req) {
+        const { authorization = '' } = req.headers;
+        return authorization.length > 16_384 ? authorization.slice(0, 100) : req;
+      },
+    }),
+  },
+  'reads the query too': {
+    noticedBy: [ELSEWHERE],
+    change: () => readsToo((req) => queryOf(req).get('access_token')),
+  },
+  'reads X-API-Key too': {
+    noticedBy: [ELSEWHERE],
+    change: () => readsToo((req) => req.headers['x-api-key'] as string),
+  },
+  'reads Api-Key too': {
+    noticedBy: [ELSEWHERE],
+    change: () => readsToo((req) => req.headers['api-key'] as string),
+  },
+  'reads X-API-Key beside another scheme': {
+    noticedBy: [ELSEWHERE],
+    change: () => ({
+      request(req) {
+        const { authorization, 'x-api-key': key } = req.headers;
+        const besideBasic = authorization?.startsWith('Basic') && key !== undefined;
+        return besideBasic ? `Bearer ${String(key)}` : req;
+      },
+    }),
+  },
+  'reads cookies too': {
+    noticedBy: [ELSEWHERE],
+    change: () => readsToo((req) => /token=(\w+)/.exec(req.headers.cookie ?? '')?.[1]),
+  },
+  'hands on the entity of a header': {
+    noticedBy: [NAMED],
+    change: () => ({
+      admit: async (setup, request, input, req) => {
+        const { principal, entityUuid } = await admit(setup, request, input);
+        return { principal, entityUuid: String(req.headers['x-entity-uuid'] ?? entityUuid) };
+      },
+    }),
+  },
+  'believes a header that it is called from within': {
+    noticedBy: [NAMED],
+    change: () => ({ passes: (req) => req.headers['x-internal'] !== undefined }),
+  },
+  'copies the principal': {
+    noticedBy: [LET_IN],
+    change: () => ({ admit: async (...args) => structuredClone(await RIGHT.admit(...args)) }),
+  },
+  'hands on no principal': {
+    noticedBy: [LET_IN, NAMED, ENTITY, BROKEN, APART],
+    change: () => ({
+      admit: async (...args) => {
+        const { entityUuid } = await RIGHT.admit(...args);
+        return { principal: {} as Admission['principal'], entityUuid };
+      },
+    }),
+  },
+};

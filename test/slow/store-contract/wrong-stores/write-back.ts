@@ -1,0 +1,116 @@
+/** Stores that wait between reading and writing, and write back more than they were to change. */
+import type { Ending, KeyRecord } from 'keyscope';
+import { copy, type Row, type Rows, type SyncStore } from '../right-store.ts';
+import { type Entries, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
+
+/** Which rows are read, given the ids of those that are written. */
+type Which = (rows: Rows, ids: readonly string[]) => readonly Row[];
+
+/** What of a row is written back. */
+type Part = (row: Row) => Partial<Row>;
+
+type Wait = () => Promise<unknown>;
+
+function own(rows: Rows, ids: readonly string[]): readonly Row[] {
+  return [...rows.values()].filter(({ keyId }) => ids.includes(keyId));
+}
+
+/** The other keys of the entities that these keys are of. */
+function others(rows: Rows, ids: readonly string[]): readonly Row[] {
+  const entities = own(rows, ids).map(({ entityUuid }) => entityUuid);
+  const all = [...rows.values()].filter(({ entityUuid }) => entities.includes(entityUuid));
+  return all.filter(({ keyId }) => !ids.includes(keyId));
+}
+
+const marks: Part = ({ revokedAt, retireAt }) => ({ revokedAt, retireAt });
+const usage: Part = ({ lastUsedAt, scopesUsed }) => ({ lastUsedAt, scopesUsed });
+const whole: Part = (row) => row;
+
+/** Reads rows, and returns what writes a part of them back as they are now. */
+function remember(rows: Rows, read: readonly Row[], part: Part): () => void {
+  const then = read.map(copy);
+  return () => {
+    for (const row of then) {
+      Object.assign(rows.get(row.keyId) ?? {}, part(row));
+    }
+  };
+}
+
+function touchWritesBack(wait: Wait, which: Which, part: Part): WrongStore {
+  return (right, rows) => ({
+    touch: async (entries: Entries) => {
+      const ids = entries.map(({ keyId }) => keyId);
+      const writeBack = remember(rows, which(rows, ids), part);
+      await wait();
+      writeBack();
+      right.touch(entries);
+    },
+  });
+}
+
+function markEndedWritesBack(wait: Wait, part: Part): WrongStore {
+  return (right, rows) => ({
+    markEnded: async (keyId: string, ending: Ending) => {
+      const writeBack = remember(rows, others(rows, [keyId]), part);
+      const wrote = right.markEnded(keyId, ending);
+      await wait();
+      writeBack();
+      return wrote;
+    },
+  });
+}
+
+function insertWritesBack(wait: Wait): WrongStore {
+  return (right, rows) => ({
+    insert: async (record: KeyRecord) => {
+      right.insert(record);
+      const writeBack = remember(rows, others(rows, [record.keyId]), whole);
+      await wait();
+      writeBack();
+    },
+  });
+}
+
+/** The same store, where to end a key takes as long as anything else. */
+function slowToEnd(wait: Wait, wrong: WrongStore): WrongStore {
+  return (right: SyncStore, rows) => ({
+    ...wrong(right, rows),
+    markEnded: async (keyId: string, ending: Ending) => {
+      await wait();
+      return right.markEnded(keyId, ending);
+    },
+  });
+}
+
+/** What a database takes between reading and writing. */
+const WAITS: Readonly<Record<string, Wait>> = {
+  'a microtask': async () => {},
+  'a turn': tick,
+  'a millisecond': () => sleep(1),
+  'up to 3 ms': () => sleep(Math.random() * 3),
+};
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Each has a right write, and beside it reads, waits and writes back what it read. */
+function writingBack(wait: Wait): WrongStores {
+  const touchesMarks = touchWritesBack(wait, own, marks);
+  return {
+    'touch writes the marks back': touchesMarks,
+    'touch writes the marks back, and to end takes as long': slowToEnd(wait, touchesMarks),
+    'touch writes the entity’s other keys back': touchWritesBack(wait, others, whole),
+    'insert writes the entity’s other keys back': insertWritesBack(wait),
+    'markEnded writes the usage of the entity’s other keys back': markEndedWritesBack(wait, usage),
+    'markEnded writes the marks of the entity’s other keys back': markEndedWritesBack(wait, marks),
+  };
+}
+
+const afterEachWait = Object.entries(WAITS).flatMap(([long, wait]) =>
+  Object.entries(writingBack(wait)).map(
+    ([name, wrong]) => [`${name} after ${long}`, wrong] as const,
+  ),
+);
+
+export const WRONG_WRITES_BACK: WrongStores = Object.fromEntries(afterEachWait);

@@ -1,0 +1,78 @@
+/** An adapter for fetch that keeps the contract, and the contract's tests of it, one by one. */
+import { isAccessError, isStoreError, toResponse } from 'keyscope';
+import { type AdapterSetup, adapterContract, type ServeAdapter } from 'keyscope/testing';
+
+/** What has the last word on an adapter's answers. */
+export type ChangeAnswer = (answer: Response, request: Request) => Response | Promise<Response>;
+
+// Names of the contract's tests.
+export const NONE = 'no credential is denied, byte for byte as toResponse says';
+export const LET_IN = 'a key that holds the scope is let in, with its principal and its entity';
+export const LONG = 'a credential of more than 16 KiB is denied';
+export const BUGS = 'a bug lets nobody in, and is no denial';
+export const HEAD = 'HEAD is denied as GET is, without a body';
+
+/** Serves a right adapter, whose answers `change` may change. */
+export function serveWith(change: ChangeAnswer = (answer) => answer): ServeAdapter {
+  return (setup) => {
+    const { keyring, policy } = setup;
+    if (!keyring?.admit) throw new TypeError('pass a keyring');
+    toResponse(undefined, challengeOf(setup));
+    policy.requires('whoami');
+    policy.requires('readReports');
+    return { fetch: async (request: Request) => change(await respond(setup, request), request) };
+  };
+}
+
+function challengeOf({ realm, resourceMetadata }: AdapterSetup) {
+  return { realm, resourceMetadata };
+}
+
+async function respond(setup: AdapterSetup, request: Request): Promise<Response> {
+  let admission: Awaited<ReturnType<typeof admit>>;
+  try {
+    admission = await admit(setup, request);
+  } catch (error) {
+    return answerError(setup, request, error);
+  }
+  try {
+    const text = setup.handle(admission.principal, admission.entityUuid);
+    return new Response(text, { headers: { 'Cache-Control': 'no-store' } });
+  } catch {
+    return new Response(null, { status: 500 });
+  }
+}
+
+async function admit({ keyring, policy }: AdapterSetup, request: Request) {
+  const { pathname, searchParams } = new URL(request.url);
+  if (pathname === '/whoami') return keyring.admit(request, { policy, operation: 'whoami' });
+  const entityUuid = searchParams.getAll('entity');
+  return keyring.admit(request, { policy, operation: 'readReports', entityUuid });
+}
+
+function answerError(setup: AdapterSetup, { method }: Request, error: unknown): Response {
+  if (!isAccessError(error) && !isStoreError(error)) return new Response(null, { status: 500 });
+  const { status, headers, body } = toResponse(error, challengeOf(setup));
+  return new Response(method === 'HEAD' ? null : body, { status, headers });
+}
+
+/** A right adapter in a framework that looks at what was thrown before the adapter does. */
+export function serveIn(framework: (thrown: unknown) => Promise<never>): ServeAdapter {
+  return (setup) => {
+    const admit: typeof setup.keyring.admit = (...given) =>
+      setup.keyring.admit(...given).catch(framework);
+    return serveWith()({ ...setup, keyring: { ...setup.keyring, admit } });
+  };
+}
+
+/** The tests of the contract by name. */
+export function testsOf(serve: ServeAdapter): ReadonlyMap<string, () => Promise<void>> {
+  const tests = new Map<string, () => Promise<void>>();
+  adapterContract((name, run) => tests.set(name, run), serve);
+  return tests;
+}
+
+/** Runs one test of the contract. */
+export function runOf(serve: ServeAdapter, name: string): Promise<void> {
+  return testsOf(serve).get(name)?.() ?? Promise.reject(new Error('no such test'));
+}

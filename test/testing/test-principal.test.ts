@@ -1,0 +1,103 @@
+/** Principals for the tests of handlers. */
+import { defineScopes, hasScopes, requireEntity, requireScopes } from 'keyscope';
+import { testPrincipal } from 'keyscope/testing';
+import { describe, expect, test } from 'vitest';
+
+type Options = Parameters<typeof testPrincipal>[0];
+
+const catalog = defineScopes({
+  threats: { read: 'Read threats.', write: 'Update threats.' },
+  decoys: { read: 'Read decoys.' },
+});
+const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
+const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
+
+describe('testPrincipal', () => {
+  test('makes a principal that the guards take', () => {
+    const principal = testPrincipal({
+      catalog,
+      scopes: ['decoys:read', 'threats:read'],
+      entityUuid: OWN,
+    });
+    expect(principal).toEqual({
+      keyId: '00000000-0000-4000-8000-000000000002',
+      name: 'test',
+      entityUuid: OWN,
+      accessibleEntities: [OWN],
+      scopes: ['threats:read', 'decoys:read'],
+      metadata: {},
+      expiresAt: null,
+      via: 'key',
+    });
+    expect(hasScopes(principal, 'threats:read')).toBe(true);
+    expect(() => requireScopes(principal, 'threats:write')).toThrow();
+    expect(() => requireEntity(principal, OTHER)).toThrow();
+    for (const frozen of [principal, principal.scopes, principal.metadata]) {
+      expect(Object.isFrozen(frozen)).toBe(true);
+    }
+  });
+
+  test('takes what a test wants otherwise', () => {
+    const given = {
+      keyId: 'k',
+      name: 'n',
+      metadata: { a: 'b' },
+      expiresAt: 5,
+      via: 'jwt',
+    } as const;
+    const principal = testPrincipal({
+      catalog,
+      scopes: [],
+      entityUuid: OWN,
+      accessibleEntities: [OTHER],
+      ...given,
+    });
+    const expected = { ...given, scopes: [], accessibleEntities: [OWN, OTHER] };
+    expect(principal).toMatchObject(expected);
+  });
+
+  test.each([
+    ['a scope that the catalog lacks', { scopes: ['users:read'] }],
+    ['a pattern', { scopes: ['threats:*'] }],
+    ['no list', { scopes: 'threats:read' }],
+    ['an entity that is no UUID', { entityUuid: 'a' }],
+    ['entities that are no UUIDs', { accessibleEntities: ['a'] }],
+    ['an unknown option', { scope: [] }],
+  ])('refuses %s with a TypeError', (_what, given) => {
+    const options = { catalog, scopes: [], ...given } as unknown as Options;
+    expect(() => testPrincipal(options)).toThrow(TypeError);
+  });
+
+  // Without a catalog, an engine's error spoke of `all`.
+  test.each([undefined, null, {}, ['threats:read'], { all: ['threats:read'] }])(
+    'says what a catalog is: %j',
+    (odd) => {
+      const given: unknown[] = [{ catalog: odd, scopes: [] }];
+      if (odd === undefined) given.push({ scopes: [] });
+      const message = 'testPrincipal: catalog: pass what defineScopes returned';
+      for (const options of given) {
+        expect(() => testPrincipal(options as Options)).toThrow(new TypeError(message));
+      }
+    },
+  );
+
+  test('takes no option from a class or a prototype', () => {
+    class OptionsWithGetter {
+      readonly catalog = catalog;
+      get scopes(): readonly ['threats:read'] {
+        return ['threats:read'];
+      }
+    }
+    expect(() => testPrincipal(new OptionsWithGetter())).toThrow(
+      /^testPrincipal: write scopes as an own field/,
+    );
+    Object.assign(Object.prototype, { expiresAt: 5 });
+    try {
+      expect(() => testPrincipal({ catalog, scopes: [] })).toThrow(
+        /^testPrincipal: write expiresAt as an own field/,
+      );
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'expiresAt');
+    }
+  });
+});
