@@ -41,7 +41,7 @@ export default defineConfig({
     projects: [
       project(
         'unit',
-        ['test/*.test.ts', 'test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts'],
+        ['test/*.test.ts', 'test/{architecture,core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts'],
         [],
       ),
       project('examples', ['test/{examples,http}/*.test.ts'], []),
