@@ -41,7 +41,10 @@ export default defineConfig({
     projects: [
       project(
         'unit',
-        ['test/*.test.ts', 'test/{architecture,core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts'],
+        [
+          'test/*.test.ts',
+          'test/{architecture,core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts',
+        ],
         [],
       ),
       project('examples', ['test/{examples,http}/*.test.ts'], []),

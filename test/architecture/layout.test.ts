@@ -99,7 +99,8 @@ function wrongArrowsOf(source: Source): readonly string[] {
   const wrong: string[] = [];
   for (const target of filesImportedBy(source)) {
     const arrow = `${source.path} → ${target}`;
-    if (!foldersFor(source.path).includes(folderOf(target))) wrong.push(`${arrow}: against folders`);
+    if (!foldersFor(source.path).includes(folderOf(target)))
+      wrong.push(`${arrow}: against folders`);
     if (isIndex(target)) wrong.push(`${arrow}: an index`);
     if (target === 'src/core/keyring.ts' && !mayImportFacade(source.path)) {
       wrong.push(`${arrow}: the facade`);
@@ -183,7 +184,9 @@ describe('layout', () => {
     // Of something: what is looked through is the door, and what is kept out exists.
     expect(door.map(({ path }) => path)).toContain('src/core/verify.ts');
     expect(backOfficeAmong(sources).length).toBeGreaterThan(4);
-    expect(backOfficeAmong(closureOf('src/core/keyring.ts', 'with types')).length).toBeGreaterThan(4);
+    expect(backOfficeAmong(closureOf('src/core/keyring.ts', 'with types')).length).toBeGreaterThan(
+      4,
+    );
   });
 
   it('has no circle, in the examples and the benchmark neither', () => {
@@ -237,7 +240,9 @@ describe('layout', () => {
   it('reads types apart where only what runs counts', () => {
     const [type, value, reexported] = importsOf(
       sourceFrom(
-        "import type { A } from './a.js'; import { b } from './b.js'; export type { C } from './c.js';",
+        `import type { A } from './a.js';
+        import { b } from './b.js';
+        export type { C } from './c.js';`,
       ),
     );
     expect(type).toEqual({ specifier: './a.js', typesOnly: true });
@@ -247,12 +252,10 @@ describe('layout', () => {
 });
 
 describe('what stands beside the source', () => {
-  it('has a README that tells auditors to read all of the core, and what a file rests on first', () => {
+  it('has a README that tells auditors to read all of the core, from the ground up', () => {
     const chapter = readProjectFile('README.md').split('## For auditors')[1]?.split('\n## ')[0];
     const names = [...(chapter ?? '').matchAll(/`([a-z-]+)\.ts`/g)].map(([, name = '']) => name);
-    const order = names.map((name) =>
-      name === 'index' ? 'src/index.ts' : `src/core/${name}.ts`,
-    );
+    const order = names.map((name) => (name === 'index' ? 'src/index.ts' : `src/core/${name}.ts`));
     expect([...order].sort()).toEqual([...core, 'src/index.ts'].sort());
     for (const [index, path] of order.entries()) {
       const before = order.slice(0, index);

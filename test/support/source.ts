@@ -113,7 +113,9 @@ export function importsOf(source: Source): readonly Import[] {
 
 /** The file that a relative import means; in `src` a `.js` stands for the `.ts` beside it. */
 export function targetOf(source: Source, specifier: string): string {
-  const path = normalize(join(dirname(source.path), specifier)).split(sep).join('/');
+  const path = normalize(join(dirname(source.path), specifier))
+    .split(sep)
+    .join('/');
   return path.replace(/\.js$/, '.ts');
 }
 
