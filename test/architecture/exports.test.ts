@@ -221,7 +221,8 @@ describe('the package', () => {
     const types = ofKind('type').sort();
     expect({ values, types }).toEqual(EXPORTS[name]);
     // And what is read from the source is what there is.
-    const loaded: object = await import(new URL(`../../${source.path}`, import.meta.url).href);
+    const url = new URL(`../../${source.path}`, import.meta.url).href;
+    const loaded = (await import(url)) as object;
     expect(Object.keys(loaded).sort()).toEqual(values);
   });
 
