@@ -1,23 +1,24 @@
 /**
- * The floor: what hash, look-up and checksum cost by themselves, written by hand and synchronous.
- * Nothing here checks a prefix, a life cycle or a row; it is the least that any check of such a key
- * has to do.
+ * What hash, look-up and checksum cost by themselves, written by hand and synchronous. Nothing here
+ * checks a prefix, a life cycle or a row; it is the least that any check of such a key has to do.
  */
 import { hash } from 'node:crypto';
 
-const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The CRC-32 of each byte. */
+const TABLE = new Int32Array(256);
+for (let byte = 0; byte < 256; byte++) {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc;
-});
-const DIGITS = new Uint8Array(128);
-for (const [i, digit] of [
-  ...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-].entries()) {
-  DIGITS[digit.charCodeAt(0)] = i;
+  TABLE[byte] = crc;
 }
 
-export function checksumHolds(key: string): boolean {
+/** Character code → value. */
+const DIGITS = new Uint8Array(128);
+for (let value = 0; value < ALPHABET.length; value++) DIGITS[ALPHABET.charCodeAt(value)] = value;
+
+function checksumHolds(key: string): boolean {
   const end = key.length - 6;
   let crc = -1;
   for (let i = 0; i < end; i++) crc = (crc >>> 8) ^ (TABLE[(crc ^ key.charCodeAt(i)) & 255] ?? 0);
@@ -27,5 +28,6 @@ export function checksumHolds(key: string): boolean {
 }
 
 /** What stands behind the digest, or undefined. */
-export const lookUp = <V>(byDigest: ReadonlyMap<string, V>, key: string): V | undefined =>
-  checksumHolds(key) ? byDigest.get(hash('sha256', key, 'hex')) : undefined;
+export function lookUp<V>(byDigest: ReadonlyMap<string, V>, key: string): V | undefined {
+  return checksumHolds(key) ? byDigest.get(hash('sha256', key, 'hex')) : undefined;
+}
