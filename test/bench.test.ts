@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chartOf } from '../bench/chart.js';
 import { type Case, drawer, measure, quantile, shuffled, summarize } from '../bench/harness.js';
 import { HeaderValues } from '../bench/keys.js';
-import { frameworksOf } from '../bench/pages.js';
+import { frameworksOf } from '../bench/results-page.js';
 import { aim, rowOf, rowsOf, type Table } from '../bench/report.js';
 
 describe('figures', () => {
