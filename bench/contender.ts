@@ -6,8 +6,8 @@ export interface Contender {
   readonly values: HeaderValues;
   /**
    * Lets each of a list in who holds the scope, one after another, and answers the last one's id;
-   * throws or rejects where it does not. A list, so that a contender is charged for its own promises
-   * and for none of the benchmark's.
+   * throws or rejects where it does not. A list, so that a contender is charged for its own
+   * promises and for none of the benchmark's.
    */
   enter(list: readonly Headers[], scope: string): string | Promise<string>;
   /** Whose key it is. */

@@ -35,7 +35,7 @@ async function seen(contender: Contender): Promise<Contender> {
   return contender;
 }
 
-// ── By hand ─────────────────────────────────────────────────────────────────────────────────────
+// ── By hand ──────────────────────────────────────────────────────────────────────────────────────
 
 export function callerOf(index: number): Caller {
   return {
@@ -88,7 +88,7 @@ function bareMinimum(count: number): Contender {
   return { values, enter, id: idOf };
 }
 
-// ── Ours ────────────────────────────────────────────────────────────────────────────────────────
+// ── Ours ─────────────────────────────────────────────────────────────────────────────────────────
 
 function contenderOf(
   keyring: Keyring<typeof catalog>,

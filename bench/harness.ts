@@ -55,7 +55,7 @@ export interface Lane {
   readonly turn: () => Promise<number>;
 }
 
-// ── Numbers ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Numbers ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Mulberry32: the same order of keys in every run. Not for secrets. */
 export function drawer(seed: number): (below: number) => number {
@@ -98,7 +98,7 @@ export function summarize(
   });
 }
 
-// ── Turns ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Turns ────────────────────────────────────────────────────────────────────────────────────────
 
 /** Opens once for each `open`, and is shut again behind whoever passed. */
 interface Turnstile {
@@ -210,7 +210,7 @@ export const measure = async (cases: readonly Case[], rounds: number): Promise<r
 /** For results that nobody reads: keeps the compiler from leaving out the work. */
 export const keep = do_not_optimize;
 
-// ── Words ───────────────────────────────────────────────────────────────────────────────────────
+// ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
 /** A Markdown table whose columns line up, numbers to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-// ── Bytes ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Bytes ────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Bundle {
   readonly code: string;
@@ -69,7 +69,7 @@ export async function loaded(entry: string): Promise<Loaded> {
   return bytes;
 }
 
-// ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Time ─────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Milliseconds of one import, in a process that has loaded nothing else; `from` is a folder that

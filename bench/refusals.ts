@@ -92,7 +92,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-// ── Both sides ────────────────────────────────────────────────────────────────────────────────────────
+// ── Both sides ───────────────────────────────────────────────────────────────────────────────────
 
 const callers = new Map<string, Caller>();
 const store = memoryStore();
@@ -134,7 +134,7 @@ async function ours(list: readonly Headers[], scope: string): Promise<void> {
   }
 }
 
-// ── Cases ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Cases ────────────────────────────────────────────────────────────────────────────────────────
 
 async function checkOurs({ values, scope, reason, lookUps }: Kind): Promise<void> {
   const before = asked;

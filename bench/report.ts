@@ -81,7 +81,7 @@ export function rowOf(
   return { ...as, value: unit === 'ns' ? ns : 1e9 / ns, spread, ...compared };
 }
 
-// ── Aims ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Aims ─────────────────────────────────────────────────────────────────────────────────────────
 
 /** An aim in one figure. What was not measured is not met. */
 export function aim(
@@ -100,7 +100,7 @@ export function aim(
   };
 }
 
-// ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
 /** Three significant digits, thousands apart: more than that no timing repeats. */
 export function number(value: number): string {
@@ -152,7 +152,7 @@ export function aimsOf(aims: readonly Aim[]): string {
   return table(['aim', 'wanted', 'measured', ''], cells);
 }
 
-// ── What is kept ──────────────────────────────────────────────────────────────────────────────────────
+// ── What is kept ─────────────────────────────────────────────────────────────────────────────────
 
 /** Prints a table, and keeps it unless the run is a short one. */
 export function publish(done: Table): void {

@@ -104,7 +104,7 @@ function guarding<Caller>(
   };
 }
 
-// ── Peers ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Peers ────────────────────────────────────────────────────────────────────────────────────────
 
 interface Ability {
   can(action: string, subject: string): boolean;
@@ -154,7 +154,7 @@ async function accessControl(): Promise<readonly Case[]> {
   return [answering('accesscontrol', 1, roles, ask)];
 }
 
-// ── Cases ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Cases ────────────────────────────────────────────────────────────────────────────────────────
 
 const sets = principals.map(({ scopes }) => new Set(scopes));
 const texts = principals.map(({ scopes }) => scopes.join(' '));

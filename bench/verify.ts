@@ -55,7 +55,7 @@ function groupOf(size: number): string {
   return `${size.toLocaleString('en-US')} keys`;
 }
 
-// ── Cases ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Cases ────────────────────────────────────────────────────────────────────────────────────────
 
 async function checkContender(contender: Contender, name: string): Promise<void> {
   const { values, enter, id } = contender;
@@ -125,7 +125,7 @@ async function inOneProcess(count: number): Promise<readonly Figure[]> {
   return measure(cases, ROUNDS);
 }
 
-// ── A process each ────────────────────────────────────────────────────────────────────────────────────
+// ── A process each ───────────────────────────────────────────────────────────────────────────────
 
 /** A contender that takes its turns in a process of its own. */
 interface Runner {
@@ -176,7 +176,7 @@ async function aProcessEach(): Promise<readonly Figure[]> {
   }
 }
 
-// ── Report ────────────────────────────────────────────────────────────────────────────────────────────
+// ── Report ───────────────────────────────────────────────────────────────────────────────────────
 
 function rowsOf(figures: readonly Figure[], size: number): readonly Row[] {
   return figures.map((figure) => {

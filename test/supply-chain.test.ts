@@ -207,7 +207,7 @@ describe('installing the package', () => {
   });
 });
 
-// ── Lock files ──────────────────────────────────────────────────────────────────────────────────
+// ── Lock files ───────────────────────────────────────────────────────────────────────────────────
 
 /** Where npm looks for what a package needs: in its own folder, then in those around it. */
 function placesOf(name: string, path: string): readonly string[] {

@@ -47,7 +47,7 @@ const catalog = defineScopes(
 const authority = { entityUuid: '00000000-0000-4000-8000-000000000001' };
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 
-// ── The catalog ───────────────────────────────────────────────────────────────────────────────────────
+// ── The catalog ──────────────────────────────────────────────────────────────────────────────────
 
 type Scope =
   | 'threats:read'
@@ -96,7 +96,7 @@ export function narrows(scope: Scope): void {
   } else same<typeof scope, 'threats:read' | 'threats:write' | 'decoys:read'>(true);
 }
 
-// ── Issue ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Issue ────────────────────────────────────────────────────────────────────────────────────────
 
 same<Parameters<typeof keyring.issue>[0], IssueInput<Scope | 'threats:*'>>(true);
 
@@ -143,7 +143,7 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
   void issued.info.seal;
 }
 
-// ── Principal, policy, errors ─────────────────────────────────────────────────────────────────────────
+// ── Principal, policy, errors ────────────────────────────────────────────────────────────────────
 
 export function frozen(principal: Principal): void {
   // @ts-expect-error: read only
@@ -268,7 +268,7 @@ export function logged(event: KeyringEvent): string {
   }
 }
 
-// ── Requests ──────────────────────────────────────────────────────────────────────────────────────────
+// ── Requests ─────────────────────────────────────────────────────────────────────────────────────
 
 type Headers = Readonly<Record<string, string | undefined>>;
 /** As `@types/aws-lambda` has those of API Gateway and of an Application Load Balancer. */
@@ -294,7 +294,7 @@ export const requestOf = (request: Request | IncomingMessage | Http2ServerReques
 // @ts-expect-error: it is around the request
 export const requestAround = (request: Request): RequestLike => ({ request, params: {} });
 
-// ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Schemas ──────────────────────────────────────────────────────────────────────────────────────
 
 same<ReturnType<typeof meSchema.parse>, Me>(true);
 same<ReturnType<typeof keyInfoSchema.parse>, KeyInfoJson>(true);

@@ -18,7 +18,7 @@ import {
   sourcesUnder,
 } from '../support/source.ts';
 
-// ── The tables ──────────────────────────────────────────────────────────────────────────────────
+// ── The tables ───────────────────────────────────────────────────────────────────────────────────
 
 /** Each folder of `src`, and which others its files may import. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
@@ -77,7 +77,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 /** Adapters call the facade, so what tests them has to make one. */
 const FACADE_IN = /^src\/testing\//;
 
-// ── The rules ───────────────────────────────────────────────────────────────────────────────────
+// ── The rules ────────────────────────────────────────────────────────────────────────────────────
 
 const rankOf = (path: string): number => {
   const name = /^src\/core\/(.+)\.ts$/.exec(path)?.[1];
@@ -135,7 +135,7 @@ const backOfficeAmong = (sources: readonly Source[]): readonly string[] =>
     .map(({ path }) => path)
     .filter((path) => BACK_OFFICE.some((name) => path === `src/core/${name}.ts`));
 
-// ── The tests ───────────────────────────────────────────────────────────────────────────────────
+// ── The tests ────────────────────────────────────────────────────────────────────────────────────
 
 const sources = sourcesUnder('src');
 const paths = sources.map(({ path }) => path);
