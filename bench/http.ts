@@ -171,13 +171,14 @@ async function main(): Promise<void> {
     name: 'http',
     title: 'HTTP: a guarded route, on four frameworks',
     about:
-      `One route that answers a line of JSON, under load by autocannon: ${CONNECTIONS} connections ` +
-      'that stay, 1,000 keys in turn. keyscope is the guard of `examples/`, with keys in memory, ' +
-      'on node:http `keyring.admit`; the plain check is `bench/by-hand.ts` as the middleware of ' +
-      'its framework. Each server is a process and the generator another. Two ratios: of requests ' +
-      `in a second, and of requests in ${WORKED} of the server, which is what a guard costs where ` +
-      'the generator or the machine holds a server up. In the median turn the server worked ' +
-      `${shareOf(turns, 'served')} of the time and the generator ${shareOf(turns, 'loaded')}.`,
+      `One route that answers a line of JSON, under load by autocannon: ${CONNECTIONS} ` +
+      'connections that stay, 1,000 keys in turn. keyscope is the guard of `examples/`, with ' +
+      'keys in memory, on node:http `keyring.admit`; the plain check is `bench/by-hand.ts` as ' +
+      'the middleware of its framework. Each server is a process and the generator another. Two ' +
+      `ratios: of requests in a second, and of requests in ${WORKED} of the server, which is ` +
+      'what a guard costs where the generator or the machine holds a server up. In the median ' +
+      `turn the server worked ${shareOf(turns, 'served')} of the time and the generator ` +
+      `${shareOf(turns, 'loaded')}.`,
     unit: 'requests/s',
     base: 'the plain check',
     rows,

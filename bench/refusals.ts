@@ -179,8 +179,8 @@ publish({
   title: 'Refusals',
   about:
     'From a header to an error that has been caught. By hand a key that is no key is refused by ' +
-    'the regular expression; a checksum is nothing that the plain check has, so there a wrong one ' +
-    'costs a hash and a look-up, as an unknown key does.',
+    'the regular expression; a checksum is nothing that the plain check has, so there a wrong ' +
+    'one costs a hash and a look-up, as an unknown key does.',
   unit: 'ops/s',
   base: 'by hand',
   rows: figures.map((figure) => {

@@ -44,8 +44,8 @@ if (import.meta.main) {
     name: 'size',
     title: 'Size',
     about:
-      'Bundled by esbuild from the source, dependencies included. `test/size.test.ts` holds these ' +
-      'figures to a bound.',
+      'Bundled by esbuild from the source, dependencies included. `test/size.test.ts` holds ' +
+      'these figures to a bound.',
     unit: 'bytes',
     rows,
     aims: [aim('Worker bundle of createKeyring, min + gzip', createKeyring / 1000, '≤', 12, 'kB')],

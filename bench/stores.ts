@@ -276,8 +276,8 @@ else {
     title: 'Stores: look-ups beside the bare driver',
     about:
       'Look-ups of random keys among 1,000, the server on the same machine. The bare driver has ' +
-      'the same prepared statement and leaves its row unread. `npm run bench:stores` prints more: ' +
-      'latencies, one look-up at a time, and up to a million keys.',
+      'the same prepared statement and leaves its row unread. `npm run bench:stores` prints ' +
+      'more: latencies, one look-up at a time, and up to a million keys.',
     unit: 'ops/s',
     base: 'the bare driver',
     rows,

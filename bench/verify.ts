@@ -1,8 +1,8 @@
 /**
  * From a header to a caller who holds one scope: `node bench/verify.ts`, `-- --quick` for fewer
- * rounds and no million keys. Up to 100,000 keys all contenders share a process; with a million each
- * has one of its own, which would otherwise share their caches' misses and each other's garbage.
- * Those too take turns in rounds.
+ * rounds and no million keys. Up to 100,000 keys all contenders share a process. With a million
+ * each has one of its own, so that none waits for another's cache misses and garbage; those too
+ * take turns in rounds.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** What must and must not compile. `tsc -p .` is the test: an `@ts-expect-error` without an error fails it. */
+/**
+ * What must and must not compile. `tsc -p .` is the test: an `@ts-expect-error` without an error
+ * fails it.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type {
@@ -152,10 +155,9 @@ export function frozen(principal: Principal): void {
   principal.entityUuid = '';
   // @ts-expect-error: read only
   principal.scopes = [];
-  // @ts-expect-error: no list of one's own to push to
-  principal.scopes.push('users:delete');
-  // @ts-expect-error: no list of one's own to push to
-  principal.accessibleEntities.push(authority.entityUuid);
+  // No list of one's own to push to.
+  same<Extract<keyof Principal['scopes'], 'push'>, never>(true);
+  same<Extract<keyof Principal['accessibleEntities'], 'push'>, never>(true);
   // @ts-expect-error: read only
   principal.metadata = {};
   // @ts-expect-error: read only

@@ -1,6 +1,7 @@
 /**
  * What an editor shows to whoever points at a type of the package: prose that somebody wrote, and
- * not the implementation that it was inferred from. The texts are printed, so that a run shows them.
+ * not the implementation that it was inferred from. The texts are printed, so that a run shows
+ * them.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Hover, type Member, openProject } from '../support/user-project.ts';
