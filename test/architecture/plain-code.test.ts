@@ -6,9 +6,16 @@ import { sourceFrom, sourcesUnder } from '../support/source.ts';
 const shorthand = (text: string) => shorthandIn(sourceFrom(text)).join();
 
 describe('plain code', () => {
-  it.each(['src', 'examples', 'bench', 'test'])('is written in %s', (folder) => {
-    const sources = sourcesUnder(folder);
-    expect(sources.length).toBeGreaterThan(10);
+  it.each([
+    ['src', '.ts'],
+    ['examples', '.ts'],
+    ['bench', '.ts'],
+    ['test', '.ts'],
+    ['test', '.mjs'],
+    ['.ci', '.mjs'],
+  ])('is written in %s, in what ends with %s', (folder, ending) => {
+    const sources = sourcesUnder(folder, ending);
+    expect(sources.length).toBeGreaterThan(0);
     expect(sources.flatMap(shorthandIn)).toEqual([]);
   });
 
@@ -39,7 +46,7 @@ describe('plain code', () => {
 
   it.each([
     '[a, b] = [b, a];',
-    '[list[i], list[j]] = [list[j], list[i]];',
+    '[list[i], list[j]] = [list[j] as T, list[i] as T];',
     'const [a, b] = f();',
     'const [a, b] = await Promise.all([f(), g()]);',
     'for (const [a, b] of [[1, 2]]) f();',

@@ -12,7 +12,7 @@ function bare(node: ts.Expression): ts.Expression {
 }
 
 function textsOf(list: ts.ArrayLiteralExpression): readonly string[] {
-  return list.elements.map((element) => element.getText()).sort();
+  return list.elements.map((element) => bare(element).getText()).sort();
 }
 
 /** `[a, b] = [b, a]`: the same places on both sides. */

@@ -14,6 +14,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface Source {
   readonly path: string;
   readonly text: string;
+  /** Parsed when it is first asked for. */
   readonly tree: ts.SourceFile;
 }
 
@@ -34,23 +35,31 @@ export function filesUnder(folder: string, ending: string): readonly string[] {
   return found.sort();
 }
 
-/** Every TypeScript file under a folder of the project. */
-export function sourcesUnder(folder: string): readonly Source[] {
-  return filesUnder(folder, '.ts').map(sourceOf);
+/** Every TypeScript file under a folder of the project, or every file whose name ends so. */
+export function sourcesUnder(folder: string, ending = '.ts'): readonly Source[] {
+  return filesUnder(folder, ending).map(sourceOf);
 }
 
-const parsed = new Map<string, Source>();
+const sources = new Map<string, Source>();
 
 export function sourceOf(path: string): Source {
-  const known = parsed.get(path);
+  const known = sources.get(path);
   if (known !== undefined) return known;
   const source = sourceFrom(readProjectFile(path), path);
-  parsed.set(path, source);
+  sources.set(path, source);
   return source;
 }
 
 export function sourceFrom(text: string, path = 'sample.ts'): Source {
-  return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) };
+  let tree: ts.SourceFile | undefined;
+  return {
+    path,
+    text,
+    get tree() {
+      tree ??= ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+      return tree;
+    },
+  };
 }
 
 /** Shows a node and everything below it, but no tokens. */
