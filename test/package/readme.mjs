@@ -32,10 +32,10 @@ function blocksOf(markdown) {
 function namesExportedBy(path) {
   const text = read(path);
   const declared = text.matchAll(/^export (?:declare )?(?:const|function) (\w+)/gm);
-  const listed = text.matchAll(/^export \{ ([^}]*) \}/gm);
+  const lists = text.matchAll(/^export \{([^}]*)\}/gm);
   return [
     ...[...declared].map(([, name]) => name),
-    ...[...listed].flatMap(([, list]) => list.split(', ')),
+    ...[...lists].flatMap(([, list]) => list.match(/\w+/g)),
   ];
 }
 
