@@ -1,7 +1,9 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import type { Reporter } from 'vitest/node';
 
-const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
+function source(path: string): string {
+  return new URL(`./src/${path}`, import.meta.url).pathname;
+}
 
 // The run in plain lines, for whoever reads a log and not a terminal: what was skipped by the name
 // of its outermost suite, and the sum.
@@ -23,10 +25,9 @@ const summary: Reporter = {
 
 // `npm test` runs the units, and the examples over real sockets. What needs a database server, a
 // cluster, processes of its own or long is apart: `npm run test:stores`.
-const project = (name: string, include: string[], exclude: string[]) => ({
-  extends: true as const,
-  test: { name, include, exclude },
-});
+function project(name: string, include: string[]): TestProjectInlineConfiguration {
+  return { extends: true, test: { name, include, exclude: [] } };
+}
 
 export default defineConfig({
   resolve: {
@@ -39,13 +40,12 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project(
-        'unit',
-        ['test/*.test.ts', 'test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts'],
-        [],
-      ),
-      project('examples', ['test/{examples,http}/*.test.ts'], []),
-      project('servers', ['test/{servers,slow}/**/*.test.ts'], []),
+      project('unit', [
+        'test/*.test.ts',
+        'test/{architecture,core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts',
+      ]),
+      project('examples', ['test/{examples,http}/**/*.test.ts']),
+      project('servers', ['test/{servers,slow}/**/*.test.ts']),
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },

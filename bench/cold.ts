@@ -12,7 +12,8 @@ import { aim, publish, quick } from './report.ts';
 import { BUNDLES, CREATE } from './size.ts';
 
 const ROUNDS = quick ? 5 : 25;
-const [EMPTY, OURS] = ['an empty module', "import 'keyscope'"];
+const EMPTY = 'an empty module';
+const OURS = "import 'keyscope'";
 const PEERS = './bench/peers/';
 
 const folder = mkdtempSync(join(tmpdir(), 'keyscope-bench-'));
@@ -44,7 +45,8 @@ try {
     name: 'cold',
     title: 'Cold start',
     about:
-      'Milliseconds of one import in a process that has loaded nothing else, files in the disk cache; less is better.',
+      'Milliseconds of one import in a process that has loaded nothing else, files in the disk ' +
+      'cache; less is better.',
     unit: 'ms',
     rows: figures.map(({ name, ns, spread }) => ({
       name,

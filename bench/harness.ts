@@ -55,7 +55,7 @@ export interface Lane {
   readonly turn: () => Promise<number>;
 }
 
-// ── Numbers ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Numbers ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Mulberry32: the same order of keys in every run. Not for secrets. */
 export function drawer(seed: number): (below: number) => number {
@@ -98,11 +98,16 @@ export function summarize(
   });
 }
 
-// ── Turns ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Turns ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A door that opens once for each `open`, and is shut again behind whoever passed. */
-function door(): { readonly open: () => void; readonly pass: () => Promise<void> } {
-  let open = () => {};
+/** Opens once for each `open`, and is shut again behind whoever passed. */
+interface Turnstile {
+  readonly open: () => void;
+  readonly pass: () => Promise<void>;
+}
+
+function turnstile(): Turnstile {
+  let open = (): void => {};
   const next = () =>
     new Promise<void>((resolve) => {
       open = resolve;
@@ -120,8 +125,12 @@ function door(): { readonly open: () => void; readonly pass: () => Promise<void>
 /** Starts mitata on a case, which then waits for its turns; `rounds` of them. */
 function laneOf(each: Case, rounds: number): Lane {
   const { name, over, calls = 1, batch, renew } = each;
-  const [mine, done] = [door(), door()];
-  let [start, took, fresh, timing] = [0, 0, true, false];
+  const mine = turnstile();
+  const done = turnstile();
+  let start = 0;
+  let took = 0;
+  let fresh = true;
+  let timing = false;
   function input(): unknown {
     if (!fresh) return each.prepare();
     fresh = false;
@@ -201,15 +210,21 @@ export const measure = async (cases: readonly Case[], rounds: number): Promise<r
 /** For results that nobody reads: keeps the compiler from leaving out the work. */
 export const keep = do_not_optimize;
 
-// ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
 /** A Markdown table whose columns line up, numbers to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) =>
     Math.max(title.length, 3, ...rows.map((row) => (row[i] ?? '').length)),
   );
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
-  const rule = `| ${widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
-  return [line(head), rule, ...rows.map(line)].join('\n');
+  function padded(cell: string, column: number): string {
+    const width = widths[column] ?? 0;
+    return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+  }
+  const lineOf = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const dashes = widths.map((width, column) =>
+    column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  const cells = [head, ...rows].map((row) => lineOf(row.map(padded)));
+  return cells.toSpliced(1, 0, lineOf(dashes)).join('\n');
 }

@@ -5,14 +5,16 @@
  */
 import assert from 'node:assert/strict';
 import { type Figure, measureLanes, quantile, summarize } from './harness.ts';
-import { type Child, start } from './http/child.ts';
+import { type Child, startChild } from './http/child.ts';
 import type { Job, Load } from './http/load.ts';
+import { answerTo, OURS, PATH, PLAIN } from './http/route.ts';
 import type { Ready } from './http/server.ts';
-import { answerTo, OURS, PATH, PLAIN, SERVERS } from './http/servers.ts';
-import { ENTITY } from './keys.ts';
-import { aim, percent, publish, quick, type Row, rowOf } from './report.ts';
+import { SERVERS } from './http/servers.ts';
+import { anotherKey, ENTITY } from './keys.ts';
+import { type Aim, aim, percent, publish, quick, type Row, rowOf } from './report.ts';
 
-const [ROUNDS, SECONDS] = quick ? [3, 0.2] : [15, 0.6];
+const ROUNDS = quick ? 3 : 15;
+const SECONDS = quick ? 0.2 : 0.6;
 /** Enough that a request is always waiting. */
 const CONNECTIONS = 32;
 
@@ -20,12 +22,12 @@ type Server = Child<Ready, object, NodeJS.CpuUsage>;
 type Generator = Child<true, Job, Load>;
 
 /** Seconds that a turn took, and of them those that the server and the generator worked. */
-type Turn = {
+interface Turn {
   readonly requests: number;
   readonly seconds: number;
   readonly served: number;
   readonly loaded: number;
-};
+}
 
 /** The servers of a framework, by the clock and by the processor time that they took themselves. */
 interface Measured {
@@ -34,7 +36,9 @@ interface Measured {
   readonly turns: readonly Turn[];
 }
 
-const urlOf = ({ ready }: Server): string => `http://127.0.0.1:${ready.port}${PATH}`;
+function urlOf({ ready }: Server): string {
+  return `http://127.0.0.1:${ready.port}${PATH}`;
+}
 
 /** Right and wrong credentials, before anything is timed. */
 async function checkServer(server: Server, name: string): Promise<void> {
@@ -50,9 +54,9 @@ async function checkServer(server: Server, name: string): Promise<void> {
   await expectStatus(first, 200);
   await expectStatus(tokens.at(-1), 200);
   if (underScoped !== undefined) await expectStatus(underScoped, 403);
-  // Ten characters from the end all bits of one count, in base64url too.
-  const another = first.replace(/.(?=.{9}$)/, (c) => (c === 'x' ? 'y' : 'x'));
-  for (const token of guarded ? [undefined, another] : []) await expectStatus(token, 401);
+  if (!guarded) return;
+  await expectStatus(undefined, 401);
+  await expectStatus(anotherKey(first), 401);
 }
 
 async function turn(server: Server, generator: Generator): Promise<Turn> {
@@ -68,57 +72,91 @@ async function turn(server: Server, generator: Generator): Promise<Turn> {
   return { ...load, served: (after.user - user + after.system - system) / 1e6, loaded: worked };
 }
 
+/** Those of a framework that can be started, by name. */
+async function startServers(framework: string): Promise<ReadonlyMap<string, Server>> {
+  const names = Object.keys(SERVERS[framework] ?? {});
+  const start = (name: string): Promise<Server | null> => startChild('server.ts', framework, name);
+  const started = await Promise.all(names.map(start));
+  const servers = new Map<string, Server>();
+  for (const [index, name] of names.entries()) {
+    const server = started[index] ?? null;
+    if (server !== null) servers.set(name, server);
+  }
+  return servers;
+}
+
 /** All servers of a framework, round by round. */
 async function measureServers(framework: string, generator: Generator): Promise<Measured> {
-  const servers = new Map<string, Server>();
-  const turns = new Map<string, Turn[]>();
+  const servers = await startServers(framework);
   try {
-    const names = Object.keys(SERVERS[framework] ?? {});
-    const standUp = (name: string): Promise<Server | null> => start('server.ts', framework, name);
-    const standing = await Promise.all(names.map(standUp));
-    standing.forEach((server, i) => {
-      if (server !== null) servers.set(names[i] as string, server);
-    });
     for (const [name, server] of servers) {
       await checkServer(server, `${framework}, ${name}`);
       await turn(server, generator); // Much of a server is compiled only now.
     }
-    const lanes = Array.from(servers, ([name, server]) => ({
-      name,
-      over: PLAIN,
-      turn: async () => {
-        const done = await turn(server, generator);
-        turns.set(name, [...(turns.get(name) ?? []), done]);
-        return (1e9 * done.seconds) / done.requests;
-      },
-    }));
-    const figures = await measureLanes(lanes, ROUNDS);
-    // Without the rounds that warmed them up.
-    const counted = Array.from(turns, ([name, all]) => [name, all.slice(-ROUNDS)] as const);
-    const times = counted.map(
-      ([name, all]) => [name, all.map((t) => (1e9 * t.served) / t.requests)] as const,
-    );
-    return {
-      figures,
-      busy: summarize(lanes, new Map(times)),
-      turns: counted.flatMap(([, all]) => all),
-    };
+    return await measureInTurns(servers, generator);
   } finally {
     for (const server of servers.values()) server.process.disconnect();
   }
 }
 
-// ── Report ────────────────────────────────────────────────────────────────────────────────────────────
+async function measureInTurns(
+  servers: ReadonlyMap<string, Server>,
+  generator: Generator,
+): Promise<Measured> {
+  const turns = new Map<string, Turn[]>();
+  const lanes = Array.from(servers, ([name, server]) => ({
+    name,
+    over: PLAIN,
+    turn: async () => {
+      const done = await turn(server, generator);
+      turns.set(name, [...(turns.get(name) ?? []), done]);
+      return (1e9 * done.seconds) / done.requests;
+    },
+  }));
+  const figures = await measureLanes(lanes, ROUNDS);
+  const busy = new Map<string, readonly number[]>();
+  const counted: Turn[] = [];
+  for (const [name, all] of turns) {
+    // Without the rounds that warmed them up.
+    const own = all.slice(-ROUNDS);
+    const times = own.map(({ served, requests }) => (1e9 * served) / requests);
+    busy.set(name, times);
+    counted.push(...own);
+  }
+  return { figures, busy: summarize(lanes, busy), turns: counted };
+}
+
+// ── Report ───────────────────────────────────────────────────────────────────────────────────────
 
 const WORKED = 'a second of processor time';
 
-const rowsOf = (figures: readonly Figure[], group: string): readonly Row[] =>
-  figures.map((figure) =>
+function rowsOf(figures: readonly Figure[], group: string): readonly Row[] {
+  return figures.map((figure) =>
     rowOf(figure, 'ops/s', { name: figure.name, group, ours: figure.name === OURS }),
   );
+}
+
+/** The part of the time that one side worked, in the median turn. */
+function shareOf(turns: readonly Turn[], worked: 'served' | 'loaded'): string {
+  const parts = turns.map((each) => each[worked] / each.seconds);
+  return percent(quantile(parts, 0.5));
+}
+
+function aimsOf(rows: readonly Row[]): readonly Aim[] {
+  const ratio = (group: string) =>
+    rows.find((row) => row.group === group && row.name === OURS)?.ratio;
+  return Object.keys(SERVERS).flatMap((framework) => {
+    const worked = `${framework}, ${WORKED}`;
+    const what = `${framework}, of the plain check`;
+    return [
+      aim(what, ratio(framework), '≥', 0.97, '×'),
+      aim(`${what}, ${WORKED}`, ratio(worked), '≥', 0.97, '×'),
+    ];
+  });
+}
 
 async function main(): Promise<void> {
-  const generator: Generator | null = await start('load.ts');
+  const generator: Generator | null = await startChild('load.ts');
   if (generator === null) return;
   const rows: Row[] = [];
   const turns: Turn[] = [];
@@ -129,36 +167,22 @@ async function main(): Promise<void> {
     turns.push(...measured.turns);
   }
   generator.process.disconnect();
-
-  const share = (worked: 'served' | 'loaded') => {
-    const parts = turns.map((each) => each[worked] / each.seconds);
-    return percent(quantile(parts, 0.5));
-  };
-  const ratio = (group: string) =>
-    rows.find((row) => row.group === group && row.name === OURS)?.ratio;
   publish({
     name: 'http',
     title: 'HTTP: a guarded route, on four frameworks',
     about:
-      `One route that answers a line of JSON, under load by autocannon: ${CONNECTIONS} connections that stay, 1,000 keys in turn. ` +
-      'keyscope is the guard of `examples/`, with keys in memory, on node:http `keyring.admit`; the plain check is ' +
-      '`bench/plain.ts` as the middleware of its framework. Each server is a process and the generator another. Two ratios: of ' +
-      `requests in a second, and of requests in ${WORKED} of the server, which is what a guard costs where the ` +
-      `generator or the machine holds a server up. In the median turn the server worked ${share('served')} of the time and ` +
-      `the generator ${share('loaded')}.`,
+      `One route that answers a line of JSON, under load by autocannon: ${CONNECTIONS} ` +
+      'connections that stay, 1,000 keys in turn. keyscope is the guard of `examples/`, with ' +
+      'keys in memory, on node:http `keyring.admit`; the plain check is `bench/by-hand.ts` as ' +
+      'the middleware of its framework. Each server is a process and the generator another. Two ' +
+      `ratios: of requests in a second, and of requests in ${WORKED} of the server, which is ` +
+      'what a guard costs where the generator or the machine holds a server up. In the median ' +
+      `turn the server worked ${shareOf(turns, 'served')} of the time and the generator ` +
+      `${shareOf(turns, 'loaded')}.`,
     unit: 'requests/s',
     base: 'the plain check',
     rows,
-    aims: Object.keys(SERVERS).flatMap((framework) => [
-      aim(`${framework}, of the plain check`, ratio(framework), '≥', 0.97, '×'),
-      aim(
-        `${framework}, of the plain check, ${WORKED}`,
-        ratio(`${framework}, ${WORKED}`),
-        '≥',
-        0.97,
-        '×',
-      ),
-    ]),
+    aims: aimsOf(rows),
   });
 }
 

@@ -22,8 +22,10 @@ export const SCOPES: readonly ScopeOf<typeof catalog>[] = [
   'interactions:read',
   'decoys:read',
 ];
-/** What a request needs, and what no key holds. */
-export const [NEEDED, LACKING] = ['threats:read', 'reports:read'] as const;
+/** What a request needs. */
+export const NEEDED = 'threats:read';
+/** What no key holds. */
+export const LACKING = 'reports:read';
 export const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
 /** Every key expires, so that every check has to look at the clock. */
 export const EXPIRES = Date.parse('2100-01-01');
@@ -31,11 +33,17 @@ export const PEPPERS = [
   { id: 'bench', secret: 'for the bench alone, and not random at all' },
 ] as const;
 
-export const idOf = (index: number): string =>
-  `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+export function idOf(index: number): string {
+  return `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+}
 
-/** A request's headers, as far as a check reads them. */
+/**
+ * A request's headers, as far as a check reads them. A type and no interface: those may grow, and
+ * are therefore no table of headers.
+ */
 export type Headers = { readonly authorization: string };
+
+const SCHEME = 'Bearer ';
 
 /**
  * `Bearer …` values as bytes, all of one length. `headers` makes a string of its own on each call,
@@ -47,32 +55,39 @@ export class HeaderValues {
   readonly #length: number;
   readonly count: number;
 
+  /** As many keys as `count` says, which may be made while they are read. */
   constructor(keys: Iterable<string>, count: number) {
-    const list = keys[Symbol.iterator]();
-    const next = () => `Bearer ${list.next().value}`;
-    const first = next();
-    [this.#length, this.count] = [first.length, count];
-    this.#bytes = Buffer.allocUnsafe(count * first.length);
-    for (let i = 0, value = first; i < count; i++, value = i < count ? next() : '') {
-      if (value.length !== this.#length)
-        throw new Error(`keys of several lengths: ${value.length - 7} among them`);
-      this.#bytes.write(value, i * this.#length, 'latin1');
+    const lengths = new Set<number>();
+    let bytes: Buffer = Buffer.alloc(0);
+    let written = 0;
+    for (const key of keys) {
+      const value = `${SCHEME}${key}`;
+      if (written === 0) bytes = Buffer.allocUnsafe(count * value.length);
+      lengths.add(value.length);
+      if (lengths.size > 1) throw new Error(`keys of several lengths: ${key.length} among them`);
+      written += bytes.write(value, written, 'latin1');
     }
+    this.#bytes = bytes;
+    this.#length = bytes.length / count;
+    this.count = count;
   }
 
   headers(index: number): Headers {
-    return {
-      authorization: this.#bytes.toString(
-        'latin1',
-        index * this.#length,
-        (index + 1) * this.#length,
-      ),
-    };
+    const start = index * this.#length;
+    return { authorization: this.#bytes.toString('latin1', start, start + this.#length) };
   }
 
   key(index: number): string {
-    return this.headers(index).authorization.slice(7);
+    return this.headers(index).authorization.slice(SCHEME.length);
   }
+}
+
+/**
+ * A credential that differs in one character, ten from the end: all of its bits count, in base64url
+ * too.
+ */
+export function anotherKey(credential: string): string {
+  return credential.replace(/.(?=.{9}$)/, (character) => (character === 'x' ? 'y' : 'x'));
 }
 
 export function* newKeys(count: number): Generator<string> {
@@ -104,8 +119,13 @@ export function recordOf(index: number, key: string): KeyRecord {
   };
 }
 
+export interface FilledStore {
+  readonly store: KeyStore;
+  readonly values: HeaderValues;
+}
+
 /** A memory store with `count` keys, and the headers that carry them. */
-export function fill(count: number): { readonly store: KeyStore; readonly values: HeaderValues } {
+export function fill(count: number): FilledStore {
   const store = memoryStore();
   const values = new HeaderValues(newKeys(count), count);
   // The memory store answers at once.

@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-// ── Bytes ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Bytes ────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Bundle {
   readonly code: string;
@@ -36,13 +36,16 @@ export async function bundle(entry: string): Promise<Bundle> {
   return { code, minified: Buffer.byteLength(code), gzipped: gzipSync(code, { level: 9 }).length };
 }
 
+export interface Loaded {
+  readonly own: number;
+  readonly others: number;
+}
+
 /**
  * The bytes of JavaScript that an entry loads: the package's own, as it is published, and its
  * dependencies'.
  */
-export async function loaded(
-  entry: string,
-): Promise<{ readonly own: number; readonly others: number }> {
+export async function loaded(entry: string): Promise<Loaded> {
   const options = {
     write: false,
     format: 'esm',
@@ -60,20 +63,24 @@ export async function loaded(
   const own = files.filter(([path]) => path.startsWith('src/')).map(([path]) => path);
   // One output file per source file, as the package is built.
   const { outputFiles } = await build({ ...options, entryPoints: own, outdir: '/' });
-  return {
-    own: outputFiles.reduce((sum, { contents }) => sum + contents.length, 0),
-    others: files.reduce((sum, [path, { bytes }]) => sum + (own.includes(path) ? 0 : bytes), 0),
-  };
+  const bytes = { own: 0, others: 0 };
+  for (const { contents } of outputFiles) bytes.own += contents.length;
+  for (const [path, input] of files) if (!own.includes(path)) bytes.others += input.bytes;
+  return bytes;
 }
 
-// ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Time ─────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Milliseconds of one import, in a process that has loaded nothing else; `from` is a folder that
  * finds it.
  */
 export function importTime(specifier: string, from = '.'): number {
-  const code = `const start = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - start)`;
+  const code = [
+    'const start = performance.now();',
+    `await import(${JSON.stringify(specifier)});`,
+    'console.log(performance.now() - start);',
+  ].join(' ');
   const cwd = fileURLToPath(new URL(from, new URL('..', import.meta.url)));
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

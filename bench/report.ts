@@ -59,14 +59,16 @@ export const RESULTS = new URL('./results/', import.meta.url);
 /** A short run shows whether everything works and how it stands, roughly. */
 export const quick = process.argv.includes('--quick');
 
-const machine = (): Machine => ({
-  date: new Date().toISOString().slice(0, 10),
-  cpu: cpus()[0]?.model.trim() ?? 'unknown',
-  cores: cpus().length,
-  memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
-  node: process.version,
-  os: `${type()} ${process.arch}`,
-});
+function readMachine(): Machine {
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: cpus().length,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    node: process.version,
+    os: `${type()} ${process.arch}`,
+  };
+}
 
 /** A figure as a row. The base of a group has no ratio to itself. */
 export function rowOf(
@@ -79,7 +81,7 @@ export function rowOf(
   return { ...as, value: unit === 'ns' ? ns : 1e9 / ns, spread, ...compared };
 }
 
-// ── Aims ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Aims ─────────────────────────────────────────────────────────────────────────────────────────
 
 /** An aim in one figure. What was not measured is not met. */
 export function aim(
@@ -98,53 +100,59 @@ export function aim(
   };
 }
 
-// ── Words ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
 /** Three significant digits, thousands apart: more than that no timing repeats. */
-export const number = (value: number): string =>
-  value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+export function number(value: number): string {
+  return value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+}
 
 /** A figure of a table: bytes to the last one. */
-export const figure = (value: number, unit: Unit): string =>
-  unit === 'bytes' ? Math.round(value).toLocaleString('en-US') : number(value);
+export function figure(value: number, unit: Unit): string {
+  return unit === 'bytes' ? Math.round(value).toLocaleString('en-US') : number(value);
+}
 
-export const percent = (part: number | undefined): string =>
-  part === undefined ? '' : `${Math.round(100 * part)} %`;
+export function percent(part: number | undefined): string {
+  return part === undefined ? '' : `${Math.round(100 * part)} %`;
+}
 
-export const times = (ratio: number | undefined): string =>
-  ratio === undefined ? '' : `${number(ratio)} ×`;
+export function times(ratio: number | undefined): string {
+  return ratio === undefined ? '' : `${number(ratio)} ×`;
+}
 
 export function rowsOf({ rows, unit, base }: Table): string {
   const noisy = rows.some(({ spread }) => spread !== undefined);
-  const head = [
-    'case',
-    unit,
-    ...(base === undefined ? [] : [`of ${base}`]),
-    ...(noisy ? ['spread'] : []),
-  ];
+  const head: string[] = ['case', unit];
+  if (base !== undefined) head.push(`of ${base}`);
+  if (noisy) head.push('spread');
+
+  function cellsOf({ name, value, ratio, spread, ours }: Row): readonly string[] {
+    const cells = [ours ? `**${name}**` : name, figure(value, unit)];
+    if (base !== undefined) cells.push(times(ratio));
+    if (noisy) cells.push(percent(spread));
+    return cells;
+  }
+
   const groups = [...new Set(rows.map(({ group }) => group))];
-  return groups
-    .map((group) => {
-      const cells = rows
-        .filter((row) => row.group === group)
-        .map(({ name, value, ratio, spread, ours }) => [
-          ours ? `**${name}**` : name,
-          figure(value, unit),
-          ...(base === undefined ? [] : [times(ratio)]),
-          ...(noisy ? [percent(spread)] : []),
-        ]);
-      return `${group === undefined ? '' : `${group}\n\n`}${table(head, cells)}`;
-    })
-    .join('\n\n');
+  const tables = groups.map((group) => {
+    const cells = rows.filter((row) => row.group === group).map(cellsOf);
+    const title = group === undefined ? '' : `${group}\n\n`;
+    return `${title}${table(head, cells)}`;
+  });
+  return tables.join('\n\n');
 }
 
-export const aimsOf = (aims: readonly Aim[]): string =>
-  table(
-    ['aim', 'wanted', 'measured', ''],
-    aims.map(({ what, wanted, measured, met }) => [what, wanted, measured, met ? 'met' : 'short']),
-  );
+/** What an aim came to, in a word. */
+export function outcomeOf({ met }: Aim): string {
+  return met ? 'met' : 'short';
+}
 
-// ── What is kept ──────────────────────────────────────────────────────────────────────────────────────
+export function aimsOf(aims: readonly Aim[]): string {
+  const cells = aims.map((each) => [each.what, each.wanted, each.measured, outcomeOf(each)]);
+  return table(['aim', 'wanted', 'measured', ''], cells);
+}
+
+// ── What is kept ─────────────────────────────────────────────────────────────────────────────────
 
 /** Prints a table, and keeps it unless the run is a short one. */
 export function publish(done: Table): void {
@@ -154,6 +162,6 @@ export function publish(done: Table): void {
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(
     new URL(`${done.name}.json`, RESULTS),
-    `${JSON.stringify({ ...done, machine: machine() }, null, 2)}\n`,
+    `${JSON.stringify({ ...done, machine: readMachine() }, null, 2)}\n`,
   );
 }

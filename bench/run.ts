@@ -6,8 +6,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { writePages } from './pages.ts';
 import { quick } from './report.ts';
+import { writePages } from './results-page.ts';
 
 const PARTS = [
   'verify',
@@ -24,8 +24,9 @@ const PARTS = [
 const flags = process.argv.slice(2).filter((arg) => arg.startsWith('--'));
 const named = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const unknown = named.filter((name) => !PARTS.some((part) => part === name));
-if (unknown.length > 0)
+if (unknown.length > 0) {
   throw new TypeError(`no part ${unknown.join(', ')}: there are ${PARTS.join(', ')}`);
+}
 
 const failed: string[] = [];
 for (const part of PARTS) {
@@ -33,11 +34,11 @@ for (const part of PARTS) {
   if (named.length > 0 && !named.includes(part)) continue;
   const start = performance.now();
   const { status } = spawnSync(process.execPath, [file, ...flags], { stdio: 'inherit' });
-  console.log(
-    `\n${part}: ${status === 0 ? '' : 'failed after '}${Math.round((performance.now() - start) / 1000)} s`,
-  );
+  const seconds = Math.round((performance.now() - start) / 1000);
+  console.log(`\n${part}: ${status === 0 ? '' : 'failed after '}${seconds} s`);
   if (status !== 0) failed.push(part);
 }
 if (!quick) writePages();
-if (failed.length > 0)
+if (failed.length > 0) {
   throw new Error(`failed: ${failed.join(', ')}; what they measured before is kept`);
+}

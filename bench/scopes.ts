@@ -18,7 +18,8 @@ import { load, missing } from './peers/load.ts';
 import { aim, publish, quick, rowOf } from './report.ts';
 
 const ROUNDS = quick ? 30 : 150;
-const [ANSWER, GUARD] = ['A boolean, held and not held in turn', 'A guard that throws, held'];
+const ANSWER = 'A boolean, held and not held in turn';
+const GUARD = 'A guard that throws, held';
 const SET = 'Set.has';
 
 interface Asked {
@@ -27,18 +28,19 @@ interface Asked {
   readonly action: string;
 }
 
-const askedOf = (scope: string): Asked => {
+function askedOf(scope: string): Asked {
   const [resource = '', action = ''] = scope.split(':');
   return { scope, resource, action };
-};
+}
 const ALL = catalog.all.map(askedOf);
 const HELD = SCOPES.map(askedOf);
 
 const { store, values } = fill(16);
 const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: 'none' });
 const principals: Principal[] = [];
-for (let i = 0; i < values.count; i++)
+for (let i = 0; i < values.count; i++) {
   principals.push(await keyring.authenticate(values.headers(i)));
+}
 const policy = definePolicy(catalog, { listThreats: [NEEDED] });
 
 /** One check of a caller of whatever kind. */
@@ -52,11 +54,13 @@ function answering<Caller>(
   callers: readonly Caller[],
   ask: Ask<Caller>,
 ): Case {
-  const count = () => {
+  function count(): number {
     let held = 0;
-    for (const caller of callers) for (const asked of ALL) if (ask(caller, asked)) held += 1;
+    for (const caller of callers) {
+      for (const asked of ALL) if (ask(caller, asked)) held += 1;
+    }
     return held;
-  };
+  }
   return {
     name: `${ANSWER}: ${name}`,
     over: `${ANSWER}: ${SET}`,
@@ -82,29 +86,39 @@ function guarding<Caller>(
     calls,
     batch: REPEAT * callers.length * HELD.length,
     check() {
-      for (const caller of callers) for (const asked of HELD) guard(caller, asked);
+      for (const caller of callers) {
+        for (const asked of HELD) guard(caller, asked);
+      }
       // A policy's operation is its own; every other guard refuses what was not granted.
-      if (!name.startsWith('policy'))
-        assert.throws(() => guard(callers[0] as Caller, askedOf(LACKING)), name);
+      if (name.startsWith('policy')) return;
+      assert.throws(() => guard(callers[0] as Caller, askedOf(LACKING)), name);
     },
     prepare: () => undefined,
     run() {
-      for (let i = 0; i < REPEAT; i++)
-        for (const caller of callers) for (const asked of HELD) keep(guard(caller, asked));
+      for (let i = 0; i < REPEAT; i++) {
+        for (const caller of callers) {
+          for (const asked of HELD) keep(guard(caller, asked));
+        }
+      }
     },
   };
 }
 
-// ── Peers ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Peers ────────────────────────────────────────────────────────────────────────────────────────
 
 interface Ability {
   can(action: string, subject: string): boolean;
 }
-interface Casl {
-  createMongoAbility(
-    rules: readonly { readonly action: string; readonly subject: string }[],
-  ): Ability;
+
+interface Rule {
+  readonly action: string;
+  readonly subject: string;
 }
+
+interface Casl {
+  createMongoAbility(rules: readonly Rule[]): Ability;
+}
+
 interface AccessControl {
   lock(): this;
   can(role: string): { do(action: string, resource: string): { readonly granted: boolean } };
@@ -140,13 +154,15 @@ async function accessControl(): Promise<readonly Case[]> {
   return [answering('accesscontrol', 1, roles, ask)];
 }
 
-// ── Cases ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Cases ────────────────────────────────────────────────────────────────────────────────────────
 
 const sets = principals.map(({ scopes }) => new Set(scopes));
 const texts = principals.map(({ scopes }) => scopes.join(' '));
-const throwing = (set: ReadonlySet<string>, { scope }: Asked) => {
+
+function requireMember(set: ReadonlySet<string>, { scope }: Asked): void {
   if (!set.has(scope)) throw new Error('Forbidden');
-};
+}
+
 assert.throws(() => requireScopes(principals[0] as Principal, LACKING), isAccessError);
 
 const figures = await measure(
@@ -158,7 +174,7 @@ const figures = await measure(
     answering("text.split(' ').includes", 8, texts, (text, { scope }) =>
       text.split(' ').includes(scope),
     ),
-    guarding(SET, 64, sets, throwing),
+    guarding(SET, 64, sets, requireMember),
     guarding('keyscope, requireScopes', 64, principals, (principal, { scope }) =>
       requireScopes(principal, scope),
     ),
@@ -170,12 +186,17 @@ const figures = await measure(
   ],
   ROUNDS,
 );
-const timeOf = (name: string) => figures.find((figure) => figure.name === name)?.ratio ?? undefined;
+
+function timeOf(name: string): number | undefined {
+  return figures.find((figure) => figure.name === name)?.ratio ?? undefined;
+}
+
 publish({
   name: 'scopes',
   title: 'One scope check',
   about:
-    'Whether a caller who is known holds a scope: of four that were granted. Nanoseconds of one check; less is better.',
+    'Whether a caller who is known holds a scope: of four that were granted. Nanoseconds of one ' +
+    'check; less is better.',
   unit: 'ns',
   base: SET,
   rows: figures
@@ -183,7 +204,7 @@ publish({
       const [group = '', name = ''] = figure.name.split(': ');
       return rowOf(figure, 'ns', { name, group, ours: name.includes('keyscope') });
     })
-    .sort((a, b) => (a.group ?? '').localeCompare(b.group ?? '')),
+    .sort((one, other) => (one.group ?? '').localeCompare(other.group ?? '')),
   aims: [
     aim('hasScopes, time of Set.has', timeOf(`${ANSWER}: keyscope, hasScopes`), '≤', 2, '×'),
     aim('requireScopes, time of Set.has', timeOf(`${GUARD}: keyscope, requireScopes`), '≤', 2, '×'),

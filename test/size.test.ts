@@ -18,7 +18,7 @@ describe('size', () => {
     expect(bytes, what).toBeGreaterThan(bound / 2);
   }
 
-  it('takes at most 15.5 kB in a Worker: createKeyring with its dependencies, minified and gzipped', async () => {
+  it('takes at most 15.5 kB in a Worker, minified and gzipped, with its dependencies', async () => {
     const { code, gzipped } = await bundle(BUNDLES[CREATE] ?? '');
     expect(code).toMatch(/as createKeyring[,}]/);
     expect(code).not.toMatch(/\bimport\b/);

@@ -2,13 +2,39 @@
  * What reaches those who install the package, and through whose hands: the workflows that test and
  * publish it, and the packages that it brings along.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { filesUnder, ROOT, readProjectFile } from './support/source.ts';
 
-const root = new URL('../', import.meta.url);
-const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const manifestOf = (folder: string) => JSON.parse(read(`${folder}/package.json`));
+interface Manifest {
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: object;
+  readonly optionalDependencies?: object;
+  readonly peerDependencies?: object;
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readProjectFile(join(folder, 'package.json'))) as Manifest;
+}
+
+/** A package in a lock file, by the folder that it is installed in. */
+interface Locked {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface LockFile {
+  readonly packages: Readonly<Record<string, Locked>>;
+}
+
+function readLock(path: string): LockFile {
+  return JSON.parse(readProjectFile(path)) as LockFile;
+}
 
 interface Step {
   readonly uses?: string;
@@ -30,8 +56,12 @@ interface Workflow {
 /** The one step of the one job that may prove to npm who it is. */
 const PUBLISH = 'npm publish ./*.tgz --provenance --access public --ignore-scripts';
 
+function isAfter(needs: Job['needs'], name: string): boolean {
+  return typeof needs === 'string' ? needs === name : (needs ?? []).includes(name);
+}
+
 function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<string> {
-  const { steps, permissions = inherited, needs = [], environment } = job;
+  const { steps, permissions = inherited, needs, environment } = job;
   const commands = steps.flatMap(({ run = [] }) => run);
   const granted = Object.entries(permissions ?? {}).map(([what, how]) => `${what}: ${how}`);
   const publishes =
@@ -55,7 +85,7 @@ function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<s
   if (commands.join() !== PUBLISH) yield `runs something else than ${PUBLISH}`;
   if (steps.some(({ uses = '' }) => uses.startsWith('actions/checkout@')))
     yield 'publishes with the code at hand';
-  if (![needs].flat().includes('test')) yield 'publishes what was not tested';
+  if (!isAfter(needs, 'test')) yield 'publishes what was not tested';
   if (environment === undefined)
     yield 'publishes without an environment, which can ask for an approval';
 }
@@ -73,22 +103,23 @@ function faultsOf(text: string): readonly string[] {
   return faults;
 }
 
-const WORKFLOWS = readdirSync(new URL('.github/workflows', root)).map(
-  (name) => `.github/workflows/${name}`,
-);
-const [CI, RELEASE] = ['.github/workflows/ci.yml', '.github/workflows/release.yml'] as const;
+const WORKFLOWS = filesUnder('.github/workflows', '.yml');
+const CI = '.github/workflows/ci.yml';
+const RELEASE = '.github/workflows/release.yml';
 
 const expression = (name: string) => `$\{{ ${name} }}`;
 
 describe('a workflow', () => {
   it.each(WORKFLOWS)('pins what it runs, and may do no more than it has to: %s', (path) => {
-    expect(faultsOf(read(path))).toEqual([]);
+    expect(faultsOf(readProjectFile(path))).toEqual([]);
   });
 
   it('is what publishes, with provenance and a list of what is in the package', () => {
-    const publishing = WORKFLOWS.filter((path) => read(path).includes(`- run: ${PUBLISH}`));
+    const publishing = WORKFLOWS.filter((path) =>
+      readProjectFile(path).includes(`- run: ${PUBLISH}`),
+    );
     expect(publishing).toEqual([RELEASE]);
-    expect(read(RELEASE)).toMatch(/npm sbom --omit=dev .*> packed\//);
+    expect(readProjectFile(RELEASE)).toMatch(/npm sbom --omit=dev .*> packed\//);
   });
 
   it.each([
@@ -138,47 +169,105 @@ describe('a workflow', () => {
       'a secret to steal',
     ],
   ])('in %s: %s is not %j', (path, from, to, fault) => {
-    const edited = read(path).replace(from, to);
-    expect(edited).not.toBe(read(path));
+    const edited = readProjectFile(path).replace(from, to);
+    expect(edited).not.toBe(readProjectFile(path));
     expect(faultsOf(edited).join('\n')).toContain(fault);
   });
 });
 
 describe('installing the package', () => {
   // npm runs the first three of a package from the registry, and all of one from a repository.
-  const HOOKS = ['preinstall', 'install', 'postinstall', 'prepare'];
+  const FROM_REGISTRY = ['preinstall', 'install', 'postinstall'];
+  const FROM_REPOSITORY = [...FROM_REGISTRY, 'prepare'];
 
   it('runs no script of its own', () => {
-    expect(HOOKS.filter((hook) => hook in manifestOf('.').scripts)).toEqual([]);
+    const { scripts = {} } = readManifest('.');
+    expect(FROM_REPOSITORY.filter((hook) => hook in scripts)).toEqual([]);
   });
 
-  it('brings three packages along, which bring none and run nothing', () => {
-    const { packages } = JSON.parse(read('package-lock.json')) as {
-      packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  const brought = Object.entries(readLock('package-lock.json').packages).filter(
+    ([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional,
+  );
+
+  it('brings three packages along', () => {
+    const names = ['@noble/hashes', 'jose', 'zod'];
+    expect(brought.map(([path]) => path)).toEqual(names.map((name) => `node_modules/${name}`));
+  });
+
+  it.each(brought)('brings nothing with %s, and runs nothing of it', (path, locked) => {
+    expect(locked.integrity).toMatch(/^sha512-/);
+    expect(locked.hasInstallScript).toBeUndefined();
+    const manifest = readManifest(path);
+    expect(manifest.dependencies ?? {}).toEqual({});
+    expect(manifest.optionalDependencies ?? {}).toEqual({});
+    expect(manifest.peerDependencies ?? {}).toEqual({});
+    expect(FROM_REGISTRY.filter((hook) => hook in (manifest.scripts ?? {}))).toEqual([]);
+    // Without `install`, npm builds what has this file.
+    expect(existsSync(join(ROOT, path, 'binding.gyp'))).toBe(false);
+  });
+});
+
+// ── Lock files ───────────────────────────────────────────────────────────────────────────────────
+
+/** Where npm looks for what a package needs: in its own folder, then in those around it. */
+function placesOf(name: string, path: string): readonly string[] {
+  const places: string[] = [];
+  let folder = path;
+  while (folder !== '') {
+    places.push(`${folder}/node_modules/${name}`);
+    folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')));
+  }
+  return [...places, `node_modules/${name}`];
+}
+
+/**
+ * What packages of a lock may bring for a platform, and what the lock does not have. On that
+ * platform `npm ci` installs nothing in its place.
+ */
+function missingIn({ packages }: LockFile): readonly string[] {
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !placesOf(name, path).some((place) => place in packages))
+      .map((name) => `${path}: ${name}`),
+  );
+}
+
+describe('a lock file', () => {
+  const locks = filesUnder('.', 'package-lock.json');
+
+  it('stands beside what is installed', () => {
+    expect(locks).toContain('package-lock.json');
+    expect(locks.length).toBeGreaterThan(3);
+  });
+
+  it.each(locks)('names the binaries of every platform: %s', (path) => {
+    expect(missingIn(readLock(path))).toEqual([]);
+  });
+
+  it('is not complete without the binaries of another platform', () => {
+    const optionalDependencies = { '@b/linux-x64': '1.0.0', '@b/darwin-arm64': '1.0.0' };
+    const builder: Locked = { optionalDependencies };
+    const root: Record<string, Locked> = {
+      '': {},
+      'node_modules/b': builder,
+      'node_modules/@b/linux-x64': {},
     };
-    const brought = Object.entries(packages).filter(
-      ([path, { dev, devOptional }]) => path && !dev && !devOptional,
-    );
-    expect(brought.map(([path]) => path)).toEqual(
-      ['@noble/hashes', 'jose', 'zod'].map((name) => `node_modules/${name}`),
-    );
-    for (const [path, { integrity, hasInstallScript }] of brought) {
-      expect({ path, integrity, hasInstallScript }).toEqual({
-        path,
-        integrity: expect.stringMatching(/^sha512-/),
-      });
-      const {
-        scripts = {},
-        dependencies,
-        optionalDependencies,
-        peerDependencies,
-      } = manifestOf(path);
-      expect({ dependencies, optionalDependencies, peerDependencies }, path).toEqual({});
-      // Without `install`, npm builds what has this file.
-      const built = existsSync(new URL(`${path}/binding.gyp`, root));
-      expect([...HOOKS.slice(0, 3).filter((hook) => hook in scripts), built], path).toEqual([
-        false,
-      ]);
-    }
+    expect(missingIn({ packages: root })).toEqual(['node_modules/b: @b/darwin-arm64']);
+    const complete = { ...root, 'node_modules/@b/darwin-arm64': {} };
+    expect(missingIn({ packages: complete })).toEqual([]);
+    const own = { ...root, 'node_modules/b/node_modules/@b/darwin-arm64': {} };
+    expect(missingIn({ packages: own })).toEqual([]);
+    // What another package brought into its own folder is no help.
+    const foreign = { ...root, 'node_modules/c/node_modules/@b/darwin-arm64': {} };
+    expect(missingIn({ packages: foreign })).toHaveLength(1);
+    const deep = { ...complete, 'node_modules/@c/d/node_modules/b': builder };
+    expect(missingIn({ packages: deep })).toEqual([]);
+    expect(missingIn({ packages: { '': builder } })).toHaveLength(2);
+  });
+
+  it('is what is installed, and by nothing but `npm ci`', () => {
+    const setup = readProjectFile('.ci/setup.mjs');
+    expect(setup).toContain("'npm', ['ci', ");
+    expect(setup).not.toMatch(/'install'/);
   });
 });

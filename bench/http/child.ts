@@ -9,10 +9,19 @@ export interface Child<Ready, Question, Answer> {
   readonly ask: (question: Question) => Promise<Answer>;
 }
 
+/** What a process says when it has started: that it is ready, or what is not installed. */
+type FirstMessage<Ready> = { readonly ready: Ready } | { readonly missing: string };
+
+/** What the other end does. */
+interface Opened<Ready, Question, Answer> {
+  readonly ready: Ready;
+  readonly answer: (question: Question) => Answer | Promise<Answer>;
+}
+
 /**
  * Starts `file` of this folder, or says that a library it needs is not installed and returns null.
  */
-export async function start<Ready, Question, Answer>(
+export async function startChild<Ready, Question, Answer>(
   file: string,
   ...args: string[]
 ): Promise<Child<Ready, Question, Answer> | null> {
@@ -22,26 +31,27 @@ export async function start<Ready, Question, Answer>(
     Promise.reject(new Error(`${name}: its process ended`)),
   );
   gone.catch(() => {});
-  const answer = async () => (await Promise.race([once(child, 'message'), gone]))[0];
-  const { ready, missing } = await answer();
-  if (missing === undefined) {
-    const ask = (question: Question): Promise<Answer> => {
-      child.send(question as object);
-      return answer();
-    };
-    return { process: child, ready, ask };
+  async function answer(): Promise<unknown> {
+    const [message] = await Promise.race([once(child, 'message') as Promise<[unknown]>, gone]);
+    return message;
   }
-  console.log(`skipped ${name}: ${missing}`);
-  child.disconnect();
-  return null;
+
+  const first = (await answer()) as FirstMessage<Ready>;
+  if ('missing' in first) {
+    console.log(`skipped ${name}: ${first.missing}`);
+    child.disconnect();
+    return null;
+  }
+  async function ask(question: Question): Promise<Answer> {
+    child.send(question as object);
+    return (await answer()) as Answer;
+  }
+  return { process: child, ready: first.ready, ask };
 }
 
 /** The other end: makes ready, says so, then answers until the parent is gone. */
 export async function answerParent<Ready, Question, Answer>(
-  open: () => Promise<{
-    readonly ready: Ready;
-    readonly answer: (question: Question) => Answer | Promise<Answer>;
-  }>,
+  open: () => Promise<Opened<Ready, Question, Answer>>,
 ): Promise<void> {
   process.on('disconnect', () => process.exit());
   try {
@@ -49,7 +59,8 @@ export async function answerParent<Ready, Question, Answer>(
     process.on('message', async (question: Question) => process.send?.(await answer(question)));
     process.send?.({ ready });
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    process.send?.({ missing: (error as Error).message.split('\n')[0] });
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    if (code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    process.send?.({ missing: message.split('\n')[0] });
   }
 }

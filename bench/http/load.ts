@@ -16,14 +16,18 @@ export interface Load {
   readonly worked: number;
 }
 
-type Client = { setRequests(requests: readonly object[]): void };
-type Result = {
-  requests: { total: number };
-  start: Date;
-  finish: Date;
-  non2xx: number;
-  errors: number;
-};
+interface Client {
+  setRequests(requests: readonly object[]): void;
+}
+
+interface Result {
+  readonly requests: { readonly total: number };
+  readonly start: Date;
+  readonly finish: Date;
+  readonly non2xx: number;
+  readonly errors: number;
+}
+
 type Autocannon = (options: object) => Promise<Result>;
 
 async function run(
@@ -33,7 +37,8 @@ async function run(
   let clients = 0;
   // A share of the tokens for each connection, in requests that are built beforehand.
   const setupClient = (client: Client) => {
-    const first = clients++ % tokens.length;
+    const first = clients % tokens.length;
+    clients += 1;
     const own = tokens.filter((_, i) => i % connections === first);
     client.setRequests(own.map((token) => ({ headers: { Authorization: `Bearer ${token}` } })));
   };
@@ -42,11 +47,12 @@ async function run(
   const options = { url, connections, duration: seconds, sampleInt: 20, setupClient };
   const { requests, start, finish, non2xx, errors } = await autocannon(options);
   const { user, system } = process.cpuUsage(before);
-  if (non2xx + errors > 0)
+  if (non2xx + errors > 0) {
     throw new Error(`${url}: ${non2xx} answers other than 200, ${errors} failures`);
+  }
   return {
     requests: requests.total,
-    seconds: (+finish - +start) / 1000,
+    seconds: (finish.getTime() - start.getTime()) / 1000,
     worked: (user + system) / 1e6,
   };
 }

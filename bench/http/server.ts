@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerParent } from './child.ts';
-import { type Credentials, SERVERS } from './servers.ts';
+import type { Credentials } from './route.ts';
+import { SERVERS } from './servers.ts';
 
 export interface Ready extends Credentials {
   readonly port: number;

@@ -9,9 +9,9 @@
  * for one.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Door } from '../doors.ts';
+import { HttpError } from '../by-hand.ts';
+import type { Contender } from '../contender.ts';
 import { catalog, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
-import { HttpError } from '../plain.ts';
 import { load } from './load.ts';
 
 export type Storage = 'database' | 'secondary-storage';
@@ -27,6 +27,18 @@ interface Api {
   }): Promise<{ readonly valid: boolean; readonly key: { readonly id: string } | null }>;
 }
 
+interface Auth {
+  betterAuth(options: object): { readonly api: Api };
+}
+
+interface Memory {
+  memoryAdapter(tables: object): object;
+}
+
+interface Plugin {
+  apiKey(options: object): object;
+}
+
 interface Made {
   readonly api: Api;
   /** The adapter puts other arrays here as it goes. */
@@ -34,25 +46,21 @@ interface Made {
   readonly secondary: Map<string, string>;
 }
 
-const permissionsOf = (scopes: readonly string[]): Permissions => {
+function permissionsOf(scopes: readonly string[]): Permissions {
   const granted: Record<string, string[]> = {};
   for (const scope of scopes) {
     const [resource = '', action = ''] = scope.split(':');
     granted[resource] = [...(granted[resource] ?? []), action];
   }
   return granted;
-};
+}
 
 const BEARER = /^Bearer +(\w+)$/i;
 
 async function create(storage: Storage): Promise<Made> {
-  const [auth, memory, plugin] = (await Promise.all(
-    ['better-auth', 'better-auth/adapters/memory', '@better-auth/api-key'].map(load),
-  )) as [
-    { betterAuth(options: object): { readonly api: Api } },
-    { memoryAdapter(tables: object): object },
-    { apiKey(options: object): object },
-  ];
+  const auth = (await load('better-auth')) as Auth;
+  const memory = (await load('better-auth/adapters/memory')) as Memory;
+  const plugin = (await load('@better-auth/api-key')) as Plugin;
   const tables = { user: [], session: [], account: [], verification: [], apikey: [] };
   const secondary = new Map<string, string>();
   const { api } = auth.betterAuth({
@@ -75,7 +83,7 @@ async function create(storage: Storage): Promise<Made> {
  * Makes one key with the plugin, and of it the others: what it stores, with another id, user and
  * hash each.
  */
-function fillFrom(template: Row, { tables, secondary }: Made, count: number) {
+function fillFrom(template: Row, { tables, secondary }: Made, count: number): readonly string[] {
   const keys = Array.from({ length: count }, () => `key_${randomBytes(32).toString('hex')}`);
   const inTable = tables.apikey[0];
   tables.apikey = [];
@@ -96,7 +104,7 @@ function fillFrom(template: Row, { tables, secondary }: Made, count: number) {
   return keys;
 }
 
-export async function betterAuth(count: number, storage: Storage): Promise<Door> {
+export async function betterAuth(count: number, storage: Storage): Promise<Contender> {
   const made = await create(storage);
   const { api } = made;
   const template = await api.createApiKey({
@@ -119,10 +127,10 @@ export async function betterAuth(count: number, storage: Storage): Promise<Door>
     if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
     return row.id;
   }
-  const enter = async (list: readonly Headers[], scope: string) => {
+  async function enter(list: readonly Headers[], scope: string): Promise<string> {
     let id = '';
     for (const headers of list) id = await one(headers, scope);
     return id;
-  };
+  }
   return { values: new HeaderValues(keys, count), enter, id: idOf };
 }

@@ -4,17 +4,22 @@
  * and whoever verifies; RS256 is the fastest to verify of those where they differ.
  */
 import { generateKeyPair, generateSecret, jwtVerify, SignJWT } from 'jose';
-import type { Door } from '../doors.ts';
+import { HttpError } from '../by-hand.ts';
+import type { Contender } from '../contender.ts';
 import { ENTITY, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
-import { HttpError } from '../plain.ts';
 
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
-const [issuer, audience] = ['https://acme.example', 'https://api.acme.example'];
+const issuer = 'https://acme.example';
+const audience = 'https://api.acme.example';
 
-export async function jose(count: number, alg: 'HS256' | 'RS256'): Promise<Door> {
-  const secret = alg === 'HS256' ? await generateSecret(alg) : null;
-  const pair =
-    secret === null ? await generateKeyPair(alg) : { privateKey: secret, publicKey: secret };
+async function generateKeys(alg: 'HS256' | 'RS256') {
+  if (alg === 'RS256') return generateKeyPair(alg);
+  const secret = await generateSecret(alg);
+  return { privateKey: secret, publicKey: secret };
+}
+
+export async function jose(count: number, alg: 'HS256' | 'RS256'): Promise<Contender> {
+  const { privateKey, publicKey } = await generateKeys(alg);
   const claims = { scope: SCOPES.join(' '), entity: ENTITY };
   const sign = (i: number) =>
     new SignJWT(claims)
@@ -23,20 +28,20 @@ export async function jose(count: number, alg: 'HS256' | 'RS256'): Promise<Door>
       .setAudience(audience)
       .setSubject(idOf(i))
       .setExpirationTime('1 day')
-      .sign(pair.privateKey);
+      .sign(privateKey);
   const tokens: string[] = [];
   for (let i = 0; i < count; i++) tokens.push(await sign(i));
   const options = { issuer, audience, algorithms: [alg] };
-  const enter = async (list: readonly Headers[], scope: string) => {
+  async function enter(list: readonly Headers[], scope: string): Promise<string> {
     let id = '';
     for (const { authorization } of list) {
       const token = BEARER.exec(authorization)?.[1];
       if (token === undefined) throw new HttpError(401, 'Unauthorized');
-      const { payload } = await jwtVerify<{ scope: string }>(token, pair.publicKey, options);
+      const { payload } = await jwtVerify<{ scope: string }>(token, publicKey, options);
       if (!payload.scope.split(' ').includes(scope)) throw new HttpError(403, 'Forbidden');
       id = payload.sub ?? '';
     }
     return id;
-  };
+  }
   return { values: new HeaderValues(tokens, count), enter, id: idOf };
 }

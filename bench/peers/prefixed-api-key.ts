@@ -3,9 +3,9 @@
  * documentation has it: the short token finds the row, `checkAPIKey` compares the hash of the long
  * one. Beside that, what the plain check does.
  */
-import type { Door } from '../doors.ts';
+import { HttpError } from '../by-hand.ts';
+import type { Contender } from '../contender.ts';
 import { EXPIRES, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
-import { HttpError } from '../plain.ts';
 import { load } from './load.ts';
 
 interface Library {
@@ -30,10 +30,9 @@ interface Row {
 
 const BEARER = /^Bearer +(\w+)$/i;
 
-export async function prefixedApiKey(count: number): Promise<Door> {
-  const { generateAPIKey, extractShortToken, checkAPIKey } = (await load(
-    'prefixed-api-key',
-  )) as Library;
+export async function prefixedApiKey(count: number): Promise<Contender> {
+  const library = (await load('prefixed-api-key')) as Library;
+  const { generateAPIKey, extractShortToken, checkAPIKey } = library;
   const rows = new Map<string, Row>();
   const tokens: string[] = [];
   while (tokens.length < count) {
@@ -56,18 +55,20 @@ export async function prefixedApiKey(count: number): Promise<Door> {
     const token = BEARER.exec(headers.authorization)?.[1];
     if (token === undefined) throw new HttpError(401, 'Unauthorized');
     const row = rows.get(extractShortToken(token));
-    if (row === undefined || !checkAPIKey(token, row.longTokenHash))
+    if (row === undefined || !checkAPIKey(token, row.longTokenHash)) {
       throw new HttpError(401, 'Unauthorized');
+    }
     if (row.revokedAt !== null) throw new HttpError(401, 'Unauthorized');
-    if (row.expiresAt !== null && row.expiresAt <= Date.now())
+    if (row.expiresAt !== null && row.expiresAt <= Date.now()) {
       throw new HttpError(401, 'Unauthorized');
+    }
     if (!row.scopes.has(scope)) throw new HttpError(403, 'Forbidden');
     return row.id;
   }
-  const enter = (list: readonly Headers[], scope: string) => {
+  function enter(list: readonly Headers[], scope: string): string {
     let id = '';
     for (const headers of list) id = one(headers, scope);
     return id;
-  };
+  }
   return { values: new HeaderValues(tokens, count), enter, id: idOf };
 }

@@ -14,37 +14,43 @@ const project = mkdtempSync(join(tmpdir(), 'keyscope-package-'));
 const PATH = process.env.PATH.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
-const run = (command, args, options) =>
-  execFileSync(command, args, {
+const usersEnv = { ...process.env, PATH };
+const QUIETLY = ['--no-audit', '--no-fund', '--loglevel=error'];
+
+try {
+  const tarball = process.argv[2] === undefined ? pack() : resolve(process.argv[2]);
+  checkTarball(tarball);
+  install(tarball);
+  await runQuickStart();
+  compileTypes('nodenext', 'nodenext');
+  compileTypes('esnext', 'bundler');
+  console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
+  compileWithOldest('5.4');
+  passContract('custom-store', 41);
+  passContract('custom-adapter', 21);
+} finally {
+  rmSync(project, { recursive: true, force: true });
+}
+
+/** Returns what the command printed. */
+function run(command, args, options) {
+  return execFileSync(command, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
     ...options,
   });
-
-try {
-  const tarball = process.argv[2] ? resolve(process.argv[2]) : pack();
-  run('npx', ['--no-install', 'publint', 'run', tarball, '--strict'], { cwd: root });
-  run('npx', ['--no-install', 'attw', tarball, '--profile', 'esm-only', '--format', 'ascii'], {
-    cwd: root,
-  });
-  console.log('publint and attw: nothing to say');
-
-  writeFileSync(join(project, 'package.json'), '{ "private": true }');
-  run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], {
-    cwd: project,
-    env: { ...process.env, PATH },
-  });
-  const node = (args) => run('node', args, { cwd: project, env: { ...process.env, PATH } });
-  console.log(`installed on Node ${node(['--version']).trim()}`);
-
-  await quickStart();
-  types();
-  oldestTypeScript('5.4');
-  passesContract('custom-store', 41);
-  passesContract('custom-adapter', 21);
-} finally {
-  rmSync(project, { recursive: true, force: true });
 }
+
+/** A tool of the project's own, whose output is shown. */
+function runTool(name, args) {
+  run('npx', ['--no-install', name, ...args], { cwd: root, stdio: 'inherit' });
+}
+
+function runAsUser(command, args) {
+  return run(command, args, { cwd: project, env: usersEnv });
+}
+
+// ── The tarball ─────────────────────────────────────────────────────────────────────────────────
 
 function pack() {
   const said = run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root });
@@ -53,168 +59,148 @@ function pack() {
   return join(project, filename);
 }
 
+function checkTarball(tarball) {
+  const tools = [
+    ['publint', 'run', tarball, '--strict'],
+    ['attw', tarball, '--profile', 'esm-only', '--format', 'ascii'],
+  ];
+  // What they print where nothing is wrong is long.
+  for (const tool of tools) run('npx', ['--no-install', ...tool], { cwd: root });
+  console.log('publint and attw: nothing to say');
+}
+
+function install(tarball) {
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
+  runAsUser('npm', ['install', ...QUIETLY, tarball]);
+  console.log(`installed on Node ${runAsUser('node', ['--version']).trim()}`);
+}
+
+// ── The quick start ─────────────────────────────────────────────────────────────────────────────
+
 /** The README's first `js` block, as printed but for the port, which is a free one. */
-async function quickStart() {
+async function runQuickStart() {
   const code = readFileSync(join(root, 'README.md'), 'utf8').match(/```js\n([\s\S]*?)```/)?.[1];
-  if (!code) throw new Error('README.md has no ```js block');
+  if (code === undefined) throw new Error('README.md has no ```js block');
   const lines = code.trim().split('\n').length;
   if (lines > 30) throw new Error(`the quick start has ${lines} lines; 30 at the most`);
-  const port = await freePort();
+  const port = await findFreePort();
   writeFileSync(join(project, 'server.mjs'), code.replaceAll('3000', String(port)));
   const server = spawn('node', ['server.mjs'], {
     cwd: project,
-    env: { ...process.env, PATH },
+    env: usersEnv,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
-    const key = await new Promise((found, failed) => {
-      let text = '';
-      server.stdout.on('data', (chunk) => {
-        text += chunk;
-        const key = text.match(/[a-z]+_[0-9A-Za-z]{32}/)?.[0];
-        if (key) found(key);
-      });
-      server.on('exit', (code) => failed(new Error(`the quick start ended with ${code}`)));
-    });
-    const get = (headers) => fetch(`http://127.0.0.1:${port}/threats`, { headers });
-    const [good, none, bad] = [
-      await get({ authorization: `Bearer ${key}` }),
-      await get({}),
-      await get({ authorization: `Bearer ${key}x` }),
-    ];
-    const answers = [good.status, none.status, bad.status].join(' ');
-    if (answers !== '200 401 401')
+    const key = await readKey(server);
+    const url = `http://127.0.0.1:${port}/threats`;
+    const good = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+    const none = await fetch(url);
+    const wrong = await fetch(url, { headers: { authorization: `Bearer ${key}x` } });
+    const answers = `${good.status} ${none.status} ${wrong.status}`;
+    if (answers !== '200 401 401') {
       throw new Error(`the quick start answered ${answers}, not 200 401 401`);
-    console.log(
-      `quick start: ${lines} lines, answers ${answers} (key, none, wrong): ${await good.text()}`,
-    );
+    }
+    const body = await good.text();
+    console.log(`quick start: ${lines} lines, answers ${answers} (key, none, wrong): ${body}`);
   } finally {
     server.kill();
   }
 }
 
-function types() {
-  const source = `
-import { createKeyring, defineScopes, definePolicy, toMe, type Principal, type Me } from 'keyscope';
-import { memoryStore } from 'keyscope/stores/memory';
-import { sqliteStore } from 'keyscope/stores/sqlite';
-import { meSchema } from 'keyscope/schemas';
-import { adapterContract, storeContract } from 'keyscope/testing';
-import { createMcpGate } from 'keyscope/mcp';
-const catalog = defineScopes({ threats: { read: 'Read threats.' }, users: { delete: 'Delete users.' } }, { reserved: ['users:*'] });
-const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
-const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
-export const use = async (principal: Principal): Promise<Me> => {
-  await keyring.issue({ name: 'a', scopes: ['threats:*'], expiresAt: 'never' }, { entityUuid: principal.entityUuid });
-  // @ts-expect-error a scope that the catalog does not have
-  await keyring.issue({ name: 'a', scopes: ['threats:raed'], expiresAt: 'never' }, { entityUuid: principal.entityUuid });
-  policy.authorize(principal, 'listThreats');
-  return meSchema.parse(toMe(principal));
-};
-const tools = [{ name: 'listThreats' }];
-export const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource: 'https://api.example.com/mcp' });
-export { adapterContract, sqliteStore, storeContract };
-`;
-  mkdirSync(join(project, 'types'));
-  writeFileSync(join(project, 'types/use.ts'), source);
-  for (const [module, resolution] of [
-    ['nodenext', 'nodenext'],
-    ['esnext', 'bundler'],
-  ]) {
-    const options = {
-      module,
-      moduleResolution: resolution,
-      target: 'es2022',
-      lib: ['es2022', 'dom'],
-    };
-    const compilerOptions = {
-      ...options,
-      strict: true,
-      skipLibCheck: false,
-      noEmit: true,
-      types: [],
-    };
-    writeFileSync(
-      join(project, 'types/tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['use.ts'] }),
-    );
-    run('npx', ['--no-install', 'tsc', '-p', join(project, 'types')], {
-      cwd: root,
-      stdio: 'inherit',
+/** The key that the quick start prints. */
+function readKey(server) {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    server.stdout.on('data', (chunk) => {
+      text += chunk;
+      const key = text.match(/[a-z]+_[0-9A-Za-z]{32}/)?.[0];
+      if (key !== undefined) resolve(key);
     });
-  }
-  console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
+    server.on('exit', (code) => reject(new Error(`the quick start ended with ${code}`)));
+  });
+}
+
+function findFreePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+// ── Types ───────────────────────────────────────────────────────────────────────────────────────
+
+function compileTypes(module, moduleResolution) {
+  const folder = join(project, 'types');
+  mkdirSync(folder, { recursive: true });
+  cpSync(join(root, 'test/package/users-file.ts'), join(folder, 'users-file.ts'));
+  const compilerOptions = {
+    module,
+    moduleResolution,
+    target: 'es2022',
+    lib: ['es2022', 'dom'],
+    strict: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: [],
+  };
+  writeConfig(folder, { compilerOptions, files: ['users-file.ts'] });
+  runTool('tsc', ['-p', folder]);
 }
 
 /** The drivers' and frameworks' own types beside those of the build. */
-function oldestTypeScript(version) {
+function compileWithOldest(version) {
   const folder = join(project, 'typescript');
-  run('npm', [
-    'install',
-    '--prefix',
-    folder,
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-    `typescript@${version}`,
-  ]);
+  run('npm', ['install', '--prefix', folder, ...QUIETLY, `typescript@${version}`]);
+  const file = 'test/clients.ts';
   const options = [
-    '--module',
-    'nodenext',
-    '--target',
-    'es2022',
-    '--types',
-    'node',
+    '--module nodenext',
+    '--target es2022',
+    '--types node',
     '--skipLibCheck',
     '--strict',
+    '--noEmit',
+    '--allowImportingTsExtensions',
   ];
-  const [tsc, file] = [join(folder, 'node_modules/typescript/bin/tsc'), 'test/clients.ts'];
-  run('node', [tsc, ...options, '--noEmit', '--allowImportingTsExtensions', file], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const args = options.flatMap((option) => option.split(' '));
+  const tsc = join(folder, 'node_modules/typescript/bin/tsc');
+  run('node', [tsc, ...args, file], { cwd: root, stdio: 'inherit' });
   console.log(`${file} compiles with TypeScript ${version}`);
 }
+
+function writeConfig(folder, config) {
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+}
+
+// ── Contracts ───────────────────────────────────────────────────────────────────────────────────
 
 /**
  * The example of a store or an adapter of one's own, compiled against the installed types and run
  * by `node:test` on the contract. Not as it stands, for Node 20 takes no types off: imports of
  * `.ts` are rewritten.
  */
-function passesContract(name, atLeast) {
+function passContract(name, atLeast) {
   const folder = join(project, name);
   cpSync(join(root, 'examples', name), folder, { recursive: true });
   const compilerOptions = {
-    ...{
-      module: 'nodenext',
-      target: 'es2022',
-      strict: true,
-      rewriteRelativeImportExtensions: true,
-    },
-    ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')], skipLibCheck: true },
+    module: 'nodenext',
+    target: 'es2022',
+    strict: true,
+    rewriteRelativeImportExtensions: true,
+    types: ['node'],
+    typeRoots: [join(root, 'node_modules/@types')],
+    skipLibCheck: true,
   };
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, include: ['*.ts'] }),
-  );
+  writeConfig(folder, { compilerOptions, include: ['*.ts'] });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  run('npx', ['--no-install', 'tsc', '-p', folder], { cwd: root, stdio: 'inherit' });
-  const report = run('node', ['--test', '--test-reporter=tap', join(folder, 'contract.js')], {
-    cwd: project,
-    env: { ...process.env, PATH },
-  });
+  runTool('tsc', ['-p', folder]);
+  const contract = join(folder, 'contract.js');
+  const report = runAsUser('node', ['--test', '--test-reporter=tap', contract]);
   const passed = Number(report.match(/^# pass (\d+)$/m)?.[1]);
   const failed = Number(report.match(/^# fail (\d+)$/m)?.[1]);
-  if (!(passed >= atLeast && failed === 0))
+  if (!(passed >= atLeast && failed === 0)) {
     throw new Error(`${name}: ${passed} passed, ${failed} failed`);
+  }
   console.log(`${name}: ${passed} tests of the installed contract pass`);
-}
-
-function freePort() {
-  return new Promise((found) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => found(port));
-    });
-  });
 }

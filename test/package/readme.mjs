@@ -7,44 +7,78 @@ const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
 const FRAMEWORKS = ['express', 'fastify', 'hono'];
 
-const read = (path) => readFileSync(new URL(path, root), 'utf8');
-const exported = (text) => [
-  ...text.matchAll(/^export (?:declare )?(?:const|function) (\w+)|^export \{ ([^}]*) \}/gm),
+/** What a block may use without importing it. */
+const granted = [
+  ...namesExportedBy('test/readme/names.ts'),
+  ...namesExportedBy('test/readme/express.ts'),
 ];
-const names = ['names', 'express']
-  .flatMap((name) => exported(read(`test/readme/${name}.ts`)))
-  .flatMap(([, one, list]) => one ?? list.split(', '));
+/** Blocks that are imported by the name of their file: what the file is called here. */
+const named = new Map();
 
-const files = new Map();
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const [index, [, block]] of [
-  ...read('README.md').matchAll(/^```ts\n([\s\S]*?)^```/gm),
-].entries()) {
-  const lines = block
-    .split('\n')
-    .map((line) => [line, /\/\/ (Express|Fastify|Hono)\b/.exec(line)?.[1]?.toLowerCase()]);
-  const used = FRAMEWORKS.filter((name) => lines.some(([, framework]) => framework === name));
-  for (const framework of used.length > 0 ? used : ['express']) {
-    const code = lines
-      .filter(([, of]) => of === undefined || of === framework)
-      .map(([line]) => line);
-    // Users copy the adapter to where the recipe is.
-    let text = code
-      .join('\n')
-      .replaceAll('./adapter.ts', `../../../examples/${framework}/adapter.ts`);
-    for (const [name, file] of files) text = text.replaceAll(`./${name}`, `./${file}`);
-    const [, name] = /^\/\/ (\w+\.ts)\n/.exec(block) ?? [];
-    if (name) files.set(name, `${index}-${framework}.ts`);
-    const declared = [
-      ...text.matchAll(/\b(?:const|let|function|import)\s+(\{[^}]*\}|\[[^\]]*\]|\w+)/g),
-    ];
-    const own = declared.flatMap(([, what]) => what.match(/\w+/g));
-    const wanted = names.filter(
-      (name) => !own.includes(name) && new RegExp(`(?<![.\\w'])${name}\\b`).test(text),
-    );
-    const imports =
-      wanted.length > 0 ? `import { ${wanted.join(', ')} } from '../${framework}.ts';\n` : '';
-    writeFileSync(new URL(`${index}-${framework}.ts`, folder), `${imports}${text}\nexport {};\n`);
-  }
+for (const [index, block] of blocksOf(read('README.md')).entries()) {
+  for (const framework of frameworksOf(block)) writeBlock(index, block, framework);
+}
+
+function read(path) {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+function blocksOf(markdown) {
+  return [...markdown.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, block]) => block);
+}
+
+function namesExportedBy(path) {
+  const text = read(path);
+  const declared = text.matchAll(/^export (?:declare )?(?:const|function) (\w+)/gm);
+  const lists = text.matchAll(/^export \{([^}]*)\}/gm);
+  return [
+    ...[...declared].map(([, name]) => name),
+    ...[...lists].flatMap(([, list]) => list.match(/\w+/g)),
+  ];
+}
+
+/** The framework that a line is for, or undefined where it is for all. */
+function frameworkOf(line) {
+  return /\/\/ (Express|Fastify|Hono)\b/.exec(line)?.[1]?.toLowerCase();
+}
+
+function frameworksOf(block) {
+  const mentioned = block.split('\n').map(frameworkOf);
+  const used = FRAMEWORKS.filter((name) => mentioned.includes(name));
+  return used.length > 0 ? used : ['express'];
+}
+
+function writeBlock(index, block, framework) {
+  const file = `${index}-${framework}.ts`;
+  const text = textFor(block, framework);
+  const name = /^\/\/ (\w+\.ts)\n/.exec(block)?.[1];
+  if (name !== undefined) named.set(name, file);
+  const wanted = namesTakenForGranted(text);
+  const imports =
+    wanted.length > 0 ? `import { ${wanted.join(', ')} } from '../${framework}.ts';\n` : '';
+  writeFileSync(new URL(file, folder), `${imports}${text}\nexport {};\n`);
+}
+
+/** Without the lines of other frameworks, and with imports that lead somewhere from here. */
+function textFor(block, framework) {
+  const lines = block.split('\n').filter((line) => {
+    const of = frameworkOf(line);
+    return of === undefined || of === framework;
+  });
+  // Users copy the adapter to where the recipe is.
+  const adapter = `../../../examples/${framework}/adapter.ts`;
+  let text = lines.join('\n').replaceAll('./adapter.ts', adapter);
+  for (const [name, file] of named) text = text.replaceAll(`./${name}`, `./${file}`);
+  return text;
+}
+
+function namesTakenForGranted(text) {
+  const declarations = text.matchAll(
+    /\b(?:const|let|function|import)\s+(\{[^}]*\}|\[[^\]]*\]|\w+)/g,
+  );
+  const own = [...declarations].flatMap(([, what]) => what.match(/\w+/g));
+  const isUsed = (name) => new RegExp(`(?<![.\\w'])${name}\\b`).test(text);
+  return granted.filter((name) => !own.includes(name) && isUsed(name));
 }

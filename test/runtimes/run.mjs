@@ -8,121 +8,144 @@ import { build } from 'esbuild';
 
 const here = import.meta.dirname;
 const root = resolve(here, '../..');
-const out = join(here, 'node_modules/.keyscope');
-const run = (command, args, cwd = here) =>
-  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-
-// The package `node` copies one of these; by themselves they install without a script, several side
-// by side.
-const platform = `${process.platform}-${process.arch}`.replace('win32', 'win');
-const NODES = ['20.19.0', '20.20.2', '22.23.3', '24.21.0', '26.9.0'];
-
-const tarball = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', here], root))[0]
-  .filename;
-try {
-  const nodes = NODES.map((version) => `node-${version}@npm:node-${platform}@${version}`);
-  const jose = JSON.parse(
-    readFileSync(join(root, 'node_modules/jose/package.json'), 'utf8'),
-  ).version;
-  run('npm', [
-    'install',
-    '--no-save',
-    '--no-package-lock',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-    ...nodes,
-    `./${tarball}`,
-    `jose@${jose}`,
-  ]);
-} finally {
-  rmSync(join(here, tarball));
-}
-
-const names = readdirSync(join(root, 'test/vectors')).map((file) => file.replace('.json', ''));
-const vectors = names.map(
-  (name) => `"${name}": ${readFileSync(join(root, `test/vectors/${name}.json`), 'utf8')}`,
-);
 const main = join(here, 'main.generated.mjs');
 // A worker runs its tests in a handler; everything else runs a file.
 const worker = join(here, 'worker.generated.mjs');
-const config = join(here, 'worker.generated.capnp');
-writeFileSync(join(here, 'vectors.generated.mjs'), `export default {${vectors.join(',\n')}};\n`);
-writeFileSync(
-  main,
-  `import { runAll } from './suites.mjs';
+const workerConfig = join(here, 'worker.generated.capnp');
+
+const NODES = ['20.19.0', '20.20.2', '22.23.3', '24.21.0', '26.9.0'];
+const RUNTIMES = [
+  ...NODES.map((version) => ({ name: 'Node', command: nodeOf(version), args: [main] })),
+  { name: 'Bun', command: binary('bun'), args: ['run', main] },
+  {
+    name: 'Deno',
+    command: binary('deno'),
+    args: ['run', '--no-lock', '--node-modules-dir=manual', main],
+  },
+  { name: 'workerd', command: binary('workerd'), args: ['test', workerConfig] },
+];
+
+installAll();
+writeVectors();
+writeMain();
+await writeWorker();
+const tried = RUNTIMES.map(tryOn);
+console.table(Object.fromEntries(tried.map(({ title, row }) => [title, row])));
+for (const file of readdirSync(here)) if (file.includes('.generated.')) rmSync(join(here, file));
+process.exitCode = tried.some(({ failed }) => failed) ? 1 : 0;
+
+function binary(name) {
+  return join(here, 'node_modules/.bin', name);
+}
+
+function nodeOf(version) {
+  return join(here, `node_modules/node-${version}/bin/node`);
+}
+
+// ── What is installed ───────────────────────────────────────────────────────────────────────────
+
+function run(command, args, cwd = here) {
+  return execFileSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function pack() {
+  const said = run('npm', ['pack', '--json', '--pack-destination', here], root);
+  const [{ filename }] = JSON.parse(said);
+  return filename;
+}
+
+// Without a lock file: npm lists in it only what it finds for this platform, and the registry does
+// not always serve the runtimes of all of them.
+function installAll() {
+  const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund'];
+  // The package `node` copies one of these; by themselves they install without a script, several
+  // side by side.
+  const platform = `${process.platform}-${process.arch}`.replace('win32', 'win');
+  const nodes = NODES.map((version) => `node-${version}@npm:node-${platform}@${version}`);
+  const manifest = readFileSync(join(root, 'node_modules/jose/package.json'), 'utf8');
+  const jose = `jose@${JSON.parse(manifest).version}`;
+  const tarball = pack();
+  try {
+    run('npm', ['install', ...options, '--loglevel=error', ...nodes, `./${tarball}`, jose]);
+  } finally {
+    rmSync(join(here, tarball));
+  }
+}
+
+// ── What is run ─────────────────────────────────────────────────────────────────────────────────
+
+function writeVectors() {
+  const entries = readdirSync(join(root, 'test/vectors')).map((file) => {
+    const vectors = readFileSync(join(root, 'test/vectors', file), 'utf8');
+    return `"${file.replace('.json', '')}": ${vectors}`;
+  });
+  const text = `export default {${entries.join(',\n')}};\n`;
+  writeFileSync(join(here, 'vectors.generated.mjs'), text);
+}
+
+function writeMain() {
+  const text = `import { runAll } from './suites.mjs';
 import vectors from './vectors.generated.mjs';
 console.log('RESULT ' + JSON.stringify(await runAll(vectors)));
-`,
-);
-writeFileSync(
-  worker,
-  `import { runAll } from './suites.mjs';
+`;
+  writeFileSync(main, text);
+}
+
+async function writeWorker() {
+  const text = `import { runAll } from './suites.mjs';
 import vectors from './vectors.generated.mjs';
-export default { async test() { console.log('RESULT ' + JSON.stringify(await runAll(vectors))); } };
-`,
-);
-await build({
-  entryPoints: [worker],
-  bundle: true,
-  // The package that was installed here, not the source that the project's own paths lead to.
-  tsconfigRaw: '{}',
-  format: 'esm',
-  outfile: `${out}-worker.mjs`,
-  conditions: ['workerd', 'worker'],
-  logLevel: 'error',
-});
-writeFileSync(
-  config,
-  `using Workerd = import "/workerd/workerd.capnp";
+export default {
+  async test() { console.log('RESULT ' + JSON.stringify(await runAll(vectors))); },
+};
+`;
+  writeFileSync(worker, text);
+  await build({
+    entryPoints: [worker],
+    bundle: true,
+    // The package that was installed here, not the source that the project's own paths lead to.
+    tsconfigRaw: '{}',
+    format: 'esm',
+    outfile: join(here, 'node_modules/.keyscope-worker.mjs'),
+    conditions: ['workerd', 'worker'],
+    logLevel: 'error',
+  });
+  const config = `using Workerd = import "/workerd/workerd.capnp";
 const unit :Workerd.Config = (services = [(name = "main", worker = .main)]);
 const main :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "node_modules/.keyscope-worker.mjs")],
   compatibilityDate = "2026-01-01",
 );
-`,
-);
-
-const bin = (name) => join(here, 'node_modules/.bin', name);
-const node = (version) => join(here, `node_modules/node-${version}/bin/node`);
-const RUNTIMES = [
-  ...NODES.map((version) => ['Node', node(version), [main]]),
-  ['Bun', bin('bun'), ['run', main]],
-  ['Deno', bin('deno'), ['run', '--no-lock', '--node-modules-dir=manual', main]],
-  ['workerd', bin('workerd'), ['test', config]],
-];
-
-/** One row of the table: suite → checks, or what went wrong. */
-function tryOn([name, command, args]) {
-  const version = spawnSync(command, ['--version'], { encoding: 'utf8' }).stdout?.match(
-    /\d[\d.-]*\d/,
-  )?.[0];
-  const env = { ...process.env, NO_COLOR: '1' };
-  const {
-    stdout = '',
-    stderr = '',
-    status,
-  } = spawnSync(command, args, { cwd: here, encoding: 'utf8', env });
-  const line = `${stdout}\n${stderr}`.match(/RESULT (\{.*\})/)?.[1];
-  const { digestBackend = 'none', results = {} } = line ? JSON.parse(line) : {};
-  const errors = Object.entries(results).filter(([, checks]) => !(checks > 0));
-  const failed = status !== 0 || line === undefined || errors.length > 0;
-  if (failed) console.error(`\n${name} ${version} failed:`, line ? errors : stderr || stdout);
-  const shown = Object.entries(results).map(([suite, checks]) => [
-    suite,
-    checks > 0 ? checks : 'FAILED',
-  ]);
-  return {
-    failed,
-    row: { runtime: name, version, hash: digestBackend, ...Object.fromEntries(shown) },
-  };
+`;
+  writeFileSync(workerConfig, config);
 }
 
-const tried = RUNTIMES.map(tryOn);
-console.table(
-  Object.fromEntries(
-    tried.map(({ row: { runtime, version, ...rest } }) => [`${runtime} ${version}`, rest]),
-  ),
-);
-for (const file of readdirSync(here)) if (file.includes('.generated.')) rmSync(join(here, file));
-process.exitCode = tried.some(({ failed }) => failed) ? 1 : 0;
+function versionOf(command) {
+  const { stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' });
+  return stdout?.match(/\d[\d.-]*\d/)?.[0];
+}
+
+/** One row of the table: suite → checks, or what went wrong. */
+function tryOn({ name, command, args }) {
+  const title = `${name} ${versionOf(command)}`;
+  const env = { ...process.env, NO_COLOR: '1' };
+  const ran = spawnSync(command, args, { cwd: here, encoding: 'utf8', env });
+  const line = `${ran.stdout}\n${ran.stderr}`.match(/RESULT (\{.*\})/)?.[1];
+  if (line === undefined) {
+    console.error(`\n${title} failed:`, ran.error ?? (ran.stderr || ran.stdout));
+    return { title, failed: true, row: { hash: 'none' } };
+  }
+  const { digestBackend, results } = JSON.parse(line);
+  const row = { hash: digestBackend };
+  const errors = [];
+  for (const [suite, checks] of Object.entries(results)) {
+    row[suite] = checks > 0 ? checks : 'FAILED';
+    if (!(checks > 0)) errors.push([suite, checks]);
+  }
+  const failed = ran.status !== 0 || errors.length > 0;
+  if (failed) console.error(`\n${title} failed:`, errors);
+  return { title, failed, row };
+}

@@ -29,15 +29,24 @@ import { adapterContract, storeContract } from 'keyscope/testing';
 let checks = 0;
 function same(actual, expected, what) {
   checks += 1;
-  const [got, wanted] = [JSON.stringify(actual), JSON.stringify(expected)];
+  const got = JSON.stringify(actual);
+  const wanted = JSON.stringify(expected);
   if (got !== wanted) throw new Error(`${what}: expected ${wanted}, but got ${got}`);
 }
 
-const concat = (parts) =>
-  parts
-    .map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1])))
-    .join('');
-const label = ({ id, comment }) => `${id}: ${comment}`;
+/** Of a vector's parts: texts, and texts that are repeated. */
+function concat(parts) {
+  const texts = parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const [text, times] = part.repeat;
+    return text.repeat(times);
+  });
+  return texts.join('');
+}
+
+function label({ id, comment }) {
+  return `${id}: ${comment}`;
+}
 
 function attempt(act) {
   try {
@@ -47,14 +56,23 @@ function attempt(act) {
     return 'refused';
   }
 }
-const reasonOf = (promise) =>
-  promise.then(
-    () => 'accepted',
-    (error) => {
-      if (isAccessError(error)) return error.reason;
-      throw error;
-    },
-  );
+
+/** Why something was denied, or that it was not. */
+async function reasonOf(promise) {
+  try {
+    await promise;
+    return 'accepted';
+  } catch (error) {
+    if (isAccessError(error)) return error.reason;
+    throw error;
+  }
+}
+
+/** The response to what a promise rejects with. */
+async function denialOf(promise) {
+  const error = await promise.catch((reason) => reason);
+  return toResponse(error, { realm: 'acme' });
+}
 
 const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
 const other = '0b0b0b0b-0000-4000-8000-00000000000b';
@@ -82,45 +100,41 @@ function keys({ keys: { tests } }) {
       valid: { prefix, secret: `${entropy}${checksum}`, entropy, checksum },
     };
     same(parts, Object.hasOwn(expected, result) ? expected[result] : null, label(vector));
-    same(
-      attempt(() => isKey(key, { prefix })),
-      result === 'bad_prefix' ? 'refused' : result === 'valid',
-      label(vector),
-    );
+    const is = attempt(() => isKey(key, { prefix }));
+    same(is, result === 'bad_prefix' ? 'refused' : result === 'valid', label(vector));
   }
-  for (let i = 0; i < 100; i++)
+  for (let i = 0; i < 100; i++) {
     same(isKey(generateKey({ prefix: 'acme' }), { prefix: 'acme' }), true, 'a made key');
+  }
 }
 
-const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-const pepperOf = ({ id, secret, secretHex }) => ({
-  id,
-  secret: secretHex === undefined ? secret : bytes(secretHex),
-});
+function bytes(hex) {
+  return Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+}
+
+function pepperOf({ id, secret, secretHex }) {
+  return { id, secret: secretHex === undefined ? secret : bytes(secretHex) };
+}
 
 function digests({ digests: { tests } }) {
-  for (const vector of tests.filter(({ flags }) => flags.includes('Digest')))
-    same(
-      digestKey(vector.key, vector.pepper ? pepperOf(vector.pepper) : 'none'),
-      vector.result,
-      label(vector),
-    );
+  for (const vector of tests.filter(({ flags }) => flags.includes('Digest'))) {
+    const pepper = vector.pepper ? pepperOf(vector.pepper) : 'none';
+    same(digestKey(vector.key, pepper), vector.result, label(vector));
+  }
 }
 
 async function records({ records: { tests } }) {
   for (const { id, comment, key, pepper, record } of tests) {
     const store = memoryStore();
     await store.insert(record);
-    const options = {
+    const keyring = createKeyring({
       prefix: key.slice(0, -33),
       catalog,
       store,
       peppers: pepper ? [pepperOf(pepper)] : 'none',
-    };
-    const principal = await createKeyring({
-      ...options,
       now: () => Date.parse('2026-06-01'),
-    }).verify(key);
+    });
+    const principal = await keyring.verify(key);
     same(principal.scopes, record.scopes, label({ id, comment }));
   }
 }
@@ -129,36 +143,49 @@ function scopes({ scopes: { tests, lists } }) {
   for (const vector of tests) {
     const text = vector.generate ? concat(vector.generate) : vector.input;
     if (typeof text !== 'string') continue;
-    same(
-      attempt(() => normalizeScopes([text])),
-      vector.result === 'malformed' ? 'refused' : [text],
-      label(vector),
-    );
+    const normalized = attempt(() => normalizeScopes([text]));
+    same(normalized, vector.result === 'malformed' ? 'refused' : [text], label(vector));
   }
   for (const vector of lists) {
     const list = vector.generateText ? concat(vector.generateText) : (vector.text ?? vector.list);
-    same(
-      attempt(() => parseScopes(list)),
-      vector.result === 'malformed' ? 'refused' : vector.result,
-      label(vector),
-    );
+    const parsed = attempt(() => parseScopes(list));
+    same(parsed, vector.result === 'malformed' ? 'refused' : vector.result, label(vector));
   }
 }
 
 function authorization({ authorization: { tests } }) {
   for (const vector of tests) {
-    const { kind, token } = parseAuthorization(
-      vector.generate ? concat(vector.generate) : vector.input,
-    );
-    const { kind: expected, token: text } = vector.result;
-    same(kind, expected, label(vector));
-    if (text !== undefined)
-      same(token, typeof text === 'string' ? text : concat(text.generate), label(vector));
+    const input = vector.generate ? concat(vector.generate) : vector.input;
+    const { kind, token } = parseAuthorization(input);
+    const expected = vector.result;
+    same(kind, expected.kind, label(vector));
+    if (expected.token === undefined) continue;
+    const text =
+      typeof expected.token === 'string' ? expected.token : concat(expected.token.generate);
+    same(token, text, label(vector));
+  }
+}
+
+function expiryOf(time) {
+  return time === null ? 'never' : new Date(time);
+}
+
+/** One step of a vector: issues, revokes or rotates, and keeps what was made. */
+async function perform({ issue, rotate, revoke }, keyring, made) {
+  if (issue) {
+    const input = { name: 'ci', scopes: [], expiresAt: expiryOf(issue.expiresAt) };
+    made.push(await keyring.issue(input, authority));
+  }
+  if (revoke) await keyring.revoke(made[revoke.key].info.keyId, authority);
+  if (rotate) {
+    const { key, overlapMs, expiresAt } = rotate;
+    const input = { overlapMs };
+    if (expiresAt !== undefined) input.expiresAt = expiryOf(expiresAt);
+    made.push(await keyring.rotate(made[key].info.keyId, input, authority));
   }
 }
 
 async function lifecycle({ lifecycle: { tests } }) {
-  const expiry = (time) => (time === null ? 'never' : new Date(time));
   for (const vector of tests) {
     let time = 0;
     const keyring = createKeyring({
@@ -169,44 +196,38 @@ async function lifecycle({ lifecycle: { tests } }) {
       now: () => time,
     });
     const made = [];
-    const perform = async ({ issue, rotate, revoke }) => {
-      if (issue)
-        made.push(
-          await keyring.issue(
-            { name: 'ci', scopes: [], expiresAt: expiry(issue.expiresAt) },
-            authority,
-          ),
-        );
-      if (revoke) await keyring.revoke(made[revoke.key].info.keyId, authority);
-      if (!rotate) return;
-      const { key, overlapMs, expiresAt } = rotate;
-      const input =
-        expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
-      made.push(await keyring.rotate(made[key].info.keyId, input, authority));
-    };
     for (const step of vector.steps) {
       time = step.at;
-      same(await reasonOf(perform(step)), step.refused ?? 'accepted', label(vector));
+      const reason = await reasonOf(perform(step, keyring, made));
+      same(reason, step.refused ?? 'accepted', label(vector));
     }
     time = vector.verify.at;
     same(await reasonOf(keyring.verify(made[vector.verify.key].key)), vector.result, label(vector));
   }
 }
 
+/** A store whose every answer comes later. */
+function slowStore() {
+  const methods = Object.entries(memoryStore()).map(([name, method]) => {
+    const later = async (...args) => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return method(...args);
+    };
+    return [name, later];
+  });
+  return Object.fromEntries(methods);
+}
+
+function requestWith(credential) {
+  const headers = { Authorization: `Bearer ${credential}` };
+  return new Request('https://api.example/v1/me', { headers });
+}
+
 /**
  * From issue to revoke, by way of a fetch request, through a cache and a store that answers late.
  */
 async function walk() {
-  const slow = Object.fromEntries(
-    Object.entries(memoryStore()).map(([name, method]) => [
-      name,
-      async (...args) => {
-        await new Promise((resolve) => setTimeout(resolve, 1));
-        return method(...args);
-      },
-    ]),
-  );
-  const store = cacheStore(slow, { cache: new Map(), maxStalenessMs: 1_000 });
+  const store = cacheStore(slowStore(), { cache: new Map(), maxStalenessMs: 1_000 });
   const events = [];
   const keyring = createKeyring({
     prefix: 'acme',
@@ -221,107 +242,92 @@ async function walk() {
     expiresAt: 'never',
     accessibleEntities: [other],
   };
-  const { key, info } = await keyring.issue(input, authority);
-  const request = (credential) =>
-    new Request('https://api.example/v1/me', {
-      headers: { Authorization: `Bearer ${credential}` },
-    });
+  const issued = await keyring.issue(input, authority);
+  await walkThroughDoors(keyring, issued);
+  const next = await walkThroughRotation(keyring, issued);
+  await keyring.flush();
+  const { lastUsedAt } = await keyring.get(issued.info.keyId, authority);
+  same(lastUsedAt instanceof Date, true, 'usage');
+  same(events.length, 7, events.join(' '));
+  same(redactKeys(`a ${issued.key} b`, { prefix: 'acme' }), 'a acme_[redacted] b', 'redacted');
+  same(JSON.stringify([next, keyring]).includes(next.key), false, 'no key in JSON');
+}
 
-  const { principal } = await keyring.admit(request(key), { policy, operation: 'whoami' });
+async function walkThroughDoors(keyring, { key, info }) {
+  const request = requestWith(key);
+  const { principal } = await keyring.admit(request, { policy, operation: 'whoami' });
   same(meSchema.parse(toMe(principal)), toMe(principal), 'the schema of /me');
   const me = {
     entity_uuid: entityUuid,
     key_id: info.keyId,
     scopes: ['threats:read', 'threats:write'],
+    accessible_entities: [entityUuid, other],
   };
-  same(toMe(principal), { ...me, accessible_entities: [entityUuid, other] }, '/me');
-  const admitted = await keyring.admit(request(key), {
-    policy,
-    operation: 'listThreats',
-    entityUuid: [other],
-  });
-  same(admitted.entityUuid, other, 'another entity');
-  const denial = async (promise) =>
-    toResponse(await promise.then(Object, (error) => error), { realm: 'acme' });
-  const { status, headers } = await denial(
-    keyring.admit(request(key), { policy, operation: 'deleteUser' }),
-  );
-  const challenge = 'Bearer realm="acme", error="insufficient_scope", scope="users:delete"';
-  same([status, headers['WWW-Authenticate']], [403, challenge], 'under-scoped');
+  same(toMe(principal), me, '/me');
 
+  const listing = { policy, operation: 'listThreats', entityUuid: [other] };
+  const admitted = await keyring.admit(request, listing);
+  same(admitted.entityUuid, other, 'another entity');
+
+  const deleting = { policy, operation: 'deleteUser' };
+  const { status, headers } = await denialOf(keyring.admit(request, deleting));
+  const challenge = 'Bearer realm="acme", error="insufficient_scope", scope="users:delete"';
+  same(status, 403, 'under-scoped');
+  same(headers['WWW-Authenticate'], challenge, 'under-scoped: what is asked for');
+}
+
+/** Returns the successor, which is revoked, as the key is. */
+async function walkThroughRotation(keyring, { key, info }) {
   const next = await keyring.rotate(info.keyId, { overlapMs: 60_000 }, authority);
-  same((await keyring.authenticate(request(next.key))).keyId, next.info.keyId, 'the successor');
-  same(
-    (await keyring.authenticate(request(key))).keyId,
-    info.keyId,
-    'the predecessor, in its overlap',
-  );
+  const successor = await keyring.authenticate(requestWith(next.key));
+  same(successor.keyId, next.info.keyId, 'the successor');
+  const predecessor = await keyring.authenticate(requestWith(key));
+  same(predecessor.keyId, info.keyId, 'the predecessor, in its overlap');
+
   for (const { keyId } of [info, next.info]) await keyring.revoke(keyId, authority);
-  for (const ended of [key, next.key])
+  for (const ended of [key, next.key]) {
     same(await reasonOf(keyring.verify(ended)), 'revoked', 'revoked');
-  same(
-    (await denial(keyring.authenticate(request(key)))).status,
-    401,
-    'the answer to a revoked key',
-  );
-  same(
-    (await denial(keyring.authenticate(new Request('https://api.example/')))).status,
-    401,
-    'no credential',
-  );
-  await keyring.flush();
-  same((await keyring.get(info.keyId, authority)).lastUsedAt instanceof Date, true, 'usage');
-  same(events.length, 7, events.join(' '));
-  same(redactKeys(`a ${key} b`, { prefix: 'acme' }), 'a acme_[redacted] b', 'redacted');
-  same(JSON.stringify([next, keyring]).includes(next.key), false, 'no key in JSON');
+  }
+  const revoked = await denialOf(keyring.authenticate(requestWith(key)));
+  same(revoked.status, 401, 'the answer to a revoked key');
+  const without = await denialOf(keyring.authenticate(new Request('https://api.example/')));
+  same(without.status, 401, 'no credential');
+  return next;
 }
 
 async function tokens() {
-  for (const alg of ['ES256', 'EdDSA', 'RS256', 'PS256']) {
-    const { privateKey } = await generateKeyPair(alg, { extractable: true });
-    const [issuer, audience] = ['https://acme.example', 'https://api.acme.example'];
-    const made = createTokenIssuer({
-      issuer,
-      audience,
-      privateKey: await exportJWK(privateKey),
-      alg,
-      kid: alg,
-    });
-    const verifier = createTokenVerifier({
-      issuer,
-      audience,
-      jwks: await made.jwks(),
-      algorithms: [alg],
-      catalog,
-    });
-    const keyring = createKeyring({
-      prefix: 'acme',
-      catalog,
-      store: memoryStore(),
-      peppers,
-      tokens: verifier,
-    });
-    const { key, info } = await keyring.issue(
-      { name: 'ci', scopes: ['threats:*'], expiresAt: 'never' },
-      authority,
-    );
-    const { accessToken } = await made.exchange(await keyring.verify(key), {
-      scopes: ['threats:read'],
-    });
-    const { keyId, via, scopes: held } = await keyring.authenticate(`Bearer ${accessToken}`);
-    same([keyId, via, held], [info.keyId, 'jwt', ['threats:read']], `${alg}: the token`);
-    same(
-      await reasonOf(verifier.verify(`${accessToken.slice(0, -8)}AAAAAAAA`)),
-      'token_refused',
-      `${alg}: tampered`,
-    );
-    await keyring.revoke(info.keyId, authority);
-    same(
-      await reasonOf(keyring.authenticate(`Bearer ${accessToken}`)),
-      'revoked',
-      `${alg}: its key revoked`,
-    );
-  }
+  for (const alg of ['ES256', 'EdDSA', 'RS256', 'PS256']) await tokensSignedWith(alg);
+}
+
+async function tokensSignedWith(alg) {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  const names = { issuer: 'https://acme.example', audience: 'https://api.acme.example' };
+  const exported = await exportJWK(privateKey);
+  const made = createTokenIssuer({ ...names, privateKey: exported, alg, kid: alg });
+  const jwks = await made.jwks();
+  const verifier = createTokenVerifier({ ...names, jwks, algorithms: [alg], catalog });
+  const keyring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    store: memoryStore(),
+    peppers,
+    tokens: verifier,
+  });
+  const input = { name: 'ci', scopes: ['threats:*'], expiresAt: 'never' };
+  const { key, info } = await keyring.issue(input, authority);
+  const narrowed = { scopes: ['threats:read'] };
+  const { accessToken } = await made.exchange(await keyring.verify(key), narrowed);
+
+  const principal = await keyring.authenticate(`Bearer ${accessToken}`);
+  same(principal.keyId, info.keyId, `${alg}: whose token`);
+  same(principal.via, 'jwt', `${alg}: how it came`);
+  same(principal.scopes, ['threats:read'], `${alg}: what it may`);
+
+  const tampered = `${accessToken.slice(0, -8)}AAAAAAAA`;
+  same(await reasonOf(verifier.verify(tampered)), 'token_refused', `${alg}: tampered`);
+  await keyring.revoke(info.keyId, authority);
+  const reason = await reasonOf(keyring.authenticate(`Bearer ${accessToken}`));
+  same(reason, 'revoked', `${alg}: its key revoked`);
 }
 
 const ROUTES = { '/whoami': 'whoami', '/reports': 'readReports' };
@@ -331,27 +337,23 @@ function serve({ keyring, policy, handle, ...challenge }) {
   if (!keyring?.admit) throw new TypeError('no keyring');
   toResponse(undefined, challenge);
   for (const operation of Object.values(ROUTES)) policy.requires(operation);
-  const answer = async (request) => {
+
+  async function admitted(request) {
     const { pathname, searchParams } = new URL(request.url);
-    const input = {
-      policy,
-      operation: ROUTES[pathname],
-      entityUuid: searchParams.getAll('entity'),
-    };
-    const admission = await keyring.admit(request, input).catch((error) => {
-      if (!isAccessError(error) && !isStoreError(error)) throw error;
-      return toResponse(error, challenge);
-    });
-    if ('principal' in admission)
-      return { status: 200, body: handle(admission.principal, admission.entityUuid) };
-    return admission;
-  };
+    const operation = ROUTES[pathname];
+    const input = { policy, operation, entityUuid: searchParams.getAll('entity') };
+    const { principal, entityUuid } = await keyring.admit(request, input);
+    return { status: 200, body: handle(principal, entityUuid) };
+  }
+
+  function failed(error) {
+    if (isAccessError(error) || isStoreError(error)) return toResponse(error, challenge);
+    return { status: 500, body: 'failed' };
+  }
+
   return {
     async fetch(request) {
-      const { status, headers, body } = await answer(request).catch(() => ({
-        status: 500,
-        body: 'failed',
-      }));
+      const { status, headers, body } = await admitted(request).catch(failed);
       const all = { 'Cache-Control': 'no-store', ...headers };
       return new Response(request.method === 'HEAD' ? null : body, { status, headers: all });
     },

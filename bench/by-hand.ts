@@ -32,37 +32,46 @@ export class HttpError extends Error {
 
 const BEARER = /^Bearer +([\w-]{20,100})$/i;
 
-export const digest = (key: string): string => hash('sha256', key, 'hex');
+export function digest(key: string): string {
+  return hash('sha256', key, 'hex');
+}
 
 export function check(keys: Keys, headers: Partial<Headers>, scope: string): Caller {
   const key = BEARER.exec(headers.authorization ?? '')?.[1];
   if (key === undefined) throw new HttpError(401, 'Unauthorized');
   const caller = keys.get(digest(key));
   if (caller === undefined || caller.revokedAt !== null) throw new HttpError(401, 'Unauthorized');
-  if (caller.expiresAt !== null && caller.expiresAt <= Date.now())
+  if (caller.expiresAt !== null && caller.expiresAt <= Date.now()) {
     throw new HttpError(401, 'Unauthorized');
+  }
   if (!caller.scopes.has(scope)) throw new HttpError(403, 'Forbidden');
   return caller;
 }
 
-export type Wish = Pick<Caller, 'name' | 'entity' | 'expiresAt'> & {
+export interface Wish {
+  readonly name: string;
+  readonly entity: string;
   readonly scopes: readonly string[];
-};
+  readonly expiresAt: number | null;
+}
+
+export interface Issued {
+  readonly key: string;
+  readonly caller: Caller;
+}
 
 /** Makes a key of 192 bits, keeps its digest, and returns it: nobody can ask for it again. */
-export function issue(
-  keys: Keys,
-  known: ReadonlySet<string>,
-  wish: Wish,
-): { key: string; caller: Caller } {
+export function issue(keys: Keys, known: ReadonlySet<string>, wish: Wish): Issued {
   const { name, entity, expiresAt } = wish;
   if (name === '' || name.length > 100) throw new HttpError(400, 'name: 1 to 100 characters');
-  if (expiresAt !== null && expiresAt <= Date.now())
+  if (expiresAt !== null && expiresAt <= Date.now()) {
     throw new HttpError(400, 'expiresAt: in the past');
-  for (const scope of wish.scopes)
+  }
+  for (const scope of wish.scopes) {
     if (!known.has(scope)) throw new HttpError(400, `unknown scope: ${scope}`);
+  }
   const key = `key_${randomBytes(24).toString('base64url')}`;
-  const caller = {
+  const caller: Caller = {
     id: randomUUID(),
     name,
     entity,

@@ -1,0 +1,138 @@
+/**
+ * What the source costs whoever reads it. The bounds are on tokens and decisions, not on line
+ * breaks: plain code that is longer in lines is welcome. The figures are printed, so that a run
+ * shows them.
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  fileLengthOf,
+  functionLengthsOf,
+  lineCountOf,
+  lineLengthsOf,
+  longerThan,
+  longestOf,
+  runtimeOf,
+  runtimeOfAll,
+} from '../support/budget.ts';
+import { closureOf, readProjectFile, sourceFrom, sourcesUnder } from '../support/source.ts';
+
+const CORE_TOKENS = 16_000;
+const DOOR_TOKENS = 11_000;
+const CORE_DECISIONS = 380;
+const FILE_LINES = 300;
+const FUNCTION_LINES = 45;
+const COLUMNS = 100;
+
+const sources = sourcesUnder('src');
+
+const figures: string[] = [];
+afterAll(() => console.log(`budget: ${figures.join('; ')}`));
+
+function expectAtMost(bound: number, measured: number, what: string): void {
+  figures.push(`${what} ${measured} of ${bound}`);
+  expect(measured, what).toBeLessThanOrEqual(bound);
+  // Of something: what finds nothing is small too.
+  expect(measured, what).toBeGreaterThan(bound / 4);
+}
+
+describe('budget', () => {
+  it('bounds what an auditor reads: the core, and the front door of it', () => {
+    const core = runtimeOfAll(sourcesUnder('src/core'));
+    const door = runtimeOfAll(closureOf('src/core/admit.ts', 'without types'));
+    expectAtMost(CORE_TOKENS, core.tokens, 'tokens of the core');
+    expectAtMost(DOOR_TOKENS, door.tokens, 'tokens of the front door');
+    expectAtMost(CORE_DECISIONS, core.decisions, 'decisions of the core');
+  });
+
+  it('keeps every file to a few pages', () => {
+    const lengths = sources.map(fileLengthOf);
+    expect(longerThan(FILE_LINES, lengths)).toEqual([]);
+    expectAtMost(FILE_LINES, longestOf(lengths).length, 'lines of the longest file');
+  });
+
+  it('keeps every function to what can be seen whole', () => {
+    const lengths = sources.flatMap(functionLengthsOf);
+    expect(longerThan(FUNCTION_LINES, lengths)).toEqual([]);
+    expectAtMost(FUNCTION_LINES, longestOf(lengths).length, 'lines of the longest function');
+  });
+
+  it.each(['src', 'examples', 'bench', 'test'])(
+    'keeps lines short in %s, comments too',
+    (folder) => {
+      const lengths = sourcesUnder(folder).flatMap(lineLengthsOf);
+      expect(longerThan(COLUMNS, lengths)).toEqual([]);
+      expectAtMost(COLUMNS, longestOf(lengths).length, `columns of the longest line in ${folder}`);
+    },
+  );
+
+  it('spends 25 to 40 % of its lines on comments', () => {
+    let code = 0;
+    let comment = 0;
+    for (const count of sources.map(lineCountOf)) {
+      code += count.code;
+      comment += count.comment;
+    }
+    const share = Math.round((100 * comment) / (code + comment));
+    figures.push(`comments ${share} % of lines`);
+    expect(share).toBeGreaterThanOrEqual(25);
+    expect(share).toBeLessThanOrEqual(40);
+  });
+
+  it('has three runtime dependencies, none of which has dependencies of its own', () => {
+    const dependenciesOf = (manifest: string): readonly string[] => {
+      const read = JSON.parse(readProjectFile(manifest)) as { dependencies?: object };
+      return Object.keys(read.dependencies ?? {});
+    };
+    const names = dependenciesOf('package.json');
+    expect(names).toEqual(['@noble/hashes', 'jose', 'zod']);
+    const theirs = names.flatMap((name) => dependenciesOf(`node_modules/${name}/package.json`));
+    expect(theirs).toEqual([]);
+    figures.push(`runtime dependencies ${names.join(', ')}`);
+  });
+});
+
+describe('what is counted', () => {
+  it('is what runs: no type, comment, import or re-export', () => {
+    const text = `
+      import { a } from './a.js';
+      export { b } from './b.js';
+      /** A comment. */
+      export interface C { readonly d: string }
+      export const e = (f: number): number => f + 1;
+    `;
+    // export const e = ( f ) => f + 1 ;
+    expect(runtimeOf(sourceFrom(text))).toEqual({ tokens: 12, decisions: 0 });
+    expect(runtimeOfAll([sourceFrom(text), sourceFrom(text)]).tokens).toBe(24);
+  });
+
+  it.each([
+    ['if (a) b(); else c();', 1],
+    ['a ? b : c;', 1],
+    ['a && b || (c ?? d);', 3],
+    ['for (const a of b) c();', 1],
+    ['for (const a in b) c();', 1],
+    ['for (;;) a();', 1],
+    ['while (a) b();', 1],
+    ['do a(); while (b);', 1],
+    ['try { a(); } catch { b(); }', 1],
+    ['switch (a) { case 1: case 2: b(); default: c(); }', 2],
+    ['a?.b; a ??= b; a + b;', 0],
+  ])('takes %s for that many decisions: %i', (text, decisions) => {
+    expect(runtimeOf(sourceFrom(text)).decisions).toBe(decisions);
+  });
+
+  it('is lengths in lines and columns, with comments', () => {
+    const source = sourceFrom(
+      ['function a() {', '  // Why.', '  return () => {', '    b();', '  };', '}', ''].join('\n'),
+    );
+    expect(fileLengthOf(source)).toEqual({ place: 'sample.ts', length: 7 });
+    expect(functionLengthsOf(source)).toEqual([
+      { place: 'sample.ts:1', length: 6 },
+      { place: 'sample.ts:3', length: 3 },
+    ]);
+    expect(longerThan(5, functionLengthsOf(source))).toEqual(['sample.ts:1: 6']);
+    expect(longestOf(lineLengthsOf(source))).toEqual({ place: 'sample.ts:3', length: 16 });
+    expect(longerThan(15, lineLengthsOf(source))).toEqual(['sample.ts:3: 16']);
+    expect(lineCountOf(source)).toEqual({ code: 5, comment: 1 });
+  });
+});

@@ -1,0 +1,295 @@
+/**
+ * What the package exports, values and types. Growth is deliberate: a name that is added, renamed
+ * or lost shows here first.
+ */
+import { describe, expect, it } from 'vitest';
+import { declarationsOf, exportsOf, inferredIn, readEntries } from '../support/entries.ts';
+import { readProjectFile, sourceFrom, sourceOf } from '../support/source.ts';
+
+interface Names {
+  readonly values: readonly string[];
+  readonly types: readonly string[];
+}
+
+const EXPORTS: Readonly<Record<string, Names>> = {
+  './cache': { values: ['cacheStore'], types: ['CacheOptions', 'Invalidation', 'LookupCache'] },
+  '.': {
+    values: [
+      'AccessError',
+      'StoreError',
+      'canAddress',
+      'coversScopes',
+      'createKeyring',
+      'definePolicy',
+      'defineScopes',
+      'digestBackend',
+      'digestKey',
+      'equalScopes',
+      'formatScopes',
+      'generateKey',
+      'hasScopes',
+      'intersectScopes',
+      'isAccessError',
+      'isKey',
+      'isStoreError',
+      'keyPattern',
+      'normalizeScopes',
+      'parseAuthorization',
+      'parseKey',
+      'parseScopes',
+      'redactKeys',
+      'requireEntity',
+      'requireScopes',
+      'toMe',
+      'toResponse',
+      'unionScopes',
+    ],
+    types: [
+      'AccessErrorCode',
+      'Admission',
+      'AdmitInput',
+      'Advice',
+      'AdviseInput',
+      'Authority',
+      'Authorization',
+      'Awaitable',
+      'Catalog',
+      'ChallengeOptions',
+      'Clock',
+      'DenialReason',
+      'DenialResponse',
+      'Ending',
+      'EventListener',
+      'IssueInput',
+      'IssuedKey',
+      'KeyInfo',
+      'KeyParts',
+      'KeyRecord',
+      'KeyStore',
+      'Keyring',
+      'KeyringEvent',
+      'KeyringOptions',
+      'ListInput',
+      'ListPage',
+      'ListPosition',
+      'ListQuery',
+      'Me',
+      'PatternOf',
+      'Pepper',
+      'PepperUse',
+      'Peppers',
+      'Policy',
+      'Principal',
+      'RandomBytes',
+      'RequestLike',
+      'RotateInput',
+      'SchemeSummary',
+      'ScopeDefinition',
+      'ScopeOf',
+      'TokenVerifier',
+      'Usage',
+      'UsageEntry',
+    ],
+  },
+  './jwt': {
+    values: ['ExchangeError', 'createTokenIssuer', 'createTokenVerifier', 'isExchangeError'],
+    types: [
+      'ExchangeErrorCode',
+      'ExchangeInput',
+      'ExchangedToken',
+      'TokenAlgorithm',
+      'TokenIssuer',
+      'TokenIssuerOptions',
+      'TokenVerifierOptions',
+    ],
+  },
+  './mcp': {
+    values: [
+      'allowedTools',
+      'createMcpGate',
+      'createMcpVerifier',
+      'guardTool',
+      'principalOf',
+      'protectedResourceMetadata',
+      'toAuthInfo',
+    ],
+    types: [
+      'McpAuthInfo',
+      'McpEntry',
+      'McpGate',
+      'McpGateOptions',
+      'McpKeyring',
+      'McpTool',
+      'McpVerifier',
+      'McpVerifierOptions',
+      'ProtectedResourceMetadata',
+      'ProtectedResourceOptions',
+    ],
+  },
+  './schemas': {
+    values: [
+      'issueInputJsonSchema',
+      'issueInputJsonSchemaFor',
+      'issueInputSchema',
+      'issueInputSchemaFor',
+      'keyInfoJsonSchema',
+      'keyInfoSchema',
+      'listInputJsonSchema',
+      'listInputSchema',
+      'meJsonSchema',
+      'meSchema',
+    ],
+    types: ['IssueInputJson', 'JsonSchema', 'KeyInfoJson', 'ListInputQuery'],
+  },
+  './stores/d1': {
+    values: ['d1Store', 'migrate'],
+    types: ['D1Client', 'D1Session', 'D1Statement', 'D1StoreOptions'],
+  },
+  './stores/memory': { values: ['memoryStore'], types: [] },
+  './stores/mysql': {
+    values: ['migrate', 'mysqlStore'],
+    types: [
+      'MysqlClient',
+      'MysqlConnection',
+      'MysqlLoan',
+      'MysqlPool',
+      'MysqlStatement',
+      'MysqlStoreOptions',
+    ],
+  },
+  './stores/postgres': {
+    values: ['migrate', 'postgresInvalidation', 'postgresStore'],
+    types: [
+      'PgClient',
+      'PgListener',
+      'PgQuery',
+      'PgliteChannel',
+      'PgliteClient',
+      'PostgresChannel',
+      'PostgresClient',
+      'PostgresJsChannel',
+      'PostgresJsClient',
+      'PostgresStoreOptions',
+    ],
+  },
+  './stores/redis': {
+    values: ['migrate', 'redisInvalidation', 'redisStore'],
+    types: [
+      'IoRedis',
+      'IoRedisCluster',
+      'NodeRedis',
+      'NodeRedisCluster',
+      'RedisClient',
+      'RedisStoreOptions',
+      'RedisSubscriber',
+    ],
+  },
+  './stores/schema': { values: ['MIGRATIONS', 'schemaSql'], types: ['Dialect'] },
+  './stores/sqlite': {
+    values: ['migrate', 'sqliteStore'],
+    types: ['SqliteHandle', 'SqliteStatement'],
+  },
+  './testing': {
+    values: ['adapterContract', 'storeContract', 'testPrincipal'],
+    types: [
+      'AdapterSetup',
+      'ContractStore',
+      'FetchAnswer',
+      'RegisterTest',
+      'ServeAdapter',
+      'ServedAdapter',
+      'TestPrincipalOptions',
+    ],
+  },
+};
+
+const entries = readEntries();
+
+describe('the package', () => {
+  it('has an entry for every index, and no other', () => {
+    const manifest = JSON.parse(readProjectFile('package.json')) as { exports: object };
+    const named = Object.keys(manifest.exports).filter((name) => name !== './package.json');
+    expect(named.sort()).toEqual(entries.map(({ name }) => name).sort());
+    expect(Object.keys(EXPORTS).sort()).toEqual(named.sort());
+  });
+
+  it.each(entries)('exports these names as $name', async ({ name, source }) => {
+    const exported = exportsOf(source);
+    const ofKind = (kind: 'type' | 'value') =>
+      exported.filter((each) => each.kind === kind).map((each) => each.name);
+    const values = ofKind('value').sort();
+    const types = ofKind('type').sort();
+    expect({ values, types }).toEqual(EXPORTS[name]);
+    // And what is read from the source is what there is.
+    const url = new URL(`../../${source.path}`, import.meta.url).href;
+    const loaded = (await import(url)) as object;
+    expect(Object.keys(loaded).sort()).toEqual(values);
+  });
+
+  it.each(entries)('writes out its types: $name', ({ source }) => {
+    const seen = new Set<object>();
+    const inferred = exportsOf(source).flatMap(({ name, original, from }) => {
+      const declared = declarationsOf(sourceOf(from), original);
+      expect(declared.length, name).toBeGreaterThan(0);
+      return declared.flatMap((each) => inferredIn(each, seen)).map((what) => `${name}, ${what}`);
+    });
+    expect(inferred).toEqual([]);
+  });
+});
+
+describe('what is read from the source', () => {
+  const sample = sourceFrom(`
+    const TABLE = { a: 1 };
+    function f(): number { const b: typeof TABLE = TABLE; return b.a; }
+    type Hidden = typeof TABLE;
+    export type A = typeof TABLE;
+    export type B = { readonly [K in keyof typeof TABLE]: number };
+    export type C = Readonly<ReturnType<typeof f>>;
+    export interface D { readonly hidden: Hidden }
+    export const e = 1;
+    export interface F { readonly g: string }
+    export interface H extends A {}
+    export function i(j: F, k = 1): readonly F[] { type L = typeof j; return [] as L[]; }
+    export class M { readonly n: string = ''; #o: Hidden = TABLE; }
+    export const p: number = f();
+    export const s = (t: F): F => { const u: Hidden = TABLE; return t; };
+    export const v = (w = TABLE) => w;
+    export const x = (y: typeof TABLE): F => f(y) as unknown as C;
+    export interface Q { readonly q: Q }
+    export type R = z.infer<typeof schema>;
+  `);
+  const inferred = (name: string) =>
+    declarationsOf(sample, name).flatMap((declared) => inferredIn(declared));
+
+  it.each([
+    ['A', ['typeof TABLE']],
+    ['B', ['typeof TABLE']],
+    ['C', ['ReturnType<typeof f>', 'typeof f']],
+    ['D', ['typeof TABLE']],
+    ['H', ['typeof TABLE']],
+    ['e', ['e has no written type']],
+    ['v', ['v has no written type']],
+    ['x', ['typeof TABLE']],
+    ['R', ['z.infer<typeof schema>', 'typeof schema']],
+  ])('is inferred: %s', (name, found) => {
+    expect(inferred(name)).toEqual(found.map((what) => `sample.ts: ${what}`));
+  });
+
+  it.each(['F', 'i', 'M', 'p', 'Q', 's'])('is written out: %s', (name) => {
+    expect(declarationsOf(sample, name)).toHaveLength(1);
+    expect(inferred(name)).toEqual([]);
+  });
+
+  it('is a name with its kind and its origin', () => {
+    const index = sourceFrom(
+      `export { a, type B, c as d } from './e.js'; export type { F } from '../g/h.js';`,
+      'src/x/index.ts',
+    );
+    expect(exportsOf(index)).toEqual([
+      { name: 'a', original: 'a', from: 'src/x/e.ts', kind: 'value' },
+      { name: 'B', original: 'B', from: 'src/x/e.ts', kind: 'type' },
+      { name: 'd', original: 'c', from: 'src/x/e.ts', kind: 'value' },
+      { name: 'F', original: 'F', from: 'src/g/h.ts', kind: 'type' },
+    ]);
+  });
+});

@@ -1,0 +1,90 @@
+/** Each form that the house style does without, looked for in everything that people read. */
+import { describe, expect, it } from 'vitest';
+import { foldingIn, loopholesIn, shorthandIn } from '../support/plain-code.ts';
+import { sourceFrom, sourcesUnder } from '../support/source.ts';
+
+const shorthand = (text: string) => shorthandIn(sourceFrom(text)).join();
+
+describe('plain code', () => {
+  it.each([
+    ['src', '.ts'],
+    ['examples', '.ts'],
+    ['bench', '.ts'],
+    ['test', '.ts'],
+    ['test', '.mjs'],
+    ['.ci', '.mjs'],
+  ])('is written in %s, in what ends with %s', (folder, ending) => {
+    const sources = sourcesUnder(folder, ending);
+    expect(sources.length).toBeGreaterThan(0);
+    expect(sources.flatMap(shorthandIn)).toEqual([]);
+  });
+
+  it.each([
+    ['const [a, b] = [1, f()];', 'a list taken apart'],
+    ['let [a] = [1];', 'a list taken apart'],
+    ['const [a, b] = [1, 2] as const;', 'a list taken apart'],
+    ['[a, b] = [1, 2];', 'no swap'],
+    ['[a.b, this.#c] = [f(), d];', 'no swap'],
+    ['a ? b : c ? d : e;', 'a ternary inside a ternary'],
+    ['a ? (b ? c : d) : e;', 'a ternary inside a ternary'],
+    ['(a ? b : c) ? d : e;', 'a ternary inside a ternary'],
+    ['[a].flat();', 'written and flattened'],
+    ['f([a ?? []].flat(1));', 'written and flattened'],
+    ['// biome-ignore format: one line', 'the formatter switched off'],
+    ['/* biome-ignore-start format: a table */', 'the formatter switched off'],
+    ['f(a = 1);', 'an assignment inside'],
+    ['a = b = 1;', 'an assignment inside'],
+    ['a + (b += 1);', 'an assignment inside'],
+    ['if ((a = f())) g();', 'an assignment inside'],
+    ['while ((a = f()) !== null) g();', 'an assignment inside'],
+    ['const f = () => (a = 1);', 'an assignment inside'],
+    ['a ??= 1, b();', 'a comma'],
+    ['let a = 1, b = 2;', 'several declarations'],
+  ])('is not %s', (text, fault) => {
+    expect(shorthand(text)).toContain(fault);
+  });
+
+  it.each([
+    '[a, b] = [b, a];',
+    '[list[i], list[j]] = [list[j] as T, list[i] as T];',
+    'const [a, b] = f();',
+    'const [a, b] = await Promise.all([f(), g()]);',
+    'for (const [a, b] of [[1, 2]]) f();',
+    'function f([a, b]: readonly [number, number]) {}',
+    'a ? b : c; f(a ? b : (c) => (d ? e : g));',
+    'a.flat(); [[a]].map(f).flat(); [a].flatMap(f);',
+    'const a = "biome-ignore format: in a text";',
+    '// biome-ignore lint/x: because',
+    'a = 1; a ??= f(); a += 1;',
+    'for (let a = 1, b = 2; a < b; a += 1) f();',
+    'for (a = 0; ; a += 1) f();',
+    'void (a = 1);',
+    'a === b; a <= b; f((a) => a >= b);',
+  ])('may be %s', (text) => {
+    expect(shorthand(text)).toBe('');
+  });
+});
+
+describe('in the source there is', () => {
+  const sources = sourcesUnder('src');
+
+  it('no any, no non-null assertion, no suppressed error and no TODO', () => {
+    expect(sources.flatMap(loopholesIn)).toEqual([]);
+    const sample = 'let a: any; b!.c; // @ts-ignore TODO @ts-expect-error FIXME @ts-nocheck XXX';
+    expect(loopholesIn(sourceFrom(sample))).toHaveLength(8);
+    expect(loopholesIn(sourceFrom("let a: unknown; !b; f('any');"))).toEqual([]);
+  });
+
+  it('no folding of case, no change of text, no weak chance but where that is meant', () => {
+    const audited = sources.filter(({ path }) => !path.startsWith('src/testing/'));
+    expect(audited.flatMap(foldingIn)).toEqual([
+      'src/core/input.ts: value.normalize', // Names and reasons, for people.
+      // A header's name: no letter beyond ASCII becomes one of its.
+      'src/core/request.ts: name.toLowerCase',
+      'src/schemas/issue-input.ts: value.normalize',
+      'src/schemas/issue-input.ts: value.normalize',
+      'src/stores/postgres/store.ts: Math.random', // How long it waits before it asks again.
+    ]);
+    expect(foldingIn(sourceFrom('a.toUpperCase(); b.localeCompare(c);'))).toHaveLength(2);
+  });
+});

@@ -1,0 +1,32 @@
+/** What a user writes, compiled against the installed package: every entry, and one mistake. */
+import { createKeyring, definePolicy, defineScopes, type Me, type Principal, toMe } from 'keyscope';
+import { createMcpGate } from 'keyscope/mcp';
+import { meSchema } from 'keyscope/schemas';
+import { memoryStore } from 'keyscope/stores/memory';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import { adapterContract, storeContract } from 'keyscope/testing';
+
+const catalog = defineScopes(
+  { threats: { read: 'Read threats.' }, users: { delete: 'Delete users.' } },
+  { reserved: ['users:*'] },
+);
+const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+
+export async function use(principal: Principal): Promise<Me> {
+  const authority = { entityUuid: principal.entityUuid };
+  await keyring.issue({ name: 'a', scopes: ['threats:*'], expiresAt: 'never' }, authority);
+  // @ts-expect-error a scope that the catalog does not have
+  await keyring.issue({ name: 'a', scopes: ['threats:raed'], expiresAt: 'never' }, authority);
+  policy.authorize(principal, 'listThreats');
+  return meSchema.parse(toMe(principal));
+}
+
+export const gate = createMcpGate({
+  keyring,
+  policy,
+  tools: [{ name: 'listThreats' }],
+  realm: 'acme',
+  resource: 'https://api.example.com/mcp',
+});
+export { adapterContract, sqliteStore, storeContract };
