@@ -45,7 +45,7 @@ export default defineConfig({
         [],
       ),
       project('examples', ['test/{examples,http}/*.test.ts'], []),
-      project('servers', ['test/{servers,slow}/*.test.ts'], []),
+      project('servers', ['test/{servers,slow}/**/*.test.ts'], []),
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },
