@@ -1,0 +1,21 @@
+/** What came of an operation of a keyring, in words that a test can compare. */
+import { isAccessError, isStoreError } from 'keyscope';
+import { thrown } from './keyring.ts';
+
+/** `passed`, `StoreError`, or the code and the reason of a denial. */
+export async function outcome(act: () => Promise<unknown>): Promise<string> {
+  try {
+    await act();
+    return 'passed';
+  } catch (error) {
+    if (isStoreError(error)) return 'StoreError';
+    return isAccessError(error) ? `${error.code} ${error.reason}` : String(error);
+  }
+}
+
+/** What stands behind a `StoreError`; any other error, or none, fails the test. */
+export async function causeOf(act: () => Promise<unknown>): Promise<string> {
+  const error = await thrown(act);
+  if (!isStoreError(error)) throw error;
+  return String(error.cause);
+}
