@@ -50,7 +50,7 @@ afterAll(() => {
   silent.close();
 });
 
-// ── In processes of their own ─────────────────────────────────────────────────────────────────────────
+// ── In processes of their own ───────────────────────────────────────────────────────────────────
 
 // They wait more than they work: all at once.
 describe.concurrent('from outside', () => {
@@ -372,7 +372,7 @@ describe.concurrent('from outside', () => {
   });
 });
 
-// ── The command line ──────────────────────────────────────────────────────────────────────────────────
+// ── The command line ────────────────────────────────────────────────────────────────────────────
 
 describe('the command line', () => {
   afterEach(() => {

@@ -137,7 +137,7 @@ export async function keysOf(own: OwnRedis, pattern: string): Promise<string[]> 
   return (await own.ask('KEYS', pattern)) as string[];
 }
 
-// ── A cluster ─────────────────────────────────────────────────────────────────────────────────────────
+// ── A cluster ───────────────────────────────────────────────────────────────────────────────────
 
 /** Three masters and a replica of the first, each a process of the test's own. */
 export interface OwnCluster {
@@ -201,7 +201,7 @@ async function removeAll(nodes: readonly OwnRedis[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.remove()));
 }
 
-// ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Clients ─────────────────────────────────────────────────────────────────────────────────────
 
 /** A client that goes away. */
 export interface Closing<C> {
@@ -275,7 +275,7 @@ export async function connectWithoutQueue(kind: Kind, url: string) {
   return opened;
 }
 
-// ── A server for a suite ──────────────────────────────────────────────────────────────────────────────
+// ── A server for a suite ────────────────────────────────────────────────────────────────────────
 
 /** A server that the tests of a suite share, empty before each, with a client of each kind. */
 export interface SuiteRedis {

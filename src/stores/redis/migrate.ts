@@ -46,7 +46,7 @@ function checkVersion(version: unknown, prefix: string): void {
   throw new Error(`keyscope: the keys under ${prefix} have schema ${problem}`);
 }
 
-// ── The servers ─────────────────────────────────────────────────────────────────────────────────────
+// ── The servers ─────────────────────────────────────────────────────────────────────────────────
 
 /** What a server says of itself, by the names of `INFO`. */
 type ServerInfo = ReadonlyMap<string, string>;

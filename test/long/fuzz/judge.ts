@@ -14,7 +14,7 @@ export interface Target {
   check(input: unknown): unknown;
 }
 
-// ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Time ────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * How long the slowest call of the library took since this was last 0, in milliseconds; the judge's
@@ -57,7 +57,7 @@ export function timed<T extends object>(functions: T): T {
 export const inner = async <T extends object>(name: string): Promise<T> =>
   timed(await import(new URL(`../../../dist/${name}.js`, import.meta.url).href));
 
-// ── What is thrown ────────────────────────────────────────────────────────────────────────────────────
+// ── What is thrown ──────────────────────────────────────────────────────────────────────────────
 
 /** Runs that could be part of a secret: 20 characters of which keys and tokens are made. */
 const secrets = (input: unknown): readonly string[] =>
@@ -112,7 +112,7 @@ export const settled = <T>(
     (error: unknown) => ({ error }),
   );
 
-// ── What is returned ──────────────────────────────────────────────────────────────────────────────────
+// ── What is returned ────────────────────────────────────────────────────────────────────────────
 
 /** Nothing but texts, numbers and null in lists and tables, all of them frozen. */
 export function requireData(value: unknown): void {

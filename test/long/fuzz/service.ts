@@ -27,7 +27,7 @@ const { TEXT_CHECKS, holdsAll } =
   await inner<typeof import('../../../src/jwt/claims.js')>('jwt/claims');
 const { readRecord } = await inner<typeof import('../../../src/core/record.js')>('core/record');
 
-// ── A keyring with a live key, one that has ended, and a token of the first ───────────────────────────
+// ── A keyring with a live key, one that has ended, and a token of the first ─────────────────────
 
 const START = 1_700_000_000_000;
 const [OWN, OTHER] = [
@@ -76,7 +76,7 @@ const exchange = createTokenIssuer({
 });
 const { accessToken: LIVE_TOKEN } = await exchange.exchange(await ring.verify(LIVE));
 
-// ── Credentials and requests ──────────────────────────────────────────────────────────────────────────
+// ── Credentials and requests ────────────────────────────────────────────────────────────────────
 
 export const keyring: Target = {
   seeds: [
@@ -137,7 +137,7 @@ export const keyring: Target = {
   },
 };
 
-// ── Tokens ────────────────────────────────────────────────────────────────────────────────────────────
+// ── Tokens ──────────────────────────────────────────────────────────────────────────────────────
 
 const NOW = START / 1000;
 const HEADER = { alg: 'EdDSA', typ: 'at+jwt', kid: 'k' };
@@ -265,7 +265,7 @@ export const tokens: Target = {
   },
 };
 
-// ── Rows ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Rows ────────────────────────────────────────────────────────────────────────────────────────
 
 const ROW = { ...((await store.findById(info.keyId)) as KeyRecord) };
 const UNSEALED = ['revokedAt', 'retireAt', 'lastUsedAt', 'scopesUsed'];
@@ -337,7 +337,7 @@ export const record: Target = {
   },
 };
 
-// ── The first argument of `issue` ─────────────────────────────────────────────────────────────────────
+// ── The first argument of `issue` ───────────────────────────────────────────────────────────────
 
 type Issued = { readonly input: Json; readonly expiresAtMs?: number };
 const vectors = readVectors<{ now: number; tests: readonly Issued[] }>('issue-input');
@@ -428,7 +428,7 @@ export const issue: Target = {
   },
 };
 
-// ── Cursors ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Cursors ─────────────────────────────────────────────────────────────────────────────────────
 
 const listed = memoryStore();
 for (const [i, createdAt] of [0, 0, 1, 36, 1e6, START, START].entries()) {
