@@ -20,7 +20,20 @@ export interface Coverage {
   sum(): { readonly all: number; readonly run: number };
 }
 
-const powerOf = (count: number): number => Math.min(7, Math.floor(Math.log2(count)));
+/** The bit of a number of runs: one for each power of two, and none for no run. */
+function bitOf(count: number): number {
+  return count === 0 ? 0 : 1 << Math.min(7, Math.floor(Math.log2(count)));
+}
+
+/** The bits of each character of a function. */
+function bitsOf(ranges: readonly Profiler.CoverageRange[], start: number, end: number): Uint8Array {
+  const bits = new Uint8Array(end - start);
+  // From the outermost to the innermost.
+  for (const { count, startOffset, endOffset } of ranges) {
+    bits.fill(bitOf(count), startOffset - start, endOffset - start);
+  }
+  return bits;
+}
 
 /** Counts what is run of the scripts whose address begins with `folder`. */
 export function startCoverage(folder: string): Coverage {
@@ -44,18 +57,11 @@ export function startCoverage(folder: string): Coverage {
     for (const { url, functions } of scripts) {
       if (!url.startsWith(folder)) continue;
       for (const { ranges } of functions) {
-        const [whole] = ranges;
+        const whole = ranges[0];
         if (whole === undefined || whole.count === 0) continue;
         const { startOffset, endOffset } = whole;
         const name = `${url}:${startOffset}:${endOffset}`;
-        const now = new Uint8Array(endOffset - startOffset);
-        // From the outermost to the innermost.
-        for (const range of ranges)
-          now.fill(
-            range.count && 1 << powerOf(range.count),
-            range.startOffset - startOffset,
-            range.endOffset - startOffset,
-          );
+        const now = bitsOf(ranges, startOffset, endOffset);
         const known = seen.get(name) ?? new Uint8Array(now.length);
         seen.set(name, known);
         found(known, now);
@@ -83,11 +89,13 @@ export function startCoverage(folder: string): Coverage {
       return more;
     },
     sum() {
-      const all = [...seen.values()];
-      return {
-        all: all.reduce((sum, known) => sum + known.length, 0),
-        run: all.reduce((sum, known) => sum + known.filter((bits) => bits !== 0).length, 0),
-      };
+      let all = 0;
+      let run = 0;
+      for (const known of seen.values()) {
+        all += known.length;
+        run += known.filter((bits) => bits !== 0).length;
+      }
+      return { all, run };
     },
   };
 }
