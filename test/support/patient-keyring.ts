@@ -1,4 +1,4 @@
-/** Keyrings of the tests over processes: a machine that does ten things at once is slow, not broken. */
+/** Keyrings that wait: a machine that does ten things at once is slow and not broken. */
 import type { KeyStore } from 'keyscope';
 import { createKeyring } from 'keyscope';
 import { catalog, PEPPERS } from './sqlite.ts';

@@ -1,6 +1,6 @@
 /**
- * Rounds of two processes that race, on any store that an address names. What a round finds wrong it
- * throws; what it saw it counts.
+ * Rounds of two processes that race, on any store that an address names. What a round finds wrong
+ * it throws; what it saw it counts.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

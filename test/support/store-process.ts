@@ -61,21 +61,22 @@ type Line =
   | readonly [id: number, answer: unknown]
   | readonly [id: null, what: string, moment: string];
 
-/** Starts a process on a store, or on none yet. */
-export function startChild(address?: string): Child {
+function spawnChild(address: string | undefined) {
   const given = address === undefined ? [] : [address];
   const argv = [...NODE_ARGUMENTS, path('store-child.ts'), ...given];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const gone = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   // What is written to a process that was killed is lost, as it should be.
   child.stdin.on('error', () => {});
+  return child;
+}
 
+/** Starts a process on a store, or on none yet. */
+export function startChild(address?: string): Child {
+  const child = spawnChild(address);
+  const gone = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   const answers = new Answers();
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
   const heard: string[] = [];
+  const opened = new Opened();
   const self: Child = {
     ask(task, ...args) {
       const { id, answer } = answers.expect();
@@ -83,7 +84,7 @@ export function startChild(address?: string): Child {
       return answer;
     },
     onMoment: () => {},
-    ready: openedUnless(gone, opened),
+    ready: opened.unless(gone),
     gone,
     heard,
     async kill() {
@@ -102,7 +103,7 @@ export function startChild(address?: string): Child {
     if (line[0] !== null) {
       answers.settle(line[0], line[1]);
     } else if (line[2] === 'ready') {
-      open();
+      opened.resolve();
     } else {
       const moment = `${line[1]} ${line[2]}`;
       self.onMoment(moment, heard.push(moment));
@@ -116,14 +117,29 @@ async function listen(out: Readable, hear: (line: Line) => void): Promise<void> 
   for await (const line of createInterface({ input: out })) hear(JSON.parse(line) as Line);
 }
 
-function openedUnless(gone: Promise<unknown>, opened: Promise<void>): Promise<void> {
-  const failed = gone.then(() => {
-    throw new Error('the process ended before it was ready');
-  });
-  const ready = Promise.race([opened, failed]);
-  // Who kills it does not wait for it.
-  ready.catch(() => {});
-  return ready;
+/** Whether the process has opened its store. */
+class Opened {
+  readonly resolve: () => void;
+  readonly #promise: Promise<void>;
+
+  constructor() {
+    let resolve = () => {};
+    this.#promise = new Promise((done) => {
+      resolve = done;
+    });
+    this.resolve = resolve;
+  }
+
+  /** Rejects where the process ends instead. */
+  unless(gone: Promise<unknown>): Promise<void> {
+    const failed = gone.then(() => {
+      throw new Error('the process ended before it was ready');
+    });
+    const ready = Promise.race([this.#promise, failed]);
+    // Who kills it does not wait for it.
+    ready.catch(() => {});
+    return ready;
+  }
 }
 
 /** The tasks that have not been answered. */

@@ -41,61 +41,69 @@ export function startCoverage(folder: string): Coverage {
   session.connect();
   session.post('Profiler.enable');
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-  // For each function, what was seen of each of its characters: one bit a power of two.
-  const seen = new Map<string, Uint8Array>();
+  return new CountedCoverage(session, folder);
+}
 
-  /**
-   * Calls `found` with every function that was run since: what is known of it, and the bits of this
-   * time.
-   */
-  function take(found: (known: Uint8Array, now: Uint8Array) => void): void {
+class CountedCoverage implements Coverage {
+  readonly #session: Session;
+  readonly #folder: string;
+  /** For each function, what was seen of each of its characters: one bit a power of two. */
+  readonly #seen = new Map<string, Uint8Array>();
+
+  constructor(session: Session, folder: string) {
+    this.#session = session;
+    this.#folder = folder;
+  }
+
+  isNew(): boolean {
+    let fresh = false;
+    for (const { known, now } of this.#take()) {
+      fresh ||= now.some((bits, index) => bits !== 0 && known[index] === 0);
+    }
+    return fresh;
+  }
+
+  gained(): boolean {
+    let more = false;
+    for (const { known, now } of this.#take()) {
+      for (const [index, bits] of now.entries()) {
+        const before = known[index] ?? 0;
+        more ||= (bits & ~before) !== 0;
+        known[index] = before | bits;
+      }
+    }
+    return more;
+  }
+
+  sum(): { readonly all: number; readonly run: number } {
+    let all = 0;
+    let run = 0;
+    for (const known of this.#seen.values()) {
+      all += known.length;
+      run += known.filter((bits) => bits !== 0).length;
+    }
+    return { all, run };
+  }
+
+  /** Every function that was run since: what is known of it, and the bits of this time. */
+  *#take(): Generator<{ readonly known: Uint8Array; readonly now: Uint8Array }> {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
     // Within one thread the answer is there when `post` returns.
-    session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
+    this.#session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
       scripts = result;
     });
     for (const { url, functions } of scripts) {
-      if (!url.startsWith(folder)) continue;
+      if (!url.startsWith(this.#folder)) continue;
       for (const { ranges } of functions) {
         const whole = ranges[0];
         if (whole === undefined || whole.count === 0) continue;
         const { startOffset, endOffset } = whole;
         const name = `${url}:${startOffset}:${endOffset}`;
         const now = bitsOf(ranges, startOffset, endOffset);
-        const known = seen.get(name) ?? new Uint8Array(now.length);
-        seen.set(name, known);
-        found(known, now);
+        const known = this.#seen.get(name) ?? new Uint8Array(now.length);
+        this.#seen.set(name, known);
+        yield { known, now };
       }
     }
   }
-
-  return {
-    isNew() {
-      let fresh = false;
-      take((known, now) => {
-        fresh ||= now.some((bits, i) => bits !== 0 && known[i] === 0);
-      });
-      return fresh;
-    },
-    gained() {
-      let more = false;
-      take((known, now) => {
-        for (const [i, bits] of now.entries()) {
-          const before = known[i] ?? 0;
-          more ||= (bits & ~before) !== 0;
-          known[i] = before | bits;
-        }
-      });
-      return more;
-    },
-    sum() {
-      let all = 0;
-      let run = 0;
-      for (const known of seen.values()) {
-        all += known.length;
-        run += known.filter((bits) => bits !== 0).length;
-      }
-      return { all, run };
-    },
-  };
 }

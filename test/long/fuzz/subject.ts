@@ -1,4 +1,4 @@
-/** What the targets try: a keyring with a live key, one that has ended, and a token of the first. */
+/** What the targets try: a keyring with a live key, an ended one, and a token of the first. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createKeyring, defineScopes } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
