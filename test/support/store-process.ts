@@ -106,7 +106,8 @@ export function startChild(address?: string): Child {
       opened.resolve();
     } else {
       const moment = `${line[1]} ${line[2]}`;
-      self.onMoment(moment, heard.push(moment));
+      const count = heard.push(moment);
+      self.onMoment(moment, count);
     }
   }
   void listen(child.stdout, hear).then(() => answers.end());
