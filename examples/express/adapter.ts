@@ -23,14 +23,25 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 }
 
 /** `app.get('/threats', guard('listThreats'), handler)`: on routes, never on a path prefix. */
-export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
-  if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
+export function createGuard<Op extends string>({
+  keyring,
+  policy,
+  onOutage,
+  ...challenge
+}: GuardOptions<Op>) {
+  if (!keyring?.admit || !policy?.requires)
+    throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
   return (operation: Op, options: { entity?: (req: Request) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
-    if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
-    return async <P extends Request['params']>(req: Request<P>, res: Response, next: NextFunction): Promise<void> => {
+    if (Reflect.ownKeys(options).some((name) => name !== 'entity'))
+      throw new TypeError('guard: pass { entity } alone');
+    return async <P extends Request['params']>(
+      req: Request<P>,
+      res: Response,
+      next: NextFunction,
+    ): Promise<void> => {
       res.setHeader('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
       try {
         // `req` and not `req.headers`, which hides a second Authorization line.

@@ -23,14 +23,27 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 }
 
 /** `app.get('/threats', { onRequest: guard('listThreats') }, handler)`: before the body is read. */
-export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
-  if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
+export function createGuard<Op extends string>({
+  keyring,
+  policy,
+  onOutage,
+  ...challenge
+}: GuardOptions<Op>) {
+  if (!keyring?.admit || !policy?.requires)
+    throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
-  return (operation: Op, options: { entity?(request: FastifyRequest<object, RawServerBase>): unknown } = {}) => {
+  return (
+    operation: Op,
+    options: { entity?(request: FastifyRequest<object, RawServerBase>): unknown } = {},
+  ) => {
     policy.requires(operation); // So does an operation that the policy does not have.
-    if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
-    return async (request: FastifyRequest<object, RawServerBase>, reply: FastifyReply<object, RawServerBase>) => {
+    if (Reflect.ownKeys(options).some((name) => name !== 'entity'))
+      throw new TypeError('guard: pass { entity } alone');
+    return async (
+      request: FastifyRequest<object, RawServerBase>,
+      reply: FastifyReply<object, RawServerBase>,
+    ) => {
       reply.header('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
       try {
         // `raw` has every header line; `request.headers` hides a second Authorization.

@@ -20,14 +20,24 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 }
 
 /** `app.get('/threats', guard('listThreats'), handler)`: on routes, never on a path prefix. */
-export function createGuard<Op extends string>({ keyring, policy, onOutage, ...challenge }: GuardOptions<Op>) {
-  if (!keyring?.admit || !policy?.requires) throw new TypeError('createGuard: pass { keyring, policy, realm }');
+export function createGuard<Op extends string>({
+  keyring,
+  policy,
+  onOutage,
+  ...challenge
+}: GuardOptions<Op>) {
+  if (!keyring?.admit || !policy?.requires)
+    throw new TypeError('createGuard: pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   const [CACHE, NO_STORE] = ['Cache-Control', 'no-store'];
   // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
-  return (operation: Op, options: { entity?: (c: Context) => unknown } = {}): MiddlewareHandler<Guarded> => {
+  return (
+    operation: Op,
+    options: { entity?: (c: Context) => unknown } = {},
+  ): MiddlewareHandler<Guarded> => {
     policy.requires(operation); // So does an operation that the policy does not have.
-    if (Reflect.ownKeys(options).some((name) => name !== 'entity')) throw new TypeError('guard: pass { entity } alone');
+    if (Reflect.ownKeys(options).some((name) => name !== 'entity'))
+      throw new TypeError('guard: pass { entity } alone');
     return async (c, next) => {
       c.header(CACHE, NO_STORE); // For `c.json` and the like; a Response that the handler made itself is copied below.
       try {

@@ -33,18 +33,31 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Inside the core a file imports only files of lower ranks. */
 const RANKS: readonly (readonly string[])[] = [
-  ['uuid', 'bytes'], // vocabulary
+  // vocabulary
+  ['uuid', 'bytes'],
   ['errors', 'input'],
-  ['key', 'scope'], // text and algebra
-  ['request', 'authorization', 'challenge', 'secret'], // edge and secrets
-  ['record', 'principal', 'catalog'], // shapes
-  ['store', 'tokens', 'policy', 'me'], // contracts
-  ['invalidation', 'outage', 'usage'],
-  ['context'], // what the operations stand on
-  ['issue', 'verify', 'revoke', 'list'], // operations
-  ['rotate', 'authenticate'], // which verify
+  // text and algebra, pure
+  ['key', 'scope'],
+  // edge and secrets
+  ['request', 'authorization', 'challenge', 'secret', 'events'],
+  // shapes
+  ['record', 'principal', 'catalog'],
+  ['seal', 'info'],
+  // contracts
+  ['store', 'tokens', 'policy', 'me'],
+  // what operations share
+  ['invalidation', 'outage', 'usage', 'authority'],
+  ['context'],
+  // operations: the front door
+  ['verify'],
+  ['verify-token'],
+  ['authenticate'],
   ['admit'],
-  ['keyring'], // facade
+  // operations: the back office
+  ['find', 'mint'],
+  ['issue', 'rotate', 'revoke', 'list', 'advise', 'reports'],
+  // how it is put together
+  ['keyring'],
 ];
 
 const FRONT_DOOR = 'src/core/admit.ts';

@@ -10,10 +10,16 @@ const root = resolve(import.meta.dirname, '../..');
 const runs = process.argv[2] ?? '10000';
 if (!(Number(runs) > 0)) throw new TypeError(`pass a number of runs, not ${runs}`);
 
-const files = globSync('test/*.test.ts', { cwd: root });
-const withLaws = files.filter((file) =>
-  readFileSync(join(root, file), 'utf8').includes("from 'fast-check'"),
-);
+const files = globSync('test/{*,{core,cache,jwt,mcp,schemas,stores,testing}/**/*}.test.ts', {
+  cwd: root,
+});
+const withLaws = files.filter(hasLaws);
+if (withLaws.length === 0) throw new Error('found no file that tests properties');
+
+function hasLaws(file: string): boolean {
+  return readFileSync(join(root, file), 'utf8').includes("from 'fast-check'");
+}
+
 const args = ['run', '--project=unit', '--testTimeout=1200000', ...withLaws];
 const env = { ...process.env, KEYSCOPE_TEST_RUNS: runs };
 const { status } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
@@ -21,7 +27,6 @@ const { status } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
   env,
   stdio: 'inherit',
 });
-console.log(
-  `${withLaws.length} files of properties, ${Number(runs).toLocaleString('en')} runs of each`,
-);
+const count = Number(runs).toLocaleString('en');
+console.log(`${withLaws.length} files of properties, ${count} runs of each`);
 process.exitCode = status ?? 1;

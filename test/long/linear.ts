@@ -30,24 +30,32 @@ const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 const KEY = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
 
-/** A text of `length` characters: one that repeats, between a beginning and an end. */
+/** A text of `length` characters. */
 type Shape = (length: number) => string;
-const shapes = (
+
+/** A part that repeats, between a beginning and an end. */
+function repeating(head: string, part: string, tail: string): Shape {
+  return (length) => {
+    const middle = Math.max(0, length - head.length - tail.length);
+    const times = Math.ceil(middle / part.length);
+    return head + part.repeat(times).slice(0, middle) + tail;
+  };
+}
+
+/** Each part between each beginning and each end. */
+function shapes(
   heads: readonly string[],
   parts: readonly string[],
   tails: readonly string[],
-): readonly Shape[] =>
-  heads.flatMap((head) =>
-    parts.flatMap((part) =>
-      tails.map(
-        (tail): Shape =>
-          (length) => {
-            const middle = Math.max(0, length - head.length - tail.length);
-            return head + part.repeat(Math.ceil(middle / part.length)).slice(0, middle) + tail;
-          },
-      ),
-    ),
-  );
+): readonly Shape[] {
+  const all: Shape[] = [];
+  for (const head of heads) {
+    for (const part of parts) {
+      for (const tail of tails) all.push(repeating(head, part, tail));
+    }
+  }
+  return all;
+}
 
 const HEADERS = shapes(
   ['', 'Bearer ', 'bearer', 'Basic ', 'Basic a=', 'Basic a="', 'Basic a=b,', 'Basic a'],
@@ -113,80 +121,91 @@ const KEYS = shapes(
   ['', '_', KEY, '!'],
 );
 
-const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+const HEADER = encode({ alg: 'ES256', typ: 'at+jwt', kid: 'k' });
 const TOKENS = shapes(
-  [
-    '',
-    `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'k' })}.`,
-    `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'k' })}.e30.`,
-  ],
+  ['', `${HEADER}.`, `${HEADER}.e30.`],
   ['a', '.', 'a.', 'A', '-_', '=', 'W1tb', 'eyJhIjpb', ' ', 'é'],
   ['', '.', '.a', '=', '..'],
 );
 
-/**
- * One value in the other as deep as it goes, and a field of what `issue` takes with as much in it.
- */
-const nested =
-  (open: string, end: string): Shape =>
-  (length) => {
+// ── Forms ────────────────────────────────────────────────────────────────────────────────────────
+
+/** One value in the other as deep as it goes. */
+function nested(open: string, end: string): Shape {
+  return (length) => {
     const times = Math.floor(length / (open.length + end.length));
     return `${open.repeat(times)}1${end.repeat(times)}`;
   };
-const field =
-  (open: string, part: (i: number) => string, end: string): Shape =>
-  (length) => {
-    const parts = Array.from(
-      { length: Math.max(1, Math.floor(length / part(99_999).length)) },
-      (_, i) => part(i),
-    );
-    return `{"name":"n","expiresAt":"never","scopes":[],${open}${parts.join('').replace(/,$/, '')}${end}}`;
+}
+
+/** What `issue` takes, and a field with as much in it as there is room for. */
+function field(open: string, partOf: (index: number) => string, end: string): Shape {
+  return (length) => {
+    const count = Math.max(1, Math.floor(length / partOf(99_999).length));
+    const parts = Array.from({ length: count }, (_, index) => partOf(index));
+    const content = parts.join('').replace(/,$/, '');
+    return `{"name":"n","expiresAt":"never","scopes":[],${open}${content}${end}}`;
   };
-const FORMS = [
-  ...[
+}
+
+/** A field with a part that repeats. */
+function fieldOf(open: string, part: string, end: string): Shape {
+  return field(open, () => part, end);
+}
+
+function forms(): readonly Shape[] {
+  const all: Shape[] = [
     nested('[', ']'),
     nested('{"a":', '}'),
     nested('{"metadata":', '}'),
     nested('[{"scopes":', '}]'),
-  ],
-  ...['a', 'é', 'e\\u0301', '\\u0000', '\\ud800', ' '].flatMap((part) =>
-    ['name', 'justification', 'expiresAt'].map((name) => field(`"${name}":"`, () => part, '"')),
-  ),
-  ...['0', '.0', 'T', 'Z', '-'].map((part) =>
-    field('"expiresAt":"2027-06-30T00:00:00', () => part, 'Z"'),
-  ),
-  ...['"a:b",', '"threats:read",', '"*:*",', '1,', '"",', '[],'].flatMap((part) =>
-    ['scopes', 'accessibleEntities'].map((name) => field(`"${name}":[`, () => part, ']')),
-  ),
-  field('"metadata":{', (i) => `"k${i}":"v",`, '}'),
-  field('"metadata":{"a":"', () => 'é', '"}'),
-  field('"metadata":{"', () => 'a', '":""}'),
-  field('', (i) => `"k${i}":1,`, ''),
-];
-const form = issueInputSchemaFor(catalog);
-// Parsing is the engine's, and with many names the greater part: each text is parsed once.
-let last: { readonly text?: string; readonly value?: unknown } = {};
-function parseOnce(text: string): unknown {
-  if (last.text !== text) last = { text, value: JSON.parse(text) };
-  return last.value;
+    field('"metadata":{', (index) => `"k${index}":"v",`, '}'),
+    fieldOf('"metadata":{"a":"', 'é', '"}'),
+    fieldOf('"metadata":{"', 'a', '":""}'),
+    field('', (index) => `"k${index}":1,`, ''),
+  ];
+  for (const part of ['a', 'é', 'e\\u0301', '\\u0000', '\\ud800', ' ']) {
+    for (const name of ['name', 'justification', 'expiresAt']) {
+      all.push(fieldOf(`"${name}":"`, part, '"'));
+    }
+  }
+  for (const part of ['0', '.0', 'T', 'Z', '-']) {
+    all.push(fieldOf('"expiresAt":"2027-06-30T00:00:00', part, 'Z"'));
+  }
+  for (const part of ['"a:b",', '"threats:read",', '"*:*",', '1,', '"",', '[],']) {
+    for (const name of ['scopes', 'accessibleEntities']) {
+      all.push(fieldOf(`"${name}":[`, part, ']'));
+    }
+  }
+  return all;
 }
-const { publicKey } = await crypto.subtle.generateKey(
-  { name: 'ECDSA', namedCurve: 'P-256' },
-  true,
-  ['sign', 'verify'],
-);
+
+const form = issueInputSchemaFor(catalog);
+
+// Parsing is the engine's, and with many names the greater part: each text is parsed once.
+let parsed: { readonly text: string; readonly value: unknown } | undefined;
+function parseOnce(text: string): unknown {
+  if (parsed?.text !== text) parsed = { text, value: JSON.parse(text) };
+  return parsed.value;
+}
+
+// ── Readers ──────────────────────────────────────────────────────────────────────────────────────
+
+const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+  'sign',
+  'verify',
+]);
+const jwk = await crypto.subtle.exportKey('jwk', pair.publicKey);
 const verifier = createTokenVerifier({
-  ...{
-    issuer: 'https://acme.example',
-    audience: 'https://api.acme.example',
-    algorithms: ['ES256'],
-    catalog,
-  },
-  jwks: {
-    keys: [
-      { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'k', alg: 'ES256', use: 'sig' },
-    ],
-  },
+  issuer: 'https://acme.example',
+  audience: 'https://api.acme.example',
+  algorithms: ['ES256'],
+  catalog,
+  jwks: { keys: [{ ...jwk, kid: 'k', alg: 'ES256', use: 'sig' }] },
 });
 
 interface Reader {
@@ -199,14 +218,18 @@ interface Reader {
 }
 
 const refused = () => undefined;
-const orRefuse = (act: () => unknown) => {
+
+function orRefuse(act: () => unknown): unknown {
   try {
     return act();
   } catch {
     return undefined;
   }
-};
-const listOf = (text: string) => Array.from({ length: 256 }, () => text);
+}
+
+function listOf(text: string): readonly string[] {
+  return Array.from({ length: 256 }, () => text);
+}
 
 const READERS: Readonly<Record<string, Reader>> = {
   parseAuthorization: { ms: 50, shapes: HEADERS, cap: 16_384, read: parseAuthorization },
@@ -254,7 +277,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'issueInputSchemaFor, a form': {
     ms: 50,
-    shapes: FORMS,
+    shapes: forms(),
     cap: MEGABYTE,
     read: (text) => form.safeParse(parseOnce(text)).success,
   },
@@ -268,18 +291,23 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
 };
 
+// ── Measurements ─────────────────────────────────────────────────────────────────────────────────
+
 /**
  * Milliseconds that one call takes: the least of several measurements, of calls enough to be
  * measured.
  */
 async function time(read: Reader['read'], text: string, atLeastMs: number): Promise<number> {
-  let [calls, least] = [1, Number.POSITIVE_INFINITY];
-  for (let measured = 0; measured < 5; ) {
+  let calls = 1;
+  let least = Number.POSITIVE_INFINITY;
+  let measured = 0;
+  while (measured < 5) {
     const from = performance.now();
-    for (let i = 0; i < calls; i++) await read(text);
+    for (let call = 0; call < calls; call++) await read(text);
     const took = performance.now() - from;
-    if (took < atLeastMs) calls *= 2;
-    else {
+    if (took < atLeastMs) {
+      calls *= 2;
+    } else {
       least = Math.min(least, took / calls);
       measured += 1;
     }
@@ -287,36 +315,65 @@ async function time(read: Reader['read'], text: string, atLeastMs: number): Prom
   return least;
 }
 
-const shown = (text: string) =>
-  JSON.stringify(text.length > 60 ? `${text.slice(0, 40)}…${text.slice(-10)}` : text);
-const slow: string[] = [];
-
-for (const [name, { ms, shapes, cap, read }] of Object.entries(READERS)) {
+/** The slowest input of a reader. */
+async function readWorst({ shapes, cap, read }: Reader) {
   let worst = { took: 0, text: '' };
-  let steepest = { growth: 0, text: '' };
   for (const shape of shapes) {
     for (const length of [cap, cap + 1, MEGABYTE]) {
       const text = shape(length);
       const took = await time(read, text, 0);
       if (took > worst.took) worst = { took, text };
     }
-    if (cap < SHORT) continue;
-    const [part, whole] = [shape(cap / 8), shape(cap)];
-    // The least of several, until it is near 8: of two measurements one may have had somebody
-    // else's turn in it.
-    let growth = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 5 && growth > 9; attempt++)
-      growth = Math.min(growth, (await time(read, whole, 0.2)) / (await time(read, part, 0.2)));
-    if (growth > steepest.growth) steepest = { growth, text: whole };
   }
-  console.log(
-    `${name}: at most ${worst.took.toFixed(3)} ms, ${worst.text.length} characters: ${shown(worst.text)}`,
-  );
-  const times = `${steepest.growth.toFixed(1)} times as long`;
-  if (cap >= SHORT)
-    console.log(`  for eight times as much, at most ${times}: ${shown(steepest.text)}`);
-  if (worst.took > ms) slow.push(`${name} took ${worst.took.toFixed(1)} ms, not ${ms}`);
-  if (steepest.growth > MAX_GROWTH) slow.push(`${name} took ${times} for eight times as much`);
+  return worst;
 }
+
+/** How many times as long eight times as much takes. */
+async function readGrowth({ cap, read }: Reader, shape: Shape): Promise<number> {
+  const part = shape(cap / 8);
+  const whole = shape(cap);
+  // The least of several, until it is near 8: of two measurements one may have had somebody else's
+  // turn in it.
+  let growth = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 5 && growth > 9; attempt++) {
+    const ratio = (await time(read, whole, 0.2)) / (await time(read, part, 0.2));
+    growth = Math.min(growth, ratio);
+  }
+  return growth;
+}
+
+/** The input of a reader of which a longer one takes the longest in comparison. */
+async function readSteepest(reader: Reader) {
+  let steepest = { growth: 0, text: '' };
+  for (const shape of reader.shapes) {
+    const growth = await readGrowth(reader, shape);
+    if (growth > steepest.growth) steepest = { growth, text: shape(reader.cap) };
+  }
+  return steepest;
+}
+
+function shown(text: string): string {
+  const short = text.length > 60 ? `${text.slice(0, 40)}…${text.slice(-10)}` : text;
+  return JSON.stringify(short);
+}
+
+/** Measures a reader, prints what it found, and says what was too slow. */
+async function measure(name: string, reader: Reader): Promise<string[]> {
+  const slow: string[] = [];
+  const { took, text } = await readWorst(reader);
+  const what = `${text.length} characters: ${shown(text)}`;
+  console.log(`${name}: at most ${took.toFixed(3)} ms, ${what}`);
+  if (took > reader.ms) slow.push(`${name} took ${took.toFixed(1)} ms, not ${reader.ms}`);
+  if (reader.cap < SHORT) return slow;
+  const steepest = await readSteepest(reader);
+  const times = `${steepest.growth.toFixed(1)} times as long`;
+  console.log(`  for eight times as much, at most ${times}: ${shown(steepest.text)}`);
+  const isSteep = steepest.growth > MAX_GROWTH;
+  if (isSteep) slow.push(`${name} took ${times} for eight times as much`);
+  return slow;
+}
+
+const slow: string[] = [];
+for (const [name, reader] of Object.entries(READERS)) slow.push(...(await measure(name, reader)));
 console.log(slow.length === 0 ? 'all within their bounds' : slow.join('\n'));
 process.exitCode = slow.length === 0 ? 0 : 1;

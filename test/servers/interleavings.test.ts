@@ -4,6 +4,6 @@
 import { it } from 'vitest';
 import { interleavings } from '../support/interleavings.ts';
 
-it('see every end and every new key in time, in 10,000 interleavings', { timeout: 300_000 }, () =>
+it('sees every end and every new key in time, in 10,000 interleavings', { timeout: 300_000 }, () =>
   interleavings(10_000),
 );

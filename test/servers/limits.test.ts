@@ -7,7 +7,7 @@ import { describeOn, SERVERS } from '../support/servers.ts';
 
 const describe = await describeOn('redis');
 
-describe('a limit of 10 requests a minute for each key, in Redis', () => {
+describe('a limit of 10 requests for each key, in Redis', () => {
   const keyPrefix = `keyscope-test-${crypto.randomUUID()}`;
   const ends: (() => unknown)[] = [];
   afterEach(async () => {
@@ -21,7 +21,8 @@ describe('a limit of 10 requests a minute for each key, in Redis', () => {
       storeClient: client,
       keyPrefix,
       points: 10,
-      duration: 60,
+      // Longer than the test, so that on a slow machine no second window begins within it.
+      duration: 3600,
     });
     const { ask, stop } = await startLimited(limiter);
     ends.push(stop, close);
@@ -29,22 +30,25 @@ describe('a limit of 10 requests a minute for each key, in Redis', () => {
   }
 
   it('lets exactly 10 of 100 requests pass that come to two instances at once', async () => {
-    const [one, two] = [await start(), await start()];
-    const [first, second] = [await issueKey(), await issueKey()];
-    const answers = (await Promise.all([one.ask(50, first.key), two.ask(50, first.key)])).flat();
+    const one = await start();
+    const two = await start();
+    const first = await issueKey();
+    const second = await issueKey();
+    const both = await Promise.all([one.ask(50, first.key), two.ask(50, first.key)]);
+    const answers = both.flat();
     expect(count(answers)).toEqual({ 200: 10, 429: 90 });
-    const waits = answers.flatMap(({ status, retryAfter }) =>
-      status === 429 ? [Number(retryAfter)] : [],
-    );
-    expect(
-      waits.every((seconds) => Number.isInteger(seconds) && seconds >= 1 && seconds <= 60),
-    ).toBe(true);
+    for (const { status, retryAfter } of answers) {
+      if (status !== 429) continue;
+      const seconds = Number(retryAfter);
+      expect(Number.isInteger(seconds)).toBe(true);
+      expect(seconds).toBeGreaterThanOrEqual(1);
+      expect(seconds).toBeLessThanOrEqual(3600);
+    }
     expect(count(await two.ask(10, second.key))).toEqual({ 200: 10 });
     // What stands in Redis are ids of keys.
     const names = await one.client.keys(`${keyPrefix}*`);
-    expect(names.sort()).toEqual(
-      [first, second].map(({ keyId }) => `${keyPrefix}:${keyId}`).sort(),
-    );
+    const expected = [first, second].map(({ keyId }) => `${keyPrefix}:${keyId}`);
+    expect(names.sort()).toEqual(expected.sort());
   });
 
   it('lets nobody pass who cannot be counted', async () => {

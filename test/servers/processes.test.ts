@@ -5,18 +5,18 @@
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../examples/platform/store.ts';
-import type { Child, Kills, Races } from '../support/crash.ts';
+import { crashRounds, migrationRound } from '../support/crash.ts';
+import { type Kills, killRotations } from '../support/kills.ts';
 import {
-  crashRounds,
-  killRotations,
-  migrationRound,
+  type Arena,
+  type Races,
   revokeAgainstRotate,
   rotateAgainstRotate,
-  startChild,
-} from '../support/crash.ts';
+} from '../support/races.ts';
 import { makeScratch, type Scratch, type StoreKind } from '../support/scratch.ts';
 import { describeOn } from '../support/servers.ts';
 import { DRIVERS, folder } from '../support/sqlite.ts';
+import { type Child, startChild } from '../support/store-process.ts';
 
 const ROUNDS = 1_000;
 const KILLS = 100;
@@ -34,12 +34,22 @@ const SUITES: Readonly<Record<StoreKind, typeof describe | typeof describe.skip>
   redis: await describeOn('redis'),
 };
 
-const number = (n: number) => n.toLocaleString('en');
-const racesLine = ({ rounds, oneWinner, metAtTheWrite }: Races) =>
-  `${number(rounds)} rounds: ${number(oneWinner)} with one winner; ${number(metAtTheWrite)} met at the write`;
-const killsLine = (seen: Kills) =>
-  `kills: ${seen.kills}, predecessor alive ${seen.predecessorAlive}, successors handed out ${seen.handedOut}, ` +
-  `not handed out and listed ${seen.visible}, remedied ${seen.remedied}`;
+const grouped = (value: number) => value.toLocaleString('en');
+
+function racesLine({ rounds, oneWinner, metAtTheWrite }: Races): string {
+  const won = `${grouped(oneWinner)} with one winner`;
+  return `${grouped(rounds)} rounds: ${won}; ${grouped(metAtTheWrite)} met at the write`;
+}
+
+function killsLine(seen: Kills): string {
+  return [
+    `kills: ${seen.kills}`,
+    `predecessor alive ${seen.predecessorAlive}`,
+    `successors handed out ${seen.handedOut}`,
+    `not handed out and listed ${seen.visible}`,
+    `remedied ${seen.remedied}`,
+  ].join(', ');
+}
 
 function suite(kind: StoreKind): SuiteFactory {
   return () => {
@@ -65,9 +75,11 @@ function suite(kind: StoreKind): SuiteFactory {
       }
     });
 
-    const arena = () => ({ store: opened.store, children: [children[0], children[1]] as const });
+    function arena(): Arena {
+      return { store: opened.store, children: [children[0], children[1]] };
+    }
 
-    test('two processes rotate one key: one winner', { timeout }, async () => {
+    test('has one winner where two processes rotate one key', { timeout }, async () => {
       const seen = await rotateAgainstRotate(arena(), ROUNDS);
       console.log(`${kind}, rotate against rotate, ${racesLine(seen)}`);
       expect(seen.oneWinner).toBe(ROUNDS);
@@ -75,25 +87,22 @@ function suite(kind: StoreKind): SuiteFactory {
       expect(seen.metAtTheWrite).toBeGreaterThan(0);
     });
 
-    test('two processes, one revokes what the other rotates: revoked in any case', {
-      timeout,
-    }, async () => {
+    test('revokes what one process revokes and another rotates', { timeout }, async () => {
       const seen = await revokeAgainstRotate(arena(), ROUNDS);
-      const [first, second] = [seen.rotations, ROUNDS - seen.rotations].map(number);
-      console.log(
-        `${kind}, revoke against rotate, ${racesLine(seen)}; first was rotate ${first}, revoke ${second}`,
-      );
+      const { rotations } = seen;
+      const first = `rotate ${grouped(rotations)}, revoke ${grouped(ROUNDS - rotations)}`;
+      console.log(`${kind}, revoke against rotate, ${racesLine(seen)}; first was ${first}`);
       expect(seen.oneWinner).toBe(ROUNDS);
-      expect(seen.rotations).toBeGreaterThan(0);
-      expect(seen.rotations).toBeLessThan(ROUNDS);
+      expect(rotations).toBeGreaterThan(0);
+      expect(rotations).toBeLessThan(ROUNDS);
     });
 
-    test('kill -9 in the middle of a rotation takes no key along', { timeout }, async () => {
+    test('loses no key to kill -9 in the middle of a rotation', { timeout }, async () => {
       const seen = await killRotations(scratch.address, opened.store, KILLS);
-      console.log(
-        `${kind}, kill -9 in a rotation, ${killsLine(seen)}\n  killed at ${JSON.stringify(seen.at)}`,
-      );
-      expect([seen.predecessorAlive, seen.remedied]).toEqual([KILLS, KILLS]);
+      console.log(`${kind}, kill -9 in a rotation, ${killsLine(seen)}`);
+      console.log(`  killed at ${JSON.stringify(seen.at)}`);
+      expect(seen.predecessorAlive).toBe(KILLS);
+      expect(seen.remedied).toBe(KILLS);
       // Each moment has had its turn: between insert, markEnded and the hand-out there are no
       // others.
       expect(Object.keys(seen.at).length).toBe(kind === 'sqlite' ? 8 : 11);
@@ -101,24 +110,30 @@ function suite(kind: StoreKind): SuiteFactory {
   };
 }
 
-for (const kind of Object.keys(SUITES) as StoreKind[])
+for (const kind of Object.keys(SUITES) as StoreKind[]) {
   SUITES[kind](`processes on ${kind}`, suite(kind));
+}
 
 describe('processes on SQLite files', () => {
-  test.each(DRIVERS)('what %s acknowledged is there after kill -9', { timeout }, async (driver) => {
-    let keys = 0;
-    // A new file every ten rounds: the kill also falls into its creation.
-    for (let i = 0; i < KILLS; i += 10) {
-      const moments = Array.from({ length: 10 }, (_, k) => (k % 5 === 0 ? 0 : ((i + k) * 17) % 60));
-      keys += await crashRounds(driver, file(`${driver.replace(':', '-')}-${i}.db`), moments, i);
-    }
-    console.log(
-      `${driver}, kill -9: ${KILLS} kills; of ${number(keys)} keys nothing that was acknowledged is lost`,
-    );
-    expect(keys).toBeGreaterThan(KILLS);
-  });
+  test.each(DRIVERS)(
+    'keep with %s what was acknowledged before kill -9',
+    { timeout },
+    async (driver) => {
+      let keys = 0;
+      // A new file every ten rounds: the kill also falls into its creation.
+      for (let first = 0; first < KILLS; first += 10) {
+        const numbers = Array.from({ length: 10 }, (_, index) => first + index);
+        const moments = numbers.map((number) => (number % 5 === 0 ? 0 : (number * 17) % 60));
+        const path = file(`${driver.replace(':', '-')}-${first}.db`);
+        keys += await crashRounds(driver, path, moments, first);
+      }
+      const kept = `of ${grouped(keys)} keys nothing that was acknowledged is lost`;
+      console.log(`${driver}, kill -9: ${KILLS} kills; ${kept}`);
+      expect(keys).toBeGreaterThan(KILLS);
+    },
+  );
 
-  test('four processes migrate a new file at once', { timeout }, async () => {
+  test('migrate a new file once where four open it at once', { timeout }, async () => {
     const children = [startChild(), startChild(), startChild(), startChild()];
     for (let i = 0; i < 200; i++) await migrationRound(children, file(`migrate-${i}.db`));
     await Promise.all(children.map((child) => child.stop()));

@@ -4,20 +4,19 @@
  * verification that began later than the promise let it in; and with the channel up the promise,
  * which is longer than this test, is not what ended it.
  */
-import type { ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { afterAll, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/store.ts';
-import { keyringOver } from '../support/crash.ts';
+import { keyringOver } from '../support/patient-keyring.ts';
 import { makeScratch } from '../support/scratch.ts';
 import { describeOn, type Server } from '../support/servers.ts';
 import { AUTHORITY, INPUT } from '../support/sqlite.ts';
+import { NODE_ARGUMENTS } from '../support/store-process.ts';
 
 const timeout = 120_000;
 // With the channel down each takes as long as the promise.
@@ -27,52 +26,64 @@ const PROMISE = { up: 30_000, down: 400 } as const;
 type Channel = keyof typeof PROMISE;
 
 const time = () => performance.timeOrigin + performance.now();
-const path = (name: string) => fileURLToPath(new URL(`../support/${name}`, import.meta.url));
+const CHILD = fileURLToPath(new URL('../support/cached-child.ts', import.meta.url));
+
+// ── The table ────────────────────────────────────────────────────────────────────────────────────
 
 const lines: string[] = [];
-const ms = (value: number) => `${value.toFixed(1)} ms`.padStart(10);
+
+function addLine(server: Server, channel: Channel, lags: readonly number[]): void {
+  const median = lags[Math.floor(lags.length / 2)] ?? 0;
+  const longest = lags.at(-1) ?? 0;
+  const figures = [PROMISE[channel], median, longest].map((ms) => `${ms.toFixed(1)} ms`);
+  lines.push(row(server, channel, ...figures));
+}
+
+function row(store: string, channel: string, ...figures: readonly string[]): string {
+  const columns = figures.map((figure) => figure.padStart(10));
+  return store.padEnd(10) + channel.padEnd(9) + columns.join('');
+}
+
 afterAll(() => {
-  const head = `${'store'.padEnd(10)}${'channel'.padEnd(9)}${'promise'.padStart(10)}${'median'.padStart(10)}${'longest'.padStart(10)}`;
-  if (lines.length > 0)
-    console.log(
-      `\nrevocation in another process, ${ROUNDS.up} keys with the channel up, ${ROUNDS.down} with it down\n${[head, ...lines].join('\n')}`,
-    );
+  if (lines.length === 0) return;
+  const { up, down } = ROUNDS;
+  const counts = `${up} keys with the channel up, ${down} with it down`;
+  const head = row('store', 'channel', 'promise', 'median', 'longest');
+  console.log(`\nrevocation in another process, ${counts}\n${[head, ...lines].join('\n')}`);
 });
 
+// ── The other process ────────────────────────────────────────────────────────────────────────────
+
 function start(address: string, channel: Channel) {
-  const argv = [
-    '--disable-warning=ExperimentalWarning',
-    '--import',
-    path('typescript.ts'),
-    path('cached-child.ts'),
-  ];
-  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
-    process.execPath,
-    [...argv, address, String(PROMISE[channel]), channel],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
+  const argv = [...NODE_ARGUMENTS, CHILD, address, String(PROMISE[channel]), channel];
+  const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
   const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    hear: async (): Promise<unknown[]> => JSON.parse(String((await said.next()).value)),
-    send: (line: string) => child.stdin.write(`${line}\n`),
-    async stop() {
+    async hear(): Promise<unknown> {
+      const { value }: { readonly value?: unknown } = await said.next();
+      return JSON.parse(String(value));
+    },
+    send(line: string): void {
+      child.stdin.write(`${line}\n`);
+    },
+    async stop(): Promise<void> {
       child.stdin.end();
       await once(child, 'close');
     },
   };
 }
 
-async function lags(address: string, channel: Channel): Promise<number[]> {
+/** How long each of some keys still worked there, in milliseconds and sorted. */
+async function readLags(address: string, channel: Channel): Promise<number[]> {
   const { store, invalidation, close } = await openStore(address);
-  const cache = new LRUCache<string, object>({ max: 100 });
-  const options = {
-    cache,
+  const cached = cacheStore(store, {
+    cache: new LRUCache<string, object>({ max: 100 }),
     maxStalenessMs: PROMISE[channel],
     ...(channel === 'up' && invalidation && { invalidation }),
-  };
-  const keyring = keyringOver(cacheStore(store, options));
+  });
+  const keyring = keyringOver(cached);
   const child = start(address, channel);
-  const seen: number[] = [];
+  const lags: number[] = [];
   try {
     expect(await child.hear()).toEqual(['ready']);
     // The first two rounds warm up: connections are made, and the channel is subscribed to.
@@ -82,12 +93,12 @@ async function lags(address: string, channel: Channel): Promise<number[]> {
       expect(await child.hear()).toEqual(['let in']);
       await keyring.revoke(info.keyId, AUTHORITY);
       const revoked = time();
-      const [last, refused] = (await child.hear()) as [number, number];
+      const [lastLetIn, refused] = (await child.hear()) as [number, number];
       if (round < 0) continue;
-      expect(last - revoked).toBeLessThan(PROMISE[channel]);
-      seen.push(Math.max(0, refused - revoked));
+      expect(lastLetIn - revoked).toBeLessThan(PROMISE[channel]);
+      lags.push(Math.max(0, refused - revoked));
     }
-    return seen.sort((a, b) => a - b);
+    return lags.sort((a, b) => a - b);
   } finally {
     await child.stop();
     await keyring.flush();
@@ -95,29 +106,22 @@ async function lags(address: string, channel: Channel): Promise<number[]> {
   }
 }
 
-const CASES: readonly (readonly [Server, readonly Channel[]])[] = [
-  ['postgres', ['up', 'down']],
-  ['mysql', ['down']],
-  ['redis', ['up', 'down']],
-];
+const CHANNELS: Readonly<Record<Server, readonly Channel[]>> = {
+  postgres: ['up', 'down'],
+  mysql: ['down'],
+  redis: ['up', 'down'],
+};
 
-for (const [server, channels] of CASES) {
-  (await describeOn(server))(server, () => {
-    test.each(channels)(
-      'a key that another process revoked is refused in time, the channel %s',
+for (const server of Object.keys(CHANNELS) as Server[]) {
+  const onServer = await describeOn(server);
+  onServer(`${server}, with a cache in two processes`, () => {
+    test.each(CHANNELS[server])(
+      'refuses a key that the other revoked in time, with the channel %s',
       { timeout },
       async (channel) => {
         const { address, remove } = await makeScratch(server);
         try {
-          const seen = await lags(address, channel);
-          const figures = [
-            PROMISE[channel],
-            seen[Math.floor(seen.length / 2)] ?? 0,
-            seen.at(-1) ?? 0,
-          ]
-            .map(ms)
-            .join('');
-          lines.push(`${server.padEnd(10)}${channel.padEnd(9)}${figures}`);
+          addLine(server, channel, await readLags(address, channel));
         } finally {
           await remove();
         }

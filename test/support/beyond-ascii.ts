@@ -20,9 +20,13 @@ const CHARACTERS = [
  * A text with each of them in each position: in the place of what stands there, and before it; and
  * at the end.
  */
-export const beyondAscii = (text: string): readonly string[] =>
-  CHARACTERS.flatMap((character) =>
-    Array.from({ length: text.length + 1 }, (_, at) =>
-      [at, at + 1].map((rest) => text.slice(0, at) + character + text.slice(rest)),
-    ),
-  ).flat();
+export function beyondAscii(text: string): readonly string[] {
+  const variants: string[] = [];
+  for (const character of CHARACTERS) {
+    for (let at = 0; at <= text.length; at++) {
+      const head = text.slice(0, at) + character;
+      variants.push(head + text.slice(at), head + text.slice(at + 1));
+    }
+  }
+  return variants;
+}

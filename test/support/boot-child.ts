@@ -9,7 +9,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ENTITY, openPlatform } from '../../examples/platform/boot.ts';
 
-const digest = (text: string) => createHash('sha256').update(text).digest('hex');
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
 
 async function start(folder: string): Promise<string> {
   try {
@@ -19,12 +21,14 @@ async function start(folder: string): Promise<string> {
     await platform.keyring.verify(key);
     const jwks = JSON.stringify(platform.tokens.jwks);
     await platform.close();
-    return `up ${digest(readFileSync(join(folder, 'pepper'), 'utf8'))} ${digest(jwks)}`;
+    const pepper = readFileSync(join(folder, 'pepper'), 'utf8');
+    return `up ${digest(pepper)} ${digest(jwks)}`;
   } catch (error) {
     return String(error);
   }
 }
 
 console.log('ready');
-for await (const folder of createInterface({ input: process.stdin }))
+for await (const folder of createInterface({ input: process.stdin })) {
   console.log(await start(folder));
+}

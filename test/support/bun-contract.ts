@@ -12,19 +12,29 @@ const name: string = 'bun:sqlite';
 const { Database } = (await import(name)) as { readonly Database: new (path: string) => Handle };
 const folder = process.argv[2] ?? '.';
 
-const failed: string[] = [];
-const tests: (readonly [string, () => Promise<void>])[] = [];
-for (const where of ['memory', 'file']) {
+interface Test {
+  readonly title: string;
+  run(): Promise<void>;
+}
+
+const tests: Test[] = [];
+const PLACES = { memory: () => ':memory:', file: () => join(folder, `${crypto.randomUUID()}.db`) };
+for (const [place, pathOf] of Object.entries(PLACES)) {
   storeContract(
-    (title, run) => tests.push([`${where}: ${title}`, run]),
+    (title, run) => tests.push({ title: `${place}: ${title}`, run }),
     () => {
-      const db = new Database(
-        where === 'memory' ? ':memory:' : join(folder, `${tests.length}-${Math.random()}.db`),
-      );
+      const db = new Database(pathOf());
       return { ...sqliteStore(db), close: () => db.close() };
     },
   );
 }
-for (const [title, run] of tests)
-  await run().catch((error: unknown) => failed.push(`${title}: ${error}`));
+
+const failed: string[] = [];
+for (const { title, run } of tests) {
+  try {
+    await run();
+  } catch (error) {
+    failed.push(`${title}: ${String(error)}`);
+  }
+}
 console.log(JSON.stringify({ tests: tests.length, failed }));

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { openStore } from '../../examples/platform/store.ts';
-import { keyringOver } from './crash.ts';
+import { keyringOver } from './patient-keyring.ts';
 
 const [address = '', maxStalenessMs, channel] = process.argv.slice(2);
 const { store, invalidation, close } = await openStore(address);
@@ -23,27 +23,37 @@ const keyring = keyringOver(cached);
  * Milliseconds since the epoch and parts of them, on the clock that all processes of a machine
  * share.
  */
-const time = () => performance.timeOrigin + performance.now();
-const say = (...words: readonly unknown[]) => process.stdout.write(`${JSON.stringify(words)}\n`);
-const admits = (key: string) =>
-  keyring.verify(key).then(
+function time(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function say(...words: readonly unknown[]): void {
+  process.stdout.write(`${JSON.stringify(words)}\n`);
+}
+
+function admits(key: string): Promise<boolean> {
+  return keyring.verify(key).then(
     () => true,
     () => false,
   );
+}
 
 async function watch(key: string): Promise<void> {
-  if (!(await admits(key))) return void say('refused at once');
+  let letIn = time();
+  if (!(await admits(key))) {
+    say('refused at once');
+    return;
+  }
   say('let in');
   for (;;) {
     const begun = time();
     if (!(await admits(key))) break;
-    last = begun;
+    letIn = begun;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  say(last, time());
+  say(letIn, time());
 }
 
-let last = 0;
 say('ready');
 for await (const line of createInterface({ input: process.stdin })) await watch(line);
 await close();

@@ -47,100 +47,149 @@ export const KEYS = 2;
 const ADVANCES = [1, 400, 1_000, 2_500, 5_000, 8_000] as const;
 
 /** Bytes that depend on `seed` alone, and make a key at the first attempt. */
-const seeded = (seed: number) => (length: number) =>
-  Uint8Array.from({ length }, (_, i) =>
-    i === 0 ? seed % 62 : i === 1 ? Math.floor(seed / 62) % 62 : i,
-  );
+function seededBytes(seed: number, length: number): Uint8Array {
+  const bytes = Uint8Array.from({ length }, (_, index) => index);
+  bytes[0] = seed % 62;
+  bytes[1] = Math.floor(seed / 62) % 62;
+  return bytes;
+}
 
-const textOf = (seed: number): string => generateKey({ prefix: 'acme', random: seeded(seed) });
+function keyOf(seed: number): string {
+  return generateKey({ prefix: 'acme', random: (length) => seededBytes(seed, length) });
+}
 
-/** What is known of a key's life, by its digest. Times on the one clock. */
+/** Lets everything go on that waits for nothing but its turn. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+// ── What is known ────────────────────────────────────────────────────────────────────────────────
+
+/** What is known of a key's life. Times on the one clock. */
 interface Life {
   keyId: string;
-  /** When the database had it, and whose `issue` or `rotate` has been answered since. */
+  /** When the database had it. */
   madeAt: number | undefined;
+  /** Whose `issue` or `rotate` has been answered since. */
   readonly madeBy: Set<number>;
-  /**
-   * When the database had its end, and which processes have been told: by their own write, or by a
-   * message.
-   */
+  /** When the database had its end. */
   endedAt: number | undefined;
+  /** Which processes have been told of its end: by their own write, or by a message. */
   readonly toldTo: Set<number>;
 }
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+/** The lives of all keys, by their digests. */
+class Lives {
+  readonly #lives = new Map<string, Life>();
+  readonly #digests = new Map<string, string>();
 
-/** Runs one interleaving and says what was wrong with it; nothing where it was right. */
-export async function interleave({ channel, commands, tape }: Run): Promise<readonly string[]> {
-  const wrong: string[] = [];
-  const waiting: (() => void)[] = [];
-  const step = () => new Promise<void>((resolve) => waiting.push(resolve));
-  const clock = stoppedClock(0);
-  const database = memoryStore();
-  const lives = new Map<string, Life>();
-  const digestOf = new Map<string, string>();
-  const texts = Array.from({ length: KEYS }, (_, i) => textOf(i));
-
-  function lifeOf(digest: string): Life {
-    const life = lives.get(digest) ?? {
+  of(digest: string): Life {
+    const known = this.#lives.get(digest);
+    if (known !== undefined) return known;
+    const life: Life = {
       keyId: NOWHERE,
       madeAt: undefined,
       madeBy: new Set(),
       endedAt: undefined,
       toldTo: new Set(),
     };
-    lives.set(digest, life);
+    this.#lives.set(digest, life);
     return life;
   }
 
-  function inserted({ digest, keyId }: KeyRecord): void {
-    digestOf.set(keyId, digest);
-    Object.assign(lifeOf(digest), { keyId, madeAt: clock.now() });
+  ofText(text: string): Life {
+    return this.of(digestKey(text));
+  }
+
+  ofKeyId(keyId: string): Life {
+    return this.of(this.#digests.get(keyId) ?? '');
+  }
+
+  inserted({ digest, keyId }: KeyRecord, at: number): void {
+    this.#digests.set(keyId, digest);
+    const life = this.of(digest);
+    life.keyId = keyId;
+    life.madeAt = at;
   }
 
   /**
    * Whoever is told of the end of a key refuses it from then on; of an end that was never written
    * nothing follows.
    */
-  function tell(keyId: string, process: number): void {
-    const life = lifeOf(digestOf.get(keyId) ?? '');
+  tell(keyId: string, process: number): void {
+    const life = this.ofKeyId(keyId);
     if (life.endedAt !== undefined) life.toldTo.add(process);
   }
+}
 
-  /** The one database as a process sees it. */
-  function connection(number: number, state: { readonly fails: boolean }): KeyStore {
-    const call = async <T>(act: () => T): Promise<T> => {
-      await step();
-      const answer = act();
-      await step();
-      return answer;
-    };
-    return {
-      ...database,
-      findById: (keyId) => call(() => database.findById(keyId)) as Promise<KeyRecord | null>,
-      findByDigest: (digests) =>
-        call(() => database.findByDigest(digests)) as Promise<readonly KeyRecord[]>,
-      insert: (record) =>
-        call(() => {
-          database.insert(record);
-          inserted(record);
-        }),
-      async markEnded(keyId, ending) {
-        const { fails } = state;
-        const wrote = await call(() => {
-          const answer = database.markEnded(keyId, ending) as boolean;
-          if (answer) lifeOf(digestOf.get(keyId) ?? '').endedAt ??= clock.now();
-          return answer;
-        });
-        tell(keyId, number);
-        if (fails) throw new Error('the connection broke');
-        return wrote;
-      },
-    };
+// ── Two processes ────────────────────────────────────────────────────────────────────────────────
+
+/** What both processes share, and what the run knows. */
+class World {
+  readonly wrong: string[] = [];
+  readonly waiting: (() => void)[] = [];
+  readonly clock = stoppedClock(0);
+  readonly database = memoryStore();
+  readonly lives = new Lives();
+  /** The keys that can be tried; successors are added as they are handed out. */
+  readonly texts: string[] = Array.from({ length: KEYS }, (_, index) => keyOf(index));
+  readonly listeners: ((keyId: string) => void)[] = [];
+  readonly channel: ChannelMode;
+  successors = KEYS;
+
+  constructor(channel: ChannelMode) {
+    this.channel = channel;
   }
 
-  const listeners: ((keyId: string) => void)[] = [];
-  const port = (process: number): Invalidation => ({
+  /** Waits until the tape says that it is this one's turn. */
+  step(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  /** A call of the database takes effect in a step, and is answered in another. */
+  async call<T>(act: () => T): Promise<Awaited<T>> {
+    await this.step();
+    const answer = await act();
+    await this.step();
+    return answer;
+  }
+}
+
+/** What the next write and the next key of a process are like. */
+interface State {
+  fails: boolean;
+  seed: number;
+}
+
+/** The one database as a process sees it. */
+function connect(world: World, process: number, state: State): KeyStore {
+  const { database, lives, clock } = world;
+  return {
+    ...database,
+    findById: (keyId) => world.call(() => database.findById(keyId)),
+    findByDigest: (digests) => world.call(() => database.findByDigest(digests)),
+    insert: (record) =>
+      world.call(() => {
+        database.insert(record);
+        lives.inserted(record, clock.now());
+      }),
+    async markEnded(keyId, ending) {
+      const { fails } = state;
+      const wrote = await world.call(() => {
+        const answer = database.markEnded(keyId, ending) as boolean;
+        if (answer) lives.ofKeyId(keyId).endedAt ??= clock.now();
+        return answer;
+      });
+      lives.tell(keyId, process);
+      if (fails) throw new Error('the connection broke');
+      return wrote;
+    },
+  };
+}
+
+/** The channel as a process sees it. */
+function portOf(world: World, process: number): Invalidation {
+  const { channel, listeners, lives } = world;
+  const other = 1 - process;
+  return {
     subscribe(listener) {
       listeners[process] = listener;
     },
@@ -148,108 +197,140 @@ export async function interleave({ channel, commands, tape }: Run): Promise<read
       if (channel === 'broken') throw new Error('no channel');
       if (channel === 'hanging') await new Promise(() => {});
       if (channel === 'lost') return;
-      if (channel === 'later') await step();
-      listeners[1 - process]?.(keyId);
-      tell(keyId, 1 - process);
+      if (channel === 'later') await world.step();
+      listeners[other]?.(keyId);
+      lives.tell(keyId, other);
     },
+  };
+}
+
+function startProcess(world: World, number: number) {
+  const { now } = world.clock;
+  const state: State = { fails: false, seed: 0 };
+  const store = cacheStore(connect(world, number, state), {
+    cache: new LRUCache<string, object>({ max: 10 }),
+    maxStalenessMs: MAX_STALENESS_MS,
+    invalidation: portOf(world, number),
+    now,
   });
-
-  const processes = [0, 1].map((number) => {
-    const state = { fails: false, seed: 0 };
-    const random = (length: number) => seeded(state.seed)(length);
-    const store = cacheStore(connection(number, state), {
-      cache: new LRUCache<string, object>({ max: 10 }),
-      maxStalenessMs: MAX_STALENESS_MS,
-      invalidation: port(number),
-      now: clock.now,
-    });
-    const options = {
-      prefix: 'acme',
-      catalog,
-      peppers: 'none',
-      now: clock.now,
-      storeTimeoutMs: 600_000,
-    } as const;
-    return { number, state, keyring: createKeyring({ ...options, store, random }) };
+  const keyring = createKeyring({
+    prefix: 'acme',
+    catalog,
+    peppers: 'none',
+    now,
+    storeTimeoutMs: 600_000,
+    store,
+    random: (length) => seededBytes(state.seed, length),
   });
-  type Process = (typeof processes)[number];
+  return { number, state, keyring };
+}
 
-  async function verify({ number, keyring }: Process, text: string): Promise<void> {
-    const life = lifeOf(digestKey(text));
-    const now = clock.now();
-    const { madeAt, endedAt } = life;
-    const ended =
-      life.toldTo.has(number) || (endedAt !== undefined && now >= endedAt + MAX_STALENESS_MS);
-    const made = life.madeBy.has(number) || (madeAt !== undefined && now >= madeAt + ABSENT_MS);
-    const passed = await keyring.verify(text).then(
-      () => true,
-      (error: unknown) => {
-        if (!isAccessError(error)) wrong.push(`verify broke: ${error}`);
-        return false;
-      },
-    );
-    if (passed && ended) wrong.push(`process ${number} let an ended key in`);
-    if (!passed && made && life.endedAt === undefined)
-      wrong.push(`process ${number} refused a live key`);
+type Process = ReturnType<typeof startProcess>;
+
+/** Verifies a key, and notes an answer that was wrong given what had happened before. */
+async function verify(world: World, { number, keyring }: Process, text: string): Promise<void> {
+  const life = world.lives.ofText(text);
+  const now = world.clock.now();
+  const { madeAt, endedAt } = life;
+  const isLongEnded = endedAt !== undefined && now >= endedAt + MAX_STALENESS_MS;
+  const mustRefuse = life.toldTo.has(number) || isLongEnded;
+  const isLongMade = madeAt !== undefined && now >= madeAt + ABSENT_MS;
+  const mustPass = life.madeBy.has(number) || isLongMade;
+
+  const passed = await keyring.verify(text).then(
+    () => true,
+    (error: unknown) => {
+      if (!isAccessError(error)) world.wrong.push(`verify broke: ${String(error)}`);
+      return false;
+    },
+  );
+  if (passed && mustRefuse) world.wrong.push(`process ${number} let an ended key in`);
+  // Where it ended meanwhile, either answer is right.
+  const isLive = life.endedAt === undefined;
+  if (!passed && mustPass && isLive) world.wrong.push(`process ${number} refused a live key`);
+}
+
+async function issue(world: World, { keyring, state, number }: Process, n: number): Promise<void> {
+  state.seed = n % KEYS;
+  const { key } = await keyring.issue(PLAIN, AUTHORITY);
+  world.lives.ofText(key).madeBy.add(number);
+}
+
+async function rotate(
+  world: World,
+  { keyring, state, number }: Process,
+  keyId: string,
+): Promise<void> {
+  world.successors += 1;
+  state.seed = world.successors;
+  const { key } = await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
+  world.lives.ofText(key).madeBy.add(number);
+  world.texts.push(key);
+}
+
+async function perform(world: World, process: Process, command: Command): Promise<void> {
+  const { act, key, fails } = command;
+  if (act === 'issue') {
+    process.state.fails = fails;
+    return issue(world, process, key);
   }
+  const text = world.texts[key % world.texts.length] as string;
+  if (act === 'verify') return verify(world, process, text);
+  process.state.fails = fails;
+  const { keyId } = world.lives.ofText(text);
+  if (act === 'rotate') return rotate(world, process, keyId);
+  await process.keyring.revoke(keyId, AUTHORITY);
+}
 
-  let successors = KEYS;
-  async function act(process: Process, { act: kind, key: n, fails }: Command): Promise<void> {
-    const text = texts[n % (kind === 'issue' ? KEYS : texts.length)] as string;
-    const { keyring, state, number } = process;
-    const { keyId } = lifeOf(digestKey(text));
-    if (kind === 'verify') return verify(process, text);
-    state.fails = fails;
-    if (kind === 'issue') {
-      state.seed = n % KEYS;
-      await keyring.issue(PLAIN, AUTHORITY);
-      lifeOf(digestKey(text)).madeBy.add(number);
-    } else if (kind === 'revoke') {
-      await keyring.revoke(keyId, AUTHORITY);
-    } else {
-      successors += 1;
-      state.seed = successors;
-      const { key } = await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
-      lifeOf(digestKey(key)).madeBy.add(number);
-      texts.push(key);
-    }
-  }
+// ── A run ────────────────────────────────────────────────────────────────────────────────────────
 
-  // ── The run ──
-  let next = 0;
+/** Runs one interleaving and says what was wrong with it; nothing where it was right. */
+export async function interleave({ channel, commands, tape }: Run): Promise<readonly string[]> {
+  const world = new World(channel);
+  const { waiting, wrong, clock } = world;
+  const first = startProcess(world, 0);
+  const second = startProcess(world, 1);
+  await issueFirst(world, first);
+
+  const left = [...commands];
   function start(): void {
-    const command = commands[next++] as Command;
-    act(processes[command.process] as Process, command).catch((error: unknown) => {
+    const command = left.shift();
+    if (command === undefined) return;
+    const process = command.process === 0 ? first : second;
+    perform(world, process, command).catch((error: unknown) => {
       // Refused for a reason, or broken as it was told to break.
       if (!isAccessError(error) && !isStoreError(error)) wrong.push(String(error));
     });
   }
 
-  const [first] = processes as [Process, Process];
-  const issued = first.keyring.issue(PLAIN, AUTHORITY);
-  for (let i = 0; i < 2; i++) {
-    waiting.shift()?.();
-    await settle();
-  }
-  await issued;
-  lifeOf(digestKey(texts[0] as string)).madeBy.add(0);
   for (const number of tape) {
     // The clock once, commands twice, and whatever waits once each.
     const choice = number % (waiting.length + 3);
     if (choice === 0) clock.advance(ADVANCES[number % ADVANCES.length] ?? 1);
-    else if (choice <= 2 && next < commands.length) start();
+    else if (choice <= 2 && left.length > 0) start();
     else waiting.splice(Math.max(0, choice - 3), 1)[0]?.();
     await settle();
   }
-  while (next < commands.length || waiting.length > 0) {
-    if (next < commands.length) start();
+  while (left.length > 0 || waiting.length > 0) {
+    start();
     waiting.shift()?.();
     await settle();
   }
   return wrong;
 }
 
-// ── Runs ──────────────────────────────────────────────────────────────────────────────────────────────
+/** Makes the first key before anything else happens. */
+async function issueFirst(world: World, process: Process): Promise<void> {
+  const issued = issue(world, process, 0);
+  // The insert takes effect in a step, and is answered in another.
+  for (let steps = 0; steps < 2; steps++) {
+    world.waiting.shift()?.();
+    await settle();
+  }
+  await issued;
+}
+
+// ── Many runs ────────────────────────────────────────────────────────────────────────────────────
 
 const CHANNELS: readonly ChannelMode[] = ['at once', 'later', 'lost', 'broken', 'hanging'];
 
@@ -259,7 +340,7 @@ const command: fc.Arbitrary<Command> = fc.record({
   key: fc.nat({ max: 2 }),
   fails: fc.boolean(),
 });
-const run = fc.record({
+const run: fc.Arbitrary<Run> = fc.record({
   channel: fc.constantFrom(...CHANNELS),
   commands: fc.array(command, { minLength: 6, maxLength: 12 }),
   tape: fc.array(fc.nat({ max: 10_000 }), { minLength: 20, maxLength: 50 }),
@@ -276,7 +357,9 @@ export async function interleavings(numRuns: number): Promise<void> {
   // Most of what happens are refusals, and their stacks take a quarter of the time.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  await fc.assert(property, { numRuns }).finally(() => {
+  try {
+    await fc.assert(property, { numRuns });
+  } finally {
     Error.stackTraceLimit = stackTraceLimit;
-  });
+  }
 }

@@ -8,8 +8,15 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
 
-export type Issued = { readonly key: string; readonly keyId: string };
-export type Answer = { readonly status: number; readonly retryAfter: string | null };
+export interface Issued {
+  readonly key: string;
+  readonly keyId: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+}
 
 /** A server with one guarded and limited route. */
 export interface LimitedServer {
@@ -29,14 +36,13 @@ const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
 export async function issueKey(
   scopes: readonly 'threats:read'[] = ['threats:read'],
 ): Promise<Issued> {
-  const { key, info } = await keyring.issue(
-    { name: 'n', scopes, expiresAt: 'never' },
-    { entityUuid },
-  );
+  const input = { name: 'n', scopes, expiresAt: 'never' } as const;
+  const { key, info } = await keyring.issue(input, { entityUuid });
   return { key, keyId: info.keyId };
 }
 
-export async function startLimited(limiter: RateLimiterAbstract): Promise<LimitedServer> {
+/** The server's answers; the recipe is what the README prints. */
+function createApp(limiter: RateLimiterAbstract): Hono<Guarded> {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
   const app = new Hono<Guarded>();
 
@@ -55,17 +61,22 @@ export async function startLimited(limiter: RateLimiterAbstract): Promise<Limite
   app.get('/threats', guard('listThreats'), limit, (c) => c.json({ threats: [] }));
 
   app.onError((_error, c) => c.text('Something went wrong.', 500));
-  const server = createServer(getRequestListener(app.fetch));
+  return app;
+}
+
+export async function startLimited(limiter: RateLimiterAbstract): Promise<LimitedServer> {
+  const server = createServer(getRequestListener(createApp(limiter).fetch));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/threats`;
 
-  const once = async (key: string): Promise<Answer> => {
+  async function askOnce(key: string): Promise<Answer> {
     const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
     await response.body?.cancel();
     return { status: response.status, retryAfter: response.headers.get('retry-after') };
-  };
+  }
+
   return {
-    ask: (times, key) => Promise.all(Array.from({ length: times }, () => once(key))),
+    ask: (times, key) => Promise.all(Array.from({ length: times }, () => askOnce(key))),
     stop() {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));

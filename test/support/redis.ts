@@ -1,4 +1,4 @@
-/** Redis servers that a test starts and stops itself, and clients of both kinds. */
+/** Redis servers that a test starts and stops itself, and clients of both kinds for them. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisClient } from 'keyscope/stores/redis';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
-import { describe } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 
 const { CI } = process.env;
 const installed = spawnSync('redis-server', ['--version']).status === 0;
@@ -21,15 +22,18 @@ export const describeWithRedis = installed || CI === 'true' ? describe : describ
 
 /** Waits until `holds`, which may also throw until it does. */
 export async function eventually(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  for (let last: unknown; ; await sleep(20)) {
+  // Shortly before vitest ends the test, so that what is missing is said.
+  const deadline = Date.now() + 25_000;
+  let cause: unknown;
+  while (Date.now() < deadline) {
     try {
       if (await holds()) return;
     } catch (error) {
-      last = error;
+      cause = error;
     }
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}`, { cause: last });
+    await sleep(20);
   }
+  throw new Error(`never came true: ${what}`, { cause });
 }
 
 // Redis refuses port 0. A cluster's bus takes the port 10,000 above, so both have to exist.
@@ -40,8 +44,9 @@ async function freePort(): Promise<number> {
     const address = server.address();
     server.close();
     await once(server, 'close');
-    if (typeof address === 'object' && address !== null && address.port < 55_000)
+    if (typeof address === 'object' && address !== null && address.port < 55_000) {
       return address.port;
+    }
   }
 }
 
@@ -82,24 +87,12 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   }
 
   async function start(): Promise<void> {
-    const fixed = [
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--dir',
-      dir,
-      '--save',
-      '',
-      '--daemonize',
-      'no',
-    ];
-    running = spawn('redis-server', [...fixed, ...options], { stdio: 'ignore' });
+    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
+    const habits = ['--save', '', '--daemonize', 'no'];
+    running = spawn('redis-server', [...place, ...habits, ...options], { stdio: 'ignore' });
     started.add(running);
-    await eventually(
-      async () => (await ask('PING')) === 'PONG',
-      `redis-server on port ${port} answers`,
-    );
+    const isUp = async () => (await ask('PING')) === 'PONG';
+    await eventually(isUp, `redis-server on port ${port} answers`);
   }
 
   async function stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
@@ -110,11 +103,12 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
     started.delete(running);
   }
 
-  await start();
-  const remove = async () => {
+  async function remove(): Promise<void> {
     await stop();
     rmSync(dir, { recursive: true, force: true });
-  };
+  }
+
+  await start();
   return { port, url: `redis://127.0.0.1:${port}`, ask, stop, start, remove };
 }
 
@@ -128,69 +122,96 @@ export async function commandsOf(
 ): Promise<Record<string, number>> {
   await own.ask('CONFIG', 'RESETSTAT');
   await act();
-  const lines = String(await own.ask('INFO', 'commandstats')).matchAll(
-    /cmdstat_([a-z|]+):calls=(\d+)/g,
-  );
-  const admin = /^(?:info|config|client|hello|command|select|ping|auth|readonly)\b/;
-  return Object.fromEntries(
-    [...lines].flatMap(([, name = '', calls]) => (admin.test(name) ? [] : [[name, Number(calls)]])),
-  );
+  const stats = String(await own.ask('INFO', 'commandstats'));
+  const calls: Record<string, number> = {};
+  for (const [, name = '', count] of stats.matchAll(/cmdstat_([a-z|]+):calls=(\d+)/g)) {
+    if (!ADMIN.test(name)) calls[name] = Number(count);
+  }
+  return calls;
 }
 
+const ADMIN = /^(?:info|config|client|hello|command|select|ping|auth|readonly)\b/;
+
+/** The names of the Redis keys that match a pattern. */
+export async function keysOf(own: OwnRedis, pattern: string): Promise<string[]> {
+  return (await own.ask('KEYS', pattern)) as string[];
+}
+
+// ── A cluster ───────────────────────────────────────────────────────────────────────────────────
+
+/** Three masters and a replica of the first, each a process of the test's own. */
 export interface OwnCluster {
   readonly masters: readonly OwnRedis[];
   readonly replica: OwnRedis;
   remove(): Promise<void>;
 }
 
-/** Three masters that share the slots, and a replica of the first. */
+/** Starts three masters that share the slots, and a replica of the first. */
 export async function startCluster(): Promise<OwnCluster> {
   const enabled = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000'];
   const nodes = await Promise.all([0, 1, 2, 3].map(() => startRedis(...enabled)));
-  const [first, second, third, replica] = nodes as [OwnRedis, OwnRedis, OwnRedis, OwnRedis];
-  const masters = [first, second, third];
-  const bounds = [0, 5461, 10_923, 16_384];
-  for (const [i, node] of masters.entries()) {
-    await node.ask(
-      'CLUSTER',
-      'ADDSLOTSRANGE',
-      String(bounds[i]),
-      String(Number(bounds[i + 1]) - 1),
-    );
-    await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
-  }
-  for (const node of nodes.slice(1))
+  const masters = nodes.slice(0, 3);
+  const first = nodes[0] as OwnRedis;
+  const replica = nodes[3] as OwnRedis;
+
+  await shareSlots(masters);
+  for (const node of nodes.slice(1)) {
     await node.ask('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
-  const knows = async (node: OwnRedis, text: string) =>
-    String(await node.ask('CLUSTER', 'INFO')).includes(text);
-  for (const node of nodes)
-    await eventually(() => knows(node, 'cluster_known_nodes:4'), 'the nodes know each other');
+  }
+  for (const node of nodes) {
+    const knowsAll = () => clusterInfoHas(node, 'cluster_known_nodes:4');
+    await eventually(knowsAll, 'the nodes know each other');
+  }
   await replica.ask('CLUSTER', 'REPLICATE', String(await first.ask('CLUSTER', 'MYID')));
-  for (const node of nodes)
-    await eventually(() => knows(node, 'cluster_state:ok'), 'the cluster is up');
-  await eventually(
-    async () => String(await replica.ask('INFO')).includes('master_link_status:up'),
-    'it replicates',
-  );
-  const seen = async (node: OwnRedis) =>
-    ((await node.ask('CLUSTER', 'SLOTS')) as unknown[][])[0]?.length === 4;
-  for (const node of nodes) await eventually(() => seen(node), 'every node knows of the replica');
-  return {
-    masters,
-    replica,
-    remove: async () => {
-      await Promise.all(nodes.map((node) => node.remove()));
-    },
-  };
+  for (const node of nodes) {
+    await eventually(() => clusterInfoHas(node, 'cluster_state:ok'), 'the cluster is up');
+  }
+  const replicates = async () =>
+    String(await replica.ask('INFO')).includes('master_link_status:up');
+  await eventually(replicates, 'it replicates');
+  for (const node of nodes) {
+    await eventually(() => knowsReplica(node), 'every node knows of the replica');
+  }
+  return { masters, replica, remove: () => removeAll(nodes) };
 }
 
-// ── Clients ───────────────────────────────────────────────────────────────────────────────────────────
+const SLOTS = 16_384;
+
+async function shareSlots(masters: readonly OwnRedis[]): Promise<void> {
+  const share = Math.ceil(SLOTS / masters.length);
+  for (const [index, node] of masters.entries()) {
+    const from = index * share;
+    const to = Math.min(from + share, SLOTS) - 1;
+    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to));
+    await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+  }
+}
+
+async function clusterInfoHas(node: OwnRedis, text: string): Promise<boolean> {
+  return String(await node.ask('CLUSTER', 'INFO')).includes(text);
+}
+
+async function knowsReplica(node: OwnRedis): Promise<boolean> {
+  const ranges = (await node.ask('CLUSTER', 'SLOTS')) as unknown[][];
+  // Two bounds, the master and its replica.
+  return ranges[0]?.length === 4;
+}
+
+async function removeAll(nodes: readonly OwnRedis[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.remove()));
+}
+
+// ── Clients ─────────────────────────────────────────────────────────────────────────────────────
 
 /** A client that goes away. */
 export interface Closing<C> {
   readonly client: C;
   close(): unknown;
 }
+
+/** The two drivers. */
+export const KINDS = ['node-redis', 'ioredis'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** What a test of an outage does with the client's own reports. */
 const ignore = () => {};
@@ -199,9 +220,8 @@ export async function nodeRedis(
   url: string,
   options: { RESP?: 2 | 3; disableOfflineQueue?: boolean } = {},
 ) {
-  const client = await createClient({ url, RESP: 3, ...options })
-    .on('error', ignore)
-    .connect();
+  const client = createClient({ url, RESP: 3, ...options }).on('error', ignore);
+  await client.connect();
   return { client, close: () => client.destroy() };
 }
 
@@ -232,16 +252,78 @@ export function tenIoRedis(url: string) {
   const clients = Array.from({ length: 10 }, () => ioRedis(url));
   let turn = 0;
   const client = {
-    call: (command: string, ...args: string[]): Promise<unknown> =>
-      (clients[turn++ % clients.length] as (typeof clients)[0]).client.call(command, ...args),
+    call(command: string, ...args: string[]): Promise<unknown> {
+      const next = clients[turn % clients.length] as (typeof clients)[number];
+      turn += 1;
+      return next.client.call(command, ...args);
+    },
   };
   return { client, close: () => clients.map((each) => each.close()) };
+}
+
+/** A client of one of the two drivers, with its own defaults. */
+export async function connectTo(kind: Kind, url: string) {
+  return kind === 'ioredis' ? ioRedis(url) : await nodeRedis(url);
+}
+
+/** A client of one of the two drivers that fails at once where the server is away. */
+export async function connectWithoutQueue(kind: Kind, url: string) {
+  if (kind === 'node-redis') return nodeRedis(url, { disableOfflineQueue: true });
+  const direct = { enableOfflineQueue: false, lazyConnect: true, maxRetriesPerRequest: 0 };
+  const opened = ioRedis(url, direct);
+  await opened.client.connect();
+  return opened;
+}
+
+// ── A server for a suite ────────────────────────────────────────────────────────────────────────
+
+/** A server that the tests of a suite share, empty before each, with a client of each kind. */
+export interface SuiteRedis {
+  /** Known once the suite runs. */
+  readonly own: OwnRedis;
+  client(kind: Kind): RedisClient;
+}
+
+/** Starts a server before the tests of the suite that calls this, and removes it after them. */
+export function useRedis(...options: string[]): SuiteRedis {
+  const clients = new Map<Kind, Closing<RedisClient>>();
+  let server: OwnRedis | undefined;
+  function running(): OwnRedis {
+    if (server === undefined) throw new Error('the suite has not started its server yet');
+    return server;
+  }
+
+  beforeAll(async () => {
+    server = await startRedis(...options);
+    for (const kind of KINDS) clients.set(kind, await connectTo(kind, server.url));
+  });
+  beforeEach(async () => {
+    await running().ask('FLUSHALL');
+    const roomy = ['maxmemory', '0', 'maxmemory-policy', 'noeviction'];
+    await running().ask('CONFIG', 'SET', ...roomy);
+  });
+  afterAll(async () => {
+    for (const opened of clients.values()) opened.close();
+    await server?.remove();
+  });
+
+  return {
+    get own() {
+      return running();
+    },
+    client(kind) {
+      const opened = clients.get(kind);
+      if (opened === undefined) throw new Error('the suite has not connected its clients yet');
+      return opened.client;
+    },
+  };
 }
 
 /** Deletes what a test left under its own prefix. */
 export async function deleteUnder(url: string, prefix: string): Promise<void> {
   const { client, close } = ioRedis(url);
-  for await (const keys of client.scanStream({ match: `${prefix}*`, count: 10_000 })) {
+  const pages = client.scanStream({ match: `${prefix}*`, count: 10_000 });
+  for await (const keys of pages as AsyncIterable<string[]>) {
     if (keys.length > 0) await client.del(...keys);
   }
   close();

@@ -6,28 +6,34 @@ import { SERVERS } from './servers.ts';
 import { folder } from './sqlite.ts';
 
 /** Where a store is that nobody else uses, and its end. */
-export type Scratch = { readonly address: string; remove(): Promise<unknown> };
+export interface Scratch {
+  readonly address: string;
+  remove(): Promise<unknown>;
+}
 
-const SCRATCH = {
-  async sqlite(): Promise<Scratch> {
+export type StoreKind = 'sqlite' | 'postgres' | 'mysql' | 'redis';
+
+const MAKERS: Readonly<Record<StoreKind, () => Promise<Scratch>>> = {
+  async sqlite() {
     const { file, remove } = folder();
     return { address: `sqlite:${file('store.db')}`, remove: async () => remove() };
   },
-  async postgres(): Promise<Scratch> {
+
+  async postgres() {
     const { name, drop } = await emptySchema();
     const address = new URL(SERVERS.postgres);
     address.search = `?options=${encodeURIComponent(`-c search_path=${name}`)}`;
     return { address: address.href, remove: drop };
   },
 
-  async mysql(): Promise<Scratch> {
+  async mysql() {
     const { name, drop } = await emptyDatabase();
     const address = new URL(SERVERS.mysql);
     address.pathname = name;
     return { address: address.href, remove: drop };
   },
 
-  async redis(): Promise<Scratch> {
+  async redis() {
     const prefix = `keyscope-test-${crypto.randomUUID()}:`;
     const address = new URL(SERVERS.redis);
     address.search = `?prefix=${prefix}`;
@@ -35,6 +41,6 @@ const SCRATCH = {
   },
 };
 
-export type StoreKind = keyof typeof SCRATCH;
-
-export const makeScratch = (kind: StoreKind): Promise<Scratch> => SCRATCH[kind]();
+export function makeScratch(kind: StoreKind): Promise<Scratch> {
+  return MAKERS[kind]();
+}

@@ -33,5 +33,7 @@ async function answers(server: Server): Promise<boolean> {
  * `describe` for what needs a server. Where none answers, its tests are reported as skipped, by
  * name; with `CI=true` they run, and fail.
  */
-export const describeOn = async (server: Server) =>
-  CI === 'true' || (await answers(server)) ? describe : describe.skip;
+export async function describeOn(server: Server): Promise<typeof describe | typeof describe.skip> {
+  const runs = CI === 'true' || (await answers(server));
+  return runs ? describe : describe.skip;
+}

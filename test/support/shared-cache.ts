@@ -30,54 +30,56 @@ interface Kept {
   readonly body: Buffer;
 }
 
-export async function startCache(
-  serverPort: number,
-  { credulous, insteadOfNoStore = 'no-store' }: CacheOptions,
-): Promise<SharedCache> {
+/** A request as the cache's rules see it. */
+function readAsked({ url = '', method = '', headers }: IncomingMessage, credulous: boolean) {
+  if (!credulous) return { url, method, headers };
+  const { authorization: _unseen, ...others } = headers;
+  return { url, method, headers: others };
+}
+
+/** Passes a request on. Its body is left behind: a cache is about GET. */
+function ask(serverPort: number, { url = '', method = '', headers }: IncomingMessage) {
+  const { authorization, cookie } = headers;
+  return fetch(`http://127.0.0.1:${serverPort}${url}`, {
+    method,
+    headers: { ...(authorization && { authorization }), ...(cookie && { cookie }) },
+    redirect: 'manual',
+  });
+}
+
+export async function startCache(serverPort: number, options: CacheOptions): Promise<SharedCache> {
+  const { credulous, insteadOfNoStore = 'no-store' } = options;
   const kept = new Map<string, Kept>();
   let hits = 0;
 
-  // The body of the request is not passed on: a cache is about GET.
+  function policyOf(req: IncomingMessage, { status, headers }: Response): CachePolicy {
+    const said = headers.get('cache-control') ?? (credulous ? 'max-age=3600' : '');
+    const heard = {
+      ...Object.fromEntries(headers),
+      'cache-control': said.replace('no-store', insteadOfNoStore),
+    };
+    const asked = readAsked(req, credulous);
+    return new CachePolicy(asked, { status, headers: heard }, { shared: true });
+  }
+
   async function answer(req: IncomingMessage): Promise<Kept> {
-    const { url = '', method = '', headers } = req;
-    const { authorization, ...others } = headers;
-    const asked = { url, method, headers: credulous ? others : headers };
+    const { url = '' } = req;
     const found = kept.get(url);
-    if (found?.policy.satisfiesWithoutRevalidation(asked)) {
+    if (found?.policy.satisfiesWithoutRevalidation(readAsked(req, credulous))) {
       hits += 1;
       return found;
     }
-    const response = await fetch(`http://127.0.0.1:${serverPort}${url}`, {
-      method,
-      headers: {
-        ...(authorization && { authorization }),
-        ...(headers.cookie && { cookie: headers.cookie }),
-      },
-      redirect: 'manual',
-    });
-    const said = response.headers.get('cache-control') ?? (credulous ? 'max-age=3600' : '');
-    const heard = {
-      ...Object.fromEntries(response.headers),
-      'cache-control': said.replace('no-store', insteadOfNoStore),
-    };
-    const policy = new CachePolicy(
-      asked,
-      { status: response.status, headers: heard },
-      { shared: true },
-    );
-    const made = {
-      policy,
-      status: response.status,
-      body: Buffer.from(await response.arrayBuffer()),
-    };
-    if (policy.storable()) kept.set(url, made);
+    const response = await ask(serverPort, req);
+    const body = Buffer.from(await response.arrayBuffer());
+    const made: Kept = { policy: policyOf(req, response), status: response.status, body };
+    if (made.policy.storable()) kept.set(url, made);
     return made;
   }
 
   const server = createServer((req, res) => {
     answer(req).then(
       ({ policy, status, body }) => res.writeHead(status, policy.responseHeaders()).end(body),
-      (error) => res.destroy(error),
+      (error: Error) => res.destroy(error),
     );
   });
   const port = await listen(server);

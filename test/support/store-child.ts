@@ -16,17 +16,19 @@ import { isAccessError } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import type { OpenedStore } from '../../examples/platform/store.ts';
 import { openStore } from '../../examples/platform/store.ts';
-import { keyringOver } from './crash.ts';
+import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
 import type { Handle } from './sqlite.ts';
 import { INPUT } from './sqlite.ts';
 
 // Synchronous and unbuffered: what was said is in the pipe when the process is killed.
-const say = (...words: readonly unknown[]) => writeSync(1, `${JSON.stringify(words)}\n`);
+function say(...words: readonly unknown[]): void {
+  writeSync(1, `${JSON.stringify(words)}\n`);
+}
 
-// ── Moments ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Moments ──────────────────────────────────────────────────────────────────────────────────────
 
 let announcing = false;
-let stopAt = Number.POSITIVE_INFINITY;
+let stopAt: number | undefined;
 let heard = 0;
 
 /**
@@ -44,52 +46,70 @@ function moment(what: string, when: string): void {
  * When a task's first `markEnded` began and when it was answered, by the clock that all processes
  * of a machine share.
  */
-const writes = new AsyncLocalStorage<{ from?: number; to?: number }>();
+interface WriteTimes {
+  from?: number;
+  to?: number;
+}
+
+const writes = new AsyncLocalStorage<WriteTimes>();
 const clock = () => Number(process.hrtime.bigint());
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+type Method = (...args: never[]) => unknown;
 
 /**
  * Between any two calls others get their turn, also where the store answers at once: tasks then
  * overlap.
  */
 function watched(store: KeyStore): KeyStore {
-  const methods = Object.entries(store).map(
-    ([name, method]: [string, (...args: never[]) => unknown]) => [
-      name,
-      async (...args: never[]) => {
-        await turn();
-        moment(name, 'before');
-        const times = name === 'markEnded' ? writes.getStore() : undefined;
-        if (times) times.from ??= clock();
-        const answer = method(...args);
-        if (announcing && answer instanceof Promise) {
-          // The request is on its way, and its answer is not here.
-          await turn();
-          moment(name, 'during');
-        }
-        const value = await answer;
-        if (times) times.to ??= clock();
-        moment(name, 'after');
-        return value;
-      },
-    ],
-  );
-  return Object.fromEntries(methods);
+  const methods = Object.entries(store).map(([name, method]: [string, Method]) => [
+    name,
+    watchedMethod(name, method),
+  ]);
+  return Object.fromEntries(methods) as KeyStore;
 }
 
-// ── Tasks ─────────────────────────────────────────────────────────────────────────────────────────────
+function watchedMethod(name: string, method: Method): Method {
+  return async (...args) => {
+    await turn();
+    moment(name, 'before');
+    const times = name === 'markEnded' ? writes.getStore() : undefined;
+    if (times) times.from ??= clock();
+    const answer = method(...args);
+    if (announcing && answer instanceof Promise) {
+      // The request is on its way, and its answer is not here.
+      await turn();
+      moment(name, 'during');
+    }
+    const value = await answer;
+    if (times) times.to ??= clock();
+    moment(name, 'after');
+    return value;
+  };
+}
+
+// ── Tasks ────────────────────────────────────────────────────────────────────────────────────────
 
 /** What the platform opens, and one more driver of SQLite. */
 async function open(address: string): Promise<OpenedStore> {
   if (!address.startsWith('better-sqlite3:')) return openStore(address);
-  const Database: new (path: string) => Handle = createRequire(import.meta.url)('better-sqlite3');
+  const load = createRequire(import.meta.url);
+  const Database = load('better-sqlite3') as new (path: string) => Handle;
   const db = new Database(address.slice('better-sqlite3:'.length));
   return { store: sqliteStore(db), close: async () => db.close() };
 }
 
-let opened: (OpenedStore & { readonly keyring: ReturnType<typeof keyringOver> }) | undefined;
-const keyring = () => opened?.keyring ?? Promise.reject(new Error('open a store first'));
+interface Opened extends OpenedStore {
+  readonly keyring: PatientKeyring;
+}
+
+let opened: Opened | undefined;
+
+function keyring(): PatientKeyring {
+  if (opened === undefined) throw new Error('open a store first');
+  return opened.keyring;
+}
 
 /** Opens a store and makes its tables, in place of the one before. */
 async function use(address: string): Promise<string> {
@@ -102,29 +122,33 @@ async function use(address: string): Promise<string> {
 
 const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   open: use,
+
   /** From now on moments are said; at the `n`-th the process stops, where `n` is given. */
   announce(n?: number) {
     announcing = true;
     heard = 0;
-    stopAt = n ?? Number.POSITIVE_INFINITY;
+    stopAt = n;
     return 'announcing';
   },
+
   async issue(entityUuid: string) {
-    const { key, info } = await (await keyring()).issue(INPUT, { entityUuid });
+    const { key, info } = await keyring().issue(INPUT, { entityUuid });
     moment('issue', 'made');
     return { keyId: info.keyId, key };
   },
+
   async rotate(entityUuid: string, keyId: string, overlapMs: number) {
-    const { key, info } = await (await keyring()).rotate(keyId, { overlapMs }, { entityUuid });
+    const { key, info } = await keyring().rotate(keyId, { overlapMs }, { entityUuid });
     moment('rotate', 'made');
     return { keyId: info.keyId, key, from: writes.getStore()?.from };
   },
+
   /**
    * After so many look-ups: a rotation writes at its third call, and a revocation would always be
    * the first.
    */
   async revoke(entityUuid: string, keyId: string, lookUps = 0) {
-    const ring = await keyring();
+    const ring = keyring();
     for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityUuid });
     await ring.revoke(keyId, { entityUuid });
     moment('revoke', 'made');
@@ -132,7 +156,9 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   },
 };
 
-async function perform([id, task, ...given]: readonly [number, string, ...never[]]): Promise<void> {
+type Asked = readonly [id: number, task: string, ...given: never[]];
+
+async function perform([id, task, ...given]: Asked): Promise<void> {
   try {
     say(id, await writes.run({}, () => TASKS[task]?.(...given)));
   } catch (error) {
@@ -146,5 +172,7 @@ if (address !== undefined) await use(address);
 // Who is killed leaves no cache behind; without one this does nothing.
 flushCompileCache();
 say(null, 'process', 'ready');
-for await (const line of createInterface({ input: process.stdin })) void perform(JSON.parse(line));
+for await (const line of createInterface({ input: process.stdin })) {
+  void perform(JSON.parse(line) as Asked);
+}
 await opened?.close();

@@ -9,10 +9,12 @@ const SOURCE = new URL('../../src/', import.meta.url).href;
 
 registerHooks({
   resolve(specifier, context, next) {
-    const entry = /^keyscope(?:\/(.+))?$/.exec(specifier);
-    if (entry)
-      return next(`${SOURCE}${entry[1] === undefined ? '' : `${entry[1]}/`}index.ts`, context);
-    const ours = specifier.startsWith('.') && context.parentURL?.startsWith(SOURCE);
-    return next(ours ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+    if (specifier === 'keyscope') return next(`${SOURCE}index.ts`, context);
+    if (specifier.startsWith('keyscope/')) {
+      const entry = specifier.slice('keyscope/'.length);
+      return next(`${SOURCE}${entry}/index.ts`, context);
+    }
+    const isInside = specifier.startsWith('.') && context.parentURL?.startsWith(SOURCE);
+    return next(isInside ? specifier.replace(/\.js$/, '.ts') : specifier, context);
   },
 });

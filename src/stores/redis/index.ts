@@ -6,7 +6,8 @@ export type {
   NodeRedis,
   NodeRedisCluster,
   RedisClient,
-  RedisStoreOptions,
-  RedisSubscriber,
-} from './store.js';
-export { migrate, redisInvalidation, redisStore } from './store.js';
+} from './clients.js';
+export { type RedisSubscriber, redisInvalidation } from './invalidation.js';
+export { migrate } from './migrate.js';
+export type { RedisStoreOptions } from './options.js';
+export { redisStore } from './store.js';

@@ -20,7 +20,20 @@ export interface Coverage {
   sum(): { readonly all: number; readonly run: number };
 }
 
-const powerOf = (count: number): number => Math.min(7, Math.floor(Math.log2(count)));
+/** The bit of a number of runs: one for each power of two, and none for no run. */
+function bitOf(count: number): number {
+  return count === 0 ? 0 : 1 << Math.min(7, Math.floor(Math.log2(count)));
+}
+
+/** The bits of each character of a function. */
+function bitsOf(ranges: readonly Profiler.CoverageRange[], start: number, end: number): Uint8Array {
+  const bits = new Uint8Array(end - start);
+  // From the outermost to the innermost.
+  for (const { count, startOffset, endOffset } of ranges) {
+    bits.fill(bitOf(count), startOffset - start, endOffset - start);
+  }
+  return bits;
+}
 
 /** Counts what is run of the scripts whose address begins with `folder`. */
 export function startCoverage(folder: string): Coverage {
@@ -28,66 +41,69 @@ export function startCoverage(folder: string): Coverage {
   session.connect();
   session.post('Profiler.enable');
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-  // For each function, what was seen of each of its characters: one bit a power of two.
-  const seen = new Map<string, Uint8Array>();
+  return new CountedCoverage(session, folder);
+}
 
-  /**
-   * Calls `found` with every function that was run since: what is known of it, and the bits of this
-   * time.
-   */
-  function take(found: (known: Uint8Array, now: Uint8Array) => void): void {
+class CountedCoverage implements Coverage {
+  readonly #session: Session;
+  readonly #folder: string;
+  /** For each function, what was seen of each of its characters: one bit a power of two. */
+  readonly #seen = new Map<string, Uint8Array>();
+
+  constructor(session: Session, folder: string) {
+    this.#session = session;
+    this.#folder = folder;
+  }
+
+  isNew(): boolean {
+    let fresh = false;
+    for (const { known, now } of this.#take()) {
+      fresh ||= now.some((bits, index) => bits !== 0 && known[index] === 0);
+    }
+    return fresh;
+  }
+
+  gained(): boolean {
+    let more = false;
+    for (const { known, now } of this.#take()) {
+      for (const [index, bits] of now.entries()) {
+        const before = known[index] ?? 0;
+        more ||= (bits & ~before) !== 0;
+        known[index] = before | bits;
+      }
+    }
+    return more;
+  }
+
+  sum(): { readonly all: number; readonly run: number } {
+    let all = 0;
+    let run = 0;
+    for (const known of this.#seen.values()) {
+      all += known.length;
+      run += known.filter((bits) => bits !== 0).length;
+    }
+    return { all, run };
+  }
+
+  /** Every function that was run since: what is known of it, and the bits of this time. */
+  *#take(): Generator<{ readonly known: Uint8Array; readonly now: Uint8Array }> {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
     // Within one thread the answer is there when `post` returns.
-    session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
+    this.#session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
       scripts = result;
     });
     for (const { url, functions } of scripts) {
-      if (!url.startsWith(folder)) continue;
+      if (!url.startsWith(this.#folder)) continue;
       for (const { ranges } of functions) {
-        const [whole] = ranges;
+        const whole = ranges[0];
         if (whole === undefined || whole.count === 0) continue;
         const { startOffset, endOffset } = whole;
         const name = `${url}:${startOffset}:${endOffset}`;
-        const now = new Uint8Array(endOffset - startOffset);
-        // From the outermost to the innermost.
-        for (const range of ranges)
-          now.fill(
-            range.count && 1 << powerOf(range.count),
-            range.startOffset - startOffset,
-            range.endOffset - startOffset,
-          );
-        const known = seen.get(name) ?? new Uint8Array(now.length);
-        seen.set(name, known);
-        found(known, now);
+        const now = bitsOf(ranges, startOffset, endOffset);
+        const known = this.#seen.get(name) ?? new Uint8Array(now.length);
+        this.#seen.set(name, known);
+        yield { known, now };
       }
     }
   }
-
-  return {
-    isNew() {
-      let fresh = false;
-      take((known, now) => {
-        fresh ||= now.some((bits, i) => bits !== 0 && known[i] === 0);
-      });
-      return fresh;
-    },
-    gained() {
-      let more = false;
-      take((known, now) => {
-        for (const [i, bits] of now.entries()) {
-          const before = known[i] ?? 0;
-          more ||= (bits & ~before) !== 0;
-          known[i] = before | bits;
-        }
-      });
-      return more;
-    },
-    sum() {
-      const all = [...seen.values()];
-      return {
-        all: all.reduce((sum, known) => sum + known.length, 0),
-        run: all.reduce((sum, known) => sum + known.filter((bits) => bits !== 0).length, 0),
-      };
-    },
-  };
 }

@@ -14,7 +14,7 @@ export interface Target {
   check(input: unknown): unknown;
 }
 
-// ── Time ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── Time ────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * How long the slowest call of the library took since this was last 0, in milliseconds; the judge's
@@ -31,49 +31,57 @@ function spent(): number {
   return (user + system) / 1000;
 }
 
-/** The same functions, timed until they have answered. */
+type Act = (...args: unknown[]) => unknown;
+
+/** The same functions, timed until they have answered. What is no function stays as it is. */
 export function timed<T extends object>(functions: T): T {
-  const note = (from: number) => {
-    slowest.ms = Math.max(slowest.ms, spent() - from);
-  };
-  const watched = Object.entries(functions).map(([name, act]) => {
-    if (typeof act !== 'function') return [name, act];
-    const watch = (...args: unknown[]) => {
-      const from = spent();
-      let answer: unknown;
-      try {
-        answer = act(...args);
-      } finally {
-        note(from);
-      }
-      return answer instanceof Promise ? answer.finally(() => note(from)) : answer;
-    };
-    return [name, watch];
+  const watched = Object.entries(functions).map(([name, act]: [string, unknown]) => {
+    return [name, typeof act === 'function' ? timedFunction(act as Act) : act];
   });
-  return Object.fromEntries(watched);
+  return Object.fromEntries(watched) as T;
+}
+
+function timedFunction(act: Act): Act {
+  return (...args) => {
+    const from = spent();
+    const note = () => {
+      slowest.ms = Math.max(slowest.ms, spent() - from);
+    };
+    let answer: unknown;
+    try {
+      answer = act(...args);
+    } finally {
+      note();
+    }
+    return answer instanceof Promise ? answer.finally(note) : answer;
+  };
 }
 
 /** The functions of an inner module, of the same build as the entries, timed. */
-export const inner = async <T extends object>(name: string): Promise<T> =>
-  timed(await import(new URL(`../../../dist/${name}.js`, import.meta.url).href));
+export async function inner<T extends object>(name: string): Promise<T> {
+  const { href } = new URL(`../../../dist/${name}.js`, import.meta.url);
+  return timed((await import(href)) as T);
+}
 
-// ── What is thrown ────────────────────────────────────────────────────────────────────────────────────
+// ── What is thrown ───────────────────────────────────────────────────────────────────────────────
 
 /** Runs that could be part of a secret: 20 characters of which keys and tokens are made. */
-const secrets = (input: unknown): readonly string[] =>
-  textsOf(input).flatMap((text) => text.slice(0, 200_000).match(/[0-9A-Za-z+/=_-]{20,}/g) ?? []);
+function secretsIn(input: unknown): readonly string[] {
+  const runs = /[0-9A-Za-z+/=_-]{20,}/g;
+  return textsOf(input).flatMap((text) => text.slice(0, 200_000).match(runs) ?? []);
+}
 
 /**
  * A `TypeError` for people: it begins with what is wrong, as the engine's own never do, and quotes
  * no secret.
  */
 export function requireComplaint(error: unknown, input: unknown): void {
-  assert.ok(error instanceof TypeError, `threw ${error}`);
+  assert.ok(error instanceof TypeError, `threw ${String(error)}`);
   const { message } = error;
   assert.match(message, /^[\w.]+(?: [\w.-]+)?: [ -~]{1,1500}$/);
   // The letters and digits of escapes are none of the input's.
   const plain = message.replace(/\\(?:u[0-9a-f]{4}|.)/g, ' ');
-  const quoted = secrets(input).find((secret) => plain.includes(secret.slice(0, 20)));
+  const quoted = secretsIn(input).find((secret) => plain.includes(secret.slice(0, 20)));
   assert.equal(quoted, undefined, `the message quotes ${quoted}`);
 }
 
@@ -88,7 +96,10 @@ export function requireRefusal(act: () => unknown, input: unknown): void {
   requireComplaint(error, input);
 }
 
+/** The first answer of each code. */
 const answers = new Map<string, string>();
+/** What may be seen of a denial without asking for it. */
+const SHOWN = ['code', 'requiredScopes', 'excess'];
 
 /** A denial: of constant texts, and the same answer for all of one code. */
 export function requireDenial(error: unknown, codes: readonly string[]): void {
@@ -97,37 +108,38 @@ export function requireDenial(error: unknown, codes: readonly string[]): void {
   const answer = JSON.stringify([error.message, toResponse(error, { realm: 'acme' })]);
   assert.equal(answer, answers.get(error.code) ?? answer);
   answers.set(error.code, answer);
-  const shown = Object.keys(error).filter(
-    (name) => !['code', 'requiredScopes', 'excess'].includes(name),
-  );
-  assert.deepEqual(shown, []);
+  const others = Object.keys(error).filter((name) => !SHOWN.includes(name));
+  assert.deepEqual(others, []);
+}
+
+/** What a promise came to. */
+interface Settled<T> {
+  readonly value?: T;
+  readonly error?: unknown;
 }
 
 /** What a promise came to, without throwing. */
-export const settled = <T>(
-  promise: Promise<T>,
-): Promise<{ readonly value?: T; readonly error?: unknown }> =>
-  promise.then(
+export function settled<T>(promise: Promise<T>): Promise<Settled<T>> {
+  return promise.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   );
+}
 
-// ── What is returned ──────────────────────────────────────────────────────────────────────────────────
+// ── What is returned ────────────────────────────────────────────────────────────────────────────
 
 /** Nothing but texts, numbers and null in lists and tables, all of them frozen. */
 export function requireData(value: unknown): void {
   if (value === null || typeof value === 'string' || typeof value === 'number') return;
-  assert.ok(
-    Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]',
-    'not data',
-  );
+  const isTable = Object.prototype.toString.call(value) === '[object Object]';
+  assert.ok(isTable || Array.isArray(value), 'not data');
   assert.ok(Object.isFrozen(value), 'not frozen');
   for (const each of Object.values(value as object)) requireData(each);
 }
 
-export function isEqual(a: unknown, b: unknown): boolean {
+export function isEqual(one: unknown, other: unknown): boolean {
   try {
-    assert.deepEqual(a, b);
+    assert.deepEqual(one, other);
     return true;
   } catch {
     return false;

@@ -27,49 +27,41 @@ const MAX_LIST = 300;
 
 // Of every type there is, and the edges of each.
 const ODD: readonly unknown[] = [
-  ...[
-    undefined,
-    null,
-    true,
-    false,
-    '',
-    '*',
-    0,
-    -0,
-    1,
-    -1,
-    0.5,
-    Number.NaN,
-    Number.POSITIVE_INFINITY,
-    2 ** 31,
-    2 ** 53,
-  ],
-  ...[
-    8.64e15,
-    8.64e15 + 1,
-    Number.MIN_SAFE_INTEGER,
-    1n,
-    Symbol('symbol'),
-    () => 'a',
-    [],
-    {},
-    new Array(3),
-    [[]],
-  ],
-  ...[
-    new Date(0),
-    new Date(Number.NaN),
-    new Map([['authorization', 'Bearer a']]),
-    new Set(['a:b']),
-    new String('a'),
-  ],
-  ...[
-    Object.create(null),
-    new Uint8Array(3),
-    /a/,
-    new Error('a'),
-    JSON.parse('{ "__proto__": "a", "constructor": {} }'),
-  ],
+  undefined,
+  null,
+  true,
+  false,
+  '',
+  '*',
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  2 ** 31,
+  2 ** 53,
+  8.64e15,
+  8.64e15 + 1,
+  Number.MIN_SAFE_INTEGER,
+  1n,
+  Symbol('symbol'),
+  () => 'a',
+  [],
+  {},
+  new Array(3),
+  [[]],
+  new Date(0),
+  new Date(Number.NaN),
+  new Map([['authorization', 'Bearer a']]),
+  new Set(['a:b']),
+  new String('a'),
+  Object.create(null),
+  new Uint8Array(3),
+  /a/,
+  new Error('a'),
+  JSON.parse('{ "__proto__": "a", "constructor": {} }'),
 ];
 // What grammars treat apart, what folds to ASCII, what composes, and halves of pairs.
 const CHARACTERS = [
@@ -77,8 +69,10 @@ const CHARACTERS = [
   '\u0308',
   '\u2028',
   '\u{1f511}',
+  '\ud800',
+  '\udc00',
+  '\ufeff',
 ];
-CHARACTERS.push('\ud800', '\udc00', '\ufeff');
 
 /**
  * `value` as its neighbours are: up to four changes, anywhere in it. Frozen, so that whoever writes
@@ -90,110 +84,131 @@ export function mutate(value: unknown, random: Random, material: Material): unkn
   return freeze(changed);
 }
 
-const one = <T>(list: readonly T[], random: Random): T => list[random(list.length)] as T;
+function oneOf<T>(list: readonly T[], random: Random): T {
+  return list[random(list.length)] as T;
+}
 
 /**
  * For the most part the first way, which is to go further in: or nothing deep in a value would ever
  * change.
  */
-const deeper = <T>(ways: readonly T[], random: Random): T =>
-  random(3) > 0 ? (ways[0] as T) : one(ways, random);
+function deeper<T>(ways: readonly T[], random: Random): T {
+  return random(3) > 0 ? (ways[0] as T) : oneOf(ways, random);
+}
 
 function change(value: unknown, random: Random, material: Material): unknown {
   if (random(12) === 0) return replacement(random, material);
   if (typeof value === 'string') return changeText(value, random, material);
-  if (typeof value === 'number')
-    return one([value + 1, value - 1, -value, value * 2, value + 0.5, 1e3 * value], random);
-  if (value instanceof Date)
-    return new Date(value.getTime() + one([1, -1, 1e9, -1e12, 1e17], random));
+  if (typeof value === 'number') return changeNumber(value, random);
+  if (value instanceof Date) {
+    return new Date(value.getTime() + oneOf([1, -1, 1e9, -1e12, 1e17], random));
+  }
   if (Array.isArray(value)) return changeList(value, random, material);
-  if (isTable(value)) return changeTable(Object.entries(value as object), random, material);
+  if (isTable(value)) return changeTable(Object.entries(value), random, material);
   return replacement(random, material);
+}
+
+function changeNumber(value: number, random: Random): number {
+  return oneOf([value + 1, value - 1, -value, value * 2, value + 0.5, 1e3 * value], random);
 }
 
 function replacement(random: Random, { words, other }: Material): unknown {
   const kind = random(4);
-  return kind === 0 ? one(ODD, random) : kind === 1 ? part(other, random) : one(words, random);
+  if (kind === 0) return oneOf(ODD, random);
+  return kind === 1 ? partOf(other, random) : oneOf(words, random);
 }
 
 /** Something that stands anywhere in `value`. */
-function part(value: unknown, random: Random): unknown {
-  const parts = Array.isArray(value) ? value : isTable(value) ? Object.values(value as object) : [];
-  return parts.length === 0 || random(3) === 0 ? value : part(one(parts, random), random);
+function partOf(value: unknown, random: Random): unknown {
+  const parts = partsOf(value);
+  if (parts.length === 0 || random(3) === 0) return value;
+  return partOf(oneOf(parts, random), random);
+}
+
+function partsOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return isTable(value) ? Object.values(value) : [];
 }
 
 function changeList(list: readonly unknown[], random: Random, material: Material): unknown {
-  const [at, length] = [random(list.length + 1), 1 + random(3)];
+  if (list.length === 0) return [replacement(random, material)];
+  const at = random(list.length + 1);
+  const length = 1 + random(3);
+  function repeated(): unknown[] {
+    const size = Math.min(MAX_LIST, list.length * (1 + random(200)));
+    return Array.from({ length: size }, (_, index) => list[index % list.length]);
+  }
   const ways = [
-    () => list.with(random(list.length), change(one(list, random), random, material)),
+    () => list.with(random(list.length), change(oneOf(list, random), random, material)),
     () => list.toSpliced(at, length),
     () => list.toSpliced(at, 0, ...list.slice(at, at + length)),
     () => list.toSpliced(at, 0, replacement(random, material)),
     () => list.toReversed(),
-    () =>
-      Array.from(
-        { length: Math.min(MAX_LIST, list.length * (1 + random(200))) },
-        (_, i) => list[i % list.length],
-      ),
+    repeated,
   ];
-  return list.length === 0 ? [replacement(random, material)] : deeper(ways, random)();
+  return deeper(ways, random)();
 }
 
-function changeTable(
-  entries: readonly [string, unknown][],
-  random: Random,
-  material: Material,
-): unknown {
+type Entry = readonly [name: string, content: unknown];
+
+function changeTable(entries: readonly Entry[], random: Random, material: Material): unknown {
   const at = random(entries.length);
   const [name, content] = entries[at] ?? ['', undefined];
-  const named = (): string =>
-    random(2) === 0 ? one(material.words, random) : String(changeText(name, random, material));
-  const ways: (() => readonly [string, unknown][])[] = [
+  function newName(): string {
+    if (random(2) === 0) return oneOf(material.words, random);
+    return changeText(name, random, material);
+  }
+  if (entries.length === 0) return { [newName()]: replacement(random, material) };
+  const ways: (() => readonly Entry[])[] = [
     () => entries.with(at, [name, change(content, random, material)]),
     () => entries.toSpliced(at, 1),
-    () => entries.with(at, [named(), content]),
-    () => [...entries, [named(), replacement(random, material)]],
-    () => [...entries, [named(), content]],
+    () => entries.with(at, [newName(), content]),
+    () => [...entries, [newName(), replacement(random, material)]],
+    () => [...entries, [newName(), content]],
   ];
-  if (entries.length === 0) return { [named()]: replacement(random, material) };
   // `fromEntries` defines fields, so that one named `__proto__` is a field like any other.
   return Object.fromEntries(deeper(ways, random)());
 }
 
 function changeText(text: string, random: Random, { words, other }: Material): string {
   const from = random(text.length + 1);
-  const to = Math.min(text.length, from + (random(2) === 0 ? 1 : random(text.length - from + 1)));
-  const [head, span, tail] = [text.slice(0, from), text.slice(from, to), text.slice(to)];
-  const another = part(other, random);
+  const length = random(2) === 0 ? 1 : random(text.length - from + 1);
+  const to = Math.min(text.length, from + length);
+  const head = text.slice(0, from);
+  const span = text.slice(from, to);
+  const tail = text.slice(to);
+  const another = partOf(other, random);
   const ways = [
-    () => head + one(CHARACTERS, random) + tail,
-    () => head + one(CHARACTERS, random) + span + tail,
-    () => head + one(words, random) + (random(2) === 0 ? span : '') + tail,
+    () => head + oneOf(CHARACTERS, random) + tail,
+    () => head + oneOf(CHARACTERS, random) + span + tail,
+    () => head + oneOf(words, random) + (random(2) === 0 ? span : '') + tail,
     () => head + tail,
     () => head + span + span + tail,
     () => head + (random(2) === 0 ? span.toUpperCase() : span.toLowerCase()) + tail,
     () => head + (typeof another === 'string' ? another.slice(random(another.length + 1)) : span),
     () => tail + span + head,
-    // Long ones, now and then as long as they may be.
-    () =>
-      head +
-      span.repeat(Math.min(2 ** random(20), Math.floor(MAX_TEXT / (1 + span.length)))) +
-      tail,
   ];
-  return (
-    ways[random(random(8) === 0 ? ways.length : ways.length - 1)]?.().slice(0, MAX_TEXT) ?? text
-  );
+  if (random(8) > 0) return oneOf(ways, random)().slice(0, MAX_TEXT);
+  // Long ones now and then, up to as long as they may be.
+  const longest = () => head + span.repeat(manyTimes(span, random)) + tail;
+  return oneOf([...ways, longest], random)().slice(0, MAX_TEXT);
+}
+
+function manyTimes(span: string, random: Random): number {
+  return Math.min(2 ** random(20), Math.floor(MAX_TEXT / (1 + span.length)));
 }
 
 /** Whether it is a plain object. */
-const isTable = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  [Object.prototype, null].includes(Object.getPrototypeOf(value));
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
 
 function freeze(value: unknown): unknown {
-  if ((!Array.isArray(value) && !isTable(value)) || Object.isFrozen(value)) return value;
-  for (const each of Object.values(value as object)) freeze(each);
+  const isPlain = Array.isArray(value) || isTable(value);
+  if (!isPlain || Object.isFrozen(value)) return value;
+  for (const each of Object.values(value)) freeze(each);
   return Object.freeze(value);
 }
 
@@ -201,18 +216,18 @@ function freeze(value: unknown): unknown {
 export function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);
-  return isTable(value)
-    ? Object.entries(value as object).flatMap(([name, content]) => [name, ...textsOf(content)])
-    : [];
+  if (!isTable(value)) return [];
+  return Object.entries(value).flatMap(([name, content]) => [name, ...textsOf(content)]);
 }
 
 /** How large it is, in characters and parts. */
 export function weigh(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
-  if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + weigh(each), 1);
-  if (!isTable(value)) return 1;
-  return Object.entries(value as object).reduce(
-    (sum, [name, content]) => sum + name.length + weigh(content),
-    1,
-  );
+  let weight = 1;
+  if (Array.isArray(value)) {
+    for (const each of value) weight += weigh(each);
+  } else if (isTable(value)) {
+    for (const [name, content] of Object.entries(value)) weight += name.length + weigh(content);
+  }
+  return weight;
 }

@@ -99,4 +99,33 @@ const CLIENTS: readonly Safeguard[] = [
   },
 ];
 
-export const STORES: readonly Safeguard[] = [...TRIGGERS, ...CONDITIONAL_WRITES, ...CLIENTS];
+const IN_REDIS: readonly Safeguard[] = [
+  {
+    name: 'two services on one server: Redis',
+    file: 'src/stores/redis/options.ts',
+    text: '!hasKeyPrefix(client)',
+    instead: 'true',
+    tests: REDIS,
+  },
+  {
+    name: 'one spelling of a field: Redis',
+    file: 'src/stores/redis/fields.ts',
+    text: 'JSON.stringify(value) === json',
+    instead: 'true',
+    tests: REDIS,
+  },
+  {
+    name: 'conditional update: Redis',
+    file: 'src/stores/redis/scripts.ts',
+    text: "if revokedAt ~= 'null' then return 0 end",
+    instead: '',
+    tests: REDIS,
+  },
+];
+
+export const STORES: readonly Safeguard[] = [
+  ...TRIGGERS,
+  ...CONDITIONAL_WRITES,
+  ...CLIENTS,
+  ...IN_REDIS,
+];

@@ -1,0 +1,70 @@
+/** The clients of Redis that the service may pass: their types, and which of them are refused. */
+import { assert } from '../../core/input.js';
+import type { Awaitable } from '../../core/store.js';
+
+/** What node-redis is asked for: replies as plain strings, whatever the client maps them to. */
+export interface PlainReplies {
+  readonly typeMapping: Readonly<Record<never, never>>;
+}
+
+/** `createClient()` or `createClientPool()` of `redis`. */
+export interface NodeRedis {
+  /** Sends a command as its words. */
+  sendCommand(command: string[], options: PlainReplies): Promise<unknown>;
+}
+
+/** `createCluster()` of `redis`. */
+export interface NodeRedisCluster {
+  /** The primaries that the client knows; none before it is connected. */
+  readonly masters: readonly object[];
+  /** The client of one of them. */
+  nodeClient(master: object): Awaitable<NodeRedis>;
+  /** Sends a command to the node that has `firstKey`. */
+  sendCommand(
+    firstKey: string | undefined,
+    isReadonly: boolean,
+    command: string[],
+    options: PlainReplies,
+  ): Promise<unknown>;
+}
+
+/** `new Redis()` of `ioredis`, also one that finds its primary through Sentinel. */
+export interface IoRedis {
+  /** Sends a command as its words. */
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+/** `new Redis.Cluster()` of `ioredis`, reading from masters, as it does by default. */
+export interface IoRedisCluster extends IoRedis {
+  /** The clients of the primaries that the cluster's client knows. */
+  nodes(role: 'master'): readonly IoRedis[];
+  /** The options that the client was made with. */
+  readonly options: { readonly scaleReads?: unknown };
+}
+
+/** A connected client, recognised by its methods. */
+export type RedisClient = NodeRedis | NodeRedisCluster | IoRedis | IoRedisCluster;
+
+/** Whether `value` is an object with this method. A function is none: it has a `call` as well. */
+export function hasMethod(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function';
+}
+
+/** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
+export function checkClient(client: RedisClient, what: string): void {
+  // A `createSentinel` has a `sendCommand` too, with other arguments.
+  const isNodeRedis = hasMethod(client, 'sendCommand') && !hasMethod(client, 'acquire');
+  const kinds =
+    'a client, a pool or a cluster of redis (node-redis), or a Redis or Cluster of ioredis';
+  assert(isNodeRedis || hasMethod(client, 'call'), `${what}: pass ${kinds}`);
+  const danger = 'a replica would let revoked keys pass';
+  assert(!readsFromReplicas(client), `${what}: scaleReads must be 'master'; ${danger}`);
+}
+
+function readsFromReplicas(client: RedisClient): boolean {
+  if (!('nodes' in client)) return false;
+  const options: IoRedisCluster['options'] | undefined = client.options;
+  const scaleReads = options?.scaleReads;
+  return scaleReads !== undefined && scaleReads !== 'master';
+}

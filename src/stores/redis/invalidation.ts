@@ -1,0 +1,108 @@
+/** Tells other processes over Redis pub/sub that a key has ended. */
+import { assert, readFields } from '../../core/input.js';
+import type { Invalidation } from '../../core/invalidation.js';
+import { isUuid } from '../../core/uuid.js';
+import { isText } from '../bindable.js';
+import { checkClient, hasMethod, type RedisClient } from './clients.js';
+import { linkTo } from './link.js';
+
+/** A client or cluster of `redis` that is only used to subscribe. */
+export interface NodeRedisSubscriber {
+  /** Calls `listener` with each message of the channel. */
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+}
+
+/** A Redis or Cluster of `ioredis` that is only used to subscribe. */
+export interface IoRedisSubscriber {
+  /** By which it is told from a client of `redis`; never called. */
+  call(command: string, ...args: string[]): Promise<unknown>;
+  /** Asks the server for the messages of a channel. */
+  subscribe(channel: string): Promise<unknown>;
+  /** Calls `listener` with each message of every channel. */
+  on(event: 'message', listener: (channel: string, message: string) => void): unknown;
+}
+
+/**
+ * A client or cluster of `redis`, or a Redis or Cluster of `ioredis`, that is only used to
+ * subscribe.
+ */
+export type RedisSubscriber = NodeRedisSubscriber | IoRedisSubscriber;
+
+interface InvalidationClients {
+  readonly publisher: RedisClient;
+  readonly subscriber: RedisSubscriber;
+}
+
+const WHAT = 'redisInvalidation';
+
+/**
+ * Tells other processes over Redis pub/sub that a key has ended, for `cacheStore`. Carries only key
+ * ids; anything that is not a UUID is ignored. Whoever may publish on the channel can make caches
+ * look a key up again, and nothing more.
+ *
+ * Not checked: that a message arrives. One that is sent while a subscriber is away is lost, and
+ * that process finds out within its `maxStalenessMs`. Both clients resubscribe by themselves once
+ * they are back.
+ *
+ * @param clients Connected. `publisher` may be the store's client. `subscriber` is a separate
+ *   connection, because one that subscribes accepts no other commands: a `duplicate()`, with a
+ *   listener for `error`, without which a lost connection ends the process with node-redis.
+ * @param options `channel`: the same in every process. Default: `keyscope:ended`.
+ * @throws TypeError if either is not such a client, both are the same, or the subscriber is a pool.
+ * @example
+ * const subscriber = await client.duplicate().on('error', report).connect();
+ * const invalidation = redisInvalidation({ publisher: client, subscriber });
+ */
+export function redisInvalidation(
+  clients: { readonly publisher: RedisClient; readonly subscriber: RedisSubscriber },
+  options: { readonly channel?: string | undefined } = {},
+): Invalidation {
+  const { publisher, subscriber } = readClients(clients);
+  const channel = readChannel(options);
+  const { send } = linkTo(publisher);
+  return {
+    publish: async (keyId) => {
+      await send(undefined, ['PUBLISH', channel, keyId]);
+    },
+    subscribe: createSubscribe(subscriber, channel),
+  };
+}
+
+function readClients(clients: unknown): InvalidationClients {
+  const { publisher, subscriber } = readFields(clients, ['publisher', 'subscriber'], WHAT);
+  checkClient(publisher as RedisClient, `${WHAT}: publisher`);
+  const what = `${WHAT}: subscriber`;
+  const isKnown = hasMethod(subscriber, 'subscribe');
+  assert(isKnown, `${what}: pass a client or cluster of redis or ioredis, no pool`);
+  assert(subscriber !== publisher, `${what}: pass a connection of its own, a duplicate()`);
+  return { publisher, subscriber } as InvalidationClients;
+}
+
+function readChannel(options: unknown): string {
+  const { channel = 'keyscope:ended' } = readFields(options, ['channel'], WHAT);
+  assert(isText(channel) && channel !== '', `${WHAT}: channel: pass a text`);
+  return channel;
+}
+
+function createSubscribe(subscriber: RedisSubscriber, channel: string): Invalidation['subscribe'] {
+  // One function for all listeners and attempts: a subscription that is retried after a failure is
+  // heard once.
+  const listeners = new Set<(keyId: string) => void>();
+  function hear(message: unknown): void {
+    if (!isUuid(message)) return;
+    for (const listener of listeners) listener(message);
+  }
+
+  let attached = false;
+  return (listener) => {
+    listeners.add(listener);
+    if (!('call' in subscriber)) return subscriber.subscribe(channel, hear);
+    if (!attached) {
+      subscriber.on('message', (from, message) => {
+        if (from === channel) hear(message);
+      });
+      attached = true;
+    }
+    return subscriber.subscribe(channel);
+  };
+}

@@ -1,0 +1,75 @@
+/** What the store needs of a client: to send a command, and to know every primary. */
+import type { PlainReplies, RedisClient } from './clients.js';
+
+/** A command as its words. */
+export type Command = [name: string, ...args: string[]];
+
+/** A client of any kind, as the store uses it. */
+export interface Link {
+  /** Sends to the primary that has `key`; without one, to any. */
+  send(key: string | undefined, command: Command): Promise<unknown>;
+  /** Every primary that the client knows. */
+  primaries(): Promise<readonly Link[]>;
+}
+
+/** A {@link Link} over `client`, whose errors name neither digests nor seals. */
+export function linkTo(client: RedisClient): Link {
+  const send = sendBy(client);
+  const link: Link = {
+    async send(key, command) {
+      try {
+        return await send(key, command);
+      } catch (error) {
+        throw withoutArguments(error);
+      }
+    },
+
+    async primaries() {
+      if ('nodes' in client) return client.nodes('master').map(linkTo);
+      if (!('nodeClient' in client)) return [link];
+      const nodes = client.masters.map((master) => client.nodeClient(master));
+      return (await Promise.all(nodes)).map(linkTo);
+    },
+  };
+  return link;
+}
+
+const PLAIN: PlainReplies = { typeMapping: {} };
+
+function sendBy(client: RedisClient): Link['send'] {
+  // ioredis finds the key of a command itself.
+  if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
+  // For node-redis, no command counts as a read: with `useReplicas`, those go to a replica.
+  if ('nodeClient' in client) {
+    return (key, command) => client.sendCommand(key, false, command, PLAIN);
+  }
+  return (_key, command) => client.sendCommand(command, PLAIN);
+}
+
+/** What to do about an error, by how its message begins. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  // From node-redis, which connects only when told to.
+  ['The client is closed', '; await client.connect() first'],
+  ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
+]);
+
+/** The arguments of a command, as clients quote them, and anything like a digest or a seal. */
+const ARGUMENTS = /, with args beginning with.*|[0-9a-f]{16,}/gis;
+
+// ioredis attaches the whole command to an error, with digest and seal among its arguments, and
+// Redis quotes what it does not know: so only the text is kept, without the arguments and without
+// anything like a digest.
+function withoutArguments(error: unknown): Error {
+  const text = describe(error);
+  return new Error(`redis: ${text.replace(ARGUMENTS, '…')}${adviceOn(text)}`);
+}
+
+function describe(error: unknown): string {
+  const { message, code, name } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  return String(message || code || name);
+}
+
+function adviceOn(text: string): string {
+  for (const [start, advice] of ADVICE) if (text.startsWith(start)) return advice;
+  return '';
+}

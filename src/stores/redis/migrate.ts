@@ -1,0 +1,103 @@
+/** The start of a store: whether the servers can hold keys, and which version the layout has. */
+import type { RedisClient } from './clients.js';
+import type { Link } from './link.js';
+import { type Place, type RedisStoreOptions, readPlace } from './options.js';
+
+/** The version of the layout that this release reads and writes. */
+const VERSION = '1';
+
+/**
+ * Checks that the servers can hold keys, and writes the version of the layout if there is none;
+ * `redisStore` does so before its first operation. Any number of processes may call it at once. If
+ * there is a version, it only reads. In a cluster, it checks every primary.
+ *
+ * Not checked: servers that join later, settings that change later, persistence.
+ *
+ * @param client A connected client. keyscope never closes it.
+ * @param options `prefix`: the same as for the store.
+ * @throws TypeError if `client` is not such a client, and on unknown options.
+ * @throws Error if a server is older than Redis 7, a replica, or may evict keys; if a newer release
+ *   has written; whatever the client rejects with.
+ * @example
+ * await migrate(await createClient({ url }).connect()); // in a deploy step
+ */
+export async function migrate(client: RedisClient, options: RedisStoreOptions = {}): Promise<void> {
+  await migrateIfNeeded(readPlace(client, options, 'migrate'));
+}
+
+/** The same for a place that has been read. */
+export async function migrateIfNeeded({ link, prefix }: Place): Promise<void> {
+  const key = `${prefix}schema`;
+  // First, because a cluster's client knows its nodes only once it is connected.
+  const found = (await link.send(key, ['GET', key])) ?? null;
+  await checkServers(link);
+  if (found !== null) return checkVersion(found, prefix);
+  // Written unless another process has: then the answer is what that one wrote.
+  const other = (await link.send(key, ['SET', key, VERSION, 'NX', 'GET'])) ?? null;
+  if (other !== null) checkVersion(other, prefix);
+}
+
+function checkVersion(version: unknown, prefix: string): void {
+  if (version === VERSION) return;
+  const isNewer = /^[1-9]\d{0,8}$/.test(String(version));
+  const problem = isNewer
+    ? `${version} and this release knows ${VERSION}; upgrade it`
+    : 'that is no version';
+  throw new Error(`keyscope: the keys under ${prefix} have schema ${problem}`);
+}
+
+// ── The servers ─────────────────────────────────────────────────────────────────────────────────
+
+/** What a server says of itself, by the names of `INFO`. */
+type ServerInfo = ReadonlyMap<string, string>;
+
+interface Demand {
+  readonly holds: (info: ServerInfo) => boolean;
+  readonly otherwise: string;
+}
+
+const EVICTS_NO_KEY = /^(?:noeviction|volatile-.*)$/;
+
+// From `INFO` and not from `CONFIG GET`, which managed servers forbid.
+const DEMANDS: readonly Demand[] = [
+  {
+    holds: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
+    otherwise: 'Redis 7 or newer is needed',
+  },
+  {
+    holds: (info) => info.get('role') === 'master',
+    otherwise: 'this is a replica; connect to the primary',
+  },
+  {
+    holds: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
+    otherwise: 'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
+  },
+];
+
+const NO_ANSWER =
+  'the client does not answer; pass the client itself, no pipeline, transaction or legacy() of it';
+
+/** Throws unless every primary can hold keys. */
+async function checkServers(link: Link): Promise<void> {
+  const nodes = await link.primaries();
+  if (nodes.length === 0) {
+    throw new Error('keyscope: the client knows no primary; connect it first');
+  }
+  const answers = await Promise.all(nodes.map((node) => node.send(undefined, ['INFO'])));
+  for (const answer of answers) checkServer(answer);
+}
+
+function checkServer(answer: unknown): void {
+  // A pipeline only gathers commands, and a legacy client answers callbacks.
+  if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
+  const info: ServerInfo = new Map(answer.split(/\r?\n/).map(readLine));
+  const failed = DEMANDS.find((demand) => !demand.holds(info));
+  if (failed === undefined) return;
+  throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.otherwise}`);
+}
+
+/** A line `name:value`; headings and empty lines become names that nobody asks for. */
+function readLine(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1)];
+}

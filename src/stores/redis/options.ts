@@ -1,0 +1,41 @@
+/** The options of the store, and what is checked before anything is sent. */
+import { assert, readFields } from '../../core/input.js';
+import { checkClient, type RedisClient } from './clients.js';
+import { type Link, linkTo } from './link.js';
+
+/** Options of `redisStore` and `migrate`. */
+export interface RedisStoreOptions {
+  /**
+   * What every Redis key of this store begins with: 1 to 100 printable ASCII characters. Default:
+   * `keyscope:`. One with `{…}` keeps all keys on one cluster node.
+   */
+  readonly prefix?: string | undefined;
+}
+
+/** Where a store is: behind which client, and under which prefix. */
+export interface Place {
+  readonly link: Link;
+  readonly prefix: string;
+}
+
+/** Reads what `redisStore` and `migrate` are given; throws a `TypeError` if anything is wrong. */
+export function readPlace(client: RedisClient, options: RedisStoreOptions, what: string): Place {
+  checkClient(client, what);
+  const { prefix } = readFields(options, ['prefix'], what);
+  if (prefix === undefined) {
+    // Two services with a keyPrefix each would find each other's keys.
+    const ignored = 'a keyPrefix of node-redis does not come before raw commands';
+    assert(!hasKeyPrefix(client), `${what}: prefix: pass one; ${ignored}`);
+    return { link: linkTo(client), prefix: 'keyscope:' };
+  }
+  const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
+  assert(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
+  return { link: linkTo(client), prefix };
+}
+
+/** Whether it is a client of node-redis that was made with a `keyPrefix`. */
+function hasKeyPrefix(client: RedisClient): boolean {
+  if (!('sendCommand' in client)) return false;
+  const { _keyPrefix } = client as { readonly _keyPrefix?: unknown };
+  return Boolean(_keyPrefix);
+}

@@ -1,0 +1,53 @@
+/** How many live keys each digest scheme has. */
+import type { KeyRecord } from '../../core/record.js';
+import type { SchemeSummary } from '../../core/store.js';
+import { isText } from '../bindable.js';
+import { inTurns } from './concurrency.js';
+import type { Keys } from './layout.js';
+import type { Link } from './link.js';
+import { walkMembers, walkRecords } from './walk.js';
+
+/** So many entities are read at once, and of each so many records. */
+const ENTITIES_AT_ONCE = 50;
+const RECORDS_AT_ONCE = 100;
+
+type Lines = Map<string, SchemeSummary>;
+
+/**
+ * Reads every record: whether one is live depends on `now`, and an index across slots could not be
+ * kept exact.
+ */
+export async function summarize(link: Link, keys: Keys, now: number): Promise<SchemeSummary[]> {
+  const lines: Lines = new Map();
+  const limited = inTurns(link);
+
+  async function addEntity(entityUuid: string): Promise<void> {
+    const all = { from: '+', size: RECORDS_AT_ONCE };
+    for await (const rows of walkRecords(limited, keys, entityUuid, all)) {
+      for (const row of rows) addIfLive(lines, row, now);
+    }
+  }
+
+  const entities = { from: '-', to: ['+', 'BYLEX'], size: ENTITIES_AT_ONCE };
+  for await (const members of walkMembers(limited, keys.entities, entities)) {
+    await Promise.all(members.map(addEntity));
+  }
+  return [...lines.values()];
+}
+
+/** Adds a record to its scheme's line if it is live. A malformed one is not live. */
+function addIfLive(lines: Lines, row: KeyRecord, now: number): void {
+  const isAhead = (deadline: number | null) => deadline === null || now < deadline;
+  const isLive = row.revokedAt === null && isAhead(row.retireAt) && isAhead(row.expiresAt);
+  if (!isLive || !isText(row.digest)) return;
+  const scheme = row.digest.slice(0, row.digest.indexOf('$'));
+  const line = lines.get(scheme);
+  const live = (line?.live ?? 0) + 1;
+  lines.set(scheme, { scheme, live, lastUsedAt: later(line?.lastUsedAt, row.lastUsedAt) });
+}
+
+/** The later of two times, of which either may be missing. */
+function later(known: number | null | undefined, used: number | null): number | null {
+  const times = [known, used].filter((time) => typeof time === 'number');
+  return times.length === 0 ? null : Math.max(...times);
+}

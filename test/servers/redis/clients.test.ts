@@ -1,0 +1,121 @@
+/** Which clients and options the store takes, and what it says of others. */
+import { Redis } from 'ioredis';
+import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { complaint } from '../../support/complaint.ts';
+import { OWN, thrown } from '../../support/keyring.ts';
+import { ioRedis, nodeRedis } from '../../support/redis.ts';
+import { describeOn, SERVERS } from '../../support/servers.ts';
+
+const URL = SERVERS.redis;
+const SENTINEL = { name: 'mymaster', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
+
+const onRedis = await describeOn('redis');
+
+describe('the client', () => {
+  // With `stage:` and `prod:` on one server, a key of the one was let in by the other.
+  test('of node-redis needs a prefix where it has a keyPrefix, which raw commands lack', () => {
+    const settings = { url: URL, keyPrefix: 'stage:' };
+    const clients: readonly unknown[] = [
+      createClient(settings),
+      createClientPool(settings),
+      createCluster({ rootNodes: [], keyPrefix: 'a' }),
+    ];
+    const ignored = 'a keyPrefix of node-redis does not come before raw commands';
+    for (const client of clients as readonly RedisClient[]) {
+      const told = complaint(() => redisStore(client));
+      expect(told).toBe(`redisStore: prefix: pass one; ${ignored}`);
+      const store = redisStore(client, { prefix: 'stage:keyscope:' });
+      expect(store).toHaveProperty('findById');
+    }
+  });
+
+  test('is refused where it is none', async () => {
+    const odd: readonly unknown[] = [
+      undefined,
+      null,
+      URL,
+      5,
+      {},
+      [],
+      { call: 5 },
+      redisStore,
+      Redis,
+      createSentinel(SENTINEL),
+    ];
+    const message = /^redisStore: pass a client, a pool or a cluster of redis/;
+    for (const client of odd as readonly RedisClient[]) {
+      expect(complaint(() => redisStore(client))).toMatch(message);
+      expect(await thrown(() => migrate(client))).toBeInstanceOf(TypeError);
+    }
+  });
+
+  test('of node-redis that finds its primary through Sentinel does not compile', () => {
+    // @ts-expect-error sendCommand has other arguments there
+    expect(() => redisStore(createSentinel(SENTINEL))).toThrow(TypeError);
+  });
+
+  test('is asked nothing before the first operation', () => {
+    const calls: string[] = [];
+    redisStore({ call: async (command) => calls.push(command) });
+    expect(calls).toEqual([]);
+  });
+
+  // node-redis says that it is closed, and not what to do.
+  test('of node-redis that nobody has connected is to be connected first', async () => {
+    for (const client of [createClient(), createClientPool()]) {
+      const told = 'redis: The client is closed; await client.connect() first';
+      await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
+    }
+  });
+
+  test('of one server of a cluster is to be one of the cluster', async () => {
+    const moved = 'MOVED 13111 10.0.0.1:6379';
+    const client = { call: () => Promise.reject(new Error(moved)) };
+    const told = `redis: ${moved}; this server is one of a cluster: pass a client of the cluster`;
+    await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
+  });
+
+  test('is given a prefix of printable characters, and no other option', () => {
+    const client = { call: async () => null };
+    for (const odd of ['', ' ', 'a b', 'ключ', 'a\n', 'x'.repeat(101), 5, null]) {
+      const told = complaint(() => redisStore(client, { prefix: odd as string }));
+      expect(told).toMatch(/^redisStore: prefix: pass 1 to 100/);
+    }
+    const misspelt = { prefx: 'a' } as object;
+    const unknown = 'unknown field "prefx"; it takes prefix';
+    expect(() => redisStore(client, misspelt)).toThrow(unknown);
+    for (const prefix of ['a', 'x'.repeat(100), '{keyscope}:', undefined]) {
+      redisStore(client, { prefix });
+    }
+  });
+});
+
+// They answer nothing at once, or with themselves, and it was said that Redis 7 or newer is needed.
+onRedis('a client that only gathers commands, or answers callbacks,', () => {
+  const told = 'keyscope: the client does not answer; pass the client itself';
+
+  async function expectRefused(gathering: unknown): Promise<void> {
+    const store = redisStore(gathering as RedisClient);
+    await expect(async () => store.findById(OWN)).rejects.toThrow(told);
+  }
+
+  test('such as legacy() of node-redis, is refused', async () => {
+    const { client, close } = await nodeRedis(URL);
+    onTestFinished(() => close());
+    await expectRefused(client.legacy());
+  });
+
+  test('such as pipeline() of ioredis, is refused', async () => {
+    const { client, close } = ioRedis(URL);
+    onTestFinished(() => close());
+    await expectRefused(client.pipeline());
+  });
+
+  test('such as multi() of ioredis, is refused', async () => {
+    const { client, close } = ioRedis(URL);
+    onTestFinished(() => close());
+    await expectRefused(client.multi());
+  });
+});

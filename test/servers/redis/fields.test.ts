@@ -1,0 +1,259 @@
+/** A record that somebody edited by hand never passes for another. */
+import { digestKey, generateKey, type KeyStore } from 'keyscope';
+import { redisStore } from 'keyscope/stores/redis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  AUTHORITY,
+  HOUR,
+  issue,
+  OTHER,
+  OWN,
+  PEPPER,
+  PLAIN,
+  type Ring,
+  setUp,
+} from '../../support/keyring.ts';
+import { outcome } from '../../support/outcome.ts';
+import { deleteUnder, ioRedis } from '../../support/redis.ts';
+import { describeOn, SERVERS } from '../../support/servers.ts';
+
+const URL = SERVERS.redis;
+const prefix = `keyscope-test-${crypto.randomUUID()}:`;
+const attackers = generateKey({ prefix: 'acme' });
+const json = (value: unknown) => JSON.stringify(value);
+
+/** Field → values that widen a key, or that are merely wrong, as they would stand in the hash. */
+const EDITS: Readonly<Record<string, readonly string[]>> = {
+  keyId: [json(OTHER), '""', '"ABC"', '5'],
+  name: ['"other"', '""', '"CI"'],
+  digest: [json(digestKey(attackers, PEPPER)), json(digestKey(attackers)), '""', '"h1.p1$ab"'],
+  seal: ['""', json('a'.repeat(64)), '5'],
+  entityUuid: [json(OTHER), '""', json(OWN.toUpperCase())],
+  accessibleEntities: [json([OWN, OTHER]), '[]', json([OTHER]), '[5]', '[[]]', '{}'],
+  scopes: [
+    '["threats:read","threats:write"]',
+    '["threats:*"]',
+    '["*:*"]',
+    '[]',
+    '["threats:read","threats:read"]',
+    '[null]',
+    '["Threats:read"]',
+    '{"0":"threats:read"}',
+  ],
+  justification: ['"because"', '""'],
+  metadata: ['{"team":"blue"}', '{"a":5}', '{"__proto__":"x"}', '[]'],
+  createdAt: ['1', '0', '-1', '1152921504606846976', '1e400', '"1700000000000"', '1.5'],
+  expiresAt: ['null', '0', '1800000000001', '1152921504606846976', '9e15'],
+  rotatedFrom: [json(OTHER), '""'],
+};
+/** Outside the seal: a time there is believed, so only what is none. */
+const MARKS = ['revokedAt', 'retireAt', 'lastUsedAt', 'used:threats:read'];
+const FIELDS = [...Object.keys(EDITS), ...MARKS];
+const GARBAGE = [
+  'none',
+  '',
+  '[',
+  '{',
+  '"text"',
+  '"1"',
+  '[]',
+  '{}',
+  'true',
+  '1.5',
+  '1152921504606846976',
+  'NaN',
+  '0x10',
+  '\ud800',
+];
+
+/**
+ * What a field holds, in JSON that keyscope would not write: the scripts compare texts, so they
+ * take it for another.
+ */
+function respelled(text: string): readonly string[] {
+  const spellings = [`${text} `, `\n${text}`];
+  if (/^\d/.test(text)) spellings.push(`${text}.0`, `${text}e0`);
+  if (/^"./.test(text)) {
+    const escaped = `\\u00${text.charCodeAt(1).toString(16)}`;
+    spellings.push(`"${escaped}${text.slice(2)}`);
+  }
+  if (/^[[{]/.test(text)) spellings.push(text.replace(/.$/, ' $&'));
+  if (/^\{"/.test(text)) spellings.push(text.replace(/^\{(".*)\}$/, '{$1,$1}'));
+  return spellings;
+}
+
+const TAMPERED = 'invalid_token record_tampered';
+const REFUSED = [TAMPERED, 'invalid_token unknown_key', 'StoreError'];
+
+/** A key whose record is going to be edited. */
+interface Victim {
+  readonly keyring: Ring;
+  readonly key: string;
+  readonly keyId: string;
+  /** The Redis key of its record. */
+  readonly hash: string;
+}
+
+/** That the key passes nowhere, and which of the refusals it is. */
+async function refusalOf({ keyring, key, keyId }: Victim, why: string): Promise<string> {
+  const verified = await outcome(() => keyring.verify(key));
+  expect(REFUSED, why).toContain(verified);
+  // Nor does the key that whoever edited the digest knows.
+  expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
+  for (const entityUuid of [OWN, OTHER]) {
+    const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }));
+    expect([...REFUSED, 'not_found no_such_key'], `${why}, rotated`).toContain(rotated);
+  }
+  return verified;
+}
+
+const onRedis = await describeOn('redis');
+
+onRedis('a record edited by hand', () => {
+  const { client, close } = ioRedis(URL, { lazyConnect: true });
+  let store: KeyStore;
+  beforeAll(() => {
+    store = redisStore(client, { prefix });
+  });
+  afterAll(async () => {
+    close();
+    await deleteUnder(URL, prefix);
+  });
+
+  async function victim(): Promise<Victim> {
+    const { keyring, clock } = setUp({ store });
+    const expiresAt = new Date(clock.now() + HOUR);
+    const input = { ...PLAIN, metadata: { team: 'red' }, expiresAt };
+    const { key, info } = await keyring.issue(input, AUTHORITY);
+    const { keyId } = info;
+    await store.touch([{ keyId, lastUsedAt: clock.now(), scopesUsed: { 'threats:read': 5 } }]);
+    expect(await outcome(() => keyring.verify(key))).toBe('passed');
+    return { keyring, key, keyId, hash: `${prefix}rec:${digestKey(key, PEPPER)}` };
+  }
+
+  test('is tried with every field', async () => {
+    const { hash } = await victim();
+    expect((await client.hkeys(hash)).sort()).toEqual(FIELDS.toSorted());
+  });
+
+  test.each(Object.entries(EDITS))('never passes with another %s', async (field, values) => {
+    for (const to of [...values, ...GARBAGE]) {
+      const edited = await victim();
+      await client.hset(edited.hash, field, to);
+      const why = `${field} = ${to}`;
+      const refusal = await refusalOf(edited, why);
+      if (field !== 'digest') expect(refusal, why).toBe(TAMPERED);
+    }
+  });
+
+  test.each(MARKS)('never passes with a %s that is no time', async (field) => {
+    for (const to of GARBAGE) {
+      const edited = await victim();
+      await client.hset(edited.hash, field, to);
+      expect(await refusalOf(edited, `${field} = ${to}`)).toBe(TAMPERED);
+    }
+  });
+
+  test.each(FIELDS.slice(0, -1))('never passes without %s', async (field) => {
+    const edited = await victim();
+    await client.hdel(edited.hash, field);
+    expect(await refusalOf(edited, `no ${field}`)).toBe(TAMPERED);
+  });
+
+  // A key whose mark was "null " passed, and `revoke` said that it had ended.
+  test.each(FIELDS)('never passes with %s spelled otherwise', async (field) => {
+    const { hash } = await victim();
+    const { length } = respelled(String(await client.hget(hash, field)));
+    expect(length).toBeGreaterThanOrEqual(2);
+    for (let index = 0; index < length; index++) {
+      const edited = await victim();
+      // Other keys have other ids and digests, so each is spelled anew.
+      const spellings = respelled(String(await client.hget(edited.hash, field)));
+      const to = spellings[index] ?? '';
+      await client.hset(edited.hash, field, to);
+      expect(await refusalOf(edited, `${field} = ${to}`)).toBe(TAMPERED);
+      if (!MARKS.includes(field)) continue;
+      const wrote = await store.markEnded(edited.keyId, { revokedAt: 5 });
+      expect(wrote).toBe(field !== 'revokedAt');
+    }
+  });
+
+  test('keeps a field that the service has added', async () => {
+    const { keyring, key, keyId, hash } = await victim();
+    await client.hset(hash, 'team', 'blue');
+    expect(await outcome(() => keyring.verify(key))).toBe('passed');
+    expect(await store.findById(keyId)).not.toHaveProperty('team');
+    await keyring.revoke(keyId, AUTHORITY);
+    expect(await client.hget(hash, 'team')).toBe('blue');
+  });
+
+  test.each([
+    ['set', ['x']],
+    ['rpush', ['x']],
+    ['sadd', ['x']],
+    ['zadd', ['0', 'x']],
+    ['xadd', ['*', 'a', 'b']],
+  ])('that was replaced by %s is a StoreError', async (command, value) => {
+    const edited = await victim();
+    const { keyring, keyId, hash } = edited;
+    const other = await issue(keyring);
+    await client.del(hash);
+    await client.call(command, hash, ...value);
+    expect(await refusalOf(edited, command)).toBe('StoreError');
+    expect(await outcome(() => keyring.get(keyId, AUTHORITY))).toBe('StoreError');
+    expect(await outcome(() => keyring.revoke(keyId, AUTHORITY))).toBe('StoreError');
+    expect(await outcome(() => keyring.verify(other.key))).toBe('passed');
+    await client.del(hash);
+  });
+
+  test('still passes where its pointer and its index have another type', async () => {
+    const { keyring, key, keyId } = await victim();
+    const pointer = `${prefix}id:${keyId}`;
+    const index = `${prefix}entity:${OWN}`;
+    await client.del(pointer);
+    await client.sadd(pointer, 'x');
+    expect(await outcome(() => keyring.revoke(keyId, AUTHORITY))).toBe('StoreError');
+    await client.del(index);
+    await client.set(index, 'x');
+    expect(await outcome(() => keyring.list({}, AUTHORITY))).toBe('StoreError');
+    expect(await outcome(() => issue(keyring))).toBe('StoreError');
+    expect(await outcome(() => keyring.verify(key))).toBe('passed');
+    await client.del(index);
+  });
+
+  test('is neither ended, touched nor shown by the pointer of another key', async () => {
+    const { keyring, key, keyId, hash } = await victim();
+    const other = await victim();
+    const pointer = `${prefix}id:${keyId}`;
+    await client.set(pointer, digestKey(other.key, PEPPER));
+    const before = await client.hgetall(other.hash);
+    expect(await outcome(() => keyring.revoke(keyId, AUTHORITY))).toBe('not_found no_such_key');
+    expect(await store.markEnded(keyId, { revokedAt: 5 })).toBe(false);
+    await store.touch([{ keyId, lastUsedAt: 9e12, scopesUsed: {} }]);
+    expect(await client.hgetall(other.hash)).toEqual(before);
+    // The remedy that the documentation names.
+    await client.set(pointer, hash.slice(`${prefix}rec:`.length));
+    await keyring.revoke(keyId, AUTHORITY);
+    expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
+  });
+
+  test('holds no key', { timeout: 60_000 }, async () => {
+    const own = `${prefix}dump:`;
+    const { keyring } = setUp({ store: redisStore(client, { prefix: own }) });
+    const { key, info } = await issue(keyring);
+    const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    let stored = '';
+    // Ten at a time took longer than a test may, beside the 1,400,000 keys of somebody else.
+    const pages = client.scanStream({ match: `${own}*`, count: 10_000 });
+    for await (const names of pages as AsyncIterable<string[]>) {
+      for (const name of names) {
+        const bytes = await client.dumpBuffer(name);
+        stored += `${name} ${bytes.toString('latin1')}`;
+      }
+    }
+    expect(stored).toContain(info.keyId);
+    for (const secret of [key, next.key]) {
+      expect(stored).not.toContain(secret.slice('acme_'.length, -6));
+    }
+  });
+});

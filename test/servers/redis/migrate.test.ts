@@ -1,0 +1,117 @@
+/** Which servers can hold keys, and the version of the layout. */
+import { generateKey } from 'keyscope';
+import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { issue, setUp } from '../../support/keyring.ts';
+import { causeOf } from '../../support/outcome.ts';
+import {
+  commandsOf,
+  connectTo,
+  describeWithRedis,
+  KINDS,
+  keysOf,
+  startRedis,
+  useRedis,
+} from '../../support/redis.ts';
+
+describeWithRedis('the start of a store', () => {
+  const suite = useRedis();
+
+  describe.each(KINDS)('with %s', (kind) => {
+    test.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
+      'refuses a server that may evict by %s',
+      async (policy) => {
+        const { own } = suite;
+        const client = suite.client(kind);
+        await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
+        const { keyring } = setUp({ store: redisStore(client) });
+        const instead = 'set maxmemory-policy to noeviction';
+        const message = `keyscope: a Redis server cannot hold keys: ${instead}`;
+        expect(await causeOf(() => issue(keyring))).toContain(message);
+        await expect(migrate(client)).rejects.toThrow(message);
+        expect(await own.ask('DBSIZE')).toBe(0);
+        // Put right, it is used without a restart.
+        await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+        await issue(keyring);
+      },
+    );
+
+    test.each(['volatile-lru', 'volatile-ttl'])(
+      'accepts a server that evicts by %s, for nothing here has a time to live',
+      async (policy) => {
+        const { own } = suite;
+        await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
+        const { keyring } = setUp({ store: redisStore(suite.client(kind)) });
+        await issue(keyring);
+        const keys = await keysOf(own, '*');
+        expect(keys).toHaveLength(5);
+        for (const key of keys) expect(await own.ask('TTL', key), key).toBe(-1);
+      },
+    );
+
+    test.each([
+      ['2', 'have schema 2 and this release knows 1; upgrade it'],
+      ['x', 'have schema that is no version'],
+      ['', 'have schema that is no version'],
+    ])('refuses keys of schema "%s", and leaves them', async (version, problem) => {
+      const { own } = suite;
+      const client = suite.client(kind);
+      await own.ask('SET', 'keyscope:schema', version);
+      await expect(migrate(client)).rejects.toThrow(problem);
+      const { keyring } = setUp({ store: redisStore(client) });
+      expect(await causeOf(() => issue(keyring))).toContain(problem);
+      expect(await own.ask('GET', 'keyscope:schema')).toBe(version);
+    });
+
+    test('refuses a version of another type', async () => {
+      await suite.own.ask('LPUSH', 'keyscope:schema', '1');
+      await expect(migrate(suite.client(kind))).rejects.toThrow('WRONGTYPE');
+    });
+
+    test('writes the version when eight migrate at once, and then only reads', async () => {
+      const { own } = suite;
+      const client = suite.client(kind);
+      await Promise.all(Array.from({ length: 8 }, () => migrate(client)));
+      expect(await own.ask('GET', 'keyscope:schema')).toBe('1');
+      expect(await own.ask('DBSIZE')).toBe(1);
+      expect(await commandsOf(own, () => migrate(client))).toEqual({ get: 1 });
+    });
+  });
+
+  test('refuses a replica', async () => {
+    const replica = await startRedis('--replicaof', '127.0.0.1', String(suite.own.port));
+    onTestFinished(replica.remove);
+    for (const kind of KINDS) {
+      const { client, close } = await connectTo(kind, replica.url);
+      const message = 'this is a replica; connect to the primary';
+      await expect(migrate(client)).rejects.toThrow(message);
+      const { keyring } = setUp({ store: redisStore(client) });
+      const verify = () => keyring.verify(generateKey({ prefix: 'acme' }));
+      expect(await causeOf(verify)).toContain('this is a replica');
+      close();
+    }
+  });
+});
+
+describe('the start of a store over a client that answers', () => {
+  const old = 'redis_version:6.2.14\r\nrole:master\r\nmaxmemory_policy:noeviction';
+
+  test.each([
+    ['older than Redis 7', old, 'Redis 7 or newer is needed'],
+    ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'set maxmemory-policy'],
+    ['of another make', 'no lines', 'Redis 7 or newer is needed'],
+  ])('refuses a server that is %s', async (_name, info, problem) => {
+    const client = { call: async (command: string) => (command === 'INFO' ? info : null) };
+    await expect(migrate(client)).rejects.toThrow(problem);
+  });
+
+  test('refuses a cluster whose client names no primary', async () => {
+    const silent: RedisClient = {
+      masters: [],
+      nodeClient: () => ({ sendCommand: async () => null }),
+      sendCommand: async () => null,
+    };
+    const message = 'the client knows no primary; connect it';
+    await expect(migrate(silent)).rejects.toThrow(message);
+  });
+});

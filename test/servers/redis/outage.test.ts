@@ -1,0 +1,105 @@
+/** A server that is away, comes back, or has lost what it knew. */
+import { type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { AUTHORITY, issue, type Ring, setUp, storeError } from '../../support/keyring.ts';
+import { outcome } from '../../support/outcome.ts';
+import {
+  type Closing,
+  connectTo,
+  connectWithoutQueue,
+  describeWithRedis,
+  eventually,
+  KINDS,
+  type OwnRedis,
+  startRedis,
+} from '../../support/redis.ts';
+
+/** For calls to a server that is there, however busy the machine is. */
+const PATIENT = 60_000;
+
+const passes = (keyring: Ring, key: string) => async () =>
+  (await outcome(() => keyring.verify(key))) === 'passed';
+
+describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
+  let own: OwnRedis;
+  let opened: Closing<RedisClient>;
+  beforeEach(async () => {
+    own = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
+    opened = await connectTo(kind, own.url);
+  });
+  afterEach(async () => {
+    opened.close();
+    await own.remove();
+  });
+
+  /** Two keyrings over one store: one that waits, and one that gives up soon. */
+  function keyrings(): { readonly patient: Ring; readonly hasty: Ring } {
+    const store = redisStore(opened.client);
+    return {
+      patient: setUp({ store, storeTimeoutMs: PATIENT }).keyring,
+      hasty: setUp({ store, storeTimeoutMs: 300 }).keyring,
+    };
+  }
+
+  test('is a StoreError in time, and the server is used again once it is back', async () => {
+    const { patient, hasty } = keyrings();
+    const { key, info } = await issue(patient);
+    await own.stop();
+    const acts = [
+      () => hasty.verify(key),
+      () => hasty.list({}, AUTHORITY),
+      () => hasty.get(info.keyId, AUTHORITY),
+      () => issue(hasty),
+      () => hasty.revoke(info.keyId, AUTHORITY),
+    ];
+    for (const act of acts) expect(await outcome(act)).toBe('StoreError');
+    await own.start();
+    await eventually(passes(hasty, key), 'the key is verified again');
+    await patient.revoke(info.keyId, AUTHORITY);
+    expect(await outcome(() => patient.verify(key))).toBe('invalid_token revoked');
+  });
+
+  test('before the first operation is one too, and the next operation tries again', async () => {
+    await own.stop();
+    const { hasty } = keyrings();
+    expect(await outcome(() => issue(hasty))).toBe('StoreError');
+    await own.start();
+    const issues = async () => (await outcome(() => issue(hasty))) === 'passed';
+    await eventually(issues, 'a key is issued');
+  });
+
+  test('fails at once where the client queues nothing', async () => {
+    const { client, close } = await connectWithoutQueue(kind, own.url);
+    onTestFinished(() => close());
+    const { keyring } = setUp({ store: redisStore(client), storeTimeoutMs: PATIENT });
+    const { key, info } = await issue(keyring);
+    await own.stop();
+    const fails = async () => (await outcome(() => keyring.verify(key))) === 'StoreError';
+    await eventually(fails, 'it is noticed');
+    const { message } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+    // And not that it did not answer in time.
+    expect(message).toBe('store.findById failed: see cause');
+    await own.start();
+    await eventually(passes(keyring, key), 'it is back');
+  });
+
+  test('that kills the server takes back nothing where every write is synced', async () => {
+    const { patient, hasty } = keyrings();
+    const { key, info } = await issue(patient);
+    const live = await issue(patient);
+    await patient.revoke(info.keyId, AUTHORITY);
+    await own.stop('SIGKILL');
+    await own.start();
+    await eventually(passes(hasty, live.key), 'the server is back');
+    expect(await outcome(() => patient.verify(key))).toBe('invalid_token revoked');
+  });
+
+  test('that loses everything leaves every key unknown, and the store in use', async () => {
+    const { patient } = keyrings();
+    const { key } = await issue(patient);
+    await own.ask('FLUSHALL');
+    expect(await outcome(() => patient.verify(key))).toBe('invalid_token unknown_key');
+    const next = await issue(patient);
+    expect(await outcome(() => patient.verify(next.key))).toBe('passed');
+  });
+});

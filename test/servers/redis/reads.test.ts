@@ -1,0 +1,64 @@
+/** Listings and summaries over what a server holds. */
+import { redisStore } from 'keyscope/stores/redis';
+import { expect, test } from 'vitest';
+import { OWN } from '../../support/keyring.ts';
+import { expectLooseCalls } from '../../support/loose.ts';
+import { describeWithRedis, KINDS, keysOf, useRedis } from '../../support/redis.ts';
+import { unsealed, unsealedRecords } from '../../support/unsealed.ts';
+
+describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
+  const suite = useRedis();
+
+  test('keeps apart from another with another prefix', async () => {
+    const first = redisStore(suite.client(kind), { prefix: 'a:' });
+    const second = redisStore(suite.client(kind), { prefix: 'b:' });
+    const { record } = unsealed();
+    await first.insert(record);
+    expect(await first.findById(record.keyId)).toEqual(record);
+    expect(await second.findById(record.keyId)).toBe(null);
+    await second.insert(record);
+    expect(await keysOf(suite.own, 'a:*')).toHaveLength(5);
+    expect(await keysOf(suite.own, 'b:*')).toHaveLength(5);
+  });
+
+  test('passes over index entries without a record, however many', async () => {
+    const { own } = suite;
+    const store = redisStore(suite.client(kind));
+    const records = unsealedRecords(30);
+    for (const record of records) await store.insert(record);
+    // Two of ten stay, so that a page can bring more than is still wanted.
+    const orphans = records.filter((_, index) => index % 10 > 1);
+    for (const { digest } of orphans) await own.ask('DEL', `keyscope:rec:${digest}`);
+    await own.ask('ZADD', `keyscope:entity:${OWN}`, '0', 'what is this');
+    const expected = records.filter((record) => !orphans.includes(record)).reverse();
+    for (const limit of [1, 2, 3, 5, 100]) {
+      const rows = await store.list({ entityUuid: OWN, after: null, limit });
+      expect(rows).toEqual(expected.slice(0, limit));
+    }
+    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 6, lastUsedAt: null }]);
+    for (const { keyId } of orphans) {
+      expect(await store.findById(keyId)).toBe(null);
+      expect(await store.markEnded(keyId, { revokedAt: 5 })).toBe(false);
+    }
+  });
+
+  test('counts the keys of now where it is given no time, and lists from the start', async () => {
+    const store = redisStore(suite.client(kind));
+    await store.insert(unsealed({ expiresAt: Date.now() - 1 }).record);
+    await store.insert(unsealed({ expiresAt: Date.now() + 3_600_000 }).record);
+    const summarize = store.summarize as () => unknown;
+    expect(await summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    await expectLooseCalls(store, OWN);
+  });
+
+  test('counts the keys of more entities than one page holds', async () => {
+    const store = redisStore(suite.client(kind));
+    const scattered = Array.from({ length: 130 }, (_, lastUsedAt) => {
+      const entityUuid = crypto.randomUUID();
+      return unsealed({ entityUuid, accessibleEntities: [entityUuid], lastUsedAt }).record;
+    });
+    const records = [...scattered, ...unsealedRecords(250)];
+    await Promise.all(records.map((record) => store.insert(record)));
+    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 380, lastUsedAt: 129 }]);
+  });
+});

@@ -1,0 +1,135 @@
+/** What the programs of the examples take on their command line: flags, and addresses of stores. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import pg from 'pg';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { readArguments } from '../../examples/platform/boot.ts';
+import { openStore, placeOf } from '../../examples/platform/store.ts';
+
+describe('the command line', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+    process.exitCode = undefined;
+  });
+
+  function read(...args: readonly string[]) {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const own = { check: { type: 'boolean' } } as const;
+    const given = readArguments('demo [--check]', own, args);
+    return {
+      given,
+      printed: log.mock.calls.map(String),
+      complained: error.mock.calls.map(String),
+      exitCode: process.exitCode,
+    };
+  }
+
+  test('is what it says', () => {
+    const nothing = { printed: [], complained: [], exitCode: undefined };
+    expect(read()).toEqual({ given: {}, ...nothing });
+    const args = ['--check', '--store', 'sqlite:x'];
+    expect(read(...args)).toEqual({ given: { check: true, store: 'sqlite:x' }, ...nothing });
+  });
+
+  test('may ask for help', () => {
+    const { printed, ...others } = read('--check', '--help');
+    const usage =
+      /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/;
+    expect(printed).toHaveLength(1);
+    expect(printed[0]).toMatch(usage);
+    expect(others).toEqual({ given: null, complained: [], exitCode: undefined });
+  });
+
+  test.each([
+    ['--chekc'],
+    ['--check', 'postgres://root:hunter2@db/x'],
+    ['--store'],
+    ['--check=hunter2'],
+  ])('is refused and not repeated: %s', (...args) => {
+    const { complained, ...others } = read(...args);
+    expect(others).toEqual({ given: null, printed: [], exitCode: 1 });
+    expect(complained).toHaveLength(1);
+    expect(complained[0]).toMatch(/^Usage: demo/);
+    expect(complained[0]).not.toContain('hunter2');
+  });
+});
+
+describe('openStore', () => {
+  // SQLite took the slashes for a path: the keys went into the root of the file system, or for no
+  // path into nothing.
+  test.each(['sqlite://keys.db', 'sqlite:///srv/keys.db', 'sqlite:'])(
+    'refuses %s',
+    async (address) => {
+      const told = /^openStore: write the path right behind the colon, as in sqlite:keys/;
+      await expect(openStore(address)).rejects.toThrow(told);
+    },
+  );
+
+  test('names what it takes, and nothing of what it does not', async () => {
+    const sql = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…';
+    const taken = `${sql}, redis://… or rediss://…`;
+    const told = new TypeError(`openStore: pass ${taken}, not mongodb:`);
+    await expect(openStore('mongodb://root:hunter2@db/x')).rejects.toThrow(told);
+  });
+
+  // It kept every client that had ever listened, one more each second of an outage, and ended them
+  // all anew.
+  test('lets go of connections to PostgreSQL that were lost while it listened', {
+    timeout: 60_000,
+  }, async () => {
+    let lost = 0;
+    const away = createServer((socket) => {
+      lost += 1;
+      socket.on('error', () => {});
+      socket.destroy();
+    });
+    away.listen(0, '127.0.0.1');
+    await once(away, 'listening');
+    const { port } = away.address() as AddressInfo;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const ended = vi.spyOn(pg.Client.prototype, 'end');
+    try {
+      const { invalidation, close } = await openStore(`postgres://u@127.0.0.1:${port}/x`);
+      void invalidation?.subscribe(() => {});
+      while (lost < 6) {
+        await vi.advanceTimersByTimeAsync(1000);
+        await new Promise((done) => setImmediate(done));
+      }
+      ended.mockClear();
+      await close();
+      // The last one may still be on its way.
+      expect(ended.mock.calls.length).toBeLessThan(3);
+    } finally {
+      vi.useRealTimers();
+      ended.mockRestore();
+      away.close();
+    }
+  });
+});
+
+describe('placeOf', () => {
+  test.each([
+    ['postgres://root:hunter2@db:5432/keys?password=hunter2', 'postgres://db:5432/keys'],
+    ['postgresql:///keys?host=/run/postgresql', 'postgresql:///keys'],
+    ['mariadb://root:hunter2@[::1]/keys', 'mariadb://[::1]/keys'],
+    ['rediss://:hunter2@cache:6380/2?prefix=a:', 'rediss://cache:6380/2'],
+    ['postgres://root:hunter#2@db/keys', 'postgres://…'],
+  ])('shows of %s no more than where it is', (address, name) => {
+    expect(placeOf(address)).toEqual({ kind: 'server', name });
+  });
+
+  test.each([
+    ['sqlite::memory:', { kind: 'memory' }],
+    ['sqlite:file::memory:', { kind: 'memory' }],
+    ['sqlite:file:keys?mode=memory&cache=shared', { kind: 'memory' }],
+    ['sqlite:/srv/keys.db', { kind: 'file', path: '/srv/keys.db' }],
+    ['sqlite:keys.db', { kind: 'file', path: resolve('keys.db') }],
+    ['sqlite:file:/srv/my%20keys.db?mode=rw', { kind: 'file', path: '/srv/my keys.db' }],
+    ['sqlite:file:///srv/keys.db', { kind: 'file', path: '/srv/keys.db' }],
+  ])('knows a file from memory: %s', (address, place) => {
+    expect(placeOf(address)).toEqual(place);
+  });
+});

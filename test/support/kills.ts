@@ -1,0 +1,184 @@
+/**
+ * `kill -9` in the middle of a rotation, on any store that an address names. What a round finds
+ * wrong it throws; what it saw it counts.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyInfo, KeyStore } from 'keyscope';
+import { isAccessError } from 'keyscope';
+import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
+import { HOUR, type Left, type Raced, readLeft, verdict } from './races.ts';
+import { INPUT } from './sqlite.ts';
+import { type Child, isHanded, spareChildren } from './store-process.ts';
+
+export interface Kills {
+  readonly kills: number;
+  /** Times the predecessor worked after the kill, and until its `retireAt` where it had one. */
+  predecessorAlive: number;
+  /** Rotations whose answer was out before the kill. Their successors work. */
+  handedOut: number;
+  /** Successors that nobody has, and that `list` shows. */
+  visible: number;
+  /** Times a key was to be had afterwards, by rotating once more or by issuing. */
+  remedied: number;
+  /** Where the process was when it was killed: moment → times. */
+  readonly at: Record<string, number>;
+}
+
+/**
+ * `kill -9` at every moment of a rotation in turn, in every other turn while the process stands
+ * still. The moments: before, during (where the store answers by promise) and after each of three
+ * calls, then made and not said, then said.
+ */
+export async function killRotations(
+  address: string,
+  store: KeyStore,
+  kills: number,
+  first = 1,
+): Promise<Kills> {
+  const seen: Kills = { kills, predecessorAlive: 0, handedOut: 0, visible: 0, remedied: 0, at: {} };
+  const isLocal = address.includes('sqlite');
+  const moments = isLocal ? 8 : 11;
+  for (const [i, child] of spareChildren(kills, address)) {
+    const isStopped = Math.floor(i / moments) % 2 === 0;
+    const moment = first + (i % moments);
+    await killRound({ store, child, moment, isStopped, isLocal, seen });
+  }
+  return seen;
+}
+
+interface Kill {
+  readonly store: KeyStore;
+  readonly child: Child;
+  /** The number of the moment of the rotation at which the process is killed. */
+  readonly moment: number;
+  /**
+   * Whether it stands still at that moment; otherwise it runs on until the signal arrives.
+   */
+  readonly isStopped: boolean;
+  readonly isLocal: boolean;
+  readonly seen: Kills;
+}
+
+/** Kills a process at a moment of a rotation. Then this process looks at what is left. */
+async function killRound(kill: Kill): Promise<void> {
+  const { store, child, seen } = kill;
+  const clock = { time: Date.now() };
+  const keyring = keyringOver(store, () => clock.time);
+  const entityUuid = randomUUID();
+  const { key, info } = await keyring.issue(INPUT, { entityUuid });
+  const raced: Raced = { entityUuid, old: { key, keyId: info.keyId } };
+
+  const handed = await killedInRotation(kill, raced);
+  const at = child.heard.at(-1) ?? '';
+  seen.at[at] = (seen.at[at] ?? 0) + 1;
+
+  const left = await readLeft(store, raced);
+  checkLeft(kill, left);
+  if (!isHanded(handed)) seen.visible += left.made.length;
+  await checkPredecessor(keyring, clock, raced, left);
+  seen.predecessorAlive += 1;
+  if (isHanded(handed)) {
+    const works = await verdict(keyring, handed.key);
+    assert.equal(works, left.made[0]?.keyId, 'handed out, and works');
+  }
+  await remedy(keyring, raced, left, handed, seen);
+}
+
+/** Asks for the rotation, kills the process at its moment, and says what it answered, if it did. */
+async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise<unknown> {
+  const { child, moment, isStopped, isLocal } = kill;
+  await child.ready;
+  await child.ask('announce', isStopped ? moment : undefined);
+  const there = new Promise<void>((resolve) => {
+    child.onMoment = (_moment, count) => {
+      if (count === moment) resolve();
+    };
+  });
+  const answer = child.ask('rotate', entityUuid, old.keyId, HOUR);
+  await Promise.race([there, child.gone]);
+  await child.kill();
+  const handed = await answer;
+  // What was on its way when the process died, the server may still be doing. What it does even
+  // later is looked up again below.
+  if (!isLocal) await sleep(30);
+  return handed;
+}
+
+/** Whether a call of the store was over for certain, and whether it may have been under way. */
+function reached({ child, isStopped }: Kill, method: string) {
+  const isOver = child.heard.includes(`${method} after`);
+  const isUnderWay = child.heard.includes(`${method} during`);
+  // It stands still at the moment that it announced last; otherwise it went on until the signal
+  // came.
+  return { surely: isOver, maybe: !isStopped || isUnderWay || isOver };
+}
+
+function checkLeft(kill: Kill, { before, made, live }: Left): void {
+  const inserted = reached(kill, 'insert');
+  const retired = reached(kill, 'markEnded');
+  const least = inserted.surely ? 1 : 0;
+  const most = inserted.maybe ? 1 : 0;
+  assert.ok(made.length >= least && made.length <= most, `${made.length} made`);
+  if (before.retireAt === null) assert.ok(!retired.surely, 'it was retired, and is not');
+  else assert.ok(retired.maybe, `retireAt is ${before.retireAt}, and nobody retired it`);
+  const isFollowed = before.retireAt === null || made.length === 1;
+  assert.ok(isFollowed, 'retired, and no successor to be seen');
+  assert.equal(live.length, made.length, 'nobody has revoked a successor');
+  assert.equal(before.revokedAt, null);
+}
+
+/** The predecessor lives until its `retireAt`, to the millisecond. */
+async function checkPredecessor(
+  keyring: PatientKeyring,
+  clock: { time: number },
+  { old }: Raced,
+  { before }: Left,
+): Promise<void> {
+  assert.equal(await verdict(keyring, old.key), old.keyId, 'the predecessor is dead');
+  if (before.retireAt === null) return;
+  clock.time = before.retireAt - 1;
+  const last = await verdict(keyring, old.key);
+  assert.equal(last, old.keyId, 'the predecessor is dead before its time');
+  clock.time = before.retireAt;
+  const then = await verdict(keyring, old.key);
+  assert.equal(then, 'retired', 'the predecessor outlives its time');
+  clock.time = Date.now();
+}
+
+/**
+ * What an operator does then: rotates once more, and where that is refused revokes what nobody has
+ * and issues.
+ */
+async function remedy(
+  keyring: PatientKeyring,
+  { entityUuid, old }: Raced,
+  { before, made }: Left,
+  handed: unknown,
+  seen: Kills,
+): Promise<void> {
+  const by = { entityUuid };
+  const again: KeyInfo | string = await keyring.rotate(old.keyId, { overlapMs: HOUR }, by).then(
+    ({ info }) => info,
+    (error: unknown) => (isAccessError(error) ? error.code : String(error)),
+  );
+  // One successor is ever handed out: the second rotation succeeds only where the first retired
+  // nothing. Where it is refused that is looked up again: a busy server may have written what the
+  // process had sent before it died, after all.
+  const late = again === 'conflict' && (await keyring.get(old.keyId, by))?.retireAt instanceof Date;
+  const isRetired = before.retireAt !== null || late;
+  assert.equal(typeof again !== 'object', isRetired, `a second rotation: ${String(again)}`);
+  assert.ok(!isHanded(handed) || again === 'conflict', 'two successors were handed out');
+  if (isHanded(handed)) seen.handedOut += 1;
+
+  const { keys } = await keyring.list({ limit: 10 }, by);
+  for (const { keyId } of made) {
+    const isListed = keys.some((key) => key.keyId === keyId && key.rotatedFrom === old.keyId);
+    assert.ok(isListed, 'a successor that list does not show');
+    if (!isHanded(handed)) await keyring.revoke(keyId, by);
+  }
+  const fresh = await keyring.issue(INPUT, by);
+  assert.equal(await verdict(keyring, fresh.key), fresh.info.keyId);
+  seen.remedied += 1;
+}

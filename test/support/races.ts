@@ -1,0 +1,204 @@
+/**
+ * Rounds of two processes that race, on any store that an address names. What a round finds wrong
+ * it throws; what it saw it counts.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { isAccessError } from 'keyscope';
+import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
+import { INPUT } from './sqlite.ts';
+import { type Child, type Handed, isHanded, timesOf } from './store-process.ts';
+
+export const HOUR = 3_600_000;
+
+/** What the rounds run on: a store of this process, and two others on the same address. */
+export interface Arena {
+  readonly store: KeyStore;
+  readonly children: readonly [Child, Child];
+}
+
+/** Rounds that are under way at once, each on a key and an entity of its own. */
+const AT_ONCE = 50;
+
+export interface Races {
+  readonly rounds: number;
+  /** Rounds of which one call won, and the other got nothing. */
+  readonly oneWinner: number;
+  /**
+   * Rounds in which both had looked before either had written: the conditional write alone decided.
+   */
+  readonly metAtTheWrite: number;
+}
+
+/** The key that a round is about. */
+export interface Raced {
+  readonly entityUuid: string;
+  readonly old: Handed;
+}
+
+/** A round that is over. */
+interface Round extends Raced {
+  /** In the order of the tasks. */
+  readonly answers: readonly [unknown, unknown];
+}
+
+interface Task {
+  readonly name: 'rotate' | 'revoke';
+  /** The overlap of a rotation; how many look-ups come before a revocation. */
+  readonly given: number;
+}
+
+type Tasks = readonly [Task, Task];
+
+const ROTATE: Task = { name: 'rotate', given: HOUR };
+
+/** Both processes are told at once, in alternating order, and answer as they like. */
+async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks): Promise<Round[]> {
+  const keyring = keyringOver(arena.store);
+  const reversed = arena.children.toReversed();
+
+  async function prepare(i: number): Promise<() => Promise<Round>> {
+    const entityUuid = randomUUID();
+    const { key, info } = await keyring.issue(INPUT, { entityUuid });
+    const { keyId } = info;
+    const tasks = tasksOf(i);
+    const children = i % 2 === 0 ? arena.children : reversed;
+    return async () => {
+      const asked = children.map((child, which) => {
+        const { name, given } = tasks[which] as Task;
+        return child.ask(name, entityUuid, keyId, given);
+      });
+      const answers = (await Promise.all(asked)) as [unknown, unknown];
+      return { entityUuid, old: { key, keyId }, answers };
+    };
+  }
+
+  const done: Round[] = [];
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const size = Math.min(AT_ONCE, count - from);
+    const numbers = Array.from({ length: size }, (_, i) => from + i);
+    const starts = await Promise.all(numbers.map(prepare));
+    done.push(...(await Promise.all(starts.map((start) => start()))));
+  }
+  return done;
+}
+
+/** What is left of a round, as this process sees it. */
+export interface Left {
+  /** The key that was raced for. */
+  readonly before: KeyRecord;
+  /** What was made of it. */
+  readonly made: readonly KeyRecord[];
+  /** The ids of those that are not revoked. */
+  readonly live: readonly string[];
+}
+
+export async function readLeft(store: KeyStore, { entityUuid, old }: Raced): Promise<Left> {
+  const rows = await store.list({ entityUuid, after: null, limit: 100 });
+  const made = rows.filter(({ rotatedFrom }) => rotatedFrom === old.keyId);
+  const before = rows.find(({ keyId }) => keyId === old.keyId);
+  assert.ok(before, 'the predecessor is not listed');
+  assert.equal(rows.length, made.length + 1, 'keys that nobody asked for');
+  const live = made.filter(({ revokedAt }) => revokedAt === null).map(({ keyId }) => keyId);
+  return { before, made, live };
+}
+
+/** What `verify` says of a key: its id, or why it is refused. */
+export function verdict(keyring: PatientKeyring, key: string): Promise<unknown> {
+  return keyring.verify(key).then(
+    (principal) => principal.keyId,
+    (error: unknown) => (isAccessError(error) ? error.reason : error),
+  );
+}
+
+/**
+ * Two processes rotate one key at once: one has its successor, the other a conflict, and what that
+ * one had made ends.
+ */
+export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise<Races> {
+  const keyring = keyringOver(arena.store);
+  let oneWinner = 0;
+  let metAtTheWrite = 0;
+  for (const round of await race(arena, rounds, () => [ROTATE, ROTATE])) {
+    const { old, answers } = round;
+    const winners = answers.filter(isHanded);
+    const others = answers.filter((answer) => !isHanded(answer));
+    assert.deepEqual(others, ['conflict'], 'of two rotations one is refused');
+    const { before, made, live } = await readLeft(arena.store, round);
+    const handedOut = winners.map(({ keyId }) => keyId);
+    assert.deepEqual(live, handedOut, 'the successors that live are those that were handed out');
+    for (const { key, keyId } of winners) assert.equal(await verdict(keyring, key), keyId);
+    assert.notEqual(before.retireAt, null, 'the predecessor is retiring');
+    assert.equal(before.revokedAt, null, 'the predecessor is not revoked');
+    assert.equal(await verdict(keyring, old.key), old.keyId, 'and works in its overlap');
+    oneWinner += winners.length;
+    metAtTheWrite += made.length - 1;
+  }
+  return { rounds, oneWinner, metAtTheWrite };
+}
+
+export interface RevocationRaces extends Races {
+  /** Rounds in which the rotation came first. */
+  readonly rotations: number;
+}
+
+/**
+ * One process revokes what the other rotates. Whatever the order, the key is revoked. Where the
+ * rotation came first, its successor lives: it is another key, and the answer named it. Where the
+ * revocation did, nothing usable was made.
+ */
+export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise<RevocationRaces> {
+  const keyring = keyringOver(arena.store);
+  let metAtTheWrite = 0;
+  let rotations = 0;
+  // Now the one, now the other is asked first, and the revocation held back by up to three
+  // look-ups.
+  const isRevokedFirst = (i: number) => i % 4 < 2;
+  const raced = await race(arena, rounds, (i) => {
+    const revoke: Task = { name: 'revoke', given: Math.floor(i / 4) % 4 };
+    return isRevokedFirst(i) ? [revoke, ROTATE] : [ROTATE, revoke];
+  });
+  for (const [i, round] of raced.entries()) {
+    const revoked = round.answers[isRevokedFirst(i) ? 0 : 1];
+    const rotated = round.answers[isRevokedFirst(i) ? 1 : 0];
+    const { revoked: isRevoked, to } = timesOf(revoked);
+    assert.equal(isRevoked, true, `a revocation is done, whatever else goes on, not ${revoked}`);
+    const left = await readLeft(arena.store, round);
+    assert.notEqual(left.before.revokedAt, null, 'the predecessor is revoked');
+    assert.equal(await verdict(keyring, round.old.key), 'revoked');
+    if (isHanded(rotated)) {
+      await checkRotatedFirst(keyring, left, rotated, to);
+      rotations += 1;
+    } else {
+      checkRevokedFirst(left, rotated);
+      // `conflict` is said by the write alone: at the look the key was live.
+      metAtTheWrite += left.made.length;
+    }
+  }
+  return { rounds, oneWinner: raced.length, metAtTheWrite, rotations };
+}
+
+async function checkRotatedFirst(
+  keyring: PatientKeyring,
+  { before, live }: Left,
+  rotated: Handed,
+  revokedAt: number | undefined,
+): Promise<void> {
+  const { key, keyId } = rotated;
+  assert.deepEqual(live, [keyId], 'the successor that was handed out is the one that lives');
+  assert.equal(await verdict(keyring, key), keyId);
+  assert.notEqual(before.retireAt, null, 'a rotation that succeeds retires');
+  // Its write was asked for before the revocation was acknowledged: after that, no successor is
+  // handed out.
+  const { from } = timesOf(rotated);
+  assert.ok(from !== undefined && revokedAt !== undefined, 'both say when they wrote');
+  assert.ok(from < revokedAt, 'a key that had been revoked was rotated');
+}
+
+function checkRevokedFirst({ before, live }: Left, rotated: unknown): void {
+  const late = /^(?:conflict|invalid_token)$/;
+  assert.match(String(rotated), late, 'a rotation that comes too late is denied');
+  assert.deepEqual(live, [], 'a rotation that was refused leaves no key behind');
+  assert.equal(before.retireAt, null, 'a rotation that was refused retires nothing');
+}

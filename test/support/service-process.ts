@@ -1,0 +1,119 @@
+/** The examples as programs: processes of their own, run from the source as it stands. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { NODE_ARGUMENTS } from './store-process.ts';
+
+/** Milliseconds for a test that starts several processes, on a machine that does other things. */
+export const START_TIMEOUT = 120_000;
+
+const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** Where the programs are. */
+export const PROGRAMS = {
+  boot: fromRoot('examples/platform/boot.ts'),
+  demo: fromRoot('examples/platform/demo.ts'),
+  console: fromRoot('examples/console/server.ts'),
+  resourceServer: fromRoot('examples/resource-server/server.ts'),
+  bootChild: fromRoot('test/support/boot-child.ts'),
+} as const;
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The environment of a service that takes no secret from the one of the tests. */
+export function environmentWith(cache: string, more: Environment = {}): NodeJS.ProcessEnv {
+  const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
+  // Without the cache, each start would strip the types of the whole source again.
+  return { ...process.env, ...none, NODE_COMPILE_CACHE: cache, ...more };
+}
+
+/** What a process wrote, and how it ended. */
+export interface Ended {
+  readonly out: string;
+  readonly err: string;
+  readonly code: number | null;
+}
+
+/** Runs a program to its end; one that stays up is ended, and has no code. */
+export async function runToEnd(
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Ended> {
+  const child = spawn(process.execPath, [...NODE_ARGUMENTS, script, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: START_TIMEOUT / 2,
+  });
+  const closed = once(child, 'close') as Promise<[code: number | null]>;
+  const out = text(child.stdout);
+  const err = text(child.stderr);
+  const [code] = await closed;
+  return { out: await out, err: await err, code };
+}
+
+/** A server that is up. */
+export interface RunningServer {
+  /** What it said until it was up. */
+  readonly out: string;
+  readonly origin: string;
+  /** Ends it as Ctrl-C does, and resolves with its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts a server on a free port, and waits until it is up. */
+export async function startServer(
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<RunningServer> {
+  const child = spawn(process.execPath, [...NODE_ARGUMENTS, script, ...args], {
+    env: { ...env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: START_TIMEOUT / 2,
+  });
+  const closed = once(child, 'close') as Promise<[code: number | null]>;
+  const out = await readUntil(child.stdout, 'Ctrl-C');
+  const origin = /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none';
+  return {
+    out,
+    origin,
+    async stop() {
+      child.kill('SIGINT');
+      const [code] = await closed;
+      return code;
+    },
+  };
+}
+
+async function readUntil(stream: Readable, mark: string): Promise<string> {
+  let out = '';
+  for await (const data of stream as AsyncIterable<Buffer>) {
+    out += data.toString();
+    if (out.includes(mark)) break;
+  }
+  return out;
+}
+
+/** A server that takes connections, and says nothing: no greeting, no answer, no farewell. */
+export async function startSilent(): Promise<{ readonly port: number; stop(): void }> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.resume();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

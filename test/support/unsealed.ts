@@ -1,0 +1,45 @@
+/** Records without a pepper, which need no seal, and keyrings that take them. */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { digestKey, generateKey } from 'keyscope';
+import { OWN, type Ring, setUp } from './keyring.ts';
+
+let made = 0;
+
+/** A key and its record, created later than the one before. */
+export function unsealed(given: Partial<KeyRecord> = {}): {
+  readonly key: string;
+  readonly record: KeyRecord;
+} {
+  const key = generateKey({ prefix: 'acme' });
+  made += 1;
+  const record: KeyRecord = {
+    keyId: crypto.randomUUID(),
+    name: 'ci',
+    digest: digestKey(key),
+    seal: null,
+    entityUuid: OWN,
+    accessibleEntities: [OWN],
+    scopes: ['threats:read'],
+    justification: null,
+    metadata: {},
+    createdAt: made,
+    expiresAt: null,
+    revokedAt: null,
+    retireAt: null,
+    rotatedFrom: null,
+    lastUsedAt: null,
+    scopesUsed: {},
+    ...given,
+  };
+  return { key, record };
+}
+
+/** As many records as wanted, all of one entity. */
+export function unsealedRecords(count: number): KeyRecord[] {
+  return Array.from({ length: count }, () => unsealed().record);
+}
+
+/** A keyring over such records. */
+export function unpeppered(store: KeyStore): Ring {
+  return setUp({ store, peppers: 'none' }).keyring;
+}
