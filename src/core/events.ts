@@ -3,9 +3,11 @@ import type { AccessErrorCode, DenialReason } from './errors.js';
 
 /** A key was made. */
 interface KeyIssued {
+  /** `issue` made a key. */
   readonly type: 'key.issued';
   /** Milliseconds since the epoch. */
   readonly time: number;
+  /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
   readonly entityUuid: string;
@@ -13,9 +15,11 @@ interface KeyIssued {
 
 /** A key was ended for good. */
 interface KeyRevoked {
+  /** `revoke` ended a key for good. */
   readonly type: 'key.revoked';
   /** Milliseconds since the epoch. */
   readonly time: number;
+  /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
   readonly entityUuid: string;
@@ -23,6 +27,7 @@ interface KeyRevoked {
 
 /** A key got a successor. */
 interface KeyRotated {
+  /** `rotate` gave a key its successor. */
   readonly type: 'key.rotated';
   /** Milliseconds since the epoch. */
   readonly time: number;
@@ -38,17 +43,21 @@ interface KeyRotated {
 
 /** `admit` let a caller in. */
 interface AccessGranted {
+  /** `admit` let a caller in. */
   readonly type: 'access.granted';
   /** Milliseconds since the epoch. */
   readonly time: number;
+  /** The key that this is about. */
   readonly keyId: string;
   /** The entity that was addressed and checked. */
   readonly entityUuid: string;
+  /** The operation of the policy that was asked for. */
   readonly operation: string;
 }
 
 /** `admit` denied a caller, or could not tell who it is. */
 interface AccessDenied {
+  /** `admit` denied a caller, or could not tell who it is. */
   readonly type: 'access.denied';
   /** Milliseconds since the epoch. */
   readonly time: number;
@@ -59,9 +68,11 @@ interface AccessDenied {
    * authenticated.
    */
   readonly entityUuid: string | null;
+  /** The operation of the policy that was asked for. */
   readonly operation: string;
   /** `store_error`: the store or the clock is broken, and the answer was 503. */
   readonly code: AccessErrorCode | 'store_error';
+  /** Why, for the server's log alone: no response says it. */
   readonly reason: DenialReason | 'store_error';
 }
 

@@ -5,7 +5,7 @@ import type { KeyRecord } from './record.js';
  * A key as callers see it: {@link KeyRecord} without `digest` and `seal`, times as fresh `Date`s.
  */
 export interface KeyInfo {
-  /** A UUID. */
+  /** Names the key: a UUID in lower case. */
   readonly keyId: string;
   /** What people call the key. */
   readonly name: string;

@@ -7,6 +7,7 @@ import { isUuid } from './uuid.js';
 export interface Me {
   /** The entity that the key belongs to. */
   readonly entity_uuid: string;
+  /** The key; behind a token, the key that it was exchanged for. */
   readonly key_id: string;
   /** As granted, in catalog order. */
   readonly scopes: readonly string[];

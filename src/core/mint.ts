@@ -19,7 +19,8 @@ export interface Draft {
 }
 
 export async function mint(context: Context, draft: Draft): Promise<IssuedKey> {
-  const key = context.format.complete(drawEntropy(context.random));
+  const { format, random, store } = context;
+  const key = format.complete(drawEntropy(random));
   const [scheme] = context.acceptedSchemes();
   const unsealed: KeyRecord = {
     keyId: randomUuid(),
@@ -41,6 +42,6 @@ export async function mint(context: Context, draft: Draft): Promise<IssuedKey> {
   };
   // A plain object, which every store can accept. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
-  await context.store.insert(record);
+  await store.insert(record);
   return issuedKey(key, record);
 }

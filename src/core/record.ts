@@ -18,7 +18,7 @@ export interface Usage {
  * never changes.
  */
 export interface KeyRecord {
-  /** A UUID. */
+  /** Names the key: a UUID in lower case. */
   readonly keyId: string;
   /** What people call the key. */
   readonly name: string;

@@ -254,7 +254,7 @@ interface GenerateOptions {
  */
 export function generateKey(options: GenerateOptions): string {
   const given = readFields(options, ['prefix', 'random'], 'generateKey');
-  const random = given.random === undefined ? platformRandom : given.random;
+  const { prefix, random = platformRandom } = given;
   assert(typeof random === 'function', 'random: pass a function or leave it out');
-  return keyFormat(given.prefix).complete(drawEntropy(random as RandomBytes));
+  return keyFormat(prefix).complete(drawEntropy(random as RandomBytes));
 }

@@ -81,9 +81,9 @@ describe('in the source there is', () => {
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',
-      'src/schemas/issue-input.ts: value.normalize',
-      'src/schemas/issue-input.ts: value.normalize',
-      'src/stores/postgres/store.ts: Math.random', // How long it waits before it asks again.
+      'src/schemas/text.ts: text.normalize',
+      'src/schemas/text.ts: text.normalize',
+      'src/stores/postgres/query.ts: Math.random', // How long it waits before it asks again.
     ]);
     expect(foldingIn(sourceFrom('a.toUpperCase(); b.localeCompare(c);'))).toHaveLength(2);
   });

@@ -1,7 +1,8 @@
 /**
- * `npm run test:sabotage`: switches one safeguard off at a time, in a copy of the repository, and runs
- * the tests. Each must fail: a safeguard that can be taken out unnoticed is not tested. Prints which
- * test noticed. `-- <words>` takes those whose name has the words. The stores' want their servers.
+ * `npm run test:sabotage`: switches one safeguard off at a time, in a copy of the repository, and
+ * runs the tests. Each must fail: a safeguard that can be taken out unnoticed is not tested. Prints
+ * which test noticed. `-- <words>` takes those whose name has the words. The stores' want their
+ * servers.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -18,7 +19,9 @@ const ALL = '--project=!servers';
 /** The core's own tests come first, because they are the quickest. */
 const NEAREST = 'test/core';
 
-/** What the tests read. The benchmark's peers are none of it: what cannot load notices everything. */
+/**
+ * What the tests read. The benchmark's peers are none of it: what cannot load notices everything.
+ */
 const PARTS = [
   'src',
   'test',
@@ -43,8 +46,8 @@ function copyRepository(): string {
 }
 
 /**
- * Runs tests in the copy; the first that fails, if any. What is taken out makes the compiler complain,
- * not the tests.
+ * Runs tests in the copy; the first that fails, if any. What is taken out makes the compiler
+ * complain, not the tests.
  */
 function failing(copy: string, tests: string): string | undefined {
   const args = ['run', '--bail=1', '--reporter=dot', tests];
