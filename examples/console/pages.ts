@@ -4,8 +4,8 @@
  */
 import { html } from 'hono/html';
 import type { KeyInfo } from 'keyscope';
-import type { Member } from '../platform/accounts.ts';
-import { catalog } from '../platform/catalog.ts';
+import type { Member } from '../platform/host/accounts.ts';
+import { catalog } from '../platform/service/catalog.ts';
 
 export type Html = ReturnType<typeof html>;
 

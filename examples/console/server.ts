@@ -21,12 +21,12 @@ import { isAccessError, isStoreError, toResponse } from 'keyscope';
 import { issueInputSchemaFor } from 'keyscope/schemas';
 import { LRUCache } from 'lru-cache';
 import { createHandler, tryMcp } from '../mcp/server.ts';
-import type { Member, SignedIn } from '../platform/accounts.ts';
-import { ENTITY, type Platform, run } from '../platform/boot.ts';
-import { catalog } from '../platform/catalog.ts';
-import { fetchListener } from '../platform/fetch.ts';
-import { createNodeServer, REALM } from '../platform/http.ts';
-import { BODY_LIMIT, reportError } from '../platform/problem.ts';
+import type { Member, SignedIn } from '../platform/host/accounts.ts';
+import { ENTITY, type Platform, run } from '../platform/host/boot.ts';
+import { fetchListener } from '../platform/host/fetch.ts';
+import { createNodeServer, REALM } from '../platform/host/http.ts';
+import { catalog } from '../platform/service/catalog.ts';
+import { BODY_LIMIT, reportError } from '../platform/service/problem.ts';
 import {
   BASE,
   KEYS,

@@ -5,8 +5,8 @@
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
-import { run } from '../platform/boot.ts';
-import type { Service } from '../platform/http.ts';
+import { run } from '../platform/host/boot.ts';
+import type { Service } from '../platform/host/http.ts';
 import {
   answer,
   createNodeServer,
@@ -14,11 +14,11 @@ import {
   REALM,
   send as sendNode,
   unrouted,
-} from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import type { Answer } from '../platform/problem.ts';
-import { BODY_LIMIT, failure, reportError } from '../platform/problem.ts';
-import { routes } from '../platform/routes.ts';
+} from '../platform/host/http.ts';
+import { policy } from '../platform/service/policy.ts';
+import type { Answer } from '../platform/service/problem.ts';
+import { BODY_LIMIT, failure, reportError } from '../platform/service/problem.ts';
+import { routes } from '../platform/service/routes.ts';
 import { createGuard } from './adapter.ts';
 
 export async function createServer(service: Service): Promise<Server> {

@@ -4,14 +4,14 @@
 import type { Server } from 'node:http';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { run } from '../platform/boot.ts';
-import { fetchListener } from '../platform/fetch.ts';
-import type { Service } from '../platform/http.ts';
-import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import type { Answer } from '../platform/problem.ts';
-import { BODY_LIMIT, failure, refused, reportError } from '../platform/problem.ts';
-import { routes } from '../platform/routes.ts';
+import { run } from '../platform/host/boot.ts';
+import { fetchListener } from '../platform/host/fetch.ts';
+import type { Service } from '../platform/host/http.ts';
+import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { policy } from '../platform/service/policy.ts';
+import type { Answer } from '../platform/service/problem.ts';
+import { BODY_LIMIT, failure, refused, reportError } from '../platform/service/problem.ts';
+import { routes } from '../platform/service/routes.ts';
 import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
 

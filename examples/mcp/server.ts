@@ -12,13 +12,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { allowedTools, createMcpGate, principalOf, protectedResourceMetadata } from 'keyscope/mcp';
 import { createApp } from '../hono/server.ts';
-import { run } from '../platform/boot.ts';
-import { catalog } from '../platform/catalog.ts';
-import { fetchListener } from '../platform/fetch.ts';
-import type { Service } from '../platform/http.ts';
-import { createNodeServer, REALM } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import { BODY_LIMIT, problem, reportError } from '../platform/problem.ts';
+import { run } from '../platform/host/boot.ts';
+import { fetchListener } from '../platform/host/fetch.ts';
+import type { Service } from '../platform/host/http.ts';
+import { createNodeServer, REALM } from '../platform/host/http.ts';
+import { catalog } from '../platform/service/catalog.ts';
+import { policy } from '../platform/service/policy.ts';
+import { BODY_LIMIT, problem, reportError } from '../platform/service/problem.ts';
 import { callTool, tools } from './tools.ts';
 
 export const MCP_PATH = '/mcp';

@@ -8,13 +8,13 @@
 import { isAccessError, toResponse } from 'keyscope';
 import { guardTool } from 'keyscope/mcp';
 import { z } from 'zod';
-import { Conflict } from '../platform/domain.ts';
-import type { Service } from '../platform/http.ts';
-import { REALM } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import { failure, problem } from '../platform/problem.ts';
-import type { Route } from '../platform/routes.ts';
-import { entity, routes } from '../platform/routes.ts';
+import type { Service } from '../platform/host/http.ts';
+import { REALM } from '../platform/host/http.ts';
+import { Conflict } from '../platform/service/domain.ts';
+import { policy } from '../platform/service/policy.ts';
+import { failure, problem } from '../platform/service/problem.ts';
+import type { Route } from '../platform/service/routes.ts';
+import { entity, routes } from '../platform/service/routes.ts';
 
 /** Everything that a route accepts, side by side: no name occurs in two of path, query and body. */
 function argumentsOf({

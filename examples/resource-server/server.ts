@@ -18,12 +18,12 @@ import { Hono } from 'hono';
 import type { Principal, TokenVerifier } from 'keyscope';
 import { AccessError, isAccessError, parseAuthorization, toMe, toResponse } from 'keyscope';
 import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
-import { catalog } from '../platform/catalog.ts';
-import { createNodeServer, REALM } from '../platform/http.ts';
-import { listen, readPort, stop, whyNot } from '../platform/listen.ts';
-import { policy } from '../platform/policy.ts';
-import { reportError } from '../platform/problem.ts';
-import { audiences } from '../platform/tokens.ts';
+import { createNodeServer, REALM } from '../platform/host/http.ts';
+import { listen, readPort, stop, whyNot } from '../platform/host/listen.ts';
+import { audiences } from '../platform/host/tokens.ts';
+import { catalog } from '../platform/service/catalog.ts';
+import { policy } from '../platform/service/policy.ts';
+import { reportError } from '../platform/service/problem.ts';
 
 /** What identifies the caller: a keyring, or just a verifier. */
 type Door = { authenticate(request: Request): Promise<Principal> };

@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { isKey, StoreError } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createConsole, createServer } from '../../examples/console/server.ts';
-import type { Platform } from '../../examples/platform/boot.ts';
+import type { Platform } from '../../examples/platform/host/boot.ts';
 import {
   ENTITY,
   listen,
@@ -17,7 +17,7 @@ import {
   openPlatform,
   PREFIX,
   stop,
-} from '../../examples/platform/boot.ts';
+} from '../../examples/platform/host/boot.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 import { folder } from '../support/sqlite.ts';
 

@@ -15,16 +15,16 @@ import { createServer as createFastify } from '../../examples/fastify/server.ts'
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import { tools } from '../../examples/mcp/tools.ts';
-import type { Platform } from '../../examples/platform/boot.ts';
-import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/boot.ts';
-import { catalog } from '../../examples/platform/catalog.ts';
-import { openApi } from '../../examples/platform/openapi.ts';
-import type { Operation } from '../../examples/platform/policy.ts';
-import { policy } from '../../examples/platform/policy.ts';
-import { routes } from '../../examples/platform/routes.ts';
-import { shapes } from '../../examples/platform/shapes.ts';
-import { tokenAnswer, tokenError } from '../../examples/platform/token.ts';
-import { keySet } from '../../examples/platform/tokens.ts';
+import type { Platform } from '../../examples/platform/host/boot.ts';
+import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/host/boot.ts';
+import { openApi } from '../../examples/platform/host/openapi.ts';
+import { tokenAnswer, tokenError } from '../../examples/platform/host/token-endpoint.ts';
+import { keySet } from '../../examples/platform/host/tokens.ts';
+import { catalog } from '../../examples/platform/service/catalog.ts';
+import type { Operation } from '../../examples/platform/service/policy.ts';
+import { policy } from '../../examples/platform/service/policy.ts';
+import { routes } from '../../examples/platform/service/routes.ts';
+import { shapes } from '../../examples/platform/service/shapes.ts';
 
 interface Described {
   readonly operationId: string;

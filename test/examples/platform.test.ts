@@ -19,10 +19,10 @@ import {
   PREFIX,
   stop,
   whereabouts,
-} from '../../examples/platform/boot.ts';
-import { Conflict, createDomain } from '../../examples/platform/domain.ts';
-import { explain } from '../../examples/platform/problem.ts';
-import { routes } from '../../examples/platform/routes.ts';
+} from '../../examples/platform/host/boot.ts';
+import { Conflict, createDomain } from '../../examples/platform/service/domain.ts';
+import { explain } from '../../examples/platform/service/problem.ts';
+import { routes } from '../../examples/platform/service/routes.ts';
 import { keyPattern, StoreError } from '../../src/index.js';
 import {
   A,

@@ -8,7 +8,7 @@ import { createServer as createExpress } from '../../examples/express/server.ts'
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
-import { routes } from '../../examples/platform/routes.ts';
+import { routes } from '../../examples/platform/service/routes.ts';
 import { close, createPlatform, listen, named } from '../http/harness.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 

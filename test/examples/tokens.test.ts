@@ -17,7 +17,7 @@ import { createServer as createExpress } from '../../examples/express/server.ts'
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
-import type { Platform } from '../../examples/platform/boot.ts';
+import type { Platform } from '../../examples/platform/host/boot.ts';
 import {
   ENTITY,
   listen,
@@ -25,9 +25,9 @@ import {
   openPlatform,
   PREFIX,
   stop,
-} from '../../examples/platform/boot.ts';
-import { catalog } from '../../examples/platform/catalog.ts';
-import { explain } from '../../examples/platform/problem.ts';
+} from '../../examples/platform/host/boot.ts';
+import { catalog } from '../../examples/platform/service/catalog.ts';
+import { explain } from '../../examples/platform/service/problem.ts';
 import {
   createServer as createResource,
   createTokens,

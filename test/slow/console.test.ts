@@ -4,8 +4,8 @@
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createServer } from '../../examples/console/server.ts';
-import type { Platform } from '../../examples/platform/boot.ts';
-import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/boot.ts';
+import type { Platform } from '../../examples/platform/host/boot.ts';
+import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/host/boot.ts';
 import type { Browser, BrowserContext, Page } from '../support/browser.ts';
 import { barriers, describeWithBrowser, launch } from '../support/browser.ts';
 import { folder } from '../support/sqlite.ts';

@@ -5,8 +5,8 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Authority } from 'keyscope';
-import type { Domain, User } from './domain.ts';
-import { Conflict } from './domain.ts';
+import type { Domain, User } from '../service/domain.ts';
+import { Conflict } from '../service/domain.ts';
 
 /** A user of one organization. */
 export interface Account {

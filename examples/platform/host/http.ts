@@ -6,14 +6,14 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { createServer } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Keyring, Principal } from 'keyscope';
-import type { catalog } from './catalog.ts';
-import type { Domain } from './domain.ts';
-import { Conflict } from './domain.ts';
-import { createOpen } from './open.ts';
-import type { Answer, Report } from './problem.ts';
-import { BODY_LIMIT, problem, Refusal, refused } from './problem.ts';
-import type { Route } from './routes.ts';
-import { routes } from './routes.ts';
+import type { catalog } from '../service/catalog.ts';
+import type { Domain } from '../service/domain.ts';
+import { Conflict } from '../service/domain.ts';
+import type { Answer, Report } from '../service/problem.ts';
+import { BODY_LIMIT, problem, Refusal, refused } from '../service/problem.ts';
+import type { Route } from '../service/routes.ts';
+import { routes } from '../service/routes.ts';
+import { createOpen } from './open-endpoints.ts';
 import type { Tokens } from './tokens.ts';
 
 /** What a server is made of. */

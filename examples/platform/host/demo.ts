@@ -13,8 +13,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { redactKeys } from 'keyscope';
-import { BASE, KEYS } from '../console/pages.ts';
-import { createServer, openAccount, tryDoors } from '../console/server.ts';
+import { BASE, KEYS } from '../../console/pages.ts';
+import { createServer, openAccount, tryDoors } from '../../console/server.ts';
+import { explain } from '../service/problem.ts';
 import type { Platform } from './boot.ts';
 import {
   ENTITY,
@@ -27,7 +28,6 @@ import {
   run,
   stop,
 } from './boot.ts';
-import { explain } from './problem.ts';
 
 class Surprise extends Error {}
 

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { createServer } from 'node:net';
-import { explain } from './problem.ts';
+import { explain } from '../service/problem.ts';
 
 /**
  * Listens only on this machine. Rejects if the port is taken.

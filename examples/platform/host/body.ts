@@ -1,6 +1,6 @@
 /** Reads a body from Node's own request, if no framework does. */
 import type { IncomingMessage } from 'node:http';
-import { BODY_LIMIT, refused } from './problem.ts';
+import { BODY_LIMIT, refused } from '../service/problem.ts';
 
 /** Rejects with 413 as soon as more is sent than is allowed, whether or not that ever ends. */
 export async function readBody(req: IncomingMessage): Promise<Buffer> {

@@ -3,12 +3,12 @@
  * and the document.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Answer } from '../service/problem.ts';
+import { failure, problem, reportError } from '../service/problem.ts';
 import { readBody } from './body.ts';
 import type { Service } from './http.ts';
 import { openApi } from './openapi.ts';
-import type { Answer } from './problem.ts';
-import { failure, problem, reportError } from './problem.ts';
-import { answerToken } from './token.ts';
+import { answerToken } from './token-endpoint.ts';
 
 type Endpoint = readonly [
   method: 'GET' | 'POST',

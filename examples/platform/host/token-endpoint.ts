@@ -8,8 +8,8 @@ import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse 
 import type { ExchangedToken, TokenIssuer } from 'keyscope/jwt';
 import { ExchangeError, isExchangeError } from 'keyscope/jwt';
 import { z } from 'zod';
-import { catalog } from './catalog.ts';
-import type { Answer } from './problem.ts';
+import { catalog } from '../service/catalog.ts';
+import type { Answer } from '../service/problem.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';

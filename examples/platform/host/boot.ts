@@ -13,16 +13,16 @@ import type { Keyring, Pepper } from 'keyscope';
 import { createKeyring } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
+import { catalog } from '../service/catalog.ts';
+import type { Domain } from '../service/domain.ts';
+import { createDomain } from '../service/domain.ts';
+import { explain } from '../service/problem.ts';
 import type { Accounts } from './accounts.ts';
 import { createAccounts } from './accounts.ts';
-import { catalog } from './catalog.ts';
-import type { Domain } from './domain.ts';
-import { createDomain } from './domain.ts';
 import { hold, listen, readPort, stop, whyNot } from './listen.ts';
-import { explain } from './problem.ts';
+import type { OpenedStore, Place } from './open-store.ts';
+import { ADDRESSES, openStore, placeOf } from './open-store.ts';
 import { readSecret } from './secret-file.ts';
-import type { OpenedStore, Place } from './store.ts';
-import { ADDRESSES, openStore, placeOf } from './store.ts';
 import type { Tokens } from './tokens.ts';
 import { audiences, openTokens } from './tokens.ts';
 
@@ -270,7 +270,7 @@ export function readArguments(
 export async function run(
   createServer: (platform: Platform) => Server | Promise<Server>,
   also: (origin: string, platform: Platform) => string | Promise<string> = () => '',
-  folder = join(import.meta.dirname, '../../.demo'),
+  folder = join(import.meta.dirname, '../../../.demo'),
 ): Promise<void> {
   const args = readArguments(`npx node ${shown(process.argv[1] ?? '')} [--store <address>]`);
   if (args === null) return;

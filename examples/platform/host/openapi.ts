@@ -5,11 +5,11 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { policy } from './policy.ts';
-import type { Route } from './routes.ts';
-import { entity, routes } from './routes.ts';
-import { shapes } from './shapes.ts';
-import { tokenAnswer, tokenError, tokenRequest } from './token.ts';
+import { policy } from '../service/policy.ts';
+import type { Route } from '../service/routes.ts';
+import { entity, routes } from '../service/routes.ts';
+import { shapes } from '../service/shapes.ts';
+import { tokenAnswer, tokenError, tokenRequest } from './token-endpoint.ts';
 import { keySet } from './tokens.ts';
 
 type Json = Readonly<Record<string, unknown>>;

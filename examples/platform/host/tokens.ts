@@ -9,7 +9,7 @@ import type { TokenVerifier } from 'keyscope';
 import type { TokenIssuer } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { z } from 'zod';
-import { catalog } from './catalog.ts';
+import { catalog } from '../service/catalog.ts';
 import { readSecret } from './secret-file.ts';
 
 const ALG = 'ES256';
