@@ -1,0 +1,2 @@
+// Only until every test imports ./host/boot.ts itself.
+export * from './host/boot.ts';

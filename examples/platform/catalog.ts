@@ -1,0 +1,2 @@
+// Only until every test imports ./service/catalog.ts itself.
+export * from './service/catalog.ts';

@@ -1,0 +1,2 @@
+// Only until every test starts ./host/demo.ts itself.
+import './host/demo.ts';

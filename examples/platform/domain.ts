@@ -1,0 +1,2 @@
+// Only until every test imports ./service/domain.ts itself.
+export * from './service/domain.ts';

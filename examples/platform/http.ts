@@ -1,0 +1,2 @@
+// Only until every test imports ./host/http.ts itself.
+export * from './host/http.ts';

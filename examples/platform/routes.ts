@@ -1,0 +1,2 @@
+// Only until every test imports ./service/routes.ts itself.
+export * from './service/routes.ts';

@@ -1,0 +1,2 @@
+// Only until every test imports ./host/open-store.ts itself.
+export * from './host/open-store.ts';
