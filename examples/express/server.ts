@@ -6,16 +6,10 @@ import type { Server } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import express from 'express';
 import { readBody } from '../platform/host/body.ts';
-import { run } from '../platform/host/boot.ts';
 import type { Service } from '../platform/host/http.ts';
-import {
-  answer,
-  createNodeServer,
-  entityOf,
-  REALM,
-  send,
-  unrouted,
-} from '../platform/host/http.ts';
+import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { createNodeServer, send } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
 import { policy } from '../platform/service/policy.ts';
 import { failure, reportError } from '../platform/service/problem.ts';
 import { routes } from '../platform/service/routes.ts';

@@ -5,16 +5,10 @@
 import type { Server } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
-import { run } from '../platform/host/boot.ts';
 import type { Service } from '../platform/host/http.ts';
-import {
-  answer,
-  createNodeServer,
-  entityOf,
-  REALM,
-  send as sendNode,
-  unrouted,
-} from '../platform/host/http.ts';
+import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { createNodeServer, send as sendNode } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
 import { policy } from '../platform/service/policy.ts';
 import type { Answer } from '../platform/service/problem.ts';
 import { BODY_LIMIT, failure, reportError } from '../platform/service/problem.ts';

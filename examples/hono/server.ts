@@ -4,10 +4,11 @@
 import type { Server } from 'node:http';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { run } from '../platform/host/boot.ts';
 import { fetchListener } from '../platform/host/fetch.ts';
 import type { Service } from '../platform/host/http.ts';
-import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { createNodeServer } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
 import { policy } from '../platform/service/policy.ts';
 import type { Answer } from '../platform/service/problem.ts';
 import { BODY_LIMIT, failure, refused, reportError } from '../platform/service/problem.ts';

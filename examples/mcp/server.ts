@@ -12,10 +12,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { allowedTools, createMcpGate, principalOf, protectedResourceMetadata } from 'keyscope/mcp';
 import { createApp } from '../hono/server.ts';
-import { run } from '../platform/host/boot.ts';
 import { fetchListener } from '../platform/host/fetch.ts';
 import type { Service } from '../platform/host/http.ts';
-import { createNodeServer, REALM } from '../platform/host/http.ts';
+import { REALM } from '../platform/host/http.ts';
+import { createNodeServer } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
 import { catalog } from '../platform/service/catalog.ts';
 import { policy } from '../platform/service/policy.ts';
 import { BODY_LIMIT, problem, reportError } from '../platform/service/problem.ts';

@@ -11,10 +11,11 @@ import { z } from 'zod';
 import type { Service } from '../platform/host/http.ts';
 import { REALM } from '../platform/host/http.ts';
 import { Conflict } from '../platform/service/domain.ts';
+import { entity } from '../platform/service/inputs.ts';
 import { policy } from '../platform/service/policy.ts';
 import { failure, problem } from '../platform/service/problem.ts';
-import type { Route } from '../platform/service/routes.ts';
-import { entity, routes } from '../platform/service/routes.ts';
+import type { Route } from '../platform/service/route.ts';
+import { routes } from '../platform/service/routes.ts';
 
 /** Everything that a route accepts, side by side: no name occurs in two of path, query and body. */
 function argumentsOf({

@@ -8,16 +8,11 @@ import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { isKey, StoreError } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createConsole, createServer } from '../../examples/console/server.ts';
+import { createConsole } from '../../examples/console/app.ts';
+import { createServer } from '../../examples/console/server.ts';
 import type { Platform } from '../../examples/platform/host/boot.ts';
-import {
-  ENTITY,
-  listen,
-  OTHER_ENTITY,
-  openPlatform,
-  PREFIX,
-  stop,
-} from '../../examples/platform/host/boot.ts';
+import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
+import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 import { folder } from '../support/sqlite.ts';
 

@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import { createKeyring, type KeyringEvent } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { KEYS } from '../../examples/console/pages.ts';
+import { KEYS } from '../../examples/console/paths.ts';
 import { createServer as createWhole, openAccount } from '../../examples/console/server.ts';
 import { createServer as createExpress } from '../../examples/express/server.ts';
 import { createServer as createFastify } from '../../examples/fastify/server.ts';

@@ -11,15 +11,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
-import {
-  ENTITY,
-  listen as listenAt,
-  OTHER_ENTITY,
-  openPlatform,
-  PREFIX,
-  stop,
-  whereabouts,
-} from '../../examples/platform/host/boot.ts';
+import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
+import { listen as listenAt, stop } from '../../examples/platform/host/listen.ts';
+import { whereabouts } from '../../examples/platform/host/whereabouts.ts';
 import { Conflict, createDomain } from '../../examples/platform/service/domain.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
 import { routes } from '../../examples/platform/service/routes.ts';

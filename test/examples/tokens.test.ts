@@ -18,14 +18,8 @@ import { createServer as createFastify } from '../../examples/fastify/server.ts'
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import type { Platform } from '../../examples/platform/host/boot.ts';
-import {
-  ENTITY,
-  listen,
-  OTHER_ENTITY,
-  openPlatform,
-  PREFIX,
-  stop,
-} from '../../examples/platform/host/boot.ts';
+import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
+import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
 import {

@@ -1,12 +1,12 @@
-/**
- * Who may sign in to the console: users of the platform who have a password. The minimum that the
- * page needs: a service has its own accounts, or uses a library for them.
- */
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+/** Who may sign in to the console: users of the platform who have a password. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Authority } from 'keyscope';
-import type { Domain, User } from '../service/domain.ts';
+import type { Domain } from '../service/domain.ts';
 import { Conflict } from '../service/domain.ts';
+import type { User } from '../service/records.ts';
+import type { PasswordCost, PasswordRow } from './passwords.ts';
+import { hashPassword, openPasswords, PASSWORD_COST } from './passwords.ts';
 
 /** A user of one organization. */
 export interface Account {
@@ -14,11 +14,9 @@ export interface Account {
   readonly userId: string;
 }
 
-/**
- * One who has given their password. `version`: which one, because a session ends with the password
- * that began it.
- */
+/** One who has given their password. */
 export interface SignedIn extends Account {
+  /** Which password it was, because a session ends with the password that began it. */
   readonly version: string;
 }
 
@@ -46,89 +44,72 @@ export interface Accounts {
   any(): boolean;
 }
 
+export interface AccountsOptions {
+  /**
+   * For tests, which sign in often; a service leaves it out. It is not stored with a password, so
+   * whoever changes it has to set all of them again.
+   */
+  readonly passwordCost?: PasswordCost | undefined;
+}
+
 /**
  * What a role may grant, and so what its form offers. The keyring enforces it whatever the form
  * says. Ending a key is not granting: whoever manages keys may end any of their organization.
  */
-const HANDS_OUT: Readonly<Record<User['role'], readonly string[] | null>> = {
+const GRANTABLE: Readonly<Record<User['role'], readonly string[] | null>> = {
   admin: ['*:*'],
   analyst: ['threats:*', 'interactions:*', 'decoys:*', 'canaries:*', 'reports:*'],
   viewer: null,
 };
 
-// For passwords that people choose, so it is slow on purpose (OWASP: 32 MiB, three times). Keys
-// need none of this.
-const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
-
-const hashPassword = (password: string, salt: Uint8Array): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFC'), salt, 32, COST, (error, hash) =>
-      error ? reject(error) : resolve(hash),
-    );
-  });
-
-interface Row {
-  readonly entity_uuid: string;
-  readonly user_id: string;
-  readonly salt: Uint8Array;
-  readonly hash: Uint8Array;
+function authorityOf(role: User['role'], entityUuid: string): Authority | null {
+  const scopes = GRANTABLE[role];
+  if (scopes === null) return null;
+  return { entityUuid, scopes };
 }
 
-export function createAccounts(db: DatabaseSync, domain: Domain): Accounts {
-  db.exec(`CREATE TABLE IF NOT EXISTS passwords (entity_uuid TEXT NOT NULL, user_id TEXT NOT NULL,
-    email TEXT NOT NULL UNIQUE, salt BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (entity_uuid, user_id)) STRICT`);
+/** A salt is made anew with each password, so it tells passwords apart. */
+const versionOf = ({ salt }: PasswordRow): string => Buffer.from(salt).toString('hex');
+
+export function createAccounts(
+  db: DatabaseSync,
+  domain: Domain,
+  { passwordCost = PASSWORD_COST }: AccountsOptions = {},
+): Accounts {
+  const passwords = openPasswords(db);
   const nobody = { salt: randomBytes(16), hash: randomBytes(32) };
 
-  const versionOf = ({ salt }: Row) => Buffer.from(salt).toString('hex');
-  const rowOf = ({ entityUuid, userId }: Account) =>
-    db
-      .prepare('SELECT * FROM passwords WHERE entity_uuid = ? AND user_id = ?')
-      .get(entityUuid, userId) as Row | undefined;
-  const rowFor = (email: string) =>
-    db.prepare('SELECT * FROM passwords WHERE email = ?').get(email) as Row | undefined;
-
-  function find(account: SignedIn): Member | null {
-    const { entityUuid, userId, version } = account;
-    const [user, row] = [domain.readUser(entityUuid, userId), rowOf(account)];
+  function find({ entityUuid, userId, version }: SignedIn): Member | null {
+    const user = domain.readUser(entityUuid, userId);
+    const row = passwords.findByUser(entityUuid, userId);
     if (!user || !row || versionOf(row) !== version) return null;
-    const scopes = HANDS_OUT[user.role];
-    return { user, entityUuid, authority: scopes && { entityUuid, scopes } };
+    return { user, entityUuid, authority: authorityOf(user.role, entityUuid) };
   }
 
   async function setPassword({ entityUuid, userId }: Account, password: string): Promise<void> {
-    const email = domain.readUser(entityUuid, userId)?.email;
-    if (email === undefined) throw new TypeError('account: there is no such user');
+    const user = domain.readUser(entityUuid, userId);
+    if (user === null) throw new TypeError('account: there is no such user');
+    const { email } = user;
     const salt = randomBytes(16);
-    const hash = await hashPassword(password, salt);
-    const other = rowFor(email);
+    const hash = await hashPassword(password, salt, passwordCost);
+    const other = passwords.findByEmail(email);
     // If that user is deleted, the password is all that is left.
     if (other && other.user_id !== userId && domain.readUser(other.entity_uuid, other.user_id))
       throw new Conflict('Another user signs in with this email.');
-    db.prepare('DELETE FROM passwords WHERE email = ? OR (entity_uuid = ? AND user_id = ?)').run(
-      email,
-      entityUuid,
-      userId,
-    );
-    db.prepare('INSERT INTO passwords VALUES (?, ?, ?, ?, ?)').run(
-      entityUuid,
-      userId,
-      email,
-      salt,
-      hash,
-    );
+    passwords.replace({ entity_uuid: entityUuid, user_id: userId, email, salt, hash });
   }
 
   async function signIn(email: string, password: string): Promise<SignedIn | null> {
-    const row = rowFor(email);
+    const row = passwords.findByEmail(email);
     // An unknown address takes as long as a member's, so the time does not reveal who is one.
     const { salt, hash } = row ?? nobody;
-    const right = timingSafeEqual(await hashPassword(password, salt), hash);
-    if (!row || !right) return null;
+    const given = await hashPassword(password, salt, passwordCost);
+    const isRight = timingSafeEqual(given, hash);
+    if (!row || !isRight) return null;
     const account = { entityUuid: row.entity_uuid, userId: row.user_id, version: versionOf(row) };
-    return find(account) && account;
+    if (find(account) === null) return null;
+    return account;
   }
 
-  const any = () => db.prepare('SELECT 1 FROM passwords LIMIT 1').get() !== undefined;
-
-  return { setPassword, signIn, find, any };
+  return { setPassword, signIn, find, any: () => !passwords.isEmpty() };
 }

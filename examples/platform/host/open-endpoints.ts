@@ -1,55 +1,68 @@
 /**
- * What is served beside the guarded routes, whichever framework serves those: tokens, their keys,
- * and the document.
+ * What is served beside the guarded routes, whichever framework serves those, and open to anyone:
+ * tokens, their public keys, and the document of the interface.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Answer } from '../service/problem.ts';
-import { failure, problem, reportError } from '../service/problem.ts';
+import { failure, reportError } from '../service/problem.ts';
 import { readBody } from './body.ts';
 import type { Service } from './http.ts';
+import { unserved } from './http.ts';
 import { openApi } from './openapi.ts';
 import { answerToken } from './token-endpoint.ts';
 
-type Endpoint = readonly [
-  method: 'GET' | 'POST',
-  answer: (req: IncomingMessage) => Answer | Promise<Answer>,
-];
+interface Endpoint {
+  readonly method: 'GET' | 'POST';
+  readonly answer: (req: IncomingMessage) => Answer | Promise<Answer>;
+}
 
 /** Answers a request for one of these paths; `null` for all others. */
-export type Open = (req: IncomingMessage) => Promise<Answer> | null;
+export type OpenEndpoints = (req: IncomingMessage) => Promise<Answer> | null;
 
-const document = (body: unknown): Answer => ({
-  status: 200,
-  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' },
-  body: JSON.stringify(body),
-});
+const ALLOWED: Readonly<Record<Endpoint['method'], readonly string[]>> = {
+  GET: ['GET', 'HEAD', 'OPTIONS'],
+  POST: ['OPTIONS', 'POST'],
+};
 
-export function createOpen(service: Service, realm: string): Open {
-  const { keyring, tokens, publicUrl = '', report = reportError } = service;
-  const interfaceDocument = document(openApi(publicUrl, { tokens: tokens !== undefined }));
-  const endpoints: Record<string, Endpoint> = {
-    '/v1/openapi.json': ['GET', () => interfaceDocument],
+/** The same for everybody, made once. */
+function documentAt(body: unknown): Endpoint {
+  const document = {
+    status: 200,
+    headers: { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' },
+    body: JSON.stringify(body),
   };
-  if (tokens) {
-    const keys = document(tokens.jwks);
-    endpoints['/.well-known/jwks.json'] = ['GET', () => keys];
-    const exchange = { keyring, issuers: tokens.issuers, realm, onOutage: report };
-    endpoints['/v1/token'] = [
-      'POST',
-      async (req) =>
-        answerToken(exchange, req.headers['content-type'], (await readBody(req)).toString()),
-    ];
-  }
+  return { method: 'GET', answer: () => document };
+}
 
-  async function serve(req: IncomingMessage, [method, answer]: Endpoint): Promise<Answer> {
-    const allow = method === 'GET' ? 'GET, HEAD, OPTIONS' : 'OPTIONS, POST';
-    const { method: asked = '' } = req;
-    if (asked === 'OPTIONS')
-      return { status: 204, headers: { Allow: allow, 'Cache-Control': 'no-store' }, body: '' };
-    if (!allow.split(', ').includes(asked))
-      return problem(405, 'This path does not take this method.', { Allow: allow });
+function endpointsOf(service: Service, realm: string): ReadonlyMap<string, Endpoint> {
+  const { keyring, tokens, publicUrl = '', report = reportError } = service;
+  const endpoints = new Map<string, Endpoint>();
+  const api = openApi(publicUrl, { tokens: tokens !== undefined });
+  endpoints.set('/v1/openapi.json', documentAt(api));
+  if (tokens === undefined) return endpoints;
+  endpoints.set('/.well-known/jwks.json', documentAt(tokens.jwks));
+  const exchange = { keyring, issuers: tokens.issuers, realm, onOutage: report };
+  endpoints.set('/v1/token', {
+    method: 'POST',
+    async answer(req) {
+      const body = await readBody(req);
+      return answerToken(exchange, req.headers['content-type'], body.toString());
+    },
+  });
+  return endpoints;
+}
+
+export function createOpenEndpoints(service: Service, realm: string): OpenEndpoints {
+  const { report = reportError } = service;
+  const endpoints = endpointsOf(service, realm);
+
+  async function serve(req: IncomingMessage, endpoint: Endpoint): Promise<Answer> {
+    const { method = '' } = req;
+    const allowed = ALLOWED[endpoint.method];
+    const isAllowed = allowed.includes(method) && method !== 'OPTIONS';
+    if (!isAllowed) return unserved(method, allowed.join(', '));
     try {
-      return await answer(req);
+      return await endpoint.answer(req);
     } catch (error) {
       return failure(error, report);
     }
@@ -57,7 +70,8 @@ export function createOpen(service: Service, realm: string): Open {
 
   return (req) => {
     const path = req.url?.replace(/\?.*$/, '') ?? '';
-    const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined;
-    return endpoint === undefined ? null : serve(req, endpoint);
+    const endpoint = endpoints.get(path);
+    if (endpoint === undefined) return null;
+    return serve(req, endpoint);
   };
 }

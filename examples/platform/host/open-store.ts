@@ -2,10 +2,16 @@
  * Opens the store at an address. Only here does the platform know database drivers; each is loaded
  * only for its own addresses, so a service installs just the one that it uses.
  */
-import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import type { KeyStore } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
+import {
+  MOST_CONNECTIONS,
+  openSockets,
+  PATIENCE_MS,
+  reportLost,
+  waitPatiently,
+} from './connections.ts';
 
 export interface OpenedStore {
   readonly store: KeyStore;
@@ -21,79 +27,31 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-/** At most this many connections in a pool. */
-const MOST = 10;
-/** In milliseconds, how long to wait for a server to accept a connection, and to close it. */
-const PATIENCE = 2_000;
-
-/**
- * Without this, a server that accepts connections but never answers would be waited for forever:
- * `sever` ends the wait. Resolves with whether the server answered.
- */
-async function patiently(waiting: Promise<unknown>, sever: () => void): Promise<boolean> {
-  let answered = true;
-  const timer = setTimeout(() => {
-    answered = false;
-    sever();
-  }, PATIENCE);
-  try {
-    await waiting;
-  } catch (error) {
-    if (answered) throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-  return answered;
-}
-
-/**
- * Sockets that can be severed: a driver may end but leave one open, waiting for the server's last
- * word.
- */
-function openSockets() {
-  const open = new Set<Socket>();
-  return {
-    make(): Socket {
-      const socket = new Socket().setNoDelay(true);
-      open.add(socket);
-      return socket.once('close', () => open.delete(socket));
-    },
-    sever(): void {
-      for (const socket of open) socket.destroy();
-    },
-  };
-}
-
-// A lost idle connection tells nobody who is waiting; unhandled, its error ends the process. The
-// next request is answered by another connection, or with 503. Drivers keep passwords out of these
-// messages.
-const report = (error: Error) => console.error(`The key store lost a connection: ${error.message}`);
-
 async function openSqlite(url: string): Promise<OpenedStore> {
   const path = url.slice('sqlite:'.length);
   // SQLite would put the file into the file system's root, and with no path at all keep the keys
   // until it is closed.
   if (path === '' || path.startsWith('//')) {
-    throw new TypeError(
-      'openStore: write the path right behind the colon, as in sqlite:keys.db or sqlite:/srv/keys.db',
-    );
+    const examples = 'sqlite:keys.db or sqlite:/srv/keys.db';
+    throw new TypeError(`openStore: write the path right behind the colon, as in ${examples}`);
   }
-  const [{ DatabaseSync }, { sqliteStore }] = await Promise.all([
-    import('node:sqlite'),
-    import('keyscope/stores/sqlite'),
-  ]);
+  const { DatabaseSync } = await import('node:sqlite');
+  const { sqliteStore } = await import('keyscope/stores/sqlite');
   const db = new DatabaseSync(path);
   return { store: sqliteStore(db), close: async () => db.close() };
 }
 
 async function openPostgres(url: string): Promise<OpenedStore> {
-  const [{ default: pg }, { postgresInvalidation, postgresStore }] = await Promise.all([
-    import('pg'),
-    import('keyscope/stores/postgres'),
-  ]);
+  const { default: pg } = await import('pg');
+  const { postgresInvalidation, postgresStore } = await import('keyscope/stores/postgres');
   const sockets = openSockets();
-  const config = { connectionString: url, stream: sockets.make, connectionTimeoutMillis: PATIENCE };
-  const pool = new pg.Pool({ ...config, max: MOST }).on('error', report);
+  const config = {
+    connectionString: url,
+    stream: sockets.make,
+    connectionTimeoutMillis: PATIENCE_MS,
+  };
+  const pool = new pg.Pool({ ...config, max: MOST_CONNECTIONS });
+  pool.on('error', reportLost);
   // Listening takes a separate connection, and another one if that is lost: an outage sees many
   // come and go.
   const listeners = new Set<InstanceType<typeof pg.Client>>();
@@ -106,33 +64,38 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     store: postgresStore(pool),
     invalidation: postgresInvalidation(listen),
     async close() {
-      // A listening connection keeps no process alive; while its end is awaited, it has to. The
-      // types lack `ref`.
-      for (const client of listeners)
+      const ends = [pool.end()];
+      for (const client of listeners) {
+        // A listening connection keeps no process alive; while its end is awaited, it has to. The
+        // types lack `ref`.
         if ('ref' in client && typeof client.ref === 'function') client.ref();
-      await patiently(
-        Promise.all([pool.end(), ...[...listeners].map((client) => client.end())]),
-        sockets.sever,
-      );
+        ends.push(client.end());
+      }
+      await waitPatiently(Promise.all(ends), sockets.sever);
     },
   };
 }
 
+interface MysqlStream {
+  readonly config: { readonly host: string; readonly port: number };
+}
+
 async function openMysql(url: string): Promise<OpenedStore> {
-  const [{ createPool }, { mysqlStore }] = await Promise.all([
-    import('mysql2/promise'),
-    import('keyscope/stores/mysql'),
-  ]);
+  const { createPool } = await import('mysql2/promise');
+  const { mysqlStore } = await import('keyscope/stores/mysql');
   const sockets = openSockets();
-  const stream = ({ config }: { config: { port: number; host: string } }) =>
-    sockets.make().connect(config.port, config.host);
-  const pool = createPool({ uri: url, connectionLimit: MOST, connectTimeout: PATIENCE, stream });
+  const pool = createPool({
+    uri: url,
+    connectionLimit: MOST_CONNECTIONS,
+    connectTimeout: PATIENCE_MS,
+    stream: ({ config }: MysqlStream) => sockets.make().connect(config.port, config.host),
+  });
   return {
     store: mysqlStore(pool),
     async close() {
       // It waits for the server only if an answer is pending, and rejects if a connection was never
       // made.
-      await patiently(pool.end(), sockets.sever).catch(() => {});
+      await waitPatiently(pool.end(), sockets.sever).catch(() => {});
       sockets.sever();
     },
   };
@@ -140,52 +103,50 @@ async function openMysql(url: string): Promise<OpenedStore> {
 
 /** `?prefix=` is what every Redis key of the store begins with; default `keyscope:`. */
 async function openRedis(url: string): Promise<OpenedStore> {
-  const [{ createClient }, { redisInvalidation, redisStore }] = await Promise.all([
-    import('redis'),
-    import('keyscope/stores/redis'),
-  ]);
+  const { createClient } = await import('redis');
+  const { redisInvalidation, redisStore } = await import('keyscope/stores/redis');
   const address = new URL(url);
   const prefix = address.searchParams.get('prefix') ?? 'keyscope:';
   address.search = '';
   // While the server is away, requests are refused at once: a queued command would be carried out
   // after the answer.
-  const publisher = createClient({ url: address.href, disableOfflineQueue: true }).on(
-    'error',
-    report,
-  );
-  const subscriber = publisher.duplicate().on('error', report);
-  const sever = () => {
+  const publisher = createClient({ url: address.href, disableOfflineQueue: true });
+  publisher.on('error', reportLost);
+  const subscriber = publisher.duplicate();
+  subscriber.on('error', reportLost);
+  const sever = (): void => {
     publisher.destroy();
     subscriber.destroy();
   };
-  const connected = await patiently(
-    Promise.all([publisher.connect(), subscriber.connect()]),
-    sever,
-  );
-  if (!connected) throw new Error(`Redis did not answer within ${PATIENCE} ms`);
+  const connecting = Promise.all([publisher.connect(), subscriber.connect()]);
+  const connected = await waitPatiently(connecting, sever);
+  if (!connected) throw new Error(`Redis did not answer within ${PATIENCE_MS} ms`);
   return {
     store: redisStore(publisher, { prefix }),
     invalidation: redisInvalidation({ publisher, subscriber }, { channel: `${prefix}ended` }),
     async close() {
-      await patiently(Promise.all([publisher.close(), subscriber.close()]), sever);
+      await waitPatiently(Promise.all([publisher.close(), subscriber.close()]), sever);
     },
   };
 }
 
-const OPENERS: Readonly<Record<string, (url: string) => Promise<OpenedStore>>> = {
-  sqlite: openSqlite,
-  postgres: openPostgres,
-  postgresql: openPostgres,
-  mysql: openMysql,
-  mariadb: openMysql,
-  redis: openRedis,
-  rediss: openRedis,
-};
+type Open = (url: string) => Promise<OpenedStore>;
+
+const OPENERS: ReadonlyMap<string, Open> = new Map([
+  ['sqlite', openSqlite],
+  ['postgres', openPostgres],
+  ['postgresql', openPostgres],
+  ['mysql', openMysql],
+  ['mariadb', openMysql],
+  ['redis', openRedis],
+  ['rediss', openRedis],
+]);
 
 /** What `openStore` accepts, for usage and errors. */
 export const ADDRESSES =
   'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
 
+/** Empty for an address without one. */
 const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
 
 /** Where a store's keys are, in words that may be shown: no user, password or parameters. */
@@ -194,20 +155,29 @@ export type Place =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'server'; readonly name: string };
 
+function placeOfServer(url: string): Place {
+  const scheme = schemeOf(url);
+  if (!URL.canParse(url)) return { kind: 'server', name: `${scheme}://…` };
+  const { host, pathname } = new URL(url);
+  return { kind: 'server', name: `${scheme}://${host}${pathname}` };
+}
+
+/** SQLite reads a path that begins with `file:` as a URI: its path, and its parameters. */
+const FILE_URI = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/;
+
+function placeOfSqlite(path: string): Place {
+  const uri = FILE_URI.exec(path);
+  const name = uri === null ? path : (uri[1] ?? '');
+  const mode = new URLSearchParams(uri?.[2]).get('mode');
+  if (name === ':memory:' || mode === 'memory') return { kind: 'memory' };
+  const plain = uri === null ? name : decodeURIComponent(name);
+  return { kind: 'file', path: resolve(plain) };
+}
+
 /** Where the keys are for an address that `openStore` accepts. */
 export function placeOf(url: string): Place {
-  const scheme = schemeOf(url);
-  if (scheme !== 'sqlite') {
-    const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '…', pathname: '' };
-    return { kind: 'server', name: `${scheme}://${host}${pathname}` };
-  }
-  const path = url.slice('sqlite:'.length);
-  // SQLite reads a path that begins with `file:` as a URI.
-  const uri = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/.exec(path);
-  const [, name = path, query = ''] = uri ?? [];
-  if (name === ':memory:' || new URLSearchParams(query).get('mode') === 'memory')
-    return { kind: 'memory' };
-  return { kind: 'file', path: resolve(uri ? decodeURIComponent(name) : name) };
+  if (schemeOf(url) !== 'sqlite') return placeOfServer(url);
+  return placeOfSqlite(url.slice('sqlite:'.length));
 }
 
 /**
@@ -225,9 +195,8 @@ export function placeOf(url: string): Place {
  */
 export async function openStore(url: string): Promise<OpenedStore> {
   const scheme = schemeOf(url);
-  const open = Object.hasOwn(OPENERS, scheme) ? OPENERS[scheme] : undefined;
+  const open = OPENERS.get(scheme);
   if (open !== undefined) return open(url);
-  throw new TypeError(
-    `openStore: pass ${ADDRESSES}, not ${scheme === '' ? 'an address without a scheme' : `${scheme}:`}`,
-  );
+  const given = scheme === '' ? 'an address without a scheme' : `${scheme}:`;
+  throw new TypeError(`openStore: pass ${ADDRESSES}, not ${given}`);
 }

@@ -5,11 +5,12 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
+import { entity } from '../service/inputs.ts';
 import { policy } from '../service/policy.ts';
-import type { Route } from '../service/routes.ts';
-import { entity, routes } from '../service/routes.ts';
+import type { Route } from '../service/route.ts';
+import { routes } from '../service/routes.ts';
 import { shapes } from '../service/shapes.ts';
-import { tokenAnswer, tokenError, tokenRequest } from './token-endpoint.ts';
+import { tokenAnswer, tokenError, tokenRequest } from './token-request.ts';
 import { keySet } from './tokens.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -45,11 +45,18 @@ export class Refusal extends Error {
 /** In bytes. No operation accepts more, nor does the exchange of a key. */
 export const BODY_LIMIT = 65_536;
 
-const FRAMEWORK: Readonly<Record<number, string>> = {
+/** What frameworks refuse themselves, and how it is said here. */
+const UNREADABLE = {
   400: 'The request could not be read.',
   413: `The body is too large: at most ${BODY_LIMIT / 1024} KiB.`,
   415: 'Send the body as "Content-Type: application/json", in UTF-8 and not compressed.',
-};
+} as const;
+
+type Unreadable = keyof typeof UNREADABLE;
+
+function isUnreadable(status: unknown): status is Unreadable {
+  return typeof status === 'number' && Object.hasOwn(UNREADABLE, status);
+}
 
 export type Report = (error: unknown) => void;
 
@@ -59,21 +66,35 @@ export type Report = (error: unknown) => void;
  * what a client sent, a line break in that would begin an entry of the client's own making.
  */
 export function explain(error: unknown): string {
-  const { message, cause } = Object(error);
-  const why = isStoreError(error) ? Object(cause).message || Object(cause).code : undefined;
-  const text = why ? `${message}: ${why}` : String(message);
-  return text.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const message = String(fieldOf(error, 'message'));
+  const reason = isStoreError(error) ? reasonOf(error.cause) : '';
+  const text = reason === '' ? message : `${message}: ${reason}`;
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped);
+}
+
+/** A driver's message, or its code if that is all it gives. */
+function reasonOf(cause: unknown): string {
+  const reason = fieldOf(cause, 'message') || fieldOf(cause, 'code');
+  return reason ? String(reason) : '';
+}
+
+/** A field of what may be anything at all: errors of drivers need not be errors. */
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /**
  * Where the service's own errors go, unless it says otherwise. A `StoreError` by itself does not
  * show its cause.
  */
-export const reportError: Report = (error) =>
+export const reportError: Report = (error) => {
   console.error(isStoreError(error) ? explain(error) : error);
+};
 
 /**
  * The answer to an error that came out of a framework: those with one of the statuses above are the
@@ -81,16 +102,13 @@ export const reportError: Report = (error) =>
  */
 export function failure(error: unknown, report: Report = reportError): Answer {
   if (error instanceof Refusal) return error.answer;
-  const { status, statusCode = status } = (error ?? {}) as {
-    status?: unknown;
-    statusCode?: unknown;
-  };
-  const detail = typeof statusCode === 'number' ? FRAMEWORK[statusCode] : undefined;
-  if (detail !== undefined) return problem(Number(statusCode), detail);
+  const status = fieldOf(error, 'statusCode') ?? fieldOf(error, 'status');
+  if (isUnreadable(status)) return problem(status, UNREADABLE[status]);
   report(error);
   return problem(500, 'Something went wrong.');
 }
 
 /** These read alike, whoever noticed. */
-export const refused = (status: 400 | 413 | 415): Refusal =>
-  new Refusal(status, FRAMEWORK[status] ?? '');
+export function refused(status: Unreadable): Refusal {
+  return new Refusal(status, UNREADABLE[status]);
+}
