@@ -18,6 +18,7 @@ import { routes } from '../../examples/platform/service/routes.ts';
 import { close, exchange, listen } from '../http/harness.ts';
 import { wrap } from '../support/keyring.ts';
 import { folder } from '../support/sqlite.ts';
+import { CHEAP } from './console-site.ts';
 
 // The whole platform is REST by Hono, MCP, tokens and the console.
 const SERVERS = { whole: createWhole, express: createExpress, fastify: createFastify };
@@ -34,7 +35,7 @@ let key: string;
 let account: { email: string; password: string };
 
 beforeAll(async () => {
-  const opened = await openPlatform(files.file('hostile'));
+  const opened = await openPlatform(files.file('hostile'), { passwordCost: CHEAP });
   // A driver that quotes what it was given, as some do.
   const store = wrap(memoryStore(), (_method, args, call) => {
     if (driver.broken) throw new Error(`broken by ${HOSTILE} in ${args}`);
