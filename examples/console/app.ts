@@ -89,7 +89,8 @@ const WORDS: Readonly<Record<number, string>> = {
 function wordsFor(error: unknown, c: Visit, body: string): string {
   if (isStoreError(error) && c.req.method === 'POST')
     return 'The key store did not answer. Look in the list before trying again.';
-  return JSON.parse(body).detail;
+  const { detail } = JSON.parse(body) as { readonly detail: string };
+  return detail;
 }
 
 function answerError(error: Error, c: Visit, report: (error: unknown) => void): Response {

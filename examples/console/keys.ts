@@ -29,7 +29,7 @@ function requireAuthority(c: Visit): Authority {
   return authority;
 }
 
-// ── Forms that make one key ───────────────────────────────────────────────────────────────────────
+// ── Forms that make one key ─────────────────────────────────────────────────────────────────────
 
 function openForm(c: Visit): string {
   const once = randomUUID();
@@ -48,7 +48,7 @@ function showOnce(c: Visit, { key, info }: IssuedKey, { publicUrl }: ConsoleServ
   return c.html(shownOncePage(c.var.member, key, info, `${publicUrl}/v1`), 201);
 }
 
-// ── The list ──────────────────────────────────────────────────────────────────────────────────────
+// ── The list ────────────────────────────────────────────────────────────────────────────────────
 
 async function readPage(c: Visit, { keyring }: ConsoleService): Promise<ListPage> {
   const { entityUuid } = c.var.member;
@@ -67,7 +67,7 @@ async function showList(c: Visit, service: ConsoleService): Promise<Response> {
   return c.html(keyListPage(c.var.member, keys, next, service.now()));
 }
 
-// ── A new key ─────────────────────────────────────────────────────────────────────────────────────
+// ── A new key ───────────────────────────────────────────────────────────────────────────────────
 
 function showForm(c: Visit, input: NewKey, error: string | null): Answer {
   const offered = catalog.expand(requireAuthority(c).scopes ?? ['*:*']);
@@ -84,7 +84,7 @@ function readNewKey(c: Visit): NewKey {
   };
 }
 
-/** As the schema takes it. A lifetime that nobody offered ends at once, which the schema refuses. */
+/** As the schema takes it; a lifetime that nobody offered ends at once, which that refuses. */
 function expiryOf(lifetime: string, now: number): string {
   if (lifetime === 'never') return lifetime;
   const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
@@ -114,7 +114,7 @@ function serveNewKey(app: Hono<Env>, path: string, service: ConsoleService): voi
   });
 }
 
-// ── One key ───────────────────────────────────────────────────────────────────────────────────────
+// ── One key ─────────────────────────────────────────────────────────────────────────────────────
 
 async function showKey(c: Visit, id: string, service: ConsoleService): Promise<Response> {
   const { keyring, now } = service;

@@ -23,8 +23,8 @@ export interface GuardOptions<Op extends string> extends ChallengeOptions {
 /** `app.get('/threats', { onRequest: guard('listThreats') }, handler)`: before the body is read. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const { keyring, policy, onOutage, ...challenge } = options;
-  if (!keyring?.admit || !policy?.requires)
-    throw new TypeError('createGuard: pass { keyring, policy, realm }');
+  const usage = 'createGuard: pass { keyring, policy, realm }';
+  if (!keyring?.admit || !policy?.requires) throw new TypeError(usage);
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
   // `entity` returns what the request says: nothing, a text, or the list of a parameter's values.
   return (operation: Op, reader: { entity?(request: Request): unknown } = {}) => {

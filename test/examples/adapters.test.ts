@@ -387,7 +387,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
   });
 
-  test('a guard without a keyring or a policy fails when it is made, and says what it takes', async () => {
+  test('a guard without a keyring or a policy fails when it is made, with its usage', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => GUARDS[framework]({ realm: REALM, ...options } as never);
     for (const options of [
@@ -402,7 +402,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  test('a realm that no header can carry fails when the guard is made, and so does an unknown option', async () => {
+  test('a realm that no header can carry, or an unknown option, fails when it is made', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => () =>
       GUARDS[framework]({ keyring, policy, realm: REALM, ...options });

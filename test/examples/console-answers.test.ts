@@ -1,4 +1,4 @@
-/** What every answer of the console has: nobody stores it, and it tells nothing that it should not. */
+/** What all answers of the console have: nobody stores them, and they tell no secret. */
 import { readFileSync } from 'node:fs';
 import { StoreError } from 'keyscope';
 import { describe, expect, it } from 'vitest';

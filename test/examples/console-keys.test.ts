@@ -208,7 +208,7 @@ describe('a key of one’s own', () => {
     expect([info?.revokedAt, info?.retireAt]).toEqual([null, null]);
   });
 
-  it('is found behind the first page, and an unknown page is a mistake of the address', async () => {
+  it('is found behind the first page, and an unknown page is a wrong address', async () => {
     const dan = await site.signIn('dan@example.com');
     for (let index = 0; index < 52; index++) {
       const input = { name: `n${index}`, scopes: [], expiresAt: 'never' } as const;

@@ -99,7 +99,7 @@ export interface Site {
   countOf(entityUuid?: string): Promise<number>;
 }
 
-/** Everybody has the same password: Ana is an admin, Ben an analyst, Chi a viewer; Dan elsewhere. */
+/** With one password for all: Ana is an admin, Ben an analyst, Chi a viewer; Dan is elsewhere. */
 async function openSite(file: string, options: PlatformOptions): Promise<Platform> {
   const platform = await openPlatform(file, { ...options, passwordCost: CHEAP });
   const { accounts, domain } = platform;

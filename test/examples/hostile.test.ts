@@ -107,7 +107,7 @@ async function send(
 
 const rpc = (params: object, method = 'tools/call') => ({ jsonrpc: '2.0', id: 1, method, params });
 
-// ── Depth ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Depth ───────────────────────────────────────────────────────────────────────────────────────
 
 /** A value as deep as a body of the greatest length can have it, beside what else that holds. */
 const DEEP = [
@@ -166,7 +166,7 @@ test.each(DEEP)(
   },
 );
 
-// ── Lines ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Lines ───────────────────────────────────────────────────────────────────────────────────────
 
 // A line break with an entry of one's own behind it, in the ways that logs and terminals know, and
 // a change of colour.
@@ -265,7 +265,7 @@ async function signIn(): Promise<string> {
   return String(response.headers.get('Set-Cookie')).split(';')[0] ?? '';
 }
 
-test('no field of a request begins a line of a log, or stands in an event, also where a driver quotes it', async () => {
+test('no field of a request begins a line of a log or stands in an event', async () => {
   const lines = listenToLogs();
   const cookie = await signIn();
   for (const broken of [false, true]) {

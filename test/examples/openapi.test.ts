@@ -163,7 +163,7 @@ describe('the document', () => {
     }
   });
 
-  it('says how each operation refuses: with a problem, and a header where there is one', async () => {
+  it('says how each operation refuses: with a problem, and perhaps a header', async () => {
     const { components } = openApi(PUBLIC) as unknown as {
       components: { responses: Record<string, object> };
     };

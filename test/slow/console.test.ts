@@ -154,7 +154,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     complaints = [];
   });
 
-  it('takes the key out of its page when that is left, for a browser that keeps pages to go back to', async () => {
+  it('takes the key out of its page when that is left, for it may come back', async () => {
     const page = await visit();
     await fillIn(page, 'Left');
     await page.getByRole('button', { name: 'Create' }).click();

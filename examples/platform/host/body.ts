@@ -8,7 +8,8 @@ export async function readBody(req: IncomingMessage): Promise<Buffer> {
   let length = 0;
   try {
     // Not destroyed if this stops early: the answer uses the same connection.
-    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+    const pieces: AsyncIterable<Buffer> = req.iterator({ destroyOnReturn: false });
+    for await (const chunk of pieces) {
       length += chunk.length;
       if (length > BODY_LIMIT) break;
       chunks.push(chunk);

@@ -34,7 +34,7 @@ export interface Service {
 export const REALM = 'deception platform';
 const ENTITY = 'entity_uuid';
 
-// ── Requests ──────────────────────────────────────────────────────────────────────────────────────
+// ── Requests ────────────────────────────────────────────────────────────────────────────────────
 
 /** Reads the query of a URL or path, without relying on any framework's own parsing. */
 function parametersOf(url: string): URLSearchParams {
@@ -117,7 +117,7 @@ export async function answer(
   }
 }
 
-// ── Requests without a route ──────────────────────────────────────────────────────────────────────
+// ── Requests without a route ────────────────────────────────────────────────────────────────────
 
 const PATHS = routes.map(({ method, path }) => ({
   method,

@@ -68,7 +68,8 @@ async function openPostgres(url: string): Promise<OpenedStore> {
       for (const client of listeners) {
         // A listening connection keeps no process alive; while its end is awaited, it has to. The
         // types lack `ref`.
-        if ('ref' in client && typeof client.ref === 'function') client.ref();
+        const { ref } = client as { readonly ref?: () => void };
+        ref?.call(client);
         ends.push(client.end());
       }
       await waitPatiently(Promise.all(ends), sockets.sever);

@@ -24,7 +24,7 @@ export interface TokenService {
   readonly onOutage: (error: StoreError) => void;
 }
 
-// ── Answers ───────────────────────────────────────────────────────────────────────────────────────
+// ── Answers ─────────────────────────────────────────────────────────────────────────────────────
 
 function answer(status: number, body: TokenAnswer | TokenError): Answer {
   const headers = {
@@ -43,7 +43,7 @@ function refusal(error: TokenError['error'], description: string): Answer {
 
 const malformed = (problem: string): ExchangeError => new ExchangeError('invalid_request', problem);
 
-// ── Parameters ────────────────────────────────────────────────────────────────────────────────────
+// ── Parameters ──────────────────────────────────────────────────────────────────────────────────
 
 const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 const ACTOR = ['actor_token', 'actor_token_type'];
@@ -87,7 +87,7 @@ function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer
   throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
 }
 
-// ── The exchange ──────────────────────────────────────────────────────────────────────────────────
+// ── The exchange ────────────────────────────────────────────────────────────────────────────────
 
 /** Any key may be exchanged; admitted like any operation, so that events and usage cover it. */
 const policy = definePolicy(catalog, { exchangeToken: [] });

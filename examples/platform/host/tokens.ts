@@ -61,7 +61,7 @@ async function generate(): Promise<string> {
 async function readSigningKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
   const text = given || (await readSecret(join(folder, 'signing-key.json'), generate));
-  return JSON.parse(text);
+  return JSON.parse(text) as JWK;
 }
 
 export async function openTokens(

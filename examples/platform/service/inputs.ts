@@ -14,7 +14,7 @@ export const entity = z
 /** `:id` of a path. */
 export const id = z.string('a text').describe('Of what it is done to.');
 
-// ── Texts ─────────────────────────────────────────────────────────────────────────────────────────
+// ── Texts ───────────────────────────────────────────────────────────────────────────────────────
 
 /** Half a surrogate pair and NUL are valid text in JSON but not in SQLite. */
 function isStorable(value: string): boolean {
@@ -38,7 +38,7 @@ export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
     .meta({ minProperties: 1 });
 }
 
-// ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
+// ── Pages ───────────────────────────────────────────────────────────────────────────────────────
 
 /** A position as clients have it, who are to send it back as it is. */
 export function encodeCursor({ created_at, id }: Position): string {

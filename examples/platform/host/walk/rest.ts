@@ -19,7 +19,10 @@ function shorten(text: string): string {
   return text.length > 240 ? `${text.slice(0, 240)}…` : text;
 }
 
-function pick(body: Readonly<Record<string, unknown>>, fields: readonly string[]) {
+type Body = Readonly<Record<string, unknown>>;
+
+/** The fields that are looked at. */
+function pick(body: Body, fields: readonly string[]): Body {
   return Object.fromEntries(fields.map((field) => [field, body[field]]));
 }
 
@@ -39,7 +42,7 @@ export async function ask(
   assertSame(response.status, expected.status);
   if (expected.challenge !== undefined)
     assertSame(response.headers.get('WWW-Authenticate') ?? 'none', expected.challenge);
-  assertSame(pick(JSON.parse(text), Object.keys(expected.body)), expected.body);
+  assertSame(pick(JSON.parse(text) as Body, Object.keys(expected.body)), expected.body);
   assertSame(response.headers.get('Cache-Control'), 'no-store');
 }
 
