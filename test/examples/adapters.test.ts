@@ -248,7 +248,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     const { keyring, key } = await makeKey();
     const { get, calls } = await start({
       keyring,
-      entity: (header) => header && JSON.parse(header),
+      entity: (header) => header && (JSON.parse(header) as unknown),
     });
     const ask = async (entity: unknown) => {
       const answer = await get({
