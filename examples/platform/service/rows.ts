@@ -119,9 +119,9 @@ export function hasEmail(db: DatabaseSync, entityUuid: string, email: string): b
 }
 
 export function countRows(db: DatabaseSync, table: Table, entityUuid: string): number {
-  const query = db.prepare(`SELECT count(*) AS n FROM ${table} WHERE entity_uuid = ?`);
-  const { n } = query.get(entityUuid) as { readonly n: number };
-  return n;
+  const query = db.prepare(`SELECT count(*) AS total FROM ${table} WHERE entity_uuid = ?`);
+  const { total } = query.get(entityUuid) as { readonly total: number };
+  return total;
 }
 
 /** How many rows have each value of a column. */
@@ -131,10 +131,10 @@ export function countBy(
   column: string,
   entityUuid: string,
 ): Record<string, number> {
-  const query = db.prepare(`SELECT ${column} AS name, count(*) AS n FROM ${table}
+  const query = db.prepare(`SELECT ${column} AS name, count(*) AS total FROM ${table}
     WHERE entity_uuid = ? GROUP BY 1 ORDER BY 1`);
   const counts = query.all(entityUuid);
-  return Object.fromEntries(counts.map(({ name, n }) => [String(name), Number(n)]));
+  return Object.fromEntries(counts.map(({ name, total }) => [String(name), Number(total)]));
 }
 
 export function topSources(db: DatabaseSync, entityUuid: string): readonly SourceCount[] {
