@@ -1,8 +1,5 @@
-/**
- * keyscope for Express 5. Copy this file into your project and adapt it. It decides nothing; it only passes the request
- * to `keyring.admit` and puts the result on `req`, or answers the denial.
- */
-import type { NextFunction, Request, Response } from 'express';
+/** keyscope for Express 5. Copy this file and adapt it. It decides nothing: `admit` does. */
+import type { NextFunction as Next, Request, Response } from 'express';
 import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
@@ -10,50 +7,42 @@ import { isAccessError, isStoreError, toResponse } from 'keyscope';
 declare module 'express-serve-static-core' {
   interface Request {
     principal: Principal;
-    /** The entity that was checked; handlers use no other. */
-    entityUuid: string;
+    entityUuid: string; // The entity that was checked; handlers use no other.
   }
 }
 
 export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
   readonly policy: Policy<Op>;
-  /** Called before a request is answered with 503; the error's `cause` is the driver's, which may quote rows. */
+  /** Called before an answer of 503. The error's `cause` is the driver's, which may quote rows. */
   readonly onOutage?: (error: StoreError) => void;
 }
 
 /** `app.get('/threats', guard('listThreats'), handler)`: on routes, never on a path prefix. */
-export function createGuard<Op extends string>({
-  keyring,
-  policy,
-  onOutage,
-  ...challenge
-}: GuardOptions<Op>) {
-  if (!keyring?.admit || !policy?.requires)
-    throw new TypeError('createGuard: pass { keyring, policy, realm }');
+export function createGuard<Op extends string>(options: GuardOptions<Op>) {
+  const { keyring, policy, onOutage, ...challenge } = options;
+  const usage = 'createGuard: pass { keyring, policy, realm }';
+  if (!keyring?.admit || !policy?.requires) throw new TypeError(usage);
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
-  return (operation: Op, options: { entity?: (req: Request) => unknown } = {}) => {
+  // `entity` returns what the request says: nothing, a text, or the list of a parameter's values.
+  return (operation: Op, reader: { entity?: (req: Request) => unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
-    if (Reflect.ownKeys(options).some((name) => name !== 'entity'))
-      throw new TypeError('guard: pass { entity } alone');
-    return async <P extends Request['params']>(
-      req: Request<P>,
-      res: Response,
-      next: NextFunction,
-    ): Promise<void> => {
-      res.setHeader('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
+    const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
+    if (!isKnown) throw new TypeError('guard: pass { entity } alone');
+    return async <P extends Request['params']>(req: Request<P>, res: Response, next: Next) => {
+      res.setHeader('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
-        // `req` and not `req.headers`, which hides a second Authorization line.
-        const input = { policy, operation, entityUuid: options.entity?.(req) };
+        const input = { policy, operation, entityUuid: reader.entity?.(req) };
+        // Not `req.headers`, which hides a second Authorization line.
         const { principal, entityUuid } = await keyring.admit(req, input);
         req.principal = principal;
         req.entityUuid = entityUuid;
       } catch (error) {
-        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: for your error handler and logger.
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug, for your logger.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
-        return void res.status(status).setHeaders(new Headers(headers)).end(body);
+        res.status(status).setHeaders(new Headers(headers)).end(body);
+        return;
       }
       next();
     };

@@ -5,13 +5,14 @@
 import type { Server } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import express from 'express';
-import { readBody } from '../platform/body.ts';
-import { run } from '../platform/boot.ts';
-import type { Service } from '../platform/http.ts';
-import { answer, createNodeServer, entityOf, REALM, send, unrouted } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import { failure, reportError } from '../platform/problem.ts';
-import { routes } from '../platform/routes.ts';
+import { readBody } from '../platform/host/body.ts';
+import type { Service } from '../platform/host/http.ts';
+import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { createNodeServer, send } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
+import { policy } from '../platform/service/policy.ts';
+import { failure, reportError } from '../platform/service/problem.ts';
+import { routes } from '../platform/service/routes.ts';
 import { createGuard } from './adapter.ts';
 
 export function createServer(service: Service): Server {

@@ -1,7 +1,4 @@
-/**
- * keyscope for Fastify 5. Copy this file into your project and adapt it. It decides nothing; it only passes the request
- * to `keyring.admit` and puts the result on `request`, or answers the denial.
- */
+/** keyscope for Fastify 5. Copy this file and adapt it. It decides nothing: `admit` does. */
 import type { FastifyReply, FastifyRequest, RawServerBase } from 'fastify';
 import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
@@ -10,53 +7,43 @@ import { isAccessError, isStoreError, toResponse } from 'keyscope';
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal;
-    /** The entity that was checked; handlers use no other. */
-    entityUuid: string;
+    entityUuid: string; // The entity that was checked; handlers use no other.
   }
 }
+type Request = FastifyRequest<object, RawServerBase>;
+type Reply = FastifyReply<object, RawServerBase>;
 
 export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
   readonly policy: Policy<Op>;
-  /** Called before a request is answered with 503; the error's `cause` is the driver's, which may quote rows. */
+  /** Called before an answer of 503. The error's `cause` is the driver's, which may quote rows. */
   readonly onOutage?: (error: StoreError) => void;
 }
 
 /** `app.get('/threats', { onRequest: guard('listThreats') }, handler)`: before the body is read. */
-export function createGuard<Op extends string>({
-  keyring,
-  policy,
-  onOutage,
-  ...challenge
-}: GuardOptions<Op>) {
-  if (!keyring?.admit || !policy?.requires)
-    throw new TypeError('createGuard: pass { keyring, policy, realm }');
+export function createGuard<Op extends string>(options: GuardOptions<Op>) {
+  const { keyring, policy, onOutage, ...challenge } = options;
+  const usage = 'createGuard: pass { keyring, policy, realm }';
+  if (!keyring?.admit || !policy?.requires) throw new TypeError(usage);
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  // `entity` returns what the request says: nothing, a text, or the list of values that a parameter had.
-  return (
-    operation: Op,
-    options: { entity?(request: FastifyRequest<object, RawServerBase>): unknown } = {},
-  ) => {
+  // `entity` returns what the request says: nothing, a text, or the list of a parameter's values.
+  return (operation: Op, reader: { entity?(request: Request): unknown } = {}) => {
     policy.requires(operation); // So does an operation that the policy does not have.
-    if (Reflect.ownKeys(options).some((name) => name !== 'entity'))
-      throw new TypeError('guard: pass { entity } alone');
-    return async (
-      request: FastifyRequest<object, RawServerBase>,
-      reply: FastifyReply<object, RawServerBase>,
-    ) => {
-      reply.header('Cache-Control', 'no-store'); // A handler that sets another takes responsibility for it.
+    const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
+    if (!isKnown) throw new TypeError('guard: pass { entity } alone');
+    return async (request: Request, reply: Reply) => {
+      reply.header('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
-        // `raw` has every header line; `request.headers` hides a second Authorization.
-        const input = { policy, operation, entityUuid: options.entity?.(request) };
+        const input = { policy, operation, entityUuid: reader.entity?.(request) };
+        // Not `request.headers`, which hides a second Authorization line.
         const { principal, entityUuid } = await keyring.admit(request.raw, input);
         request.principal = principal;
         request.entityUuid = entityUuid;
-        return;
       } catch (error) {
-        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: for your error handler and logger.
+        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug, for your logger.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
-        return reply.code(status).headers(headers).send(Buffer.from(body)); // As bytes: JSON texts get a charset.
+        return reply.code(status).headers(headers).send(Buffer.from(body)); // Texts get a charset.
       }
     };
   };

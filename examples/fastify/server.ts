@@ -3,70 +3,79 @@
  * file, once `npm run demo` or `npm run build` has built the package.
  */
 import type { Server } from 'node:http';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastify } from 'fastify';
-import { run } from '../platform/boot.ts';
-import type { Service } from '../platform/http.ts';
-import {
-  answer,
-  createNodeServer,
-  entityOf,
-  REALM,
-  send as sendNode,
-  unrouted,
-} from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import type { Answer } from '../platform/problem.ts';
-import { BODY_LIMIT, failure, reportError } from '../platform/problem.ts';
-import { routes } from '../platform/routes.ts';
+import type { Service } from '../platform/host/http.ts';
+import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { createNodeServer, send as sendNode } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
+import { policy } from '../platform/service/policy.ts';
+import type { Answer } from '../platform/service/problem.ts';
+import { BODY_LIMIT, failure, reportError } from '../platform/service/problem.ts';
+import { routes } from '../platform/service/routes.ts';
 import { createGuard } from './adapter.ts';
 
-export async function createServer(service: Service): Promise<Server> {
-  const { keyring, report = reportError } = service;
-  const app = fastify({
+function createApp(service: Service): FastifyInstance {
+  return fastify({
     serverFactory: (listener) => createNodeServer(listener, service),
-    clientErrorHandler: () => {}, // createNodeServer has answered; Fastify's own handler would cut that short.
+    // createNodeServer has answered; Fastify's own handler would cut that short.
+    clientErrorHandler: () => {},
     bodyLimit: BODY_LIMIT,
   });
-  const send = (reply: FastifyReply, answer: Answer) => {
-    const { status, headers, body } = answer;
+}
+
+function send(reply: FastifyReply, answered: Answer): FastifyReply {
+  const { status, headers, body } = answered;
+  if (status === 413) {
     // Fastify closes the connection while the body is unread, which can lose the answer.
-    if (status === 413) return sendNode(reply.hijack().raw, answer);
-    // As bytes: Fastify adds a charset to JSON texts.
-    return reply
-      .code(status)
-      .headers(headers)
-      .send(body === '' ? undefined : Buffer.from(body));
-  };
+    sendNode(reply.hijack().raw, answered);
+    return reply;
+  }
+  // As bytes: Fastify adds a charset to JSON texts.
+  const bytes = body === '' ? undefined : Buffer.from(body);
+  return reply.code(status).headers(headers).send(bytes);
+}
 
-  // Bytes, whatever the type: the table says what the type must be.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
-    done(null, bytes),
-  );
+/** The first line of a header, where there are several. */
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
 
-  // On request, so that strangers cannot upload anything.
+function serveRoutes(app: FastifyInstance, service: Service): void {
+  const { keyring, report = reportError } = service;
   const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
   for (const route of routes) {
     app.route<{ Params: { id?: string } }>({
       method: route.method,
       url: route.path,
+      // On request, so that strangers cannot upload anything.
       onRequest: guard(route.operation, { entity: (request) => entityOf(request.url) }),
       handler: async (request, reply) => {
         const { principal, entityUuid, params, url, body } = request;
-        const header = (name: string) => [request.headers[name]].flat()[0];
-        return send(
-          reply,
-          await answer(route, service, { principal, entityUuid, params, url, header, body }),
-        );
+        const header = (name: string) => headerOf(request, name);
+        const admitted = { principal, entityUuid, params, url, header, body };
+        return send(reply, await answer(route, service, admitted));
       },
     });
   }
+}
 
+export async function createServer(service: Service): Promise<Server> {
+  const { report = reportError } = service;
+  const app = createApp(service);
+
+  // Bytes, whatever the type: the table says what the type must be.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    done(null, bytes);
+  });
+  serveRoutes(app, service);
   app.setNotFoundHandler((request, reply) => send(reply, unrouted(request.method, request.url)));
-  app.setErrorHandler((error, request, reply) =>
-    send(reply, request.is404 ? unrouted(request.method, request.url) : failure(error, report)),
-  );
+  app.setErrorHandler((error, request, reply) => {
+    if (request.is404) return send(reply, unrouted(request.method, request.url));
+    return send(reply, failure(error, report));
+  });
   await app.ready();
   return app.server;
 }

@@ -2,58 +2,61 @@
  * The platform on Hono 4. `npm run demo` starts it, and so does `npx node examples/hono/server.ts`.
  */
 import type { Server } from 'node:http';
+import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { run } from '../platform/boot.ts';
-import { fetchListener } from '../platform/fetch.ts';
-import type { Service } from '../platform/http.ts';
-import { answer, createNodeServer, entityOf, REALM, unrouted } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import type { Answer } from '../platform/problem.ts';
-import { BODY_LIMIT, failure, refused, reportError } from '../platform/problem.ts';
-import { routes } from '../platform/routes.ts';
+import { fetchListener } from '../platform/host/fetch.ts';
+import type { Admitted, Service } from '../platform/host/http.ts';
+import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
+import { createNodeServer } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
+import { policy } from '../platform/service/policy.ts';
+import type { Answer } from '../platform/service/problem.ts';
+import { BODY_LIMIT, failure, refused, reportError } from '../platform/service/problem.ts';
+import type { Route } from '../platform/service/route.ts';
+import { routes } from '../platform/service/routes.ts';
 import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
 
-export function createApp(service: Service): Hono<Guarded> {
-  const app = new Hono<Guarded>();
-  const respond = ({ status, headers, body }: Answer) =>
-    new Response(body === '' ? null : body, { status, headers });
+function respond({ status, headers, body }: Answer): Response {
+  return new Response(body === '' ? null : body, { status, headers });
+}
 
-  const { keyring, report = reportError } = service;
-  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
-  const limit = bodyLimit({ maxSize: BODY_LIMIT, onError: () => respond(refused(413).answer) });
-  // A body that ends prematurely is the client's doing, and nobody waits for the answer.
-  const cutShort = (): never => {
-    throw refused(400);
+const limitBody = bodyLimit({ maxSize: BODY_LIMIT, onError: () => respond(refused(413).answer) });
+
+/** A body that ends prematurely is the client's doing, and nobody waits for the answer. */
+function refuseCutShort(): never {
+  throw refused(400);
+}
+
+/** What was sent, once the guard has let it in. */
+async function admittedOf(c: Context<Guarded>, { method }: Route): Promise<Admitted> {
+  const { raw, url } = c.req;
+  const body = method === 'GET' ? undefined : await c.req.arrayBuffer().catch(refuseCutShort);
+  return {
+    principal: c.var.principal,
+    entityUuid: c.var.entityUuid,
+    params: c.req.param(),
+    url,
+    header: (name) => raw.headers.get(name),
+    body,
   };
+}
 
+export function createApp(service: Service): Hono<Guarded> {
+  const { keyring, report = reportError } = service;
+  const app = new Hono<Guarded>();
+  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
   for (const route of routes) {
-    // The limit comes after the guard, so that strangers cannot upload anything.
     app.on(
       route.method,
       route.path,
       guard(route.operation, { entity: (c) => entityOf(c.req.url) }),
-      (c, next) => limit(c, next).catch(cutShort),
-      async (c) => {
-        const { principal, entityUuid } = c.var;
-        const { url } = c.req;
-        const body = route.method === 'GET' ? undefined : await c.req.arrayBuffer().catch(cutShort);
-        const header = (name: string) => c.req.raw.headers.get(name);
-        return respond(
-          await answer(route, service, {
-            principal,
-            entityUuid,
-            params: c.req.param(),
-            url,
-            header,
-            body,
-          }),
-        );
-      },
+      // After the guard, so that strangers cannot upload anything.
+      (c, next) => limitBody(c, next).catch(refuseCutShort),
+      async (c) => respond(await answer(route, service, await admittedOf(c, route))),
     );
   }
-
   app.notFound((c) => respond(unrouted(c.req.method, c.req.path)));
   app.onError((error) => respond(failure(error, report)));
   return app;

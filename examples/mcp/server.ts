@@ -12,13 +12,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { allowedTools, createMcpGate, principalOf, protectedResourceMetadata } from 'keyscope/mcp';
 import { createApp } from '../hono/server.ts';
-import { run } from '../platform/boot.ts';
-import { catalog } from '../platform/catalog.ts';
-import { fetchListener } from '../platform/fetch.ts';
-import type { Service } from '../platform/http.ts';
-import { createNodeServer, REALM } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import { BODY_LIMIT, problem, reportError } from '../platform/problem.ts';
+import { fetchListener } from '../platform/host/fetch.ts';
+import type { Service } from '../platform/host/http.ts';
+import { REALM } from '../platform/host/http.ts';
+import { createNodeServer } from '../platform/host/node-server.ts';
+import { run } from '../platform/host/run.ts';
+import { catalog } from '../platform/service/catalog.ts';
+import { policy } from '../platform/service/policy.ts';
+import { BODY_LIMIT, problem, reportError } from '../platform/service/problem.ts';
 import { callTool, tools } from './tools.ts';
 
 export const MCP_PATH = '/mcp';
@@ -46,6 +47,16 @@ function createMcpServer(service: Service, { authInfo }: McpRequestContext): Mcp
   return server;
 }
 
+type Metadata = ReturnType<typeof protectedResourceMetadata>;
+
+/** Answers a request for the metadata, for anyone (RFC 9728). */
+function answerMetadata({ document }: Metadata, { method }: Request): Response {
+  if (method === 'GET' || method === 'HEAD') return Response.json(document);
+  const words = 'This path does not take this method.';
+  const { status, headers, body } = problem(405, words, { Allow: 'GET, HEAD' });
+  return new Response(body, { status, headers });
+}
+
 /** Answers requests for MCP and its metadata; `null` for all others. */
 export function createMcp(service: Service): (request: Request) => Promise<Response | null> {
   // What the service is called is configuration. A `Host` header is whatever a client writes.
@@ -69,14 +80,7 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
 
   return async (request) => {
     const { pathname } = new URL(request.url);
-    if (pathname === metadata.path) {
-      if (request.method === 'GET' || request.method === 'HEAD')
-        return Response.json(metadata.document);
-      const { status, headers, body } = problem(405, 'This path does not take this method.', {
-        Allow: 'GET, HEAD',
-      });
-      return new Response(body, { status, headers });
-    }
+    if (pathname === metadata.path) return answerMetadata(metadata, request);
     if (pathname !== MCP_PATH) return null;
     const entry = originValidationResponse(request, origins) ?? (await gate(request));
     const response = entry instanceof Response ? entry : await handler.fetch(request, entry);
@@ -89,21 +93,29 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
 
 /** What programs call: MCP and REST. */
 export function createHandler(service: Service): (request: Request) => Promise<Response> {
-  const [mcp, app] = [createMcp(service), createApp(service)];
-  return async (request) => (await mcp(request)) ?? app.fetch(request);
+  const mcp = createMcp(service);
+  const app = createApp(service);
+  return async (request) => {
+    const answered = await mcp(request);
+    return answered ?? app.fetch(request);
+  };
 }
 
-export const createServer = (service: Service): Server =>
-  createNodeServer(fetchListener(createHandler(service)), service);
+export function createServer(service: Service): Server {
+  return createNodeServer(fetchListener(createHandler(service)), service);
+}
 
 /** For whoever has just started it. */
-export const tryMcp = (origin: string): string => `
-MCP clients: Streamable HTTP at ${origin}${MCP_PATH}, with the header "Authorization: Bearer $KEY". The same by hand:
+export function tryMcp(origin: string): string {
+  const header = 'with the header "Authorization: Bearer $KEY"';
+  return `
+MCP clients: Streamable HTTP at ${origin}${MCP_PATH}, ${header}. The same by hand:
 
   curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
     -H "Accept: application/json, text/event-stream" ${origin}${MCP_PATH} \\
     -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
       the tools that the key may use: the operations whose scopes it has
 `;
+}
 
 if (import.meta.main) await run(createServer, tryMcp);

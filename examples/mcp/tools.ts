@@ -8,20 +8,31 @@
 import { isAccessError, toResponse } from 'keyscope';
 import { guardTool } from 'keyscope/mcp';
 import { z } from 'zod';
-import { Conflict } from '../platform/domain.ts';
-import type { Service } from '../platform/http.ts';
-import { REALM } from '../platform/http.ts';
-import { policy } from '../platform/policy.ts';
-import { failure, problem } from '../platform/problem.ts';
-import type { Route } from '../platform/routes.ts';
-import { entity, routes } from '../platform/routes.ts';
+import type { Service } from '../platform/host/http.ts';
+import { REALM } from '../platform/host/http.ts';
+import { Conflict } from '../platform/service/domain.ts';
+import { entity } from '../platform/service/inputs.ts';
+import { policy } from '../platform/service/policy.ts';
+import type { Answer } from '../platform/service/problem.ts';
+import { failure, problem } from '../platform/service/problem.ts';
+import type { Route } from '../platform/service/route.ts';
+import { routes } from '../platform/service/routes.ts';
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** JSON Schema, as tools have it. */
+interface InputSchema extends Readonly<Record<string, unknown>> {
+  readonly type: 'object';
+}
+
+interface Call {
+  readonly id: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
 
 /** Everything that a route accepts, side by side: no name occurs in two of path, query and body. */
-function argumentsOf({
-  id,
-  query,
-  body,
-}: Route): { readonly type: 'object' } & Readonly<Record<string, unknown>> {
+function argumentsOf({ id, query, body }: Route): InputSchema {
   const shape = {
     ...(id !== null && { id }),
     ...query.shape,
@@ -48,23 +59,26 @@ export type Tool = (typeof tools)[number];
  * Splits arguments into path, query and body again. The route refuses what is left over, as it does
  * in REST.
  */
-function callOf(
-  { id, body }: Route,
-  { entity_uuid: _, ...args }: Readonly<Record<string, unknown>>,
-) {
+function callOf({ id, body }: Route, { entity_uuid: _guarded, ...args }: Arguments): Call {
   const { id: named, ...others } = args;
   const rest = id === null ? args : others;
-  return body === null
-    ? { id: named, query: rest, body: undefined }
-    : { id: named, query: {}, body: rest };
+  if (body === null) return { id: named, query: rest, body: undefined };
+  return { id: named, query: {}, body: rest };
 }
 
-/** What both SDKs accept as a tool's result. */
+/** What both SDKs accept as a tool's result. It is a type, for an interface has no index. */
 export type ToolResult = {
   content: { type: 'text'; text: string }[];
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
 };
+
+/** A refusal, as the problem document that the route would have sent. */
+function refusalOf(error: unknown, report: Service['report']): Answer {
+  if (isAccessError(error)) return toResponse(error, { realm: REALM });
+  if (error instanceof Conflict) return problem(409, error.message);
+  return failure(error, report);
+}
 
 /**
  * Guards and serves one call. A refusal is an error within the result, for the caller to read and
@@ -75,7 +89,7 @@ export function callTool(
   { domain, report }: Service,
   authInfo: Parameters<typeof guardTool>[1],
   { name, route }: Tool,
-  args: Readonly<Record<string, unknown>>,
+  args: Arguments,
 ): ToolResult {
   try {
     const { entity_uuid: asked } = args;
@@ -87,9 +101,7 @@ export function callTool(
       structuredContent: body as Record<string, unknown>,
     };
   } catch (error) {
-    const denied = isAccessError(error) ? toResponse(error, { realm: REALM }) : undefined;
-    const { body } =
-      denied ?? (error instanceof Conflict ? problem(409, error.message) : failure(error, report));
+    const { body } = refusalOf(error, report);
     return { content: [{ type: 'text', text: body }], isError: true };
   }
 }

@@ -4,7 +4,8 @@
  * that is too long and the key store can be reached, pass a keyring made with the verifier as
  * `tokens`: it looks the key up on each use.
  *
- *   const tokens = createTokens({ issuer, audience, jwks: new URL(`${issuer}/.well-known/jwks.json`) });
+ *   const jwks = new URL(`${issuer}/.well-known/jwks.json`);
+ *   const tokens = createTokens({ issuer, audience, jwks });
  *   createServer(tokens, 'reports').listen(8080); // without any database
  *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // revocation on use
  *
@@ -18,36 +19,44 @@ import { Hono } from 'hono';
 import type { Principal, TokenVerifier } from 'keyscope';
 import { AccessError, isAccessError, parseAuthorization, toMe, toResponse } from 'keyscope';
 import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
-import { catalog } from '../platform/catalog.ts';
-import { createNodeServer, REALM } from '../platform/http.ts';
-import { listen, readPort, stop, whyNot } from '../platform/listen.ts';
-import { policy } from '../platform/policy.ts';
-import { reportError } from '../platform/problem.ts';
-import { audiences } from '../platform/tokens.ts';
+import { REALM } from '../platform/host/http.ts';
+import { listen, readPort, stop, whyNot } from '../platform/host/listen.ts';
+import { createNodeServer } from '../platform/host/node-server.ts';
+import { audiences } from '../platform/host/tokens.ts';
+import { catalog } from '../platform/service/catalog.ts';
+import { policy } from '../platform/service/policy.ts';
+import type { Report } from '../platform/service/problem.ts';
+import { reportError } from '../platform/service/problem.ts';
 
 /** What identifies the caller: a keyring, or just a verifier. */
-type Door = { authenticate(request: Request): Promise<Principal> };
+interface Door {
+  authenticate(request: Request): Promise<Principal>;
+}
 
 /** A verifier of the platform's tokens. */
-export const createTokens = (
+export function createTokens(
   options: Omit<TokenVerifierOptions, 'algorithms' | 'catalog'>,
-): TokenVerifier => createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
+): TokenVerifier {
+  return createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
+}
 
 /** Headers are read as a keyring reads them; only tokens are accepted. */
-const doorOf = (tokens: TokenVerifier): Door => ({
-  async authenticate({ headers }) {
-    const credential = parseAuthorization(headers.get('authorization'));
-    if (credential.kind === 'bearer') return tokens.verify(credential.token);
-    if (credential.kind === 'malformed')
-      throw new AccessError('invalid_request', 'malformed_header');
-    throw new AccessError('missing_credentials', 'no_header');
-  },
-});
+function doorOf(tokens: TokenVerifier): Door {
+  return {
+    async authenticate({ headers }) {
+      const credential = parseAuthorization(headers.get('authorization'));
+      if (credential.kind === 'bearer') return tokens.verify(credential.token);
+      if (credential.kind === 'malformed')
+        throw new AccessError('invalid_request', 'malformed_header');
+      throw new AccessError('missing_credentials', 'no_header');
+    },
+  };
+}
 
 export function createServer(
   given: Door | TokenVerifier,
   realm: string,
-  report = reportError,
+  report: Report = reportError,
 ): Server {
   const door = 'authenticate' in given ? given : doorOf(given);
   const app = new Hono();
@@ -71,22 +80,26 @@ export function createServer(
   return createNodeServer(getRequestListener(app.fetch));
 }
 
-// ── Behind the demo ───────────────────────────────────────────────────────────────────────────────────
+// ── Behind the demo ─────────────────────────────────────────────────────────────────────────────
 
 const HELP = `Usage: npx node examples/resource-server/server.ts [--help]
 
-Takes the tokens of a platform that is running: start that with npm run demo. The environment variables PORT (8788) and
-PLATFORM_URL (http://127.0.0.1:8787), what the platform calls itself, are read.`;
+Takes the tokens of a platform that is running: start that with npm run demo. The environment
+variables PORT (8788) and PLATFORM_URL (http://127.0.0.1:8787), what the platform calls itself, are
+read.`;
 
 /** How to exchange a key for a token there, and what the token opens here. */
-const words = (platform: string, url: string) => `The resource server is up at ${url}
+function instructions(platform: string, url: string): string {
+  const grants = 'urn:ietf:params:oauth:grant-type';
+  const types = 'urn:ietf:params:oauth:token-type';
+  return `The resource server is up at ${url}
 
-It takes tokens of ${platform} that are for its REST interface, of which it serves a part. Exchange the key
-that the platform showed, which is the variable KEY here:
+It takes tokens of ${platform} that are for its REST interface, of which it serves
+a part. Exchange the key that the platform showed, which is the variable KEY here:
 
   TOKEN=$(curl -s ${platform}/v1/token \\
-    -d grant_type=urn:ietf:params:oauth:grant-type:token-exchange \\
-    -d subject_token_type=urn:ietf:params:oauth:token-type:access_token \\
+    -d grant_type=${grants}:token-exchange \\
+    -d subject_token_type=${types}:access_token \\
     --data-urlencode "subject_token=$KEY" --data-urlencode "resource=${audiences(platform).rest}" |
     sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
 
@@ -102,30 +115,38 @@ Try:
       401: keys are for the platform alone
 
 Stop: Ctrl-C`;
+}
 
-async function main(): Promise<void> {
+/** Whether there is anything to start: not if the command line asks for help, or is wrong. */
+function readCommandLine(): boolean {
   try {
     const { help } = parseArgs({ options: { help: { type: 'boolean' } } }).values;
-    if (help) return console.log(HELP);
+    if (!help) return true;
+    console.log(HELP);
   } catch {
     process.exitCode = 1;
-    return console.error(HELP);
+    console.error(HELP);
   }
+  return false;
+}
+
+async function start(): Promise<void> {
+  const { PLATFORM_URL } = process.env;
+  const issuer = PLATFORM_URL || 'http://127.0.0.1:8787';
+  // The platform makes tokens only for its own doors. This is a part of one of them, served
+  // separately.
+  const audience = audiences(issuer).rest;
+  const jwks = new URL(`${issuer}/.well-known/jwks.json`);
+  const server = createServer(createTokens({ issuer, audience, jwks }), REALM);
+  const url = await listen(server, readPort(8788));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server));
+  console.log(instructions(issuer, url));
+}
+
+async function main(): Promise<void> {
+  if (!readCommandLine()) return;
   try {
-    const { PLATFORM_URL } = process.env;
-    const issuer = PLATFORM_URL || 'http://127.0.0.1:8787';
-    // The platform makes tokens only for its own doors. This is a part of one of them, served
-    // separately.
-    const audience = audiences(issuer).rest;
-    const tokens = createTokens({
-      issuer,
-      audience,
-      jwks: new URL(`${issuer}/.well-known/jwks.json`),
-    });
-    const server = createServer(tokens, REALM);
-    const url = await listen(server, readPort(8788));
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server));
-    console.log(words(issuer, url));
+    await start();
   } catch (error) {
     console.error(whyNot(error));
     process.exitCode = 1;

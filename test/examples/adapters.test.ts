@@ -19,8 +19,8 @@ import { createGuard as expressGuard } from '../../examples/express/adapter.ts';
 import { createGuard as fastifyGuard } from '../../examples/fastify/adapter.ts';
 import type { Guarded } from '../../examples/hono/adapter.ts';
 import { createGuard as honoGuard } from '../../examples/hono/adapter.ts';
-import { catalog } from '../../examples/platform/catalog.ts';
-import { policy } from '../../examples/platform/policy.ts';
+import { catalog } from '../../examples/platform/service/catalog.ts';
+import { policy } from '../../examples/platform/service/policy.ts';
 import type { Keyring, Principal, StoreError } from '../../src/index.js';
 import { createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
@@ -248,7 +248,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     const { keyring, key } = await makeKey();
     const { get, calls } = await start({
       keyring,
-      entity: (header) => header && JSON.parse(header),
+      entity: (header) => header && (JSON.parse(header) as unknown),
     });
     const ask = async (entity: unknown) => {
       const answer = await get({
@@ -387,7 +387,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
   });
 
-  test('a guard without a keyring or a policy fails when it is made, and says what it takes', async () => {
+  test('a guard without a keyring or a policy fails when it is made, with its usage', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => GUARDS[framework]({ realm: REALM, ...options } as never);
     for (const options of [
@@ -402,7 +402,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  test('a realm that no header can carry fails when the guard is made, and so does an unknown option', async () => {
+  test('a realm that no header can carry, or an unknown option, fails when it is made', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => () =>
       GUARDS[framework]({ keyring, policy, realm: REALM, ...options });

@@ -17,17 +17,11 @@ import { createServer as createExpress } from '../../examples/express/server.ts'
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
-import type { Platform } from '../../examples/platform/boot.ts';
-import {
-  ENTITY,
-  listen,
-  OTHER_ENTITY,
-  openPlatform,
-  PREFIX,
-  stop,
-} from '../../examples/platform/boot.ts';
-import { catalog } from '../../examples/platform/catalog.ts';
-import { explain } from '../../examples/platform/problem.ts';
+import type { Platform } from '../../examples/platform/host/boot.ts';
+import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
+import { listen, stop } from '../../examples/platform/host/listen.ts';
+import { catalog } from '../../examples/platform/service/catalog.ts';
+import { explain } from '../../examples/platform/service/problem.ts';
 import {
   createServer as createResource,
   createTokens,
@@ -74,10 +68,16 @@ type Body = {
 };
 type Exchanged = { readonly status: number; readonly headers: Headers; readonly body: Body };
 
+function valuesOf(field: Field): readonly string[] {
+  if (field === undefined) return [];
+  return typeof field === 'string' ? [field] : field;
+}
+
 async function post(fields: Fields, at: Base = 'hono', init: RequestInit = {}): Promise<Exchanged> {
   const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields))
-    for (const each of [value ?? []].flat()) form.append(name, each);
+  for (const [name, value] of Object.entries(fields)) {
+    for (const each of valuesOf(value)) form.append(name, each);
+  }
   const response = await fetch(`${bases[at]}/token`, { method: 'POST', body: form, ...init });
   return {
     status: response.status,
@@ -209,13 +209,8 @@ describe('POST /v1/token', () => {
       // RFC 6749 §5.2: what may stand in a description; and nothing of what was sent.
       expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
       expect(JSON.stringify(body)).not.toContain(key);
-      for (const sent of [
-        fields.scope,
-        fields.entity_uuid,
-        fields.audience,
-        fields.resource,
-      ].flat()) {
-        if (sent !== undefined) expect(body.error_description).not.toContain(sent);
+      for (const field of [fields.scope, fields.entity_uuid, fields.audience, fields.resource]) {
+        for (const sent of valuesOf(field)) expect(body.error_description).not.toContain(sent);
       }
     }
   });
@@ -308,7 +303,8 @@ describe('a token opens the door that it was made for', () => {
 
   it('MCP with a token for MCP, REST with a token for REST', async () => {
     const { key, info } = await issue();
-    const [rest, mcp] = [await tokenFor(key), await tokenFor(key, { resource: `${PUBLIC}/mcp` })];
+    const rest = await tokenFor(key);
+    const mcp = await tokenFor(key, { resource: `${PUBLIC}/mcp` });
     expect([decodeJwt(rest).aud, decodeJwt(mcp).aud]).toEqual([`${PUBLIC}/v1`, `${PUBLIC}/mcp`]);
     expect((await get(`${bases.mcp}/me`, rest))[0]).toBe(200);
     expect((await get(`${bases.mcp}/me`, mcp))[0]).toBe(401);
@@ -399,7 +395,8 @@ describe('a resource server', () => {
   // It answered 503 and told nobody.
   it('reports why the keys cannot be had, and no refusal', async () => {
     const { key } = await issue();
-    const [token, told] = [await tokenFor(key), [] as unknown[]];
+    const token = await tokenFor(key);
+    const told: unknown[] = [];
     const jwks = new URL('/nowhere', bases.fastify);
     const tokens = createTokens({ issuer: PUBLIC, audience: `${PUBLIC}/v1`, jwks });
     const server = createResource(tokens, 'reports', (error) => told.push(error));

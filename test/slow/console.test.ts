@@ -4,13 +4,15 @@
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createServer } from '../../examples/console/server.ts';
-import type { Platform } from '../../examples/platform/boot.ts';
-import { ENTITY, listen, openPlatform, stop } from '../../examples/platform/boot.ts';
+import type { Platform } from '../../examples/platform/host/boot.ts';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { listen, stop } from '../../examples/platform/host/listen.ts';
 import type { Browser, BrowserContext, Page } from '../support/browser.ts';
 import { barriers, describeWithBrowser, launch } from '../support/browser.ts';
 import { folder } from '../support/sqlite.ts';
 
-const [EMAIL, PASSWORD] = ['ana@example.com', 'correct horse battery staple'];
+const EMAIL = 'ana@example.com';
+const PASSWORD = 'correct horse battery staple';
 
 describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
   const files = folder();
@@ -130,9 +132,8 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await fillIn(page, 'Two clicks');
     const before = await count();
     // In two turns of the page, as a hand does it; of two clicks in one, Chromium drops the first.
-    await page.evaluate(
-      "for (const ms of [0, 100]) setTimeout(() => document.querySelector('form button.button').click(), ms)",
-    );
+    const click = "() => document.querySelector('form button.button').click()";
+    await page.evaluate(`for (const ms of [0, 100]) setTimeout(${click}, ms)`);
     const key = await page.getByLabel('API key', { exact: true }).inputValue();
     expect(await me(key)).toMatchObject({ entity_uuid: ENTITY });
     expect(await count()).toBe(before + 1);
@@ -153,7 +154,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     complaints = [];
   });
 
-  it('takes the key out of its page when that is left, for a browser that keeps pages to go back to', async () => {
+  it('takes the key out of its page when that is left, for it may come back', async () => {
     const page = await visit();
     await fillIn(page, 'Left');
     await page.getByRole('button', { name: 'Create' }).click();

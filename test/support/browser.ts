@@ -61,9 +61,11 @@ interface Installed {
 }
 
 async function installed(): Promise<Installed> {
-  const { default: chromium } = await import(load.resolve('@sparticuz/chromium'));
+  const { default: chromium } = (await import(load.resolve('@sparticuz/chromium'))) as {
+    readonly default: Installed['chromium'];
+  };
   const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
-  return { playwright: load('playwright-core'), chromium, axe };
+  return { playwright: load('playwright-core') as Installed['playwright'], chromium, axe };
 }
 
 function isThere(): boolean {

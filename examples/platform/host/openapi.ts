@@ -5,28 +5,36 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { policy } from './policy.ts';
-import type { Route } from './routes.ts';
-import { entity, routes } from './routes.ts';
-import { shapes } from './shapes.ts';
-import { tokenAnswer, tokenError, tokenRequest } from './token.ts';
+import { entity } from '../service/inputs.ts';
+import { policy } from '../service/policy.ts';
+import type { Route } from '../service/route.ts';
+import { routes } from '../service/routes.ts';
+import { shapes } from '../service/shapes.ts';
+import { tokenAnswer, tokenError, tokenRequest } from './token-request.ts';
 import { keySet } from './tokens.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-// ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Schemas ─────────────────────────────────────────────────────────────────────────────────────
 
-const ANSWERS = { ...shapes, Token: tokenAnswer, TokenError: tokenError, KeySet: keySet };
-const NAMES = new Map<z.ZodType, string>(
-  Object.entries(ANSWERS).map(([name, schema]) => [schema, name]),
-);
-const uri = (name: string) => `#/components/schemas/${name}`;
+const ANSWERS: Readonly<Record<string, z.ZodType>> = {
+  ...shapes,
+  Token: tokenAnswer,
+  TokenError: tokenError,
+  KeySet: keySet,
+};
+const NAMES = new Map(Object.entries(ANSWERS).map(([name, schema]) => [schema, name]));
+const uri = (name: string): string => `#/components/schemas/${name}`;
 
 /** OpenAPI 3.1 accepts JSON Schema 2020-12 as it is; the document sets dialect and base URI. */
-const embedded = ({ $schema: _, $id: __, ...schema }: Json): Json => schema;
+function embedded({ $schema: _dialect, $id: _uri, ...schema }: Json): Json {
+  return schema;
+}
 
 /** What is sent, as it is before parsing. */
-const sent = (schema: z.ZodType): Json => embedded(z.toJSONSchema(schema, { io: 'input' }));
+function sent(schema: z.ZodType): Json {
+  return embedded(z.toJSONSchema(schema, { io: 'input' }));
+}
 
 /** What is answered, each schema once and by name. */
 function answered(): Json {
@@ -38,7 +46,9 @@ function answered(): Json {
   );
 }
 
-const content = (schema: Json, type = 'application/json') => ({ content: { [type]: { schema } } });
+function content(schema: Json, type = 'application/json'): Json {
+  return { content: { [type]: { schema } } };
+}
 
 /** An answer with one of the schemas above. */
 function answer(description: string | undefined, schema: z.ZodType | null): Json {
@@ -50,7 +60,7 @@ function answer(description: string | undefined, schema: z.ZodType | null): Json
   return { description, ...content({ $ref: uri(name) }, type) };
 }
 
-// ── Refusals ──────────────────────────────────────────────────────────────────────────────────────────
+// ── Refusals ────────────────────────────────────────────────────────────────────────────────────
 
 interface Refused {
   readonly status: number;
@@ -105,23 +115,27 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
   },
 };
 
-const responses = Object.fromEntries(
-  Object.entries(REFUSALS).map(([name, { description, header }]) => {
-    const headers = header !== undefined && {
-      headers: { [header]: { schema: { type: 'string' } } },
-    };
-    return [name, { ...answer(description, shapes.Problem), ...headers }];
-  }),
+function responseOf({ description, header }: Refused): Json {
+  const response = answer(description, shapes.Problem);
+  if (header === undefined) return response;
+  return { ...response, headers: { [header]: { schema: { type: 'string' } } } };
+}
+
+const RESPONSES: Json = Object.fromEntries(
+  Object.entries(REFUSALS).map(([name, refused]) => [name, responseOf(refused)]),
 );
 
-const refusals = (by: (name: string, refused: Refused) => boolean): Json =>
-  Object.fromEntries(
-    Object.entries(REFUSALS)
-      .filter(([name, refused]) => by(name, refused))
-      .map(([name, { status }]) => [status, { $ref: `#/components/responses/${name}` }]),
-  );
+/** References to the refusals that apply, by status. */
+function refusals(applies: (name: string, refused: Refused) => boolean): Json {
+  const references: Record<string, Json> = {};
+  for (const [name, refused] of Object.entries(REFUSALS)) {
+    if (applies(name, refused))
+      references[refused.status] = { $ref: `#/components/responses/${name}` };
+  }
+  return references;
+}
 
-// ── Operations ────────────────────────────────────────────────────────────────────────────────────────
+// ── Operations ──────────────────────────────────────────────────────────────────────────────────
 
 function parameters(at: 'path' | 'query', shape: z.ZodRawShape): readonly Json[] {
   const { properties } = sent(z.object(shape)) as { properties: Readonly<Record<string, Json>> };
@@ -201,19 +215,23 @@ const OPEN: Readonly<Record<string, Json>> = {
   },
 };
 
-/**
- * The document. `server`: the origin that clients use, from configuration. `tokens`: whether the
- * server makes any.
- */
-export function openApi(
-  server: string,
-  { tokens = true }: { readonly tokens?: boolean } = {},
-): Json {
+/** The routes by path, and by method. */
+function routePaths(): Readonly<Record<string, Json>> {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replace(/:([a-z]+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
   }
+  return paths;
+}
+
+export interface OpenApiOptions {
+  /** Whether the server makes tokens. Default: yes. */
+  readonly tokens?: boolean;
+}
+
+/** The document. `server`: the origin that clients use, from configuration. */
+export function openApi(server: string, { tokens = true }: OpenApiOptions = {}): Json {
   return {
     openapi: '3.1.0',
     info: {
@@ -222,7 +240,7 @@ export function openApi(
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: server }],
-    paths: { ...paths, ...(tokens && EXCHANGE), ...OPEN },
+    paths: { ...routePaths(), ...(tokens && EXCHANGE), ...OPEN },
     components: {
       securitySchemes: {
         bearerAuth: {
@@ -232,7 +250,7 @@ export function openApi(
         },
       },
       schemas: answered(),
-      responses,
+      responses: RESPONSES,
     },
   };
 }

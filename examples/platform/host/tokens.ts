@@ -9,7 +9,7 @@ import type { TokenVerifier } from 'keyscope';
 import type { TokenIssuer } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { z } from 'zod';
-import { catalog } from './catalog.ts';
+import { catalog } from '../service/catalog.ts';
 import { readSecret } from './secret-file.ts';
 
 const ALG = 'ES256';
@@ -36,14 +36,18 @@ export interface Tokens {
   readonly jwks: JSONWebKeySet;
 }
 
+export interface Audiences {
+  readonly rest: string;
+  readonly mcp: string;
+}
+
 /**
  * Where each door is, as tokens name it (`aud`); all that clients and servers are told here is
  * configuration.
  */
-export const audiences = (publicUrl: string) => ({
-  rest: `${publicUrl}/v1`,
-  mcp: `${publicUrl}/mcp`,
-});
+export function audiences(publicUrl: string): Audiences {
+  return { rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` };
+}
 
 async function generate(): Promise<string> {
   const { privateKey } = await generateKeyPair(ALG, { extractable: true });
@@ -54,9 +58,10 @@ async function generate(): Promise<string> {
  * From the environment, as in production; or, so that newcomers need no setup, from a file made on
  * the first run.
  */
-async function signingKey(folder: string): Promise<JWK> {
+async function readSigningKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
-  return JSON.parse(given || (await readSecret(join(folder, 'signing-key.json'), generate)));
+  const text = given || (await readSecret(join(folder, 'signing-key.json'), generate));
+  return JSON.parse(text) as JWK;
 }
 
 export async function openTokens(
@@ -64,16 +69,19 @@ export async function openTokens(
   publicUrl: string,
   now: () => number,
 ): Promise<Tokens> {
-  const privateKey = await signingKey(folder);
+  const issuer = publicUrl;
+  const privateKey = await readSigningKey(folder);
   // An id derived from the key: another key has another.
   const kid = await calculateJwkThumbprint(privateKey);
-  const all = Object.values(audiences(publicUrl));
-  const issuerFor = (audience: string) =>
-    createTokenIssuer({ issuer: publicUrl, audience, privateKey, alg: ALG, kid, now });
-  const issuers = Object.fromEntries(all.map((audience) => [audience, issuerFor(audience)]));
+  const issuerFor = (audience: string): TokenIssuer =>
+    createTokenIssuer({ issuer, audience, privateKey, alg: ALG, kid, now });
   const jwks = await issuerFor(publicUrl).jwks();
-  const verifierFor = (audience: string) =>
-    createTokenVerifier({ issuer: publicUrl, audience, jwks, algorithms: [ALG], catalog, now });
-  const verifiers = Object.fromEntries(all.map((audience) => [audience, verifierFor(audience)]));
-  return { issuers, verifiers, jwks };
+  const verifierFor = (audience: string): TokenVerifier =>
+    createTokenVerifier({ issuer, audience, jwks, algorithms: [ALG], catalog, now });
+  const { rest, mcp } = audiences(publicUrl);
+  return {
+    issuers: { [rest]: issuerFor(rest), [mcp]: issuerFor(mcp) },
+    verifiers: { [rest]: verifierFor(rest), [mcp]: verifierFor(mcp) },
+    jwks,
+  };
 }

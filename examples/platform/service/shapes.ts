@@ -4,7 +4,7 @@
  */
 import { meSchema } from 'keyscope/schemas';
 import { z } from 'zod';
-import { CANARY_KINDS, THREAT_STATUSES, USER_ROLES } from './domain.ts';
+import { CANARY_KINDS, THREAT_STATUSES, USER_ROLES } from './records.ts';
 
 const row = { id: z.uuid(), created_at: z.iso.datetime() };
 const state = z.enum(['active', 'decommissioned']);

@@ -2,12 +2,12 @@
 import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { createServer } from 'node:net';
-import { explain } from './problem.ts';
+import { explain } from '../service/problem.ts';
 
 /**
  * Listens only on this machine. Rejects if the port is taken.
  *
- * @param at A port, or the server that holds one: see {@link hold}.
+ * @param at A port, or the server that holds one: see {@link holdPort}.
  * @returns The base URL.
  */
 export async function listen(server: NetServer, at: number | NetServer): Promise<string> {
@@ -19,13 +19,19 @@ export async function listen(server: NetServer, at: number | NetServer): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** Reserves a free port for a server that is yet to be made, with its own address. */
-export async function hold(): Promise<{ readonly holder: NetServer; readonly origin: string }> {
-  const holder = createServer();
-  return { holder, origin: new URL(await listen(holder, 0)).origin };
+export interface HeldPort {
+  readonly holder: NetServer;
+  readonly origin: string;
 }
 
-/** How long requests in flight may take to finish once the server is to stop, in milliseconds. */
+/** Reserves a free port for a server that is yet to be made, with its own address. */
+export async function holdPort(): Promise<HeldPort> {
+  const holder = createServer();
+  const url = await listen(holder, 0);
+  return { holder, origin: new URL(url).origin };
+}
+
+/** How long requests in flight may take to finish once the server is to stop. */
 const GRACE_MS = 5_000;
 
 /**
@@ -33,14 +39,15 @@ const GRACE_MS = 5_000;
  * is closing, it no longer times out a client that has connected and says nothing, or half of a
  * request.
  */
-export const stop = (server: Server, graceMs = GRACE_MS): Promise<void> =>
-  new Promise((resolve) => {
+export function stop(server: Server, graceMs: number = GRACE_MS): Promise<void> {
+  return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), graceMs);
     server.close(() => {
       clearTimeout(timer);
       resolve();
     });
   });
+}
 
 /** The port that the environment names. @throws RangeError if it names none. */
 export function readPort(standard: number): number {
@@ -52,7 +59,8 @@ export function readPort(standard: number): number {
 
 /** Says in a sentence why a server could not start. */
 export function whyNot(error: unknown): string {
-  const { code, port } = Object(error);
-  if (code !== 'EADDRINUSE') return explain(error);
-  return `Port ${port} is taken. Set PORT to another one, or to 0 for any that is free`;
+  const isObject = typeof error === 'object' && error !== null;
+  if (!isObject || !('code' in error) || !('port' in error)) return explain(error);
+  if (error.code !== 'EADDRINUSE') return explain(error);
+  return `Port ${error.port} is taken. Set PORT to another one, or to 0 for any that is free`;
 }

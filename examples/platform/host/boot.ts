@@ -1,0 +1,130 @@
+/**
+ * Assembles the platform, on one SQLite file unless told otherwise: for the demo and for single
+ * servers.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Keyring } from 'keyscope';
+import { createKeyring } from 'keyscope';
+import { cacheStore } from 'keyscope/cache';
+import { LRUCache } from 'lru-cache';
+import { catalog } from '../service/catalog.ts';
+import type { Domain } from '../service/domain.ts';
+import { createDomain } from '../service/domain.ts';
+import type { Accounts, AccountsOptions } from './accounts.ts';
+import { createAccounts } from './accounts.ts';
+import type { OpenedStore } from './open-store.ts';
+import { openStore, placeOf } from './open-store.ts';
+import { readPeppers } from './peppers.ts';
+import type { Tokens } from './tokens.ts';
+import { audiences, openTokens } from './tokens.ts';
+import type { Whereabouts } from './whereabouts.ts';
+
+export const PREFIX = 'lure';
+/** The organization that the demo's keys belong to, and one that they cannot address. */
+export const ENTITY = '11111111-1111-4111-8111-111111111111';
+export const OTHER_ENTITY = '22222222-2222-4222-8222-222222222222';
+
+export interface Platform extends Whereabouts {
+  readonly keyring: Keyring<typeof catalog>;
+  /** For MCP. */
+  readonly mcpKeyring: Keyring<typeof catalog>;
+  readonly tokens: Tokens;
+  readonly publicUrl: string;
+  readonly domain: Domain;
+  readonly accounts: Accounts;
+  /** Milliseconds since the epoch, for the whole platform. */
+  readonly now: () => number;
+  /** Writes what is still in memory and closes the file. */
+  close(): Promise<void>;
+}
+
+export interface PlatformOptions extends AccountsOptions {
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /**
+   * Where the keys are, as accepted by `openStore`. Default: the folder's SQLite file, with the
+   * service's rows.
+   */
+  readonly store?: string | undefined;
+  /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
+  readonly publicUrl?: string;
+}
+
+/**
+ * How long a key that another process revoked may still work here, unless a channel tells of it
+ * sooner.
+ */
+export const MAX_STALENESS_MS = 5_000;
+
+const MOST_CACHED = 10_000;
+
+/** A server's look-ups are cached, so that most requests need no database. */
+async function openKeys(address: string): Promise<OpenedStore> {
+  const opened = await openStore(address);
+  if (address.startsWith('sqlite:')) return opened;
+  const { store, invalidation } = opened;
+  const cached = cacheStore(store, {
+    cache: new LRUCache<string, object>({ max: MOST_CACHED }),
+    maxStalenessMs: MAX_STALENESS_MS,
+    ...(invalidation && { invalidation }),
+  });
+  return { ...opened, store: cached };
+}
+
+interface Service extends Pick<Platform, 'domain' | 'accounts'> {
+  close(): void;
+}
+
+/** The service's own rows, with some for each of the demo's organizations. */
+function openService(file: string, now: () => number, options: AccountsOptions): Service {
+  const rows = new DatabaseSync(file, { timeout: 5_000 });
+  const domain = createDomain(rows, { now });
+  for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
+  const accounts = createAccounts(rows, domain, options);
+  return { domain, accounts, close: () => rows.close() };
+}
+
+export async function openPlatform(
+  folder: string,
+  options: PlatformOptions = {},
+): Promise<Platform> {
+  const { now = Date.now, publicUrl = 'http://127.0.0.1:8787' } = options;
+  const file = join(folder, 'platform.db');
+  const { store: address = `sqlite:${file}` } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { peppers, source: pepper } = await readPeppers(folder);
+  const tokens = await openTokens(folder, publicUrl, now);
+  // Two handles on one file: the keys' writes are never part of the service's transactions.
+  const opened = await openKeys(address);
+  try {
+    const keyringFor = (audience: string): Keyring<typeof catalog> =>
+      createKeyring({
+        prefix: PREFIX,
+        catalog,
+        store: opened.store,
+        peppers,
+        now,
+        tokens: tokens.verifiers[audience],
+      });
+    // One store with two doors: a token made for one does not open the other. Keys open both.
+    const { rest, mcp } = audiences(publicUrl);
+    const keyring = keyringFor(rest);
+    const mcpKeyring = keyringFor(mcp);
+    const { domain, accounts, close: closeService } = openService(file, now, options);
+    const close = async (): Promise<void> => {
+      try {
+        await Promise.all([keyring.flush(), mcpKeyring.flush()]);
+      } finally {
+        await opened.close();
+        closeService();
+      }
+    };
+    const doors = { keyring, mcpKeyring, tokens, publicUrl, domain, accounts };
+    return { ...doors, now, file, keys: placeOf(address), pepper, close };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}

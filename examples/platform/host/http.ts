@@ -1,0 +1,148 @@
+/**
+ * What the three servers share at the HTTP edge, so that a request gets the same answer whichever
+ * framework serves it. The frameworks route, guard and read the body; this reads the rest.
+ */
+import type { Keyring, Principal } from 'keyscope';
+import type { catalog } from '../service/catalog.ts';
+import type { Domain } from '../service/domain.ts';
+import { Conflict } from '../service/domain.ts';
+import type { Answer, Report } from '../service/problem.ts';
+import { problem, Refusal, refused } from '../service/problem.ts';
+import type { Route } from '../service/route.ts';
+import { routes } from '../service/routes.ts';
+import type { Tokens } from './tokens.ts';
+
+/** What a server is made of. */
+export interface Service {
+  readonly keyring: Keyring<typeof catalog>;
+  readonly domain: Domain;
+  /** How clients reach the service, as in `https://api.example.com`. */
+  readonly publicUrl?: string;
+  /**
+   * Accepts tokens made for MCP, whereas `keyring` accepts those made for REST. Default: `keyring`.
+   */
+  readonly mcpKeyring?: Keyring<typeof catalog>;
+  /** Makes tokens, if the service does. */
+  readonly tokens?: Tokens;
+  /**
+   * Told of every error that is not the client's, including outages of the key store. Default: the
+   * console.
+   */
+  readonly report?: Report;
+}
+
+export const REALM = 'deception platform';
+const ENTITY = 'entity_uuid';
+
+// ── Requests ────────────────────────────────────────────────────────────────────────────────────
+
+/** Reads the query of a URL or path, without relying on any framework's own parsing. */
+function parametersOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
+/** Every value of `entity_uuid`: none means the key's own, and the core refuses more than one. */
+export function entityOf(url: string): readonly string[] {
+  return parametersOf(url).getAll(ENTITY);
+}
+
+function readQuery(url: string): Record<string, string> {
+  const others = [...parametersOf(url)].filter(([name]) => name !== ENTITY);
+  const query = Object.fromEntries(others);
+  const isRepeated = Object.keys(query).length < others.length;
+  if (isRepeated) throw new Refusal(400, 'query: a parameter is repeated');
+  return query;
+}
+
+/** A request after its guard. */
+export interface Admitted {
+  readonly principal: Principal;
+  readonly entityUuid: string;
+  readonly params: { readonly id?: string | string[] };
+  readonly url: string;
+  readonly header: (name: string) => string | null | undefined;
+  /** What was read of the body; no body counts as empty. */
+  readonly body?: unknown;
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+
+function bytesOf(body: unknown): Uint8Array | ArrayBuffer {
+  if (body instanceof Uint8Array || body instanceof ArrayBuffer) return body;
+  return new Uint8Array();
+}
+
+/** `undefined` for an empty body, which needs no type. */
+function readBody({ header, body }: Admitted): unknown {
+  const type = header('content-type') ?? null;
+  const isJson = type === null || JSON_TYPE.test(type);
+  const encoding = header('content-encoding') ?? 'identity';
+  if (!isJson || encoding.toLowerCase() !== 'identity') throw refused(415);
+  const bytes = bytesOf(body);
+  if (bytes.byteLength === 0) return undefined;
+  if (type === null) throw refused(415);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw new Refusal(400, 'body: this is no JSON text in UTF-8');
+  }
+}
+
+function handle(route: Route, domain: Domain, request: Admitted): Answer {
+  const { principal, entityUuid, params, url } = request;
+  const query = readQuery(url);
+  const body = route.method === 'GET' ? undefined : readBody(request);
+  if (route.body === null && body !== undefined)
+    throw new Refusal(400, 'body: this operation takes none');
+  const answered = route.handle({ domain, principal, entityUuid, id: params.id, query, body });
+  const { status } = route;
+  if (answered === undefined) return { status, headers: {}, body: '' };
+  const headers = { 'Content-Type': 'application/json' };
+  return { status, headers, body: JSON.stringify(answered) };
+}
+
+/** Serves one route to an admitted request. Rejects with errors that are not the client's fault. */
+export async function answer(
+  route: Route,
+  { domain }: Service,
+  request: Admitted,
+): Promise<Answer> {
+  try {
+    return handle(route, domain, request);
+  } catch (error) {
+    if (error instanceof Refusal) return error.answer;
+    if (error instanceof Conflict) return problem(409, error.message);
+    throw error;
+  }
+}
+
+// ── Requests without a route ────────────────────────────────────────────────────────────────────
+
+const PATHS = routes.map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${path.replace(/:[a-z]+/g, '[^/]+')}$`),
+}));
+
+/**
+ * A request that no route accepted: 404, or for a known path 405, or 204 to OPTIONS, both with
+ * `Allow`. None of these needs a credential: they reveal what the documentation says, and nothing
+ * about what exists.
+ */
+export function unrouted(method: string, url: string): Answer {
+  const path = url.replace(/\?.*$/, '');
+  const methods: string[] = PATHS.filter(({ pattern }) => pattern.test(path)).map(
+    (route) => route.method,
+  );
+  if (methods.length === 0) return problem(404, 'There is nothing at this path.');
+  if (methods.includes('GET')) methods.push('HEAD');
+  const allow = [...methods, 'OPTIONS'].sort().join(', ');
+  return unserved(method, allow);
+}
+
+/** The answer to a method that a path does not take, and to OPTIONS. */
+export function unserved(method: string, allow: string): Answer {
+  if (method !== 'OPTIONS')
+    return problem(405, 'This path does not take this method.', { Allow: allow });
+  return { status: 204, headers: { Allow: allow, 'Cache-Control': 'no-store' }, body: '' };
+}

@@ -1,0 +1,203 @@
+/**
+ * Opens the store at an address. Only here does the platform know database drivers; each is loaded
+ * only for its own addresses, so a service installs just the one that it uses.
+ */
+import { resolve } from 'node:path';
+import type { KeyStore } from 'keyscope';
+import type { Invalidation } from 'keyscope/cache';
+import {
+  MOST_CONNECTIONS,
+  openSockets,
+  PATIENCE_MS,
+  reportLost,
+  waitPatiently,
+} from './connections.ts';
+
+export interface OpenedStore {
+  readonly store: KeyStore;
+  /**
+   * For `cacheStore`: tells other processes that a key has ended. Absent if the database has no
+   * such channel.
+   */
+  readonly invalidation?: Invalidation;
+  /**
+   * Ends the connections, including those to a server that no longer answers. Flush the keyring
+   * first.
+   */
+  close(): Promise<void>;
+}
+
+async function openSqlite(url: string): Promise<OpenedStore> {
+  const path = url.slice('sqlite:'.length);
+  // SQLite would put the file into the file system's root, and with no path at all keep the keys
+  // until it is closed.
+  if (path === '' || path.startsWith('//')) {
+    const examples = 'sqlite:keys.db or sqlite:/srv/keys.db';
+    throw new TypeError(`openStore: write the path right behind the colon, as in ${examples}`);
+  }
+  const { DatabaseSync } = await import('node:sqlite');
+  const { sqliteStore } = await import('keyscope/stores/sqlite');
+  const db = new DatabaseSync(path);
+  return { store: sqliteStore(db), close: async () => db.close() };
+}
+
+async function openPostgres(url: string): Promise<OpenedStore> {
+  const { default: pg } = await import('pg');
+  const { postgresInvalidation, postgresStore } = await import('keyscope/stores/postgres');
+  const sockets = openSockets();
+  const config = {
+    connectionString: url,
+    stream: sockets.make,
+    connectionTimeoutMillis: PATIENCE_MS,
+  };
+  const pool = new pg.Pool({ ...config, max: MOST_CONNECTIONS });
+  pool.on('error', reportLost);
+  // Listening takes a separate connection, and another one if that is lost: an outage sees many
+  // come and go.
+  const listeners = new Set<InstanceType<typeof pg.Client>>();
+  const listen = () => {
+    const client = new pg.Client({ ...config, keepAlive: true });
+    listeners.add(client);
+    return client.once('end', () => listeners.delete(client));
+  };
+  return {
+    store: postgresStore(pool),
+    invalidation: postgresInvalidation(listen),
+    async close() {
+      const ends = [pool.end()];
+      for (const client of listeners) {
+        // A listening connection keeps no process alive; while its end is awaited, it has to. The
+        // types lack `ref`.
+        const { ref } = client as { readonly ref?: () => void };
+        ref?.call(client);
+        ends.push(client.end());
+      }
+      await waitPatiently(Promise.all(ends), sockets.sever);
+    },
+  };
+}
+
+interface MysqlStream {
+  readonly config: { readonly host: string; readonly port: number };
+}
+
+async function openMysql(url: string): Promise<OpenedStore> {
+  const { createPool } = await import('mysql2/promise');
+  const { mysqlStore } = await import('keyscope/stores/mysql');
+  const sockets = openSockets();
+  const pool = createPool({
+    uri: url,
+    connectionLimit: MOST_CONNECTIONS,
+    connectTimeout: PATIENCE_MS,
+    stream: ({ config }: MysqlStream) => sockets.make().connect(config.port, config.host),
+  });
+  return {
+    store: mysqlStore(pool),
+    async close() {
+      // It waits for the server only if an answer is pending, and rejects if a connection was never
+      // made.
+      await waitPatiently(pool.end(), sockets.sever).catch(() => {});
+      sockets.sever();
+    },
+  };
+}
+
+/** `?prefix=` is what every Redis key of the store begins with; default `keyscope:`. */
+async function openRedis(url: string): Promise<OpenedStore> {
+  const { createClient } = await import('redis');
+  const { redisInvalidation, redisStore } = await import('keyscope/stores/redis');
+  const address = new URL(url);
+  const prefix = address.searchParams.get('prefix') ?? 'keyscope:';
+  address.search = '';
+  // While the server is away, requests are refused at once: a queued command would be carried out
+  // after the answer.
+  const publisher = createClient({ url: address.href, disableOfflineQueue: true });
+  publisher.on('error', reportLost);
+  const subscriber = publisher.duplicate();
+  subscriber.on('error', reportLost);
+  const sever = (): void => {
+    publisher.destroy();
+    subscriber.destroy();
+  };
+  const connecting = Promise.all([publisher.connect(), subscriber.connect()]);
+  const connected = await waitPatiently(connecting, sever);
+  if (!connected) throw new Error(`Redis did not answer within ${PATIENCE_MS} ms`);
+  return {
+    store: redisStore(publisher, { prefix }),
+    invalidation: redisInvalidation({ publisher, subscriber }, { channel: `${prefix}ended` }),
+    async close() {
+      await waitPatiently(Promise.all([publisher.close(), subscriber.close()]), sever);
+    },
+  };
+}
+
+type Open = (url: string) => Promise<OpenedStore>;
+
+const OPENERS: ReadonlyMap<string, Open> = new Map([
+  ['sqlite', openSqlite],
+  ['postgres', openPostgres],
+  ['postgresql', openPostgres],
+  ['mysql', openMysql],
+  ['mariadb', openMysql],
+  ['redis', openRedis],
+  ['rediss', openRedis],
+]);
+
+/** What `openStore` accepts, for usage and errors. */
+export const ADDRESSES =
+  'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
+
+/** Empty for an address without one. */
+const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
+
+/** Where a store's keys are, in words that may be shown: no user, password or parameters. */
+export type Place =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'server'; readonly name: string };
+
+function placeOfServer(url: string): Place {
+  const scheme = schemeOf(url);
+  if (!URL.canParse(url)) return { kind: 'server', name: `${scheme}://…` };
+  const { host, pathname } = new URL(url);
+  return { kind: 'server', name: `${scheme}://${host}${pathname}` };
+}
+
+/** SQLite reads a path that begins with `file:` as a URI: its path, and its parameters. */
+const FILE_URI = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/;
+
+function placeOfSqlite(path: string): Place {
+  const uri = FILE_URI.exec(path);
+  const name = uri === null ? path : (uri[1] ?? '');
+  const mode = new URLSearchParams(uri?.[2]).get('mode');
+  if (name === ':memory:' || mode === 'memory') return { kind: 'memory' };
+  const plain = uri === null ? name : decodeURIComponent(name);
+  return { kind: 'file', path: resolve(plain) };
+}
+
+/** Where the keys are for an address that `openStore` accepts. */
+export function placeOf(url: string): Place {
+  if (schemeOf(url) !== 'sqlite') return placeOfServer(url);
+  return placeOfSqlite(url.slice('sqlite:'.length));
+}
+
+/**
+ * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own
+ * tools write it: `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL
+ * stores create their tables on first use, Redis its version.
+ *
+ * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is
+ * waited for, at most two seconds.
+ *
+ * @throws TypeError on any other scheme, and on `sqlite://`. It names only the scheme: the rest may
+ *   contain a password.
+ * @example
+ * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
+ */
+export async function openStore(url: string): Promise<OpenedStore> {
+  const scheme = schemeOf(url);
+  const open = OPENERS.get(scheme);
+  if (open !== undefined) return open(url);
+  const given = scheme === '' ? 'an address without a scheme' : `${scheme}:`;
+  throw new TypeError(`openStore: pass ${ADDRESSES}, not ${given}`);
+}

@@ -1,0 +1,36 @@
+/** The pepper of the platform's keys: a secret kept beside the database, not in it. */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Pepper } from 'keyscope';
+import { readSecret } from './secret-file.ts';
+import { shownPath } from './whereabouts.ts';
+
+export interface FoundPeppers {
+  readonly peppers: readonly Pepper[];
+  /** Where they came from, in words. */
+  readonly source: string;
+}
+
+const generate = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * From the environment, as in production; or, so that newcomers need no setup, from a file made on
+ * the first run. With both, keys made under either keep working.
+ */
+export async function readPeppers(folder: string): Promise<FoundPeppers> {
+  const file = join(folder, 'pepper');
+  const { KEYSCOPE_PEPPER: given } = process.env;
+  if (!given) {
+    const secret = await readSecret(file, generate);
+    return { peppers: [{ id: 'file', secret }], source: shownPath(file) };
+  }
+  const fromEnvironment = { id: 'env', secret: given };
+  const source = 'the environment variable KEYSCOPE_PEPPER';
+  if (!existsSync(file)) return { peppers: [fromEnvironment], source };
+  const fromFile = { id: 'file', secret: await readSecret(file, generate) };
+  return {
+    peppers: [fromEnvironment, fromFile],
+    source: `${source}, and ${shownPath(file)} for keys that it made`,
+  };
+}

@@ -1,0 +1,90 @@
+/** Starts a server of the platform, says what there is to try, and stays up. */
+import type { Server } from 'node:http';
+import type { Server as NetServer } from 'node:net';
+import { join } from 'node:path';
+import { explain } from '../service/problem.ts';
+import { readArguments } from './arguments.ts';
+import type { Platform } from './boot.ts';
+import { openPlatform } from './boot.ts';
+import { firstKey } from './first-key.ts';
+import { holdPort, listen, readPort, stop, whyNot } from './listen.ts';
+import { shownPath, whereabouts } from './whereabouts.ts';
+
+type CreateServer = (platform: Platform) => Server | Promise<Server>;
+/** What else there is to try besides REST. */
+type TryAlso = (origin: string, platform: Platform) => string | Promise<string>;
+
+/** Where the demo's files are, unless told otherwise. */
+const FOLDER = join(import.meta.dirname, '../../../.demo');
+
+/** What is to be closed, the last opened first. */
+type Opened = (() => unknown)[];
+
+async function shutDown(opened: Opened): Promise<void> {
+  try {
+    for (const close of opened.splice(0).reverse()) await close();
+  } catch (error) {
+    console.error(explain(error));
+    process.exitCode = 1;
+  }
+}
+
+interface Address {
+  /** A port, or the server that holds one. */
+  readonly at: number | NetServer;
+  readonly origin: string;
+}
+
+/** The service's own address names the port, so a free one is found before the service is made. */
+async function findAddress(opened: Opened): Promise<Address> {
+  const port = readPort(8787);
+  if (port !== 0) return { at: port, origin: `http://127.0.0.1:${port}` };
+  const { holder, origin } = await holdPort();
+  opened.push(() => holder.close());
+  return { at: holder, origin };
+}
+
+async function start(
+  createServer: CreateServer,
+  tryAlso: TryAlso,
+  folder: string,
+  store: string | undefined,
+  opened: Opened,
+): Promise<void> {
+  const { at, origin } = await findAddress(opened);
+  const { PUBLIC_URL } = process.env;
+  const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL || origin });
+  opened.push(() => platform.close());
+  const server = await createServer(platform);
+  opened.push(() => stop(server));
+  const url = await listen(server, at);
+  const key = await firstKey(platform, url, folder);
+  const also = await tryAlso(origin, platform);
+  // Before it says that it is up: whoever waits for that may end it at once.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => shutDown(opened));
+  const words = `${key}\n${also}\n${whereabouts(platform, folder)}`;
+  console.log(`The deception platform is up at ${url}\n\n${words}`);
+}
+
+/**
+ * Starts a server and stays up, until a signal ends it.
+ *
+ * @param tryAlso What else there is to try besides REST.
+ * @param folder Where its files are.
+ */
+export async function run(
+  createServer: CreateServer,
+  tryAlso: TryAlso = () => '',
+  folder: string = FOLDER,
+): Promise<void> {
+  const args = readArguments(`npx node ${shownPath(process.argv[1] ?? '')} [--store <address>]`);
+  if (args === null) return;
+  const opened: Opened = [];
+  try {
+    await start(createServer, tryAlso, folder, args.store, opened);
+  } catch (error) {
+    console.error(whyNot(error));
+    process.exitCode = 1;
+    await shutDown(opened);
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * `POST /v1/token`: exchanges a key for a short-lived token, in the manner of RFC 8693. Parameters
+ * and errors are those of its §§2.1 and 2.2; a key counts as an access token. `entity_uuid`, which
+ * may be repeated, narrows the entities.
+ */
+import type { Keyring, Principal } from 'keyscope';
+import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
+import type { ExchangedToken, TokenIssuer } from 'keyscope/jwt';
+import { ExchangeError, isExchangeError } from 'keyscope/jwt';
+import type { z } from 'zod';
+import { catalog } from '../service/catalog.ts';
+import type { Answer } from '../service/problem.ts';
+import type { TokenAnswer, TokenError, TokenRequest } from './token-request.ts';
+import { ACCESS_TOKEN, REPEATABLE, tokenRequest } from './token-request.ts';
+
+type Issuer = Pick<TokenIssuer, 'exchange'>;
+
+export interface TokenService {
+  readonly keyring: Pick<Keyring, 'admit'>;
+  /** By audience, which is what `resource` and `audience` may name. The first is the default. */
+  readonly issuers: Readonly<Record<string, Issuer>>;
+  readonly realm: string;
+  /** Called before a request is answered with 503. */
+  readonly onOutage: (error: StoreError) => void;
+}
+
+// ── Answers ─────────────────────────────────────────────────────────────────────────────────────
+
+function answer(status: number, body: TokenAnswer | TokenError): Answer {
+  const headers = {
+    'Content-Type': 'application/json',
+    // RFC 6749 §5.1 requires both.
+    'Cache-Control': 'no-store',
+    Pragma: 'no-cache',
+  };
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+/** `error_description` accepts printable ASCII without quotes and backslashes. */
+function refusal(error: TokenError['error'], description: string): Answer {
+  return answer(400, { error, error_description: description.replace(/[^ !#-[\]-~]/g, "'") });
+}
+
+const malformed = (problem: string): ExchangeError => new ExchangeError('invalid_request', problem);
+
+// ── Parameters ──────────────────────────────────────────────────────────────────────────────────
+
+const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+const ACTOR = ['actor_token', 'actor_token_type'];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The parameters; one without a value counts as omitted (RFC 6749 §3.2). */
+function readFields(type: string | null | undefined, body: string): Fields {
+  if (!FORM.test(type ?? ''))
+    throw malformed('Send the parameters as application/x-www-form-urlencoded.');
+  const fields = new Map<string, string | string[]>();
+  for (const [name, value] of new URLSearchParams(body)) {
+    if (value === '') continue;
+    const before = fields.get(name);
+    if (before === undefined) fields.set(name, REPEATABLE.includes(name) ? [value] : value);
+    else if (typeof before === 'string') throw malformed('A parameter is repeated.');
+    else before.push(value);
+  }
+  return Object.fromEntries(fields);
+}
+
+/** What is wrong with the first parameter that is. */
+function refusalOf(fields: Fields, { issues }: z.ZodError): Answer {
+  const issue = issues[0];
+  const isUnsupported = issue?.path[0] === 'grant_type' && Object.hasOwn(fields, 'grant_type');
+  const code = isUnsupported ? 'unsupported_grant_type' : 'invalid_request';
+  return refusal(code, issue?.message ?? '');
+}
+
+/**
+ * The issuer for the service that was named; only one may be named, and only one that tokens are
+ * made for.
+ */
+function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer {
+  const { resource = [], audience = [] } = request;
+  const named = [...new Set([...resource, ...audience])];
+  const target = named[0] ?? Object.keys(issuers)[0] ?? '';
+  const isKnown = named.length <= 1 && Object.hasOwn(issuers, target);
+  const issuer = isKnown ? issuers[target] : undefined;
+  if (issuer !== undefined) return issuer;
+  throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
+}
+
+// ── The exchange ────────────────────────────────────────────────────────────────────────────────
+
+/** Any key may be exchanged; admitted like any operation, so that events and usage cover it. */
+const policy = definePolicy(catalog, { exchangeToken: [] });
+
+const MALFORMED =
+  'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
+
+async function issueToken(
+  issuer: Issuer,
+  principal: Principal,
+  request: TokenRequest,
+): Promise<ExchangedToken> {
+  const scopes = request.scope?.split(' ');
+  try {
+    return await issuer.exchange(principal, { scopes, accessibleEntities: request.entity_uuid });
+  } catch (error) {
+    // The issuer's own words, unless a parameter is malformed: then they quote what was sent.
+    if (isExchangeError(error) && error.code === 'invalid_request') throw malformed(MALFORMED);
+    throw error;
+  }
+}
+
+async function exchange(service: TokenService, request: TokenRequest): Promise<Answer> {
+  const issuer = requireIssuer(service, request);
+  const { principal } = await service.keyring.admit(`Bearer ${request.subject_token}`, {
+    policy,
+    operation: 'exchangeToken',
+  });
+  const { accessToken, tokenType, expiresIn, scope } = await issueToken(issuer, principal, request);
+  return answer(200, {
+    access_token: accessToken,
+    issued_token_type: request.requested_token_type ?? ACCESS_TOKEN,
+    token_type: tokenType,
+    expires_in: expiresIn,
+    ...(scope !== '' && { scope }),
+  });
+}
+
+/** Answers a request to the token endpoint. Rejects with errors that are not the client's fault. */
+export async function answerToken(
+  service: TokenService,
+  type: string | null | undefined,
+  body: string,
+): Promise<Answer> {
+  try {
+    const fields = readFields(type, body);
+    const read = tokenRequest.safeParse(fields);
+    if (!read.success) return refusalOf(fields, read.error);
+    if (ACTOR.some((name) => Object.hasOwn(fields, name)))
+      throw malformed('Nobody acts for another here.');
+    return await exchange(service, read.data);
+  } catch (error) {
+    if (isExchangeError(error)) return refusal(error.code, error.message);
+    // RFC 8693 §2.2.2: a subject token that is invalid for any reason is an invalid request.
+    if (isAccessError(error)) return refusal('invalid_request', 'The subject_token is not valid.');
+    if (!isStoreError(error)) throw error;
+    service.onOutage(error);
+    return toResponse(error, { realm: service.realm });
+  }
+}

@@ -1,0 +1,53 @@
+/** Calls of the REST interface, and what they are expected to answer. */
+import { assertSame, say } from './surprise.ts';
+
+export interface Expected {
+  readonly status: number;
+  /** `WWW-Authenticate`; `none` if there is to be none. Left out, it is not looked at. */
+  readonly challenge?: string;
+  /** Fields of the body and their expected values. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export const REFUSED: Expected = {
+  status: 401,
+  challenge: 'Bearer realm="deception platform", error="invalid_token"',
+  body: { error: 'invalid_token' },
+};
+
+function shorten(text: string): string {
+  return text.length > 240 ? `${text.slice(0, 240)}…` : text;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** The fields that are looked at. */
+function pick(body: Body, fields: readonly string[]): Body {
+  return Object.fromEntries(fields.map((field) => [field, body[field]]));
+}
+
+/** Sends a request with a key, and shows both request and answer. `whose`: which key it is. */
+export async function ask(
+  url: string,
+  key: string,
+  expected: Expected,
+  whose?: 'old' | 'new',
+): Promise<void> {
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
+  const text = await response.text();
+  const path = url.slice(url.indexOf('/v1'));
+  say(whose === undefined ? `   GET ${path}` : `   GET ${path} with the ${whose} key`);
+  say(`   Authorization: Bearer ${key}`);
+  say(`   → ${response.status} ${shorten(text)}`);
+  assertSame(response.status, expected.status);
+  if (expected.challenge !== undefined)
+    assertSame(response.headers.get('WWW-Authenticate') ?? 'none', expected.challenge);
+  assertSame(pick(JSON.parse(text) as Body, Object.keys(expected.body)), expected.body);
+  assertSame(response.headers.get('Cache-Control'), 'no-store');
+}
+
+/** The status that a key gets from an instance. */
+export async function statusOf(url: string, key: string): Promise<number> {
+  const response = await fetch(`${url}/me`, { headers: { Authorization: `Bearer ${key}` } });
+  return response.status;
+}

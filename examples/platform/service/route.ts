@@ -1,0 +1,112 @@
+/** What a route is, and how one is declared: see `routes.ts` for all of them. */
+import type { Principal } from 'keyscope';
+import { z } from 'zod';
+import type { Domain } from './domain.ts';
+import { id as ID } from './inputs.ts';
+import type { Operation } from './policy.ts';
+import { Refusal } from './problem.ts';
+
+interface Call<Query, Body, Id = string> {
+  readonly domain: Domain;
+  readonly principal: Principal;
+  /** The entity that the guard checked: the only one that a handler may use. */
+  readonly entityUuid: string;
+  /** `:id` of the path; empty if the path has none. */
+  readonly id: Id;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly operation: Operation;
+  /** For whoever chooses among the operations, a person or a model. */
+  readonly summary: string;
+  /** `:id` of the path; `null` if the path has none. */
+  readonly id: z.ZodString | null;
+  /** Query parameters besides `entity_uuid`, which the guard reads. */
+  readonly query: z.ZodObject;
+  /** `null`: the route accepts no body. */
+  readonly body: z.ZodObject | null;
+  /** The status of success. */
+  readonly status: number;
+  /** What is answered, as JSON; `null` if nothing is. */
+  readonly answer: z.ZodType | null;
+  /** Validates, then does it. Throws `Refusal`, or the domain's `Conflict`. */
+  readonly handle: (call: Call<unknown, unknown, unknown>) => unknown;
+}
+
+/** What fits a shape, including readonly lists such as the domain's. */
+type Shown<T> = T extends readonly (infer E)[]
+  ? readonly Shown<E>[]
+  : T extends object
+    ? { readonly [Field in keyof T]: Shown<T[Field]> }
+    : T;
+
+/** What a row of the table says of its route. */
+interface Declaration<
+  Answer extends z.ZodType | null,
+  Query extends z.ZodObject,
+  Body extends z.ZodObject,
+> {
+  readonly summary: string;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** Default: 200, or 204 if nothing is answered. */
+  readonly status?: number;
+  readonly answer: Answer;
+  readonly handle: (
+    call: Call<z.output<Query>, z.output<Body>>,
+  ) => Answer extends z.ZodType ? Shown<z.output<Answer>> : void;
+}
+
+const NOTHING = z.strictObject({});
+
+/**
+ * Declares a route. What its handler gets has been checked, and what it returns is held to the
+ * shape of the answer: what does not fit does not compile.
+ */
+export function route<
+  Answer extends z.ZodType | null,
+  Query extends z.ZodObject = typeof NOTHING,
+  Body extends z.ZodObject = never,
+>(
+  methodAndPath: `${Route['method']} /${string}`,
+  operation: Operation,
+  declaration: Declaration<Answer, Query, Body>,
+): Route {
+  const [method, path] = methodAndPath.split(' ') as [Route['method'], string];
+  const { summary, query = NOTHING as Query, body, answer, handle } = declaration;
+  const { status = answer === null ? 204 : 200 } = declaration;
+  const id = path.includes('/:id') ? ID : null;
+  return {
+    method,
+    path: `/v1${path}`,
+    operation,
+    summary,
+    id,
+    query,
+    body: body ?? null,
+    status,
+    answer,
+    handle: (call) =>
+      handle({
+        ...call,
+        id: id === null ? '' : readAs(id, call.id, 'id'),
+        query: readAs(query, call.query, 'query'),
+        // For a route without a body the type is `never`: no handler can ask for it.
+        body: body === undefined ? (undefined as never) : readAs(body, call.body, 'body'),
+      }),
+  };
+}
+
+/** Reports the first problem, and where it is; what was sent is not repeated. */
+function readAs<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const issue = error.issues[0];
+  const path = [where, ...(issue?.path ?? [])].join('.');
+  const isUnknownField = issue?.code === 'unrecognized_keys';
+  throw new Refusal(400, `${path}: ${isUnknownField ? 'an unknown field' : issue?.message}`);
+}

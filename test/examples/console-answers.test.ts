@@ -1,0 +1,113 @@
+/** What all answers of the console have: nobody stores them, and they tell no secret. */
+import { readFileSync } from 'node:fs';
+import { StoreError } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { createConsole } from '../../examples/console/app.ts';
+import { type CacheOptions, startCache } from '../support/shared-cache.ts';
+import type { Fields } from './console-site.ts';
+import {
+  connectionFrom,
+  cookieOf,
+  formBody,
+  KEYS,
+  keyOf,
+  onceOf,
+  PASSWORD,
+  useSite,
+  WHOLE,
+} from './console-site.ts';
+
+const site = useSite();
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+];
+
+describe('every answer', () => {
+  it('is stored nowhere, framed nowhere, and runs no script but its own', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const pages = [
+      await site.get('/sign-in'),
+      await site.get(''),
+      await site.get(KEYS, cookie),
+      await site.create(cookie),
+      await site.get('/none', cookie),
+    ];
+    expect(pages.map(({ status }) => status)).toEqual([200, 303, 200, 201, 404]);
+    for (const { headers } of pages) {
+      expect(headers.get('Cache-Control')).toBe('no-store');
+      expect(headers.get('X-Frame-Options')).toBe('DENY');
+      expect(headers.get('Content-Security-Policy')).toBe(POLICY.join('; '));
+    }
+  });
+
+  it('is its visitor’s alone behind a cache that all share, for it says no-store', async () => {
+    const ana = await site.signIn('ana@example.com');
+    const dan = await site.signIn('dan@example.com');
+    const port = Number(new URL(site.origin).port);
+    const through = async (options: CacheOptions) => {
+      const cache = await startCache(port, options);
+      const ask = async (cookie: string) =>
+        (await site.send(KEYS, { headers: { Cookie: cookie } }, cache.origin)).text;
+      const texts = [await ask(ana), await ask(dan), await ask('')];
+      await cache.stop();
+      return { texts, hits: cache.hits() };
+    };
+    const own = [(await site.get(KEYS, ana)).text, (await site.get(KEYS, dan)).text, ''];
+    expect(await through({ credulous: false })).toEqual({ texts: own, hits: 0 });
+    const shared = await through({ credulous: false, insteadOfNoStore: 'max-age=3600' });
+    expect(shared).toEqual({ texts: [own[0], own[0], own[0]], hits: 2 });
+  });
+
+  it('says of a broken store what is known: nothing', async () => {
+    const { accounts, now, publicUrl } = site.platform;
+    const reported: unknown[] = [];
+    const broken = new StoreError('store.insert failed: see cause', new Error('secret row'));
+    const keyring = { ...site.platform.keyring, issue: () => Promise.reject(broken) };
+    const app = createConsole({
+      accounts,
+      now,
+      publicUrl,
+      keyring,
+      report: (error) => reported.push(error),
+    });
+    const ask = async (path: string, init: RequestInit = {}) =>
+      app.request(`${site.origin}/console${path}`, init, connectionFrom('192.0.2.1'));
+    const postTo = (path: string, fields: Fields, Cookie = '') =>
+      ask(path, {
+        method: 'POST',
+        body: formBody(fields),
+        headers: { Origin: site.origin, Cookie },
+      });
+    const entered = await postTo('/sign-in', { email: 'ana@example.com', password: PASSWORD });
+    const cookie = cookieOf(entered);
+    const form = await ask(`${KEYS}/new`, { headers: { Cookie: cookie } });
+    const once = onceOf({ text: await form.text() });
+    const answer = await postTo(KEYS, { once, ...WHOLE }, cookie);
+    const text = await answer.text();
+    expect([answer.status, answer.headers.get('Retry-After'), reported]).toEqual([
+      503,
+      '1',
+      [broken],
+    ]);
+    expect(text).toContain('Look in the list before trying again');
+    expect(text).not.toContain('secret row');
+  });
+
+  it('holds a key in one page alone, and the disk holds it nowhere', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const key = keyOf(await site.create(cookie));
+    const { key_id } = await site.me(key);
+    await site.get(KEYS, cookie);
+    await site.get(`${KEYS}/${key_id}`, cookie);
+    expect(site.answers.filter((text) => text.includes(key))).toHaveLength(1);
+    const stored = readFileSync(site.platform.file, 'latin1');
+    expect([stored.includes(key), stored.includes(PASSWORD)]).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,225 @@
+/** Keys in the console: making them, and ending and replacing one's own. */
+import { isKey } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { ENTITY, OTHER_ENTITY, PREFIX } from '../../examples/platform/host/boot.ts';
+import type { Page } from './console-site.ts';
+import { KEYS, keyOf, onceOf, useSite, WHOLE } from './console-site.ts';
+
+const site = useSite();
+
+describe('making a key', () => {
+  it('leads through Settings, Configuration and API Keys to the form', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    let path = '';
+    for (const name of ['Settings', 'Configuration', 'API Keys', 'Create API Key']) {
+      const { text } = await site.get(path, cookie);
+      const main = text.slice(text.indexOf('<main>'));
+      path = new RegExp(`href="/console([^"]*)">${name}</a>`).exec(main)?.[1] ?? 'no link';
+    }
+    expect(path).toBe(`${KEYS}/new`);
+  });
+
+  it('shows the key once, and it reaches what was ticked', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const page = await site.create(cookie);
+    const key = keyOf(page);
+    expect(page.status).toBe(201);
+    expect(isKey(key, { prefix: PREFIX })).toBe(true);
+    const { status, scopes, key_id } = await site.me(key);
+    expect({ status, scopes }).toEqual({ status: 200, scopes: WHOLE.scopes });
+    const info = await site.platform.keyring.get(String(key_id), { entityUuid: ENTITY });
+    expect(info?.expiresAt?.getTime()).toBe(Number(info?.createdAt.getTime()) + 30 * 86_400_000);
+
+    for (const path of [KEYS, `${KEYS}/${key_id}`])
+      expect((await site.get(path, cookie)).text).not.toContain(key.slice(-32));
+    await site.platform.keyring.flush();
+    const { text } = await site.get(`${KEYS}/${key_id}`, cookie);
+    expect(text).toMatch(/<dt>Last used<\/dt><dd><time/);
+  });
+
+  it('makes no second key of one form, however often it is sent', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const once = onceOf(await site.get(`${KEYS}/new`, cookie));
+    const before = await site.countOf();
+    const twice = await Promise.all([1, 2].map(() => site.post(KEYS, { once, ...WHOLE }, cookie)));
+    const later = await site.post(KEYS, { once, ...WHOLE }, cookie);
+    expect([...twice, later].map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+    expect(await site.countOf()).toBe(before + 1);
+  });
+
+  it('keeps fifty forms open, of those who can send them', async () => {
+    const ana = await site.signIn('ana@example.com');
+    const chi = await site.signIn('chi@example.com');
+    const once = onceOf(await site.get(`${KEYS}/new`, ana));
+    const keyId = await site.issue();
+    expect(onceOf(await site.get(`${KEYS}/${keyId}`, chi))).toBe('none');
+    for (let i = 0; i < 49; i++) await site.get(`${KEYS}/${keyId}`, ana);
+    expect((await site.post(KEYS, { once, ...WHOLE }, ana)).status).toBe(201);
+    const late = onceOf(await site.get(`${KEYS}/new`, ana));
+    for (let i = 0; i < 50; i++) await site.get(`${KEYS}/${keyId}`, ana);
+    expect((await site.post(KEYS, { once: late, ...WHOLE }, ana)).text).toContain(
+      'sent before, or is too old',
+    );
+  });
+
+  it('takes no form that was shown in another session, or none at all', async () => {
+    const ana = await site.signIn('ana@example.com');
+    const ben = await site.signIn('ben@example.com');
+    const once = onceOf(await site.get(`${KEYS}/new`, ana));
+    expect((await site.post(KEYS, { once, ...WHOLE }, ben)).status).toBe(409);
+    expect((await site.post(KEYS, WHOLE, ana)).status).toBe(409);
+  });
+
+  it('wants a reason for reserved scopes, and keeps what was entered', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const before = await site.countOf();
+    const wanting = {
+      name: 'Off "boarding"',
+      scopes: ['threats:read', 'users:delete'],
+      lifetime: '365',
+    };
+    const page = await site.create(cookie, wanting);
+    expect([page.status, await site.countOf()]).toEqual([400, before]);
+    expect(page.text).toContain(
+      '<p role="alert">justification: say why users:delete is needed</p>',
+    );
+    expect(page.text).toContain('value="Off &quot;boarding&quot;"');
+    expect(page.text).toContain('value="users:delete" checked');
+    expect(page.text).toContain('<option value="365" selected>');
+    const again = await site.post(
+      KEYS,
+      { once: onceOf(page), ...wanting, justification: ' Leavers ' },
+      cookie,
+    );
+    expect(again.status).toBe(201);
+    const { key_id } = await site.me(keyOf(again));
+    const info = await site.platform.keyring.get(String(key_id), { entityUuid: ENTITY });
+    expect([info?.justification, info?.name]).toEqual(['Leavers', 'Off "boarding"']);
+  });
+
+  it.each([
+    ['no name', { name: '  ' }, 'name: '],
+    ['a name that is too long', { name: 'n'.repeat(101) }, 'name: '],
+    ['a wildcard', { scopes: ['threats:*', 'users:*'] }, 'a scope of this service'],
+    ['a scope that there is not', { scopes: ['threats:raed'] }, 'a scope of this service'],
+    ['a life that nobody offered', { lifetime: '36500' }, 'expiresAt: '],
+    ['a name of Object', { lifetime: 'constructor' }, 'expiresAt: '],
+  ])('answers %s with the form and a sentence', async (_, fields, sentence) => {
+    const cookie = await site.signIn('ana@example.com');
+    const before = await site.countOf();
+    const page = await site.create(cookie, fields);
+    expect([page.status, await site.countOf()]).toEqual([400, before]);
+    expect(page.text).toContain(`<p role="alert">${sentence}`);
+  });
+
+  it('shows names as text', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const name = `<script>alert(1)</script>"'&`;
+    const { key_id } = await site.me(keyOf(await site.create(cookie, { name })));
+    for (const path of [KEYS, `${KEYS}/${key_id}`]) {
+      const { text } = await site.get(path, cookie);
+      expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;');
+      expect(text).not.toContain('<script>alert');
+    }
+  });
+});
+
+describe('a key of one’s own', () => {
+  it('is revoked at once and for good', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const key = keyOf(await site.create(cookie));
+    const { key_id } = await site.me(key);
+    const path = `${KEYS}/${key_id}`;
+    expect((await site.post(path, { action: 'revoke' }, cookie)).headers.get('Location')).toBe(
+      `/console${path}`,
+    );
+    expect((await site.me(key)).status).toBe(401);
+    const { text } = await site.get(path, cookie);
+    expect(text).toContain('<dd>Revoked</dd>');
+    expect(text).not.toContain('name="action"');
+  });
+
+  it('is replaced with an overlap, and the new key is shown once', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const old = keyOf(await site.create(cookie));
+    const { key_id } = await site.me(old);
+    const path = `${KEYS}/${key_id}`;
+    const page = await site.get(path, cookie);
+    const fields = { once: onceOf(page), action: 'rotate', overlap: '1' };
+    const rotated = await site.post(path, fields, cookie);
+    const next = keyOf(rotated);
+    expect(rotated.status).toBe(201);
+    expect((await site.post(path, fields, cookie)).status).toBe(409);
+    expect([(await site.me(old)).status, (await site.me(next)).scopes]).toEqual([
+      200,
+      WHOLE.scopes,
+    ]);
+    const both = await site.get(path, cookie);
+    expect(both.text).toContain('Replaced, in its overlap');
+    expect(both.text).not.toContain('value="rotate"');
+    site.clock.ahead = 3_600_001;
+    expect([(await site.me(old)).status, (await site.me(next)).status]).toEqual([401, 200]);
+  });
+
+  it('names the scopes that its integration has not called for long', async () => {
+    const input = {
+      name: 'x',
+      scopes: ['threats:read', 'decoys:read'],
+      expiresAt: 'never',
+    } as const;
+    const { info } = await site.platform.keyring.issue(input, { entityUuid: ENTITY });
+    const unused = async () => {
+      const { text } = await site.get(
+        `${KEYS}/${info.keyId}`,
+        await site.signIn('ana@example.com'),
+      );
+      return text.match(/could do without/g)?.length ?? 0;
+    };
+    expect(await unused()).toBe(0);
+    site.clock.ahead = 91 * 86_400_000;
+    expect(await unused()).toBe(2);
+  });
+
+  it('that has ended is not replaced, which is no matter of who is signed in', async () => {
+    const cookie = await site.signIn('ana@example.com');
+    const { key_id } = await site.me(keyOf(await site.create(cookie)));
+    const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
+    await site.platform.keyring.revoke(String(key_id), { entityUuid: ENTITY });
+    const page = await site.post(
+      `${KEYS}/${key_id}`,
+      { once, action: 'rotate', overlap: '0' },
+      cookie,
+    );
+    expect(page.status).toBe(409);
+    expect(page.text).toContain('This key has ended');
+  });
+
+  it.each([
+    ['no action', {}],
+    ['another action', { action: 'delete' }],
+    ['another overlap', { action: 'rotate', overlap: '99999' }],
+    ['a name of Object', { action: 'rotate', overlap: 'toString' }],
+  ])('is left as it is by a form with %s', async (_, fields) => {
+    const cookie = await site.signIn('ana@example.com');
+    const { key_id } = await site.me(keyOf(await site.create(cookie)));
+    const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
+    expect((await site.post(`${KEYS}/${key_id}`, { once, ...fields }, cookie)).status).toBe(400);
+    const info = await site.platform.keyring.get(String(key_id), { entityUuid: ENTITY });
+    expect([info?.revokedAt, info?.retireAt]).toEqual([null, null]);
+  });
+
+  it('is found behind the first page, and an unknown page is a wrong address', async () => {
+    const dan = await site.signIn('dan@example.com');
+    for (let index = 0; index < 52; index++) {
+      const input = { name: `n${index}`, scopes: [], expiresAt: 'never' } as const;
+      await site.platform.keyring.issue(input, { entityUuid: OTHER_ENTITY });
+    }
+    const first = await site.get(KEYS, dan);
+    const link = /href="\/console([^"]*)">Older keys/.exec(first.text)?.[1] ?? 'none';
+    const older = await site.get(link.replaceAll('&amp;', '&'), dan);
+    const namesOn = ({ text }: Page) => text.match(/api-keys\/[0-9a-f-]{36}"/g)?.length;
+    expect(namesOn(first)).toBe(50);
+    expect(namesOn(older)).toBe((await site.countOf(OTHER_ENTITY)) - 50);
+    expect((await site.get(`${KEYS}?after=x`, dan)).status).toBe(400);
+  });
+});

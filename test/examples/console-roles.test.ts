@@ -1,0 +1,69 @@
+/** What a role may do in the console, and that organizations are kept apart. */
+import { describe, expect, it } from 'vitest';
+import { ENTITY } from '../../examples/platform/host/boot.ts';
+import { KEYS, keyOf, onceOf, useSite, WHOLE } from './console-site.ts';
+
+const site = useSite();
+
+describe('roles and organizations', () => {
+  it('an analyst is offered what an analyst may hand out, and gets no more by asking', async () => {
+    const cookie = await site.signIn('ben@example.com');
+    const { text } = await site.get(`${KEYS}/new`, cookie);
+    expect(text).toContain('value="canaries:delete"');
+    expect(text).not.toContain('value="users:');
+    const before = await site.countOf();
+    const page = await site.create(cookie, {
+      scopes: ['users:read'],
+      justification: 'I would like to',
+    });
+    expect([page.status, await site.countOf()]).toEqual([403, before]);
+    expect((await site.create(cookie)).status).toBe(201);
+  });
+
+  it('an analyst does not replace a key that can do more', async () => {
+    const keyId = await site.issue(['users:read']);
+    const path = `${KEYS}/${keyId}`;
+    const cookie = await site.signIn('ben@example.com');
+    const once = onceOf(await site.get(path, cookie));
+    const page = await site.post(path, { once, action: 'rotate', overlap: '0' }, cookie);
+    expect(page.status).toBe(403);
+    const info = await site.platform.keyring.get(keyId, { entityUuid: ENTITY });
+    expect(info?.retireAt).toBeNull();
+  });
+
+  it('a viewer looks on', async () => {
+    const keyId = await site.issue();
+    const cookie = await site.signIn('chi@example.com');
+    const list = await site.get(KEYS, cookie);
+    const one = await site.get(`${KEYS}/${keyId}`, cookie);
+    expect([list.status, list.text.includes('Create API Key')]).toEqual([200, false]);
+    expect([one.status, one.text.includes('Revoke')]).toEqual([200, false]);
+    const before = await site.countOf();
+    const attempts = [
+      await site.get(`${KEYS}/new`, cookie),
+      await site.post(KEYS, WHOLE, cookie),
+      await site.post(`${KEYS}/${keyId}`, { action: 'revoke' }, cookie),
+    ];
+    expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect(await site.countOf()).toBe(before);
+    const info = await site.platform.keyring.get(keyId, { entityUuid: ENTITY });
+    expect(info?.revokedAt).toBeNull();
+  });
+
+  it("another organization's keys are not there", async () => {
+    const ana = await site.signIn('ana@example.com');
+    const dan = await site.signIn('dan@example.com');
+    const { key_id } = await site.me(keyOf(await site.create(ana)));
+    const once = onceOf(await site.get(`${KEYS}/new`, dan));
+    const path = `${KEYS}/${key_id}`;
+    const attempts = [
+      await site.get(path, dan),
+      await site.post(path, { once, action: 'revoke' }, dan),
+      await site.post(path, { once, action: 'rotate', overlap: '0' }, dan),
+    ];
+    expect(attempts.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect((await site.get(KEYS, dan)).text).not.toContain(key_id);
+    const info = await site.platform.keyring.get(String(key_id), { entityUuid: ENTITY });
+    expect([info?.revokedAt, info?.retireAt]).toEqual([null, null]);
+  });
+});
