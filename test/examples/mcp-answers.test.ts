@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import { createMcpVerifier } from 'keyscope/mcp';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createNodeServer } from '../../examples/platform/http.ts';
+import { createNodeServer } from '../../examples/platform/host/node-server.ts';
 import { A, B, C, exchange, named } from '../http/harness.ts';
 import {
   connect2,

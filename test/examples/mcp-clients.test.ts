@@ -1,7 +1,7 @@
 /** The platform over MCP: each client of both generations of the SDK on each server. */
 import { toMe } from 'keyscope';
 import { afterEach, describe, expect, test } from 'vitest';
-import { policy } from '../../examples/platform/policy.ts';
+import { policy } from '../../examples/platform/service/policy.ts';
 import { A, B, C, named } from '../http/harness.ts';
 import { type Connection, connect1, connect2, failureOf, PAIRS } from '../support/mcp-clients.ts';
 import { SERVERS, type Started, start, stopAll } from '../support/mcp-servers.ts';

@@ -12,8 +12,8 @@ import type { McpAuthInfo } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import { callTool, tools } from '../../examples/mcp/tools.ts';
-import { catalog } from '../../examples/platform/catalog.ts';
-import { createNodeServer } from '../../examples/platform/http.ts';
+import { createNodeServer } from '../../examples/platform/host/node-server.ts';
+import { catalog } from '../../examples/platform/service/catalog.ts';
 import type { Platform } from '../http/harness.ts';
 import { A, B, createPlatform, named } from '../http/harness.ts';
 import {

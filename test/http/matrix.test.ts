@@ -3,10 +3,10 @@
  * here by hand.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { catalog } from '../../examples/platform/catalog.ts';
-import type { Operation } from '../../examples/platform/policy.ts';
-import { policy } from '../../examples/platform/policy.ts';
-import { routes } from '../../examples/platform/routes.ts';
+import { catalog } from '../../examples/platform/service/catalog.ts';
+import type { Operation } from '../../examples/platform/service/policy.ts';
+import { policy } from '../../examples/platform/service/policy.ts';
+import { routes } from '../../examples/platform/service/routes.ts';
 import { definePolicy } from '../../src/index.js';
 import type { Fleet, Running } from './harness.ts';
 import { A, FRAMEWORKS, named, startAll } from './harness.ts';

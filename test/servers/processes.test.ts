@@ -4,7 +4,7 @@
  */
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type OpenedStore, openStore } from '../../examples/platform/store.ts';
+import { type OpenedStore, openStore } from '../../examples/platform/host/open-store.ts';
 import { crashRounds, migrationRound } from '../support/crash.ts';
 import { type Kills, killRotations } from '../support/kills.ts';
 import {

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { afterAll, expect, test } from 'vitest';
-import { openStore } from '../../examples/platform/store.ts';
+import { openStore } from '../../examples/platform/host/open-store.ts';
 import { keyringOver } from '../support/patient-keyring.ts';
 import { makeScratch } from '../support/scratch.ts';
 import { describeOn, type Server } from '../support/servers.ts';

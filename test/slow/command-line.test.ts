@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readArguments } from '../../examples/platform/boot.ts';
-import { openStore, placeOf } from '../../examples/platform/store.ts';
+import { readArguments } from '../../examples/platform/host/arguments.ts';
+import { openStore, placeOf } from '../../examples/platform/host/open-store.ts';
 
 describe('the command line', () => {
   afterEach(() => {

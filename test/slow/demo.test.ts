@@ -1,7 +1,7 @@
 /** The demo from outside: its flags, its stores, and what it leaves behind. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ENTITY } from '../../examples/platform/boot.ts';
+import { ENTITY } from '../../examples/platform/host/boot.ts';
 import {
   environmentWith,
   PROGRAMS,

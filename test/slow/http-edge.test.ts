@@ -15,8 +15,9 @@ import { createServer as createExpress } from '../../examples/express/server.ts'
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
-import { ENTITY, listen, openPlatform } from '../../examples/platform/boot.ts';
-import { BODY_LIMIT } from '../../examples/platform/problem.ts';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { listen } from '../../examples/platform/host/listen.ts';
+import { BODY_LIMIT } from '../../examples/platform/service/problem.ts';
 import { close, exchange } from '../http/harness.ts';
 
 type Name = 'express' | 'fastify' | 'hono' | 'mcp' | 'console';

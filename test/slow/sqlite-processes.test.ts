@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../examples/platform/store.ts';
+import { openStore } from '../../examples/platform/host/open-store.ts';
 import type { Child } from '../support/crash.ts';
 import {
   crashRounds,

@@ -9,8 +9,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ENTITY, openPlatform } from '../../examples/platform/boot.ts';
-import { openStore } from '../../examples/platform/store.ts';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { openStore } from '../../examples/platform/host/open-store.ts';
 import {
   environmentWith,
   PROGRAMS,

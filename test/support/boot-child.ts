@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ENTITY, openPlatform } from '../../examples/platform/boot.ts';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');

@@ -7,7 +7,7 @@
 import { createInterface } from 'node:readline';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
-import { openStore } from '../../examples/platform/store.ts';
+import { openStore } from '../../examples/platform/host/open-store.ts';
 import { keyringOver } from './patient-keyring.ts';
 
 const [address = '', maxStalenessMs, channel] = process.argv.slice(2);

@@ -11,10 +11,11 @@ import type { McpGate, McpGateOptions } from 'keyscope/mcp';
 import { allowedTools, createMcpGate, principalOf } from 'keyscope/mcp';
 import { createServer as createExample } from '../../examples/mcp/server.ts';
 import { callTool, tools } from '../../examples/mcp/tools.ts';
-import type { Service } from '../../examples/platform/http.ts';
-import { createNodeServer, REALM } from '../../examples/platform/http.ts';
-import type { Operation } from '../../examples/platform/policy.ts';
-import { policy } from '../../examples/platform/policy.ts';
+import type { Service } from '../../examples/platform/host/http.ts';
+import { REALM } from '../../examples/platform/host/http.ts';
+import { createNodeServer } from '../../examples/platform/host/node-server.ts';
+import type { Operation } from '../../examples/platform/service/policy.ts';
+import { policy } from '../../examples/platform/service/policy.ts';
 import type { Platform } from '../http/harness.ts';
 import { close, createPlatform, listen } from '../http/harness.ts';
 

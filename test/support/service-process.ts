@@ -15,8 +15,8 @@ const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import
 
 /** Where the programs are. */
 export const PROGRAMS = {
-  boot: fromRoot('examples/platform/boot.ts'),
-  demo: fromRoot('examples/platform/demo.ts'),
+  boot: fromRoot('examples/platform/host/run.ts'),
+  demo: fromRoot('examples/platform/host/demo.ts'),
   console: fromRoot('examples/console/server.ts'),
   resourceServer: fromRoot('examples/resource-server/server.ts'),
   bootChild: fromRoot('test/support/boot-child.ts'),

@@ -1,4 +1,4 @@
-/** The safeguards of the core and of the adapters. */
+/** The safeguards of the core. */
 import type { Safeguard } from './safeguard.ts';
 
 const VERIFY = 'src/core/verify.ts';
@@ -248,12 +248,4 @@ const INPUT: readonly Safeguard[] = [
   },
 ];
 
-/** What copies of the adapters must keep. */
-const ADAPTERS: readonly Safeguard[] = ['express', 'fastify', 'hono'].map((framework) => ({
-  name: `no-store on success: ${framework}`,
-  file: `examples/${framework}/adapter.ts`,
-  text: "'no-store'",
-  instead: "'private'",
-}));
-
-export const CORE: readonly Safeguard[] = [...FRONT_DOOR, ...BACK_OFFICE, ...INPUT, ...ADAPTERS];
+export const CORE: readonly Safeguard[] = [...FRONT_DOOR, ...BACK_OFFICE, ...INPUT];

@@ -1,2 +1,0 @@
-// Only until every test imports ./service/catalog.ts itself.
-export * from './service/catalog.ts';

@@ -1,2 +1,0 @@
-// Only until every test imports ./service/domain.ts itself.
-export * from './service/domain.ts';

@@ -1,2 +1,0 @@
-// Only until every test imports ./service/policy.ts itself.
-export * from './service/policy.ts';

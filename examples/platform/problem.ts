@@ -1,2 +1,0 @@
-// Only until every test imports ./service/problem.ts itself.
-export * from './service/problem.ts';

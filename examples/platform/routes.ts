@@ -1,2 +1,0 @@
-// Only until every test imports ./service/routes.ts itself.
-export * from './service/routes.ts';
