@@ -23,8 +23,9 @@ const summary: Reporter = {
   },
 };
 
-// `npm test` runs the units, and the examples over real sockets. What needs a database server, a
-// cluster, processes of its own or long is apart: `npm run test:stores`.
+// `npm test` runs the units, what the repository says of itself (layout, style, sizes, supply chain),
+// and the examples over real sockets. What needs a database server, a cluster, processes of its own
+// or long is apart: `npm run test:stores`.
 function project(name: string, include: string[]): TestProjectInlineConfiguration {
   return { extends: true, test: { name, include, exclude: [] } };
 }
@@ -40,10 +41,8 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project('unit', [
-        'test/*.test.ts',
-        'test/{architecture,core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts',
-      ]),
+      project('unit', ['test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts']),
+      project('repository', ['test/*.test.ts', 'test/architecture/*.test.ts']),
       project('examples', ['test/{examples,http}/**/*.test.ts']),
       project('servers', ['test/{servers,slow}/**/*.test.ts']),
     ],
