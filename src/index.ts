@@ -31,7 +31,7 @@ export { toMe } from './core/me.js';
 export type { Clock } from './core/outage.js';
 export type { Authority } from './core/authority.js';
 export type { KeyringOptions } from './core/context.js';
-export type { Admission, AdmitInput } from './core/admit.js';
+export type { Admission, AdmitInput, Authenticator } from './core/admit.js';
 export type { IssueInput } from './core/issue.js';
 export type { RotateInput } from './core/rotate.js';
 export type { ListInput, ListPage } from './core/list.js';

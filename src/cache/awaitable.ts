@@ -1,11 +1,6 @@
 /** Answers of a store, which come at once or by promise. */
 import type { Awaitable } from '../core/store.js';
-
-/** Whether an answer comes later. Anything with a `then` counts, as it does for `await`. */
-export function isPromise<T>(answer: Awaitable<T>): answer is PromiseLike<T> {
-  const thenable = answer as { readonly then?: unknown } | null | undefined;
-  return typeof thenable?.then === 'function';
-}
+import { isThenable } from '../core/thenable.js';
 
 /**
  * Runs `write`, then `after` whatever the outcome, before anybody sees the answer. An answer that
@@ -15,8 +10,8 @@ export function runThen<T>(write: () => Awaitable<T>, after: () => void): Awaita
   let isLater = false;
   try {
     const answer = write();
-    isLater = isPromise(answer);
-    return isPromise(answer) ? Promise.resolve(answer).finally(after) : answer;
+    isLater = isThenable(answer);
+    return isThenable(answer) ? Promise.resolve(answer).finally(after) : answer;
   } finally {
     if (!isLater) after();
   }

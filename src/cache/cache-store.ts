@@ -10,7 +10,8 @@
  */
 import { assert } from '../core/input.js';
 import type { Awaitable, KeyStore, UsageEntry } from '../core/store.js';
-import { isPromise, runThen } from './awaitable.js';
+import { isThenable } from '../core/thenable.js';
+import { runThen } from './awaitable.js';
 import { createChannel } from './channel.js';
 import { createLookups, type Lookups } from './lookups.js';
 import { type CacheOptions, hasMethods, readCacheOptions } from './options.js';
@@ -99,7 +100,7 @@ function touch(store: KeyStore, lookups: Lookups, entries: readonly UsageEntry[]
   const addWritten = (): void => {
     for (const { keyId, ...usage } of entries) lookups.addUsage(keyId, usage);
   };
-  return isPromise(answer) ? Promise.resolve(answer).then(addWritten) : addWritten();
+  return isThenable(answer) ? Promise.resolve(answer).then(addWritten) : addWritten();
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Look-ups by digest: answered from what is known, or asked once for all who want to know. */
 import { readRecord, type Usage } from '../core/record.js';
 import type { Awaitable } from '../core/store.js';
-import { isPromise } from './awaitable.js';
+import { isThenable } from '../core/thenable.js';
 import { createChanges } from './changes.js';
 import { createEntries } from './entries.js';
 import { type Entry, NO_ROWS, type Rows } from './entry.js';
@@ -50,7 +50,7 @@ export function createLookups(settings: CacheSettings, ask: Find): Lookups {
     // have missed.
     const entry = entries.open(digests);
     const answer = ask(digests);
-    if (!isPromise(answer)) return land(name, entry, answer);
+    if (!isThenable(answer)) return land(name, entry, answer);
     const rows = Promise.resolve(answer).then((settled) => land(name, entry, settled));
     flights.add(name, entry.since, rows);
     return rows;

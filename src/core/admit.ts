@@ -7,6 +7,7 @@ import { entityMeant, type Policy } from './policy.js';
 import type { Principal } from './principal.js';
 import type { RequestLike } from './request.js';
 import type { Awaitable } from './store.js';
+import { isThenable } from './thenable.js';
 import { isUuid } from './uuid.js';
 
 /** What a request is about to do. */
@@ -52,7 +53,7 @@ export async function admit(
     time = context.clock();
     const found = typeof request === 'function' ? request() : authenticate(context, request);
     // A synchronous store costs no turn of the event loop.
-    principal = isPromise(found) ? await found : found;
+    principal = isThenable(found) ? await found : found;
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
     reportDenial(context, error, { time, principal, operation, asked });
@@ -62,10 +63,6 @@ export async function admit(
   context.usage.record(keyId, scopes, time);
   context.emit?.({ type: 'access.granted', time, keyId, entityUuid, operation });
   return { principal, entityUuid };
-}
-
-function isPromise(found: Awaitable<Principal>): found is PromiseLike<Principal> {
-  return typeof (found as Partial<PromiseLike<Principal>> | undefined)?.then === 'function';
 }
 
 /** How far a request came before it was denied. */
@@ -78,23 +75,23 @@ interface Attempt {
   readonly asked: unknown;
 }
 
+const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
+
 /** Emits the event of a denial or an outage. A caller's bug has none. */
 function reportDenial(context: Context, error: unknown, attempt: Attempt): void {
   const { emit } = context;
   if (emit === undefined) return;
   const { principal, operation } = attempt;
+  if (!isAccessError(error) && !isStoreError(error)) return;
   const meant = entityMeant(attempt.asked, principal?.entityUuid);
-  const common = {
+  const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
+  emit({
     type: 'access.denied',
     time: attempt.time ?? Date.now(),
+    keyId: principal?.keyId ?? keyId,
     entityUuid: isUuid(meant) ? meant : null,
     operation,
-  } as const;
-  if (isAccessError(error)) {
-    const { code, reason } = error;
-    emit({ ...common, keyId: principal?.keyId ?? error.keyId ?? null, code, reason });
-  } else if (isStoreError(error)) {
-    const keyId = principal?.keyId ?? null;
-    emit({ ...common, keyId, code: 'store_error', reason: 'store_error' });
-  }
+    code,
+    reason,
+  });
 }

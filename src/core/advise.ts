@@ -24,8 +24,8 @@ export async function advise(
   input: AdviseInput,
 ): Promise<Advice> {
   const given = readFields(input, ['unusedForMs'], 'advise');
-  const unusedForMs = readInteger(given.unusedForMs, 0, Number.MAX_SAFE_INTEGER, 'unusedForMs');
-  const since = context.clock() - unusedForMs;
+  const now = context.clock();
+  const since = now - readInteger(given.unusedForMs, 0, Number.MAX_SAFE_INTEGER, 'unusedForMs');
   const info = readInfo(await requireOwn(context, authority, keyId));
   // A scope that was never exercised counts from the key's creation: nothing is advised against a
   // new key.

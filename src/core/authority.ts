@@ -38,7 +38,7 @@ export function readAuthority(authority: unknown): CheckedAuthority {
   assert(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
   // A default only for an absent field: `scopes: session.scoeps` is a mistake, not an unlimited
   // authority.
-  const scopes = 'scopes' in given ? given.scopes : WHOLE_CATALOG;
+  const scopes = Object.hasOwn(given, 'scopes') ? given.scopes : WHOLE_CATALOG;
   return {
     entityUuid,
     entities: readEntities(entityUuid, entities, 'authority.entities'),

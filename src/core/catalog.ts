@@ -169,8 +169,8 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
     return Object.freeze(left.filter((scope) => !right.includes(scope)));
   }
 
-  const named: ReadonlySet<string> = new Set(expand(reserved));
-  const isReserved = (scope: string): scope is string => named.has(scope);
+  const reservedScopes: ReadonlySet<string> = new Set(expand(reserved));
+  const isReserved = (scope: string): scope is string => reservedScopes.has(scope);
 
   return Object.freeze({ all, describe, expand, difference, isReserved });
 }

@@ -6,7 +6,7 @@
  * Nothing in a response depends on why a credential failed: the same code and required scopes give
  * the same bytes.
  */
-import type { AccessErrorCode, Denial } from './errors.js';
+import type { AccessError, AccessErrorCode, Denial } from './errors.js';
 import { DENIALS, isAccessError, isStoreError } from './errors.js';
 import { assert, readFields } from './input.js';
 import { isScope } from './scope.js';
@@ -58,9 +58,10 @@ const BUG: Denial = {
  */
 export function toResponse(error: unknown, options: ChallengeOptions): DenialResponse {
   const given = readFields(options, ['realm', 'resourceMetadata'], 'toResponse');
-  const { status, title, detail, challenge } = denialOf(error);
-  const code = isAccessError(error) && challenge !== 'bare' ? error.code : undefined;
-  const scope = isAccessError(error) ? scopeOf(error.requiredScopes) : undefined;
+  const denied = isAccessError(error) ? error : undefined;
+  const { status, title, detail, challenge } = answerTo(error, denied);
+  const code = challenge === 'bare' ? undefined : denied?.code;
+  const scope = scopeOf(denied?.requiredScopes);
   // Written whether it is sent or not, so that a malformed realm shows at the first denial of any
   // kind.
   const written = writeChallenge(given.realm, code, scope, given.resourceMetadata);
@@ -74,8 +75,8 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   return { status, headers, body: JSON.stringify(problem) };
 }
 
-function denialOf(error: unknown): Denial {
-  if (isAccessError(error)) return DENIALS[error.code];
+function answerTo(error: unknown, denied: AccessError | undefined): Denial {
+  if (denied !== undefined) return DENIALS[denied.code];
   return isStoreError(error) ? OUTAGE : BUG;
 }
 

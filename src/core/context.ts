@@ -88,7 +88,7 @@ export interface Context {
 
 export function createContext(options: KeyringOptions): Context {
   const given = readFields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
-  const { catalog, tokens, onEvent, peppers } = given;
+  const { catalog, tokens, onEvent, peppers, insecureAcceptUnpeppered } = given;
   const { now = Date.now, random = platformRandom } = given;
   const { checkParent = true, storeTimeoutMs = 2000 } = given;
   assertFunction(now, 'now');
@@ -98,7 +98,7 @@ export function createContext(options: KeyringOptions): Context {
   const isCatalog = typeof catalog?.expand === 'function';
   assert(isCatalog, 'catalog: pass what defineScopes returned');
   assert(typeof checkParent === 'boolean', 'checkParent: pass true or false');
-  const unpepperedUntil = readUnpepperedUntil(given);
+  const unpepperedUntil = readUnpepperedUntil(insecureAcceptUnpeppered, peppers);
   const format = keyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
@@ -123,19 +123,18 @@ function assertFunction(value: unknown, name: string): void {
 }
 
 /** Until when keys without a pepper are accepted beside others; null if they are not. */
-function readUnpepperedUntil(options: KeyringOptions): number | null {
-  const { insecureAcceptUnpeppered, peppers } = options;
-  if (insecureAcceptUnpeppered === undefined) return null;
-  const given = readFields(insecureAcceptUnpeppered, ['until'], 'insecureAcceptUnpeppered');
+function readUnpepperedUntil(accept: unknown, peppers: unknown): number | null {
+  if (accept === undefined) return null;
+  const { until } = readFields(accept, ['until'], 'insecureAcceptUnpeppered');
+  const isDate = until instanceof Date && !Number.isNaN(new Date(until).getTime());
   const instead = 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers';
-  assert(given.until instanceof Date && peppers !== 'none', instead);
-  const until = new Date(given.until).getTime();
-  assert(!Number.isNaN(until), instead);
-  return until;
+  assert(isDate && peppers !== 'none', instead);
+  return new Date(until).getTime();
 }
 
 function acceptSchemes(schemes: Schemes, until: number | null, clock: Clock): () => Schemes {
-  if (until === null) return () => schemes;
+  // By the epoch it was over before it began: no need to ask the clock.
+  if (until === null || until <= 0) return () => schemes;
   const withUnpeppered: Schemes = [...schemes, ...readPeppers('none')];
   return () => (clock() < until ? withUnpeppered : schemes);
 }

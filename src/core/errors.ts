@@ -164,7 +164,9 @@ export class AccessError extends Error {
  * if (isAccessError(error) && error.code === 'insufficient_scope') suggest(error.requiredScopes);
  */
 export function isAccessError(value: unknown): value is AccessError {
-  return hasBrand(value, ACCESS) && Object.hasOwn(DENIALS, String(value.code));
+  if (!hasBrand(value, ACCESS)) return false;
+  const { code } = value;
+  return typeof code === 'string' && Object.hasOwn(DENIALS, code);
 }
 
 // ── Broken ──────────────────────────────────────────────────────────────────────────────────────

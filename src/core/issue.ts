@@ -48,13 +48,16 @@ const INPUT = [
   'metadata',
 ] as const;
 
+type Fields = { readonly [F in (typeof INPUT)[number]]?: unknown };
+
 export async function issue(
   context: Context,
   authority: CheckedAuthority,
   input: IssueInput,
 ): Promise<IssuedKey> {
+  const given = readFields(input, INPUT, 'issue');
   const time = context.clock();
-  const draft = readIssueInput(context.catalog, authority.entityUuid, time, input);
+  const draft = readDraft(context.catalog, authority.entityUuid, time, given);
   requireCeiling(authority, draft);
   const issued = await mint(context, draft);
   const { keyId, entityUuid } = issued.info;
@@ -62,13 +65,7 @@ export async function issue(
   return issued;
 }
 
-function readIssueInput(
-  catalog: Catalog,
-  entityUuid: string,
-  time: number,
-  input: IssueInput,
-): Draft {
-  const given = readFields(input, INPUT, 'issue');
+function readDraft(catalog: Catalog, entityUuid: string, time: number, given: Fields): Draft {
   const { accessibleEntities: others, justification, metadata = {} } = given;
   return {
     name: readText(given.name, 100, 'name'),
@@ -107,7 +104,10 @@ function readMetadata(value: unknown): Readonly<Record<string, string>> {
   // Bounded before the work: copying 100,000 pairs took 0.3 s.
   const isShort = isObject(value) && Object.keys(value).length <= MAX_METADATA_PAIRS;
   const table = isShort ? frozenCopy(value) : null;
-  assert(isTextTable(table), 'metadata: pass an object of at most 16 well-formed strings');
+  assert(
+    isTextTable(table),
+    `metadata: pass an object of at most ${MAX_METADATA_PAIRS} well-formed strings`,
+  );
   const names = Object.keys(table).join('');
   const all = names + Object.values(table).join('');
   const isPlain =
@@ -116,7 +116,7 @@ function readMetadata(value: unknown): Readonly<Record<string, string>> {
     // V8 13.6 (Node 24) reads back names that JSON escapes as one another.
     !/["\\\p{Cc}]/u.test(names);
   const isSound = isPlain && encoder.encode(all).length <= MAX_METADATA_BYTES;
-  const instead = 'at most 2048 bytes, no NUL; no quote, backslash or control in names';
-  assert(isSound, `metadata: ${instead}`);
+  const instead = 'no NUL; no quote, backslash or control in names';
+  assert(isSound, `metadata: at most ${MAX_METADATA_BYTES} bytes, ${instead}`);
   return table;
 }

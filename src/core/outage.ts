@@ -5,6 +5,7 @@
 import { StoreError } from './errors.js';
 import { assert } from './input.js';
 import type { KeyStore } from './store.js';
+import { isThenable } from './thenable.js';
 
 // ── The clock ───────────────────────────────────────────────────────────────────────────────────
 
@@ -111,11 +112,6 @@ function answerInTime(name: Method, answer: unknown, timeoutMs: number): Promise
     });
     void settled.finally(() => clearTimeout(timer));
   });
-}
-
-function isThenable(answer: unknown): boolean {
-  if (typeof answer !== 'object' || answer === null) return false;
-  return typeof (answer as { readonly then?: unknown }).then === 'function';
 }
 
 function storeFailed(name: Method, cause: unknown): StoreError {

@@ -65,10 +65,8 @@ function isReader(headers: object): headers is HeaderReader {
 
 /** Null if there are none: a request made by hand, such as for a cloud function, has no lines. */
 function rawLinesOf(message: Message): readonly unknown[] | null {
-  const { raw } = message;
-  const req = message.req === undefined ? raw?.req : message.req;
-  const own = message.rawHeaders;
-  const lines = own === undefined ? (raw?.rawHeaders ?? req?.rawHeaders) : own;
+  const { raw, req = raw?.req } = message;
+  const { rawHeaders: lines = raw?.rawHeaders ?? req?.rawHeaders } = message;
   return Array.isArray(lines) && lines.length > 0 ? lines : null;
 }
 
@@ -83,8 +81,7 @@ function valuesInLines(lines: readonly unknown[]): readonly unknown[] {
 
 /** The headers that a message has; null if it has none and may be a header object itself. */
 function headersOf(message: Message): object | null {
-  const { multiValueHeaders } = message;
-  const headers = message.headers === undefined ? wrappedHeadersOf(message) : message.headers;
+  const { headers = wrappedHeadersOf(message), multiValueHeaders } = message;
   const hasAllLines = isObject(multiValueHeaders) && Object.keys(multiValueHeaders).length > 0;
   const found = headers === undefined || hasAllLines ? multiValueHeaders : headers;
   // Amazon's events may say null for none.
@@ -98,10 +95,10 @@ function wrappedHeadersOf({ raw, req = raw?.req }: Message): unknown {
 }
 
 function valuesInFields(fields: object): unknown[] {
-  const entries = Object.entries(fields).filter(([name]) => isAuthorization(name));
-  const isHeaders = entries.length > 0 || looksLikeHeaders(fields);
+  const names = Object.keys(fields).filter(isAuthorization);
+  const isHeaders = names.length > 0 || looksLikeHeaders(fields);
   assert(isHeaders, 'request: pass the request itself or its headers; this object is neither');
-  return entries.flatMap(([, value]: [string, unknown]) => value ?? []);
+  return names.flatMap((name) => (fields as Readonly<Record<string, unknown>>)[name] ?? []);
 }
 
 /** Headers are texts and lists of texts. */

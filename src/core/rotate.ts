@@ -33,10 +33,10 @@ export async function rotate(
   input: RotateInput,
 ): Promise<IssuedKey> {
   const { store } = context;
-  const given = readFields(input, ['overlapMs', 'expiresAt'], 'rotate');
+  const { overlapMs, expiresAt: asked } = readFields(input, ['overlapMs', 'expiresAt'], 'rotate');
   const time = context.clock();
-  const retireAt = time + readInteger(given.overlapMs, 0, MAX_OVERLAP_MS, 'overlapMs');
-  const newExpiry = given.expiresAt === undefined ? undefined : readExpiry(given.expiresAt, time);
+  const retireAt = time + readInteger(overlapMs, 0, MAX_OVERLAP_MS, 'overlapMs');
+  const newExpiry = asked === undefined ? undefined : readExpiry(asked, time);
 
   const old = requireRecord(await requireOwn(context, authority, keyId));
   // Verify's steps from seal to expired: a key that would not authenticate is not rotated, nor a

@@ -12,30 +12,36 @@ import type { KeyRecord, Usage } from './record.js';
 export type Awaitable<T> = T | PromiseLike<T>;
 
 /** A position in a listing: the creation time and id of the last record seen. */
-export type ListPosition = { readonly createdAt: number; readonly keyId: string };
+export interface ListPosition {
+  readonly createdAt: number;
+  readonly keyId: string;
+}
 
 /** How a key ends: revoked for good, or retired at a time by its successor. Milliseconds. */
 export type Ending = { readonly revokedAt: number } | { readonly retireAt: number };
 
 /** Which part of an entity's keys to list. */
-export type ListQuery = {
+export interface ListQuery {
   readonly entityUuid: string;
+  /** The position of the last record before this part; null for the first part. */
   readonly after: ListPosition | null;
   readonly limit: number;
-};
+}
 
 /** The use of one key. */
-export type UsageEntry = Usage & { readonly keyId: string };
+export interface UsageEntry extends Usage {
+  readonly keyId: string;
+}
 
-/**
- * How many live keys one digest scheme (`s1`, `h1.<pepper id>`) has, and when one of them was last
- * used.
- */
-export type SchemeSummary = {
+/** The live keys of one digest scheme. */
+export interface SchemeSummary {
+  /** `s1` or `h1.<pepper id>`. */
   readonly scheme: string;
+  /** How many keys are live. */
   readonly live: number;
+  /** When one of them was last used, in milliseconds since the epoch; null for never. */
   readonly lastUsedAt: number | null;
-};
+}
 
 /** What a store promises, method by method. `keyscope/testing` tests it. */
 export interface KeyStore {

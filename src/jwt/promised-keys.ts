@@ -7,12 +7,6 @@ import { keysBroken } from './refusal.js';
 /** How long a promised set is awaited, in milliseconds: as long as jose waits for a response. */
 const TIMEOUT_MS = 5_000;
 
-/** Whether a key set comes later. */
-export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  const thenable = value as { readonly then?: unknown } | null | undefined;
-  return typeof thenable?.then === 'function';
-}
-
 /**
  * Keys that are still pending. If they prove malformed, requests are being served, and no start-up
  * is left to fail: every token is answered with a `StoreError`.

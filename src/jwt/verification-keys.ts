@@ -1,11 +1,12 @@
 /** The keys that tokens are checked with, wherever they come from. */
 import { isStoreError } from '../core/errors.js';
+import { isThenable } from '../core/thenable.js';
 import type { TokenAlgorithm } from './algorithms.js';
 import { HEADER_CHECKS, holdsAll } from './claims.js';
 import { fetchedKeys } from './fetched-keys.js';
 import type { JWTVerifyGetKey } from './jose.js';
 import { readKeySet } from './key-set.js';
-import { isPromiseLike, promisedKeys } from './promised-keys.js';
+import { promisedKeys } from './promised-keys.js';
 import { keysBroken, tokenRefused } from './refusal.js';
 
 /**
@@ -37,7 +38,7 @@ export function readVerificationKeys(
 
 function openKeys(jwks: unknown, algorithms: readonly TokenAlgorithm[]): JWTVerifyGetKey {
   if (jwks instanceof URL) return fetchedKeys(jwks);
-  if (isPromiseLike(jwks)) return promisedKeys(jwks, algorithms);
+  if (isThenable(jwks)) return promisedKeys(jwks, algorithms);
   return readKeySet(jwks, algorithms);
 }
 

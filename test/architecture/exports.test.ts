@@ -50,6 +50,7 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'AdmitInput',
       'Advice',
       'AdviseInput',
+      'Authenticator',
       'Authority',
       'Authorization',
       'Awaitable',

@@ -34,7 +34,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 /** Inside the core a file imports only files of lower ranks. */
 const RANKS: readonly (readonly string[])[] = [
   // vocabulary
-  ['uuid', 'bytes'],
+  ['uuid', 'bytes', 'thenable'],
   ['errors', 'input'],
   // text and algebra, pure
   ['key', 'scope'],
