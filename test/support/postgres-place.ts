@@ -37,22 +37,6 @@ export const RECORD: KeyRecord = {
 /** Others like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** The columns that never change, in the order of the table. */
-export const FIXED: readonly string[] = [
-  'key_id',
-  'name',
-  'digest',
-  'seal',
-  'entity_uuid',
-  'accessible_entities',
-  'scopes',
-  'justification',
-  'metadata',
-  'created_at',
-  'expires_at',
-  'rotated_from',
-];
-
 /** A client on an empty schema, and SQL in there as its owner types it. */
 export interface Place extends Opened {
   readonly schema: Schema;
