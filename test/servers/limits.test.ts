@@ -1,7 +1,7 @@
 /** The same recipe with its counts in Redis, which several instances of a service share. */
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { afterEach, expect, it } from 'vitest';
-import { count, issueKey, startLimited } from '../support/limit.ts';
+import { count, issueKey, startLimited } from '../support/rate-limit.ts';
 import { deleteUnder, ioRedis } from '../support/redis.ts';
 import { describeOn, SERVERS } from '../support/servers.ts';
 

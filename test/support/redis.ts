@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from 'keyscope/stores/redis';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { eventually } from './eventually.ts';
 
 const { CI } = process.env;
 const installed = spawnSync('redis-server', ['--version']).status === 0;
@@ -19,22 +19,6 @@ const installed = spawnSync('redis-server', ['--version']).status === 0;
  * `CI=true` it fails.
  */
 export const describeWithRedis = installed || CI === 'true' ? describe : describe.skip;
-
-/** Waits until `holds`, which may also throw until it does. */
-export async function eventually(holds: () => Promise<boolean>, what: string): Promise<void> {
-  // Shortly before vitest ends the test, so that what is missing is said.
-  const deadline = Date.now() + 25_000;
-  let cause: unknown;
-  while (Date.now() < deadline) {
-    try {
-      if (await holds()) return;
-    } catch (error) {
-      cause = error;
-    }
-    await sleep(20);
-  }
-  throw new Error(`never came true: ${what}`, { cause });
-}
 
 // Redis refuses port 0. A cluster's bus takes the port 10,000 above, so both have to exist.
 async function freePort(): Promise<number> {

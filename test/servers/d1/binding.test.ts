@@ -7,7 +7,7 @@ import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store, migrate } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { another, RECORD } from '../../support/d1-fixtures.ts';
+import { another, RECORD } from '../../support/d1-records.ts';
 import { spyOn } from '../../support/d1-spy.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, FOLDER, SLOW } from '../../support/workerd.ts';

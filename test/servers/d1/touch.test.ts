@@ -1,6 +1,6 @@
 import { d1Store } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
-import { another, RECORD } from '../../support/d1-fixtures.ts';
+import { another, RECORD } from '../../support/d1-records.ts';
 import { spyOn } from '../../support/d1-spy.ts';
 import { START } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, SLOW } from '../../support/workerd.ts';

@@ -9,6 +9,7 @@ import {
   editedRows,
   quoted,
 } from '../../support/edited-rows.ts';
+import { OTHER } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
@@ -17,9 +18,8 @@ import {
   SLOW,
   usageOf,
   usePlace,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OTHER } from '../../support/sqlite.ts';
 
 const HUGE = '1 << 60';
 

@@ -8,7 +8,7 @@ import {
   printed,
   SLOW,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 /** What must be refused at the first use, and with what advice. */

@@ -8,7 +8,7 @@ import {
   SLOW,
   schemaOf,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 /** The name of the user that {@link asUser} makes. */

@@ -3,7 +3,7 @@ import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { schemaSql } from 'keyscope/stores/schema';
 import { expect, test } from 'vitest';
 import { type Database, openConsole, SERVER } from '../../support/mysql.ts';
-import { describeMysql, SLOW, schemaOf, withClient } from '../../support/mysql-fixtures.ts';
+import { describeMysql, SLOW, schemaOf, withClient } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 const SQL = schemaSql('mysql');

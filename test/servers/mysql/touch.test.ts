@@ -12,7 +12,7 @@ import {
   usageOf,
   usePlace,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 
 const RECORDS = Array.from({ length: 40 }, (_, i) => another(i));
 const BATCHES = Array.from({ length: 60 }, (_, i) => i);

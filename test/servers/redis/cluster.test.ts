@@ -12,12 +12,12 @@ import {
 import { storeContract } from 'keyscope/testing';
 import { createCluster } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
 import {
   type Closing,
   commandsOf,
   describeWithRedis,
-  eventually,
   keysOf,
   type OwnCluster,
   type OwnRedis,

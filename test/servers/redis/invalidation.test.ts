@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 import { redisInvalidation } from 'keyscope/stores/redis';
 import { createClientPool } from 'redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import {
   connectTo,
   connectWithoutQueue,
   describeWithRedis,
-  eventually,
   ioRedis,
   KINDS,
   nodeRedisPool,

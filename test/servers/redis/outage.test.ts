@@ -1,6 +1,7 @@
 /** A server that is away, comes back, or has lost what it knew. */
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, issue, type Ring, setUp, storeError } from '../../support/keyring.ts';
 import { outcome } from '../../support/outcome.ts';
 import {
@@ -8,7 +9,6 @@ import {
   connectTo,
   connectWithoutQueue,
   describeWithRedis,
-  eventually,
   KINDS,
   type OwnRedis,
   startRedis,

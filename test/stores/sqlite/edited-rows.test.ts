@@ -9,7 +9,8 @@ import {
   editedRows,
   quoted,
 } from '../../support/edited-rows.ts';
-import { DRIVERS, OTHER, open } from '../../support/sqlite.ts';
+import { OTHER } from '../../support/keyring.ts';
+import { DRIVERS, open } from '../../support/sqlite.ts';
 
 const HUGE = '1 << 60';
 
