@@ -3,7 +3,7 @@ import { d1Store } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { another, RECORD } from '../../support/d1-records.ts';
-import { spyOn } from '../../support/d1-spy.ts';
+import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
 import { AUTHORITY, HOUR, issue, OWN, storeError, untyped } from '../../support/keyring.ts';
 import { everythingIn, expectNoKeyIn, expectNoSecretIn } from '../../support/leaks.ts';
 import { expectLooseCalls } from '../../support/loose.ts';
@@ -27,10 +27,7 @@ describeWithWorkerd('the store', SLOW, () => {
   });
 
   test('asks one statement a method, with one parameter for a list', async () => {
-    const { client, asked, forget } = spyOn(await fresh());
-    const store = d1Store(client);
-    await store.insert(RECORD);
-    forget();
+    const { asked, store } = await spyOnStore(await fresh(), RECORD);
     await store.findByDigest([RECORD.digest]);
     await store.findByDigest(Array.from({ length: 500 }, (_, i) => another(i).digest));
     await store.findById(RECORD.keyId);
@@ -45,10 +42,7 @@ describeWithWorkerd('the store', SLOW, () => {
   });
 
   test('asks for nothing that cannot be there', async () => {
-    const { client, asked, forget } = spyOn(await fresh());
-    const store = d1Store(client);
-    await store.insert(RECORD);
-    forget();
+    const { asked, store } = await spyOnStore(await fresh(), RECORD);
     const odd = [`${RECORD.keyId}\0`, '\ud800', untyped<string>(5), untyped<string>(null)];
     for (const id of odd) {
       expect(await store.findById(id)).toBe(null);

@@ -20,27 +20,27 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
     const door = await openDoor(SERVER);
     const database = await emptyDatabase();
     const settings = { ...database.settings, ...options, host: '127.0.0.1', port: door.port };
-    door.set('shut');
+    await door.set('shut');
     const { client, end } = await openClient(kind, settings);
     const keyring = keyringOver(mysqlStore(client));
     const issue = () => keyring.issue(PLAIN, AUTHORITY);
     // From the start: nothing was asked of it when the store was made.
     expect(await outcome(issue)).toBe('StoreError');
-    door.set('open');
+    await door.set('open');
     await until(async () => (await outcome(issue)) === 'passed', 'a key is issued');
     const { key, info } = await issue();
     const verify = () => keyring.verify(key);
     const revoke = () => keyring.revoke(info.keyId, AUTHORITY);
     expect(await outcome(verify)).toBe('passed');
     // In the middle.
-    door.set('shut');
+    await door.set('shut');
     for (const act of [issue, verify, revoke]) expect(await outcome(act)).toBe('StoreError');
-    door.set('open');
+    await door.set('open');
     await until(async () => (await outcome(verify)) === 'passed', 'a key is verified');
     await until(async () => (await outcome(revoke)) === 'passed', 'a key is revoked');
     expect(await outcome(verify)).toBe('invalid_token revoked');
     await end();
-    door.close();
+    await door.set('gone');
     await database.drop();
   });
 
