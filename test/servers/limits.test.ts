@@ -2,7 +2,7 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { afterEach, expect, it } from 'vitest';
 import { count, issueKey, startLimited } from '../support/rate-limit.ts';
-import { deleteUnder, ioRedis } from '../support/redis.ts';
+import { deleteUnder, ioRedis } from '../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../support/servers.ts';
 
 const describe = await describeOn('redis');

@@ -5,8 +5,8 @@ import type { MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { afterAll, beforeAll, type describe } from 'vitest';
 import { eventually } from './eventually.ts';
-import type { ClientOptions, Database, Opened } from './mysql.ts';
-import { CLIENTS, emptyDatabase } from './mysql.ts';
+import type { ClientOptions, Database, Opened } from './mysql-clients.ts';
+import { CLIENTS, emptyDatabase } from './mysql-clients.ts';
 import { numbered, RECORD } from './records.ts';
 import { describeOn } from './servers.ts';
 

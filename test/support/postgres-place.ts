@@ -3,7 +3,13 @@ import type { KeyRecord, KeyStore } from 'keyscope';
 import { postgresStore } from 'keyscope/stores/postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { OTHER, OWN } from './keyring.ts';
-import { CLIENTS, emptySchema, type Opened, type Schema, type Settings } from './postgres.ts';
+import {
+  CLIENTS,
+  emptySchema,
+  type Opened,
+  type Schema,
+  type Settings,
+} from './postgres-clients.ts';
 import { RECORD as BASE, numbered } from './records.ts';
 import { describeOn } from './servers.ts';
 

@@ -6,7 +6,7 @@ import core from 'mysql2';
 import mysql from 'mysql2/promise';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { SERVER } from '../../support/mysql.ts';
+import { SERVER } from '../../support/mysql-clients.ts';
 import { another, describeMysql, withClient } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 

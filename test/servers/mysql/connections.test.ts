@@ -3,7 +3,7 @@ import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { OTHER, OWN } from '../../support/keyring.ts';
-import { type ClientOptions, SERVER } from '../../support/mysql.ts';
+import { type ClientOptions, SERVER } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,

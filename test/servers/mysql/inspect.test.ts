@@ -1,7 +1,7 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ClientOptions } from '../../support/mysql.ts';
+import type { ClientOptions } from '../../support/mysql-clients.ts';
 import {
   type Driver,
   describeMysql,

@@ -3,7 +3,7 @@ import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { MIGRATIONS } from 'keyscope/stores/schema';
 import { beforeAll, expect, test } from 'vitest';
 import { OWN } from '../../support/keyring.ts';
-import type { Database } from '../../support/mysql.ts';
+import type { Database } from '../../support/mysql-clients.ts';
 import {
   another,
   CONNECTIONS,

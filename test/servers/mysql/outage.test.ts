@@ -2,7 +2,7 @@ import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { openDoor } from '../../support/door.ts';
 import { AUTHORITY, PLAIN } from '../../support/keyring.ts';
-import { emptyDatabase, openConsole, SERVER } from '../../support/mysql.ts';
+import { emptyDatabase, openConsole, SERVER } from '../../support/mysql-clients.ts';
 import { describeMysql, openClient, SLOW, until, withClient } from '../../support/mysql-place.ts';
 import { outcome } from '../../support/outcome.ts';
 import { keyringOver } from '../../support/patient-keyring.ts';

@@ -1,7 +1,7 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import type { Database, Opened } from '../../support/mysql.ts';
+import type { Database, Opened } from '../../support/mysql-clients.ts';
 import {
   describeMysql,
   openClient,

@@ -2,7 +2,7 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { openConsole } from '../../support/mysql.ts';
+import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
   describeMysql,

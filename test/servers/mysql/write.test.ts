@@ -3,7 +3,7 @@ import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
 import { OWN } from '../../support/keyring.ts';
-import { openConsole } from '../../support/mysql.ts';
+import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,

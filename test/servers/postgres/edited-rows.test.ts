@@ -11,7 +11,7 @@ import {
   quoted,
 } from '../../support/edited-rows.ts';
 import { OTHER, OWN, START } from '../../support/keyring.ts';
-import { sharedPglite } from '../../support/postgres.ts';
+import { sharedPglite } from '../../support/postgres-clients.ts';
 import { describeKind, RECORD, using } from '../../support/postgres-place.ts';
 
 // It takes seconds to start.

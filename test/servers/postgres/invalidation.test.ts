@@ -11,8 +11,14 @@ import pg from 'pg';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { AUTHORITY, denied, issue, OTHER, OWN, type Ring, setUp } from '../../support/keyring.ts';
-import { openServerDoor, pgClient, postgresJs, sharedPglite, url } from '../../support/postgres.ts';
 import { CHANNELS, openChannel } from '../../support/postgres-channels.ts';
+import {
+  openServerDoor,
+  pgClient,
+  postgresJs,
+  sharedPglite,
+  url,
+} from '../../support/postgres-clients.ts';
 import { alone, describeKind, describePostgres, RECORD } from '../../support/postgres-place.ts';
 
 /** At most this long a message may be waited for, on a machine that is busy. */

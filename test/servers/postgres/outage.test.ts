@@ -16,7 +16,7 @@ import {
   type Schema,
   type Settings,
   url,
-} from '../../support/postgres.ts';
+} from '../../support/postgres-clients.ts';
 import { describePostgres, RECORD } from '../../support/postgres-place.ts';
 
 /** At most this long a server that is back may be waited for, on a machine that is busy. */

@@ -17,7 +17,7 @@ import {
   postgresJs,
   type Settings,
   sharedPglite,
-} from '../../support/postgres.ts';
+} from '../../support/postgres-clients.ts';
 import {
   alone,
   another,

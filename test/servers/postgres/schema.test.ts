@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CHANGING, columnOf, FIXED } from '../../support/columns.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
-import { sharedPglite } from '../../support/postgres.ts';
+import { sharedPglite } from '../../support/postgres-clients.ts';
 import { another, describeKind, RECORD, using, value } from '../../support/postgres-place.ts';
 
 const IS_FIXED =

@@ -9,7 +9,7 @@ import {
   editedRows,
 } from '../../support/edited-rows.ts';
 import { OTHER, OWN, PEPPER } from '../../support/keyring.ts';
-import { deleteUnder, ioRedis } from '../../support/redis.ts';
+import { deleteUnder, ioRedis } from '../../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 function json(value: unknown): string {

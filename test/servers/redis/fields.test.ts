@@ -19,7 +19,7 @@ import {
 } from '../../support/keyring.ts';
 import { expectNoKeyIn } from '../../support/leaks.ts';
 import { outcome } from '../../support/outcome.ts';
-import { deleteUnder, ioRedis } from '../../support/redis.ts';
+import { deleteUnder, ioRedis } from '../../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;

@@ -8,12 +8,11 @@ import { OTHER, OWN } from '../../support/keyring.ts';
 import {
   connectTo,
   connectWithoutQueue,
-  describeWithRedis,
   ioRedis,
   KINDS,
   nodeRedisPool,
-  startRedis,
-} from '../../support/redis.ts';
+} from '../../support/redis-clients.ts';
+import { describeWithRedis, startRedis } from '../../support/redis-servers.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;

@@ -8,11 +8,9 @@ import {
   type Closing,
   connectTo,
   connectWithoutQueue,
-  describeWithRedis,
   KINDS,
-  type OwnRedis,
-  startRedis,
-} from '../../support/redis.ts';
+} from '../../support/redis-clients.ts';
+import { describeWithRedis, type OwnRedis, startRedis } from '../../support/redis-servers.ts';
 
 /** For calls to a server that is there, however busy the machine is. */
 const PATIENT = 60_000;

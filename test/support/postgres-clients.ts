@@ -1,7 +1,4 @@
-/**
- * What the tests of the PostgreSQL store share: every client, and a schema of one's own to use it
- * in.
- */
+/** Every client of PostgreSQL, and empty schemas to use them in. */
 import { randomUUID } from 'node:crypto';
 import { PGlite } from '@electric-sql/pglite';
 import type { PostgresClient } from 'keyscope/stores/postgres';
