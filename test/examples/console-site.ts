@@ -13,7 +13,7 @@ import {
   type Platform,
 } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
-import { folder } from '../support/sqlite.ts';
+import { folder } from '../support/folder.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 export const KEYS = '/settings/configuration/api-keys';

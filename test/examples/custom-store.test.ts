@@ -10,6 +10,7 @@ import { storeContract } from 'keyscope/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { jsonFileStore } from '../../examples/custom-store/store.ts';
 import { rowOf, setUp } from '../support/keyring.ts';
+import { RECORD as BASE } from '../support/records.ts';
 
 let folder: string;
 let path: string;
@@ -22,24 +23,8 @@ afterEach(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-const RECORD: KeyRecord = {
-  keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
-  name: 'ci',
-  digest: `s1$${'ab'.repeat(32)}`,
-  seal: null,
-  entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a',
-  accessibleEntities: ['0a0a0a0a-0000-4000-8000-00000000000a'],
-  scopes: ['threats:read'],
-  justification: null,
-  metadata: { ['__proto__']: 'own' },
-  createdAt: 1,
-  expiresAt: null,
-  revokedAt: null,
-  retireAt: null,
-  rotatedFrom: null,
-  lastUsedAt: null,
-  scopesUsed: {},
-};
+/** With a name in its metadata that a file in JSON can lose. */
+const RECORD: KeyRecord = { ...BASE, metadata: { ['__proto__']: 'own' } };
 
 describe('a store in a JSON file', () => {
   storeContract(test, () => jsonFileStore(path));

@@ -4,7 +4,7 @@
  */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { count, issueKey, type LimitedServer, startLimited } from '../support/limit.ts';
+import { count, issueKey, type LimitedServer, startLimited } from '../support/rate-limit.ts';
 
 describe('a limit of 10 requests a minute for each key', () => {
   const options = { points: 10, duration: 60 };

@@ -1,8 +1,8 @@
 /** The same recipe with its counts in Redis, which several instances of a service share. */
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { afterEach, expect, it } from 'vitest';
-import { count, issueKey, startLimited } from '../support/limit.ts';
-import { deleteUnder, ioRedis } from '../support/redis.ts';
+import { count, issueKey, startLimited } from '../support/rate-limit.ts';
+import { deleteUnder, ioRedis } from '../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../support/servers.ts';
 
 const describe = await describeOn('redis');

@@ -5,7 +5,7 @@
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../examples/platform/host/open-store.ts';
-import { crashRounds, migrationRound } from '../support/crash.ts';
+import { folder } from '../support/folder.ts';
 import { type Kills, killRotations } from '../support/kills.ts';
 import {
   type Arena,
@@ -13,9 +13,10 @@ import {
   revokeAgainstRotate,
   rotateAgainstRotate,
 } from '../support/races.ts';
-import { makeScratch, type Scratch, type StoreKind } from '../support/scratch.ts';
 import { describeOn } from '../support/servers.ts';
-import { DRIVERS, folder } from '../support/sqlite.ts';
+import { DRIVERS } from '../support/sqlite.ts';
+import { crashRounds, migrationRound } from '../support/sqlite-crashes.ts';
+import { makeScratch, type Scratch, type StoreKind } from '../support/store-address.ts';
 import { type Child, startChild } from '../support/store-process.ts';
 
 const ROUNDS = 1_000;

@@ -12,10 +12,10 @@ import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { afterAll, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/host/open-store.ts';
+import { AUTHORITY, PLAIN } from '../support/keyring.ts';
 import { keyringOver } from '../support/patient-keyring.ts';
-import { makeScratch } from '../support/scratch.ts';
 import { describeOn, type Server } from '../support/servers.ts';
-import { AUTHORITY, INPUT } from '../support/sqlite.ts';
+import { makeScratch } from '../support/store-address.ts';
 import { NODE_ARGUMENTS } from '../support/store-process.ts';
 
 const timeout = 120_000;
@@ -88,7 +88,7 @@ async function readLags(address: string, channel: Channel): Promise<number[]> {
     expect(await child.hear()).toEqual(['ready']);
     // The first two rounds warm up: connections are made, and the channel is subscribed to.
     for (let round = -2; round < ROUNDS[channel]; round++) {
-      const { key, info } = await keyring.issue(INPUT, AUTHORITY);
+      const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
       child.send(key);
       expect(await child.hear()).toEqual(['let in']);
       await keyring.revoke(info.keyId, AUTHORITY);

@@ -9,7 +9,7 @@ import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
 import type { Browser, BrowserContext, Page } from '../support/browser.ts';
 import { barriers, describeWithBrowser, launch } from '../support/browser.ts';
-import { folder } from '../support/sqlite.ts';
+import { folder } from '../support/folder.ts';
 
 const EMAIL = 'ana@example.com';
 const PASSWORD = 'correct horse battery staple';

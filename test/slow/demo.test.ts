@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENTITY } from '../../examples/platform/host/boot.ts';
+import { folder } from '../support/folder.ts';
 import {
   environmentWith,
   PROGRAMS,
@@ -9,7 +10,6 @@ import {
   START_TIMEOUT,
   startSilent,
 } from '../support/service-process.ts';
-import { folder } from '../support/sqlite.ts';
 
 const timeout = START_TIMEOUT;
 const { file, remove } = folder();

@@ -5,16 +5,12 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/host/open-store.ts';
-import type { Child } from '../support/crash.ts';
-import {
-  crashRounds,
-  killRotations,
-  migrationRound,
-  revokeAgainstRotate,
-  rotateAgainstRotate,
-  startChild,
-} from '../support/crash.ts';
-import { DRIVERS, folder } from '../support/sqlite.ts';
+import { folder } from '../support/folder.ts';
+import { killRotations } from '../support/kills.ts';
+import { revokeAgainstRotate, rotateAgainstRotate } from '../support/races.ts';
+import { DRIVERS } from '../support/sqlite.ts';
+import { crashRounds, migrationRound } from '../support/sqlite-crashes.ts';
+import { type Child, startChild } from '../support/store-process.ts';
 
 const { file, remove } = folder();
 const timeout = 120_000;

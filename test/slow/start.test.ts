@@ -11,6 +11,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
 import { openStore } from '../../examples/platform/host/open-store.ts';
+import { folder } from '../support/folder.ts';
 import {
   environmentWith,
   PROGRAMS,
@@ -19,7 +20,6 @@ import {
   startServer,
   startSilent,
 } from '../support/service-process.ts';
-import { folder } from '../support/sqlite.ts';
 import { NODE_ARGUMENTS } from '../support/store-process.ts';
 
 const timeout = START_TIMEOUT;

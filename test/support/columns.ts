@@ -28,3 +28,8 @@ export const CHANGING: readonly string[] = [
 export function columnOf(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
+
+/** The record's field of a column. */
+export function fieldOf(column: string): string {
+  return column.replace(/_[a-z]/g, (joint) => joint.slice(1).toUpperCase());
+}

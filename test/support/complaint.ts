@@ -1,4 +1,6 @@
-/** What the `TypeError` of a call says; any other error, or none, fails the test. */
+/** What a call says of a mistake of its caller. */
+
+/** What its `TypeError` says; any other error, or none, fails the test. */
 export function complaint(call: () => unknown): string {
   try {
     call();

@@ -1,5 +1,7 @@
 /** A D1 database that notes what it is asked, and fails when it is told to. */
+import type { KeyRecord, KeyStore } from 'keyscope';
 import type { D1Client, D1Session, D1Statement } from 'keyscope/stores/d1';
+import { d1Store } from 'keyscope/stores/d1';
 
 /** A statement with its parameters. */
 export interface AskedStatement {
@@ -88,4 +90,16 @@ export function spyOn(db: D1Client): Spy {
       notes.failure = error;
     },
   };
+}
+
+/** Such a database with a store on it that has a record; nothing is noted of how it came there. */
+export async function spyOnStore(
+  db: D1Client,
+  record: KeyRecord,
+): Promise<Spy & { readonly store: KeyStore }> {
+  const spy = spyOn(db);
+  const store = d1Store(spy.client);
+  await store.insert(record);
+  spy.forget();
+  return { ...spy, store };
 }

@@ -1,5 +1,6 @@
 /**
- * A door in front of a server that can be shut: then nobody comes in, and who is in is thrown out.
+ * A door in front of a server that can be shut, or gone: then nobody comes in, and who is in is
+ * thrown out.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -13,10 +14,11 @@ interface Address {
 
 export interface Door {
   readonly port: number;
-  set(to: 'open' | 'shut'): void;
-  close(): void;
+  /** `shut`: whoever comes is thrown out. `gone`: nothing listens at its port. */
+  set(to: 'open' | 'shut' | 'gone'): Promise<void>;
 }
 
+/** Opens a door at a free port. When a test is over the door should be gone. */
 export async function openDoor({ host, port }: Address): Promise<Door> {
   const sockets = new Set<Socket>();
   let shut = false;
@@ -31,10 +33,6 @@ export async function openDoor({ host, port }: Address): Promise<Door> {
     });
   }
 
-  function throwOut(): void {
-    for (const socket of sockets) socket.destroy();
-  }
-
   const server = createServer((inner) => {
     const outer = connect(port, host);
     tie(inner, outer);
@@ -42,18 +40,33 @@ export async function openDoor({ host, port }: Address): Promise<Door> {
     if (shut) inner.destroy();
     else inner.pipe(outer).pipe(inner);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+
+  async function listen(at: number): Promise<void> {
+    server.listen(at, '127.0.0.1');
+    await once(server, 'listening');
+  }
+
+  function throwOut(): void {
+    for (const socket of sockets) socket.destroy();
+  }
+
+  async function leave(): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    throwOut();
+    await closed;
+  }
+
+  await listen(0);
+  const own = (server.address() as AddressInfo).port;
 
   return {
-    port: (server.address() as AddressInfo).port,
-    set(to) {
+    port: own,
+    async set(to) {
       shut = to === 'shut';
       if (shut) throwOut();
-    },
-    close() {
-      throwOut();
-      server.close();
+      if (to === 'gone' && server.listening) await leave();
+      if (to !== 'gone' && !server.listening) await listen(own);
     },
   };
 }

@@ -1,84 +1,162 @@
 /**
- * What somebody can do who writes to the tables of a SQL store behind its back: no edit makes a key
- * pass as another one, and a damaged row is in nobody else's way.
+ * What somebody can do who writes to a store behind its back: no edit makes a key pass as another
+ * one, and a damaged row is in nobody else's way.
  */
-import type { KeyStore } from 'keyscope';
+import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey } from 'keyscope';
 import { expect, test } from 'vitest';
-import { FIXED } from './columns.ts';
+import { columnOf, FIXED, fieldOf } from './columns.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, PEPPER, PLAIN, START, setUp } from './keyring.ts';
 import { outcome } from './outcome.ts';
+
+/** The fields of a record that an operation writes, beside those that never change. */
+type ChangingField = 'revokedAt' | 'retireAt' | 'lastUsedAt' | 'scopesUsed';
+type FixedField = Exclude<keyof KeyRecord, ChangingField>;
+
+/** The fields that hold more than one value. */
+type JsonField = 'scopes' | 'accessibleEntities' | 'metadata' | 'scopesUsed';
+
+/** Values of each field, as they are written where the store keeps them. */
+export type Edits = Readonly<Record<FixedField, readonly string[]>>;
+export type Damages = Readonly<Record<JsonField, readonly string[]>>;
 
 /** A key that whoever edits a row knows. */
 const attackers = generateKey({ prefix: 'acme' });
 
-/** As SQL: digests of that key. */
+/** Digests of that key. */
 export const ATTACKERS_DIGESTS: readonly string[] = [
-  `'${digestKey(attackers, PEPPER)}'`,
-  `'${digestKey(attackers)}'`,
+  digestKey(attackers, PEPPER),
+  digestKey(attackers),
 ];
 
-/** As SQL: both entities of these tests. */
-export const BOTH_ENTITIES: string = `'${JSON.stringify([OWN, OTHER])}'`;
+/** JSON that is none, or of another kind than its field. */
+export const BAD_JSON: readonly string[] = [
+  'none',
+  '',
+  '[',
+  '{',
+  '5',
+  'null',
+  '"threats:read"',
+  '["threats:read"',
+  '[],[]',
+];
 
-/** JSON that is none, or of another kind than its column. */
-const BAD_JSON = ['none', '', '[', '{', '5', 'null', '"threats:read"', '["threats:read"', '[],[]'];
+/** Used scopes with times that are none. */
+export const BAD_USES: readonly string[] = [
+  '{"threats:read":"text","c:d":{}}',
+  '{"threats:read":1.5,"c:d":1e300}',
+];
+
+/** As SQL. */
+export function quoted(text: string): string {
+  return `'${text}'`;
+}
+
+/** Edits of columns of text, as every SQL database takes them. */
+export const EDITED_COLUMNS = {
+  name: ["'other'", "''", "'CI'"],
+  accessibleEntities: [
+    quoted(JSON.stringify([OWN, OTHER])),
+    "'[]'",
+    quoted(JSON.stringify([OTHER])),
+    "'[5]'",
+    "'[[]]'",
+  ],
+  scopes: [
+    `'["threats:read","threats:write"]'`,
+    `'["threats:*"]'`,
+    `'["*:*"]'`,
+    "'[]'",
+    `'["threats:read","threats:read"]'`,
+    "'[null]'",
+    `'["Threats:read"]'`,
+  ],
+  justification: ["'because'", "''"],
+  metadata: [`'{"team":"blue"}'`, `'{"a":5}'`, `'{"__proto__":"x"}'`],
+  rotatedFrom: [quoted(OTHER), "''"],
+} as const satisfies Partial<Edits>;
+
+const DAMAGED_COLUMN = BAD_JSON.map(quoted);
+
+/** The damages of a table that keeps JSON in columns of text. */
+export const DAMAGED_COLUMNS: Damages = {
+  scopes: DAMAGED_COLUMN,
+  accessibleEntities: DAMAGED_COLUMN,
+  metadata: DAMAGED_COLUMN,
+  scopesUsed: [...DAMAGED_COLUMN, ...BAD_USES.map(quoted)],
+};
 
 const TAMPERED = 'invalid_token record_tampered';
 const REFUSED = [TAMPERED, 'invalid_token unknown_key', 'StoreError'];
 
+/** The key whose record is edited. */
+export interface Victim {
+  readonly key: string;
+  readonly keyId: string;
+}
+
 /** A store whose safeguards are off: no trigger, no CHECK. */
 export interface Editable {
   readonly store: () => KeyStore;
-  /** Runs a statement, as somebody does who has the password of the database. */
-  readonly sql: (text: string) => unknown;
-  /** Column → SQL values that widen a key, or that are merely wrong. */
-  readonly edits: Readonly<Record<string, readonly string[]>>;
-  /** An integer beyond what a number holds, as SQL. */
-  readonly huge: string;
-  /** Whether the driver throws over such an integer, which makes it a broken store. */
-  readonly throwsOverHuge?: boolean;
-  /** Other values for a time, as SQL, that are none. */
-  readonly badTimes?: readonly string[];
+  /** Writes a field of a key's record, as somebody does who has the password of the database. */
+  readonly edit: (victim: Victim, field: keyof KeyRecord, to: string) => unknown;
+  /** Removes all records: edited ones would meet each other. */
+  readonly clear: () => unknown;
+  /** Values that widen a key, or that are merely wrong. */
+  readonly edits: Edits;
+  /** Values that no record can be read from. */
+  readonly damages: Damages;
+  /** Values for a time that are none, or beyond what a number holds. */
+  readonly badTimes: readonly string[];
+  /** Those over which the driver throws, which makes it a broken store. */
+  readonly unreadable?: readonly string[];
 }
 
-/** Edited rows would meet each other. */
-async function clear({ sql }: Editable): Promise<void> {
-  await sql('DELETE FROM keyscope_keys');
+/** How the rows of a SQL store are edited. */
+export function editedBy(sql: (text: string) => unknown): Pick<Editable, 'edit' | 'clear'> {
+  return {
+    edit({ keyId }, field, to) {
+      const column = columnOf(field);
+      return sql(`UPDATE keyscope_keys SET ${column} = ${to} WHERE key_id = '${keyId}'`);
+    },
+    clear: () => sql('DELETE FROM keyscope_keys'),
+  };
 }
 
 /** A key of its own, whose row alone is edited. */
-async function issueVictim({ store, sql }: Editable) {
+async function issueVictim({ store, edit }: Editable) {
   const ring = setUp({ store: store(), storeTimeoutMs: 60_000 });
-  const input = { ...PLAIN, expiresAt: new Date(START + HOUR) };
+  const expiresAt = new Date(START + HOUR);
+  const input = { ...PLAIN, metadata: { team: 'red' }, expiresAt };
   const { key, info } = await ring.keyring.issue(input, AUTHORITY);
   expect(await outcome(() => ring.keyring.verify(key))).toBe('passed');
   const { keyId } = info;
-  async function edit(column: string, to: string): Promise<void> {
-    await sql(`UPDATE keyscope_keys SET ${column} = ${to} WHERE key_id = '${keyId}'`);
-  }
-  return { ...ring, key, keyId, edit };
+  const write = async (field: keyof KeyRecord, to: string) => edit({ key, keyId }, field, to);
+  return { ...ring, key, keyId, write };
 }
 
 /**
  * What a verification may say of an edited row that is found by its digest: tampering, not a broken
  * store, wherever the row can be read.
  */
-function refusals({ huge, throwsOverHuge = false }: Editable, to: string): readonly string[] {
-  return throwsOverHuge && to === huge ? REFUSED : [TAMPERED];
+function refusals({ unreadable = [] }: Editable, to: string): readonly string[] {
+  return unreadable.includes(to) ? REFUSED : [TAMPERED];
 }
 
-function testFixedColumns(editable: Editable): void {
-  test('every column that never changes is tried', () => {
-    expect(Object.keys(editable.edits)).toEqual(FIXED);
+function testFixedFields(editable: Editable): void {
+  const fields = FIXED.map(fieldOf) as FixedField[];
+
+  test('every field that never changes is tried', () => {
+    expect(Object.keys(editable.edits)).toEqual(fields);
   });
 
-  test.each(FIXED)('a key whose %s was edited never passes', async (column) => {
-    for (const to of editable.edits[column] ?? []) {
-      const why = `${column} = ${to}`;
-      const { keyring, key, keyId, edit } = await issueVictim(editable);
-      await edit(column, to);
-      const allowed = column === 'digest' ? REFUSED : refusals(editable, to);
+  test.each(fields)('a key whose %s was edited never passes', async (field) => {
+    for (const to of editable.edits[field]) {
+      const why = `${field} = ${to}`;
+      const { keyring, key, keyId, write } = await issueVictim(editable);
+      await write(field, to);
+      const allowed = field === 'digest' ? REFUSED : refusals(editable, to);
       expect(allowed, why).toContain(await outcome(() => keyring.verify(key)));
       // Nor the key that whoever edited the digest knows.
       expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
@@ -89,58 +167,63 @@ function testFixedColumns(editable: Editable): void {
         const listed = await outcome(() => keyring.list({}, { entityUuid }));
         expect(['passed', 'StoreError'], `${why}, listed`).toContain(listed);
       }
-      await clear(editable);
+      // Every other key works on.
+      const other = await issue(keyring);
+      expect(await outcome(() => keyring.verify(other.key)), why).toBe('passed');
+      await editable.clear();
     }
   });
 }
 
-function testJsonColumns(editable: Editable): void {
+function testJsonFields(editable: Editable): void {
+  const { damages } = editable;
+
   // Drivers that read JSON columns themselves end the process over what is none.
-  test.each(['scopes', 'accessible_entities', 'metadata', 'scopes_used'])(
+  test.each(Object.keys(damages) as JsonField[])(
     'a key whose %s are not JSON of their kind is refused, and no other key is',
-    async (column) => {
-      for (const json of BAD_JSON) {
-        const why = `${column} = ${json}`;
-        const { keyring, key, keyId, edit } = await issueVictim(editable);
+    async (field) => {
+      for (const to of damages[field]) {
+        const why = `${field} = ${to}`;
+        const { keyring, key, keyId, write } = await issueVictim(editable);
         const other = await issue(keyring);
-        await edit(column, `'${json}'`);
+        await write(field, to);
         expect(await outcome(() => keyring.verify(key)), why).toBe(TAMPERED);
         expect(await outcome(() => keyring.verify(other.key)), why).toBe('passed');
         expect(await outcome(() => keyring.list({}, AUTHORITY)), why).toBe('StoreError');
         expect(await outcome(() => keyring.get(keyId, AUTHORITY)), why).toBe('StoreError');
         const shown = await outcome(() => keyring.get(other.info.keyId, AUTHORITY));
         expect(shown, why).toBe('passed');
-        await clear(editable);
+        await editable.clear();
       }
     },
   );
 
   test('used scopes that are no JSON object keep no other key from its usage', async () => {
-    for (const json of BAD_JSON) {
-      const { keyring, store, keyId, edit } = await issueVictim(editable);
+    for (const to of damages.scopesUsed) {
+      const { keyring, store, keyId, write } = await issueVictim(editable);
       const other = await issue(keyring);
-      await edit('scopes_used', `'${json}'`);
+      await write('scopesUsed', to);
       const use = { lastUsedAt: START + 1, scopesUsed: { 'threats:read': 5 } };
       await store.touch([keyId, other.info.keyId].map((id) => ({ keyId: id, ...use })));
-      expect(await store.findById(other.info.keyId), json).toMatchObject(use);
-      expect(await outcome(() => keyring.get(keyId, AUTHORITY)), json).toBe('StoreError');
-      await clear(editable);
+      expect(await store.findById(other.info.keyId), to).toMatchObject(use);
+      expect(await outcome(() => keyring.get(keyId, AUTHORITY)), to).toBe('StoreError');
+      await editable.clear();
     }
   });
 }
 
 function testTimes(editable: Editable): void {
-  const { huge, badTimes = [] } = editable;
-
-  test.each(['revoked_at', 'retire_at', 'last_used_at'])(
+  test.each(['revokedAt', 'retireAt', 'lastUsedAt'] as const)(
     'a key whose %s is no time, or beyond what a number holds, never passes',
-    async (column) => {
-      for (const to of [huge, ...badTimes]) {
-        const { keyring, key, edit } = await issueVictim(editable);
-        await edit(column, to);
+    async (field) => {
+      for (const to of editable.badTimes) {
+        const why = `${field} = ${to}`;
+        const { keyring, key, write } = await issueVictim(editable);
+        await write(field, to);
         const said = await outcome(() => keyring.verify(key));
-        expect(refusals(editable, to), `${column} = ${to}`).toContain(said);
-        await clear(editable);
+        expect(refusals(editable, to), why).toContain(said);
+        expect(await outcome(() => keyring.list({}, AUTHORITY)), why).toBe('StoreError');
+        await editable.clear();
       }
     },
   );
@@ -148,7 +231,7 @@ function testTimes(editable: Editable): void {
 
 /** The tests. Call it in a `describe`; the store may be made in a `beforeAll`. */
 export function editedRows(editable: Editable): void {
-  testFixedColumns(editable);
-  testJsonColumns(editable);
+  testFixedFields(editable);
+  testJsonFields(editable);
   testTimes(editable);
 }

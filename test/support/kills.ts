@@ -7,9 +7,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyInfo, KeyStore } from 'keyscope';
 import { isAccessError } from 'keyscope';
+import { PLAIN } from './keyring.ts';
 import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
 import { HOUR, type Left, type Raced, readLeft, verdict } from './races.ts';
-import { INPUT } from './sqlite.ts';
 import { type Child, isHanded, spareChildren } from './store-process.ts';
 
 export interface Kills {
@@ -67,7 +67,7 @@ async function killRound(kill: Kill): Promise<void> {
   const clock = { time: Date.now() };
   const keyring = keyringOver(store, () => clock.time);
   const entityUuid = randomUUID();
-  const { key, info } = await keyring.issue(INPUT, { entityUuid });
+  const { key, info } = await keyring.issue(PLAIN, { entityUuid });
   const raced: Raced = { entityUuid, old: { key, keyId: info.keyId } };
 
   const handed = await killedInRotation(kill, raced);
@@ -178,7 +178,7 @@ async function remedy(
     assert.ok(isListed, 'a successor that list does not show');
     if (!isHanded(handed)) await keyring.revoke(keyId, by);
   }
-  const fresh = await keyring.issue(INPUT, by);
+  const fresh = await keyring.issue(PLAIN, by);
   assert.equal(await verdict(keyring, fresh.key), fresh.info.keyId);
   seen.remedied += 1;
 }

@@ -1,7 +1,7 @@
 /** Channels over LISTEN and NOTIFY, with every driver. */
 import type { PostgresChannel } from 'keyscope/stores/postgres';
 import pg from 'pg';
-import { postgresJs, sharedPglite, url } from './postgres.ts';
+import { postgresJs, sharedPglite, url } from './postgres-clients.ts';
 
 /** The two ends of a channel, each in what could be a process of its own, and an end to both. */
 export interface Ends {

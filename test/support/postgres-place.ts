@@ -3,7 +3,13 @@ import type { KeyRecord, KeyStore } from 'keyscope';
 import { postgresStore } from 'keyscope/stores/postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { OTHER, OWN } from './keyring.ts';
-import { CLIENTS, emptySchema, type Opened, type Schema, type Settings } from './postgres.ts';
+import {
+  CLIENTS,
+  emptySchema,
+  type Opened,
+  type Schema,
+  type Settings,
+} from './postgres-clients.ts';
 import { RECORD as BASE, numbered } from './records.ts';
 import { describeOn } from './servers.ts';
 
@@ -36,22 +42,6 @@ export const RECORD: KeyRecord = {
 
 /** Others like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
-
-/** The columns that never change, in the order of the table. */
-export const FIXED: readonly string[] = [
-  'key_id',
-  'name',
-  'digest',
-  'seal',
-  'entity_uuid',
-  'accessible_entities',
-  'scopes',
-  'justification',
-  'metadata',
-  'created_at',
-  'expires_at',
-  'rotated_from',
-];
 
 /** A client on an empty schema, and SQL in there as its owner types it. */
 export interface Place extends Opened {

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { isAccessError } from 'keyscope';
+import { PLAIN } from './keyring.ts';
 import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
-import { INPUT } from './sqlite.ts';
 import { type Child, type Handed, isHanded, timesOf } from './store-process.ts';
 
 export const HOUR = 3_600_000;
@@ -60,7 +60,7 @@ async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks):
 
   async function prepare(i: number): Promise<() => Promise<Round>> {
     const entityUuid = randomUUID();
-    const { key, info } = await keyring.issue(INPUT, { entityUuid });
+    const { key, info } = await keyring.issue(PLAIN, { entityUuid });
     const { keyId } = info;
     const tasks = tasksOf(i);
     const children = i % 2 === 0 ? arena.children : reversed;

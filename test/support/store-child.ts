@@ -16,9 +16,9 @@ import { isAccessError } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import type { OpenedStore } from '../../examples/platform/host/open-store.ts';
 import { openStore } from '../../examples/platform/host/open-store.ts';
+import { PLAIN } from './keyring.ts';
 import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
 import type { Handle } from './sqlite.ts';
-import { INPUT } from './sqlite.ts';
 
 // Synchronous and unbuffered: what was said is in the pipe when the process is killed.
 function say(...words: readonly unknown[]): void {
@@ -132,7 +132,7 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   },
 
   async issue(entityUuid: string) {
-    const { key, info } = await keyring().issue(INPUT, { entityUuid });
+    const { key, info } = await keyring().issue(PLAIN, { entityUuid });
     moment('issue', 'made');
     return { keyId: info.keyId, key };
   },

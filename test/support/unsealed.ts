@@ -1,7 +1,8 @@
 /** Records without a pepper, which need no seal, and keyrings that take them. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey } from 'keyscope';
-import { OWN, type Ring, setUp } from './keyring.ts';
+import { type Ring, setUp } from './keyring.ts';
+import { RECORD } from './records.ts';
 
 let made = 0;
 
@@ -13,22 +14,11 @@ export function unsealed(given: Partial<KeyRecord> = {}): {
   const key = generateKey({ prefix: 'acme' });
   made += 1;
   const record: KeyRecord = {
+    ...RECORD,
     keyId: crypto.randomUUID(),
-    name: 'ci',
     digest: digestKey(key),
     seal: null,
-    entityUuid: OWN,
-    accessibleEntities: [OWN],
-    scopes: ['threats:read'],
-    justification: null,
-    metadata: {},
     createdAt: made,
-    expiresAt: null,
-    revokedAt: null,
-    retireAt: null,
-    rotatedFrom: null,
-    lastUsedAt: null,
-    scopesUsed: {},
     ...given,
   };
   return { key, record };

@@ -7,8 +7,8 @@ import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store, migrate } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { another, RECORD } from '../../support/d1-fixtures.ts';
-import { spyOn } from '../../support/d1-spy.ts';
+import { another, RECORD } from '../../support/d1-records.ts';
+import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, FOLDER, SLOW } from '../../support/workerd.ts';
 
@@ -30,10 +30,7 @@ describeWithWorkerd('a binding', SLOW, () => {
   });
 
   test('is asked at the primary, in a session of each method', async () => {
-    const { client, asked, forget } = spyOn(await fresh());
-    const store = d1Store(client);
-    await store.insert(RECORD);
-    forget();
+    const { asked, store } = await spyOnStore(await fresh(), RECORD);
     await store.findByDigest([RECORD.digest]);
     await store.findById(RECORD.keyId);
     await store.list({ entityUuid: OWN, after: null, limit: 5 });

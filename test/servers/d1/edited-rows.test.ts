@@ -2,17 +2,25 @@ import type { KeyStore } from 'keyscope';
 import { d1Store } from 'keyscope/stores/d1';
 import { MIGRATIONS } from 'keyscope/stores/schema';
 import { beforeAll } from 'vitest';
-import { ATTACKERS_DIGESTS, BOTH_ENTITIES, editedRows } from '../../support/edited-rows.ts';
+import {
+  ATTACKERS_DIGESTS,
+  DAMAGED_COLUMNS,
+  EDITED_COLUMNS,
+  type Edits,
+  editedBy,
+  editedRows,
+  quoted,
+} from '../../support/edited-rows.ts';
 import { OTHER } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../support/workerd.ts';
 
 const HUGE = '9223372036854775807';
 
-const EDITS: Readonly<Record<string, readonly string[]>> = {
-  key_id: [`'${OTHER}'`, "''", "'ABC'", 'NULL'],
-  name: ["'other'", "''", "'CI'", "name || ' '", 'NULL', '5'],
+const EDITS: Edits = {
+  keyId: [quoted(OTHER), "''", "'ABC'", 'NULL'],
+  name: [...EDITED_COLUMNS.name, "name || ' '", 'NULL', '5'],
   digest: [
-    ...ATTACKERS_DIGESTS,
+    ...ATTACKERS_DIGESTS.map(quoted),
     "''",
     'upper(digest)',
     "digest || ' '",
@@ -20,42 +28,14 @@ const EDITS: Readonly<Record<string, readonly string[]>> = {
     'NULL',
   ],
   seal: ['NULL', "''", 'upper(seal)', 'substr(seal, 2)', "x'00'"],
-  entity_uuid: [`'${OTHER}'`, "''", 'upper(entity_uuid)', 'NULL'],
-  accessible_entities: [
-    BOTH_ENTITIES,
-    "'[]'",
-    `'["${OTHER}"]'`,
-    "'[5]'",
-    "'[[]]'",
-    "'none'",
-    'NULL',
-  ],
-  scopes: [
-    `'["threats:read","threats:write"]'`,
-    `'["threats:*"]'`,
-    `'["*:*"]'`,
-    "'[]'",
-    `'["threats:read","threats:read"]'`,
-    "'[null]'",
-    `'["Threats:read"]'`,
-    `'["nothing:known"]'`,
-    "'{'",
-    "'null'",
-    'NULL',
-  ],
-  justification: ["'because'", "''"],
-  metadata: [
-    `'{"team":"blue"}'`,
-    `'{"a":5}'`,
-    `'{"__proto__":"x"}'`,
-    "'[]'",
-    "'text'",
-    "x'7b7d'",
-    'NULL',
-  ],
-  created_at: ['created_at + 1', '0', '-1', HUGE, "'soon'", 'NULL'],
-  expires_at: ['NULL', 'expires_at + 1', '0', HUGE, 'expires_at + 0.5'],
-  rotated_from: [`'${OTHER}'`, "''"],
+  entityUuid: [quoted(OTHER), "''", 'upper(entity_uuid)', 'NULL'],
+  accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, "'none'", 'NULL'],
+  scopes: [...EDITED_COLUMNS.scopes, `'["nothing:known"]'`, "'{'", "'null'", 'NULL'],
+  justification: EDITED_COLUMNS.justification,
+  metadata: [...EDITED_COLUMNS.metadata, "'[]'", "'text'", "x'7b7d'", 'NULL'],
+  createdAt: ['created_at + 1', '0', '-1', HUGE, "'soon'", 'NULL'],
+  expiresAt: ['NULL', 'expires_at + 1', '0', HUGE, 'expires_at + 0.5'],
+  rotatedFrom: EDITED_COLUMNS.rotatedFrom,
 };
 
 /** Types and constraints, which a copy of a table may have lost. */
@@ -81,9 +61,9 @@ describeWithWorkerd('rows edited by hand', SLOW, () => {
 
   editedRows({
     store: () => store,
-    sql: (text) => sql(text),
+    ...editedBy((text) => sql(text)),
     edits: EDITS,
-    huge: HUGE,
-    badTimes: ["'soon'", "''", '1.5'],
+    damages: DAMAGED_COLUMNS,
+    badTimes: [HUGE, "'soon'", "''", '1.5'],
   });
 });

@@ -2,7 +2,7 @@ import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store, migrate } from 'keyscope/stores/d1';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { expect, test } from 'vitest';
-import { another, RECORD } from '../../support/d1-fixtures.ts';
+import { another, RECORD } from '../../support/d1-records.ts';
 import { spyOn } from '../../support/d1-spy.ts';
 import { OWN } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';

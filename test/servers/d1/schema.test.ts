@@ -2,7 +2,7 @@ import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store } from 'keyscope/stores/d1';
 import { beforeAll, expect, test } from 'vitest';
 import { CHANGING, FIXED } from '../../support/columns.ts';
-import { another, RECORD } from '../../support/d1-fixtures.ts';
+import { another, RECORD } from '../../support/d1-records.ts';
 import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../support/workerd.ts';
 
 const IS_FIXED = 'of a key ever change';

@@ -1,7 +1,7 @@
 import { d1Store } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
-import { another, RECORD } from '../../support/d1-fixtures.ts';
-import { spyOn } from '../../support/d1-spy.ts';
+import { another, RECORD } from '../../support/d1-records.ts';
+import { spyOnStore } from '../../support/d1-spy.ts';
 import { START } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, SLOW } from '../../support/workerd.ts';
 
@@ -9,10 +9,7 @@ describeWithWorkerd('touch', SLOW, () => {
   const fresh = databases();
 
   test('sends 1,000 keys a statement, and all of them in one transaction', async () => {
-    const { client, asked, forget } = spyOn(await fresh());
-    const store = d1Store(client);
-    await store.insert(RECORD);
-    forget();
+    const { asked, store } = await spyOnStore(await fresh(), RECORD);
     const others = Array.from({ length: 2_500 }, (_, i) => ({
       keyId: another(i).keyId,
       lastUsedAt: 5,

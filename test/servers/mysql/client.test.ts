@@ -6,8 +6,8 @@ import core from 'mysql2';
 import mysql from 'mysql2/promise';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { SERVER } from '../../support/mysql.ts';
-import { another, describeMysql, withClient } from '../../support/mysql-fixtures.ts';
+import { SERVER } from '../../support/mysql-clients.ts';
+import { another, describeMysql, withClient } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 const NO_CLIENT = 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb';

@@ -1,8 +1,8 @@
 import type { KeyRecord } from 'keyscope';
 import { beforeAll, expect, test } from 'vitest';
-import { describeMysql, printed, usePlace } from '../../support/mysql-fixtures.ts';
+import { OTHER, OWN } from '../../support/keyring.ts';
+import { describeMysql, printed, usePlace } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OTHER, OWN } from '../../support/sqlite.ts';
 
 const LONG = 'a'.repeat(256);
 

@@ -2,7 +2,8 @@ import type { KeyStore } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import { type ClientOptions, SERVER } from '../../support/mysql.ts';
+import { OTHER, OWN } from '../../support/keyring.ts';
+import { type ClientOptions, SERVER } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
@@ -15,9 +16,8 @@ import {
   printed,
   SLOW,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OTHER, OWN } from '../../support/sqlite.ts';
 
 type Cast = (field: { string(): unknown }, next: () => unknown) => unknown;
 const asText: Cast = (field) => field.string();

@@ -1,6 +1,15 @@
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { ATTACKERS_DIGESTS, BOTH_ENTITIES, editedRows } from '../../support/edited-rows.ts';
+import {
+  ATTACKERS_DIGESTS,
+  DAMAGED_COLUMNS,
+  EDITED_COLUMNS,
+  type Edits,
+  editedBy,
+  editedRows,
+  quoted,
+} from '../../support/edited-rows.ts';
+import { OTHER } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
@@ -9,17 +18,16 @@ import {
   SLOW,
   usageOf,
   usePlace,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OTHER } from '../../support/sqlite.ts';
 
 const HUGE = '1 << 60';
 
-const EDITS: Readonly<Record<string, readonly string[]>> = {
-  key_id: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'", 'UPPER(key_id)'],
-  name: ["'other'", "''", "'CI'", "CONCAT(name, ' ')", 'NULL'],
+const EDITS: Edits = {
+  keyId: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'", 'UPPER(key_id)'],
+  name: [...EDITED_COLUMNS.name, "CONCAT(name, ' ')", 'NULL'],
   digest: [
-    ...ATTACKERS_DIGESTS,
+    ...ATTACKERS_DIGESTS.map(quoted),
     "''",
     'LEFT(digest, 40)',
     "CONCAT(digest, ' ')",
@@ -27,24 +35,14 @@ const EDITS: Readonly<Record<string, readonly string[]>> = {
     "X'FF00'",
   ],
   seal: ['NULL', "''", 'UPPER(seal)', 'LEFT(seal, 63)', "CONCAT(seal, ' ')"],
-  entity_uuid: [`'${OTHER}'`, "''", 'UPPER(entity_uuid)', 'NULL'],
-  accessible_entities: [BOTH_ENTITIES, "'[]'", `'["${OTHER}"]'`, "'[5]'", "'[[]]'", 'NULL'],
-  scopes: [
-    `'["threats:read","threats:write"]'`,
-    `'["threats:*"]'`,
-    `'["*:*"]'`,
-    "'[]'",
-    "'[null]'",
-    `'["threats:read","threats:read"]'`,
-    `'["Threats:read"]'`,
-    `'["unknown:scope"]'`,
-    'NULL',
-  ],
-  justification: ["'because'", "''"],
-  metadata: [`'{"team":"blue"}'`, `'{"a":5}'`, `'{"__proto__":"x"}'`, 'NULL'],
-  created_at: ['created_at + 1', '0', '-1', HUGE, 'NULL'],
-  expires_at: ['NULL', 'expires_at + 1', '0', HUGE],
-  rotated_from: [`'${OTHER}'`, "''"],
+  entityUuid: [quoted(OTHER), "''", 'UPPER(entity_uuid)', 'NULL'],
+  accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, 'NULL'],
+  scopes: [...EDITED_COLUMNS.scopes, `'["unknown:scope"]'`, 'NULL'],
+  justification: EDITED_COLUMNS.justification,
+  metadata: [...EDITED_COLUMNS.metadata, 'NULL'],
+  createdAt: ['created_at + 1', '0', '-1', HUGE, 'NULL'],
+  expiresAt: ['NULL', 'expires_at + 1', '0', HUGE],
+  rotatedFrom: EDITED_COLUMNS.rotatedFrom,
 };
 
 /** A column of JSON, by whose CHECK MariaDB tells drivers that it is one. */
@@ -80,9 +78,10 @@ describeMysql.each(DRIVERS)('rows edited by hand, read with %s', SLOW, (driver) 
 
   editedRows({
     store: () => place.store,
-    sql: (text) => place.rows(text),
+    ...editedBy((text) => place.rows(text)),
     edits: EDITS,
-    huge: HUGE,
+    damages: DAMAGED_COLUMNS,
+    badTimes: [HUGE],
   });
 
   test('a digest that is empty is found by nobody', async () => {

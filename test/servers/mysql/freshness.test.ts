@@ -2,6 +2,7 @@ import type { KeyStore } from 'keyscope';
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
+import { OWN } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
@@ -9,9 +10,8 @@ import {
   openClient,
   usageOf,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OWN } from '../../support/sqlite.ts';
 
 /** Every look-up, each of which finds the record. */
 function lookUps(store: KeyStore): readonly (() => Promise<unknown>)[] {

@@ -1,14 +1,14 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ClientOptions } from '../../support/mysql.ts';
+import type { ClientOptions } from '../../support/mysql-clients.ts';
 import {
   type Driver,
   describeMysql,
   printed,
   SLOW,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 /** What must be refused at the first use, and with what advice. */

@@ -2,7 +2,8 @@ import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { MIGRATIONS } from 'keyscope/stores/schema';
 import { beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../support/mysql.ts';
+import { OWN } from '../../support/keyring.ts';
+import type { Database } from '../../support/mysql-clients.ts';
 import {
   another,
   CONNECTIONS,
@@ -13,9 +14,8 @@ import {
   schemaOf,
   until,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OWN } from '../../support/sqlite.ts';
 
 const STATEMENTS = MIGRATIONS.mysql.flat();
 
@@ -130,7 +130,7 @@ describeMysql('migrate', SLOW, () => {
       });
       const waits = `SELECT COUNT(*) FROM information_schema.processlist
         WHERE state = 'User lock' AND db = DATABASE()`;
-      await until(async () => (await console.value(waits)) === 1);
+      await until(async () => (await console.value(waits)) === 1, 'it waits for the lock');
       expect(done).toBe(false);
       expect(await console.rows('SHOW TABLES')).toEqual([]);
       await console.rows(`SELECT RELEASE_LOCK(${lock})`);

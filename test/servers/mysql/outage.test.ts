@@ -1,19 +1,12 @@
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { openDoor } from '../../support/door.ts';
-
-import { emptyDatabase, openConsole, SERVER } from '../../support/mysql.ts';
-import {
-  describeMysql,
-  keyringOn,
-  openClient,
-  SLOW,
-  until,
-  withClient,
-} from '../../support/mysql-fixtures.ts';
+import { AUTHORITY, PLAIN } from '../../support/keyring.ts';
+import { emptyDatabase, openConsole, SERVER } from '../../support/mysql-clients.ts';
+import { describeMysql, openClient, SLOW, until, withClient } from '../../support/mysql-place.ts';
 import { outcome } from '../../support/outcome.ts';
+import { keyringOver } from '../../support/patient-keyring.ts';
 import { RECORD } from '../../support/records.ts';
-import { AUTHORITY, INPUT } from '../../support/sqlite.ts';
 
 // Short, because somebody waits for each attempt while the server is away; where one is too short
 // for a busy machine, it is tried again.
@@ -27,27 +20,27 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
     const door = await openDoor(SERVER);
     const database = await emptyDatabase();
     const settings = { ...database.settings, ...options, host: '127.0.0.1', port: door.port };
-    door.set('shut');
+    await door.set('shut');
     const { client, end } = await openClient(kind, settings);
-    const keyring = keyringOn(client);
-    const issue = () => keyring.issue(INPUT, AUTHORITY);
+    const keyring = keyringOver(mysqlStore(client));
+    const issue = () => keyring.issue(PLAIN, AUTHORITY);
     // From the start: nothing was asked of it when the store was made.
     expect(await outcome(issue)).toBe('StoreError');
-    door.set('open');
-    await until(async () => (await outcome(issue)) === 'passed');
+    await door.set('open');
+    await until(async () => (await outcome(issue)) === 'passed', 'a key is issued');
     const { key, info } = await issue();
     const verify = () => keyring.verify(key);
     const revoke = () => keyring.revoke(info.keyId, AUTHORITY);
     expect(await outcome(verify)).toBe('passed');
     // In the middle.
-    door.set('shut');
+    await door.set('shut');
     for (const act of [issue, verify, revoke]) expect(await outcome(act)).toBe('StoreError');
-    door.set('open');
-    await until(async () => (await outcome(verify)) === 'passed');
-    await until(async () => (await outcome(revoke)) === 'passed');
+    await door.set('open');
+    await until(async () => (await outcome(verify)) === 'passed', 'a key is verified');
+    await until(async () => (await outcome(revoke)) === 'passed', 'a key is revoked');
     expect(await outcome(verify)).toBe('invalid_token revoked');
     await end();
-    door.close();
+    await door.set('gone');
     await database.drop();
   });
 
@@ -64,14 +57,14 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
       const revoking = outcome(async () => store.markEnded(RECORD.keyId, { revokedAt: 5 }));
       const waiting = `SELECT id FROM information_schema.processlist
         WHERE db = DATABASE() AND info LIKE 'UPDATE keyscope%'`;
-      await until(async () => (await console.rows(waiting)).length === 1);
+      await until(async () => (await console.rows(waiting)).length === 1, 'the write waits');
       await console.rows(`KILL ${await console.value(waiting)}`);
       expect(await revoking).toMatch(/^Error: keyscope: /);
       await rival.rows('ROLLBACK');
       await rival.end();
       // The one connection there may be is a new one.
       const find = async () => store.findById(RECORD.keyId);
-      await until(async () => (await outcome(find)) === 'passed');
+      await until(async () => (await outcome(find)) === 'passed', 'a key is found');
       expect(await find()).toEqual(RECORD);
       expect(await store.markEnded(RECORD.keyId, { revokedAt: 6 })).toBe(true);
     });

@@ -1,14 +1,14 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import type { Database, Opened } from '../../support/mysql.ts';
+import type { Database, Opened } from '../../support/mysql-clients.ts';
 import {
   describeMysql,
   openClient,
   SLOW,
   schemaOf,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 /** The name of the user that {@link asUser} makes. */

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { schemaSql } from 'keyscope/stores/schema';
 import { expect, test } from 'vitest';
-import { type Database, openConsole, SERVER } from '../../support/mysql.ts';
-import { describeMysql, SLOW, schemaOf, withClient } from '../../support/mysql-fixtures.ts';
+import { type Database, openConsole, SERVER } from '../../support/mysql-clients.ts';
+import { describeMysql, SLOW, schemaOf, withClient } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 const SQL = schemaSql('mysql');

@@ -4,15 +4,9 @@ import { MIGRATIONS } from 'keyscope/stores/schema';
 import { storeContract } from 'keyscope/testing';
 import { beforeAll, expect, test } from 'vitest';
 import { CHANGING, columnOf, FIXED } from '../../support/columns.ts';
-import {
-  another,
-  describeMysql,
-  SLOW,
-  usePlace,
-  withClient,
-} from '../../support/mysql-fixtures.ts';
+import { OTHER } from '../../support/keyring.ts';
+import { another, describeMysql, SLOW, usePlace, withClient } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OTHER } from '../../support/sqlite.ts';
 
 const IS_FIXED =
   'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';

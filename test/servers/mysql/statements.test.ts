@@ -1,18 +1,18 @@
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
+import { AUTHORITY, OTHER, OWN, PLAIN } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
   type Driver,
   describeMysql,
-  keyringOn,
   type Place,
   SLOW,
   usageOf,
   usePlace,
-} from '../../support/mysql-fixtures.ts';
-import { AUTHORITY, INPUT, OTHER, OWN } from '../../support/sqlite.ts';
+} from '../../support/mysql-place.ts';
+import { keyringOver } from '../../support/patient-keyring.ts';
 
 /** A variable of `SHOW STATUS`. */
 interface Variable {
@@ -48,8 +48,8 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
   }
 
   test('a verification is one statement, and writes nothing', async () => {
-    const keyring = keyringOn(place.opened.client);
-    const { key } = await keyring.issue(INPUT, AUTHORITY);
+    const keyring = keyringOver(mysqlStore(place.opened.client));
+    const { key } = await keyring.issue(PLAIN, AUTHORITY);
     await keyring.verify(key);
     const moved = await counted(async () => {
       for (let i = 0; i < 10; i++) await keyring.verify(key);

@@ -2,18 +2,18 @@ import { inspect } from 'node:util';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { storeContract } from 'keyscope/testing';
 import { expect, test } from 'vitest';
+import { OWN } from '../../support/keyring.ts';
+import { expectNoKeyIn } from '../../support/leaks.ts';
 import { expectLooseCalls } from '../../support/loose.ts';
 import {
   another,
   describeMysql,
   KINDS,
-  keyringOn,
   openClient,
   POOLS,
   usePlace,
   withClient,
-} from '../../support/mysql-fixtures.ts';
-import { AUTHORITY, INPUT, OWN } from '../../support/sqlite.ts';
+} from '../../support/mysql-place.ts';
 
 describeMysql.each(KINDS)('%s', (kind) => {
   const place = usePlace(kind);
@@ -76,15 +76,10 @@ describeMysql('the store', () => {
 
   test('writes no key into the database', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
-      const keyring = keyringOn(client);
-      const { key, info } = await keyring.issue(INPUT, AUTHORITY);
-      const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-      const rows = await console.rows('SELECT *, CAST(digest AS CHAR) AS text FROM keyscope_keys');
-      const all = inspect(rows, { maxStringLength: null });
-      expect(all).toContain(info.keyId);
-      for (const secret of [key, next.key]) {
-        expect(all).not.toContain(secret.slice('acme_'.length, -6));
-      }
+      await expectNoKeyIn(mysqlStore(client), async () => {
+        const all = 'SELECT *, CAST(digest AS CHAR) AS text FROM keyscope_keys';
+        return inspect(await console.rows(all), { maxStringLength: null });
+      });
     });
   });
 });

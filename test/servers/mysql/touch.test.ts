@@ -2,7 +2,7 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { openConsole } from '../../support/mysql.ts';
+import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
   describeMysql,
@@ -12,7 +12,7 @@ import {
   usageOf,
   usePlace,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 
 const RECORDS = Array.from({ length: 40 }, (_, i) => another(i));
 const BATCHES = Array.from({ length: 60 }, (_, i) => i);

@@ -2,7 +2,8 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { openConsole } from '../../support/mysql.ts';
+import { OWN } from '../../support/keyring.ts';
+import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
@@ -14,9 +15,8 @@ import {
   usageOf,
   usePlace,
   withClient,
-} from '../../support/mysql-fixtures.ts';
+} from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
-import { OWN } from '../../support/sqlite.ts';
 
 describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
   const kind = `${driver} connection`;
@@ -134,6 +134,6 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
       const [{ Status } = {}] = await place.rows('SHOW ENGINE INNODB STATUS');
       const locked = new RegExp(`LOCK WAIT[^-]+ thread id ${id},`);
       return locked.test(String(Status));
-    });
+    }, 'the batch waits for a row');
   }
 });

@@ -5,7 +5,7 @@ import postgres from 'postgres';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { OWN } from '../../support/keyring.ts';
-import { emptySchema, postgresJs, sharedPglite, url } from '../../support/postgres.ts';
+import { emptySchema, postgresJs, sharedPglite, url } from '../../support/postgres-clients.ts';
 import { alone, another, describePostgres, RECORD, value } from '../../support/postgres-place.ts';
 
 const NO_CLIENT =

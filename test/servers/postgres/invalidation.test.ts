@@ -11,8 +11,14 @@ import pg from 'pg';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { AUTHORITY, denied, issue, OTHER, OWN, type Ring, setUp } from '../../support/keyring.ts';
-import { pgClient, postgresJs, proxy, sharedPglite, url } from '../../support/postgres.ts';
 import { CHANNELS, openChannel } from '../../support/postgres-channels.ts';
+import {
+  openServerDoor,
+  pgClient,
+  postgresJs,
+  sharedPglite,
+  url,
+} from '../../support/postgres-clients.ts';
 import { alone, describeKind, describePostgres, RECORD } from '../../support/postgres-place.ts';
 
 /** At most this long a message may be waited for, on a machine that is busy. */
@@ -104,13 +110,13 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     'comes up by itself where the server was down at the start, and tells once',
     LIMIT,
     async () => {
-      const server = await proxy();
-      await server.down();
+      const door = await openServerDoor();
+      await door.set('gone');
       const made: pg.Client[] = [];
-      const { hostname: host, port } = new URL(server.url);
+      const { hostname: host, port } = new URL(door.url);
       const sql = postgresJs({}, { host, port: Number(port), backoff: () => 0.1 });
       function makeClient(): pg.Client {
-        const client = new pg.Client(server.url);
+        const client = new pg.Client(door.url);
         made.push(client);
         return client;
       }
@@ -120,7 +126,7 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
       const listener = (keyId: string) => heard.push(keyId);
       for (let i = 0; i < 3; i++) await here.subscribe(listener);
       await expect(async () => here.publish(OWN)).rejects.toThrow();
-      await server.up();
+      await door.set('open');
       await vi.waitFor(async () => {
         await here.publish(OTHER);
         expect(heard).toContain(OTHER);
@@ -132,7 +138,7 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
       expect(heard.filter((keyId) => keyId === last)).toEqual([last]);
       await sql.end({ timeout: 1 });
       await Promise.allSettled(made.map((client) => client.end()));
-      await server.down();
+      await door.set('gone');
     },
   );
 

@@ -4,8 +4,8 @@ import { type PgListener, postgresInvalidation } from 'keyscope/stores/postgres'
 import type pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { OTHER, OWN } from '../../support/keyring.ts';
-import { url } from '../../support/postgres.ts';
 import { namedClient } from '../../support/postgres-channels.ts';
+import { url } from '../../support/postgres-clients.ts';
 import { describePostgres } from '../../support/postgres-place.ts';
 
 const LIMIT = { timeout: 120_000 };

@@ -9,7 +9,7 @@ import {
   pgPool,
   type Schema,
   sharedPglite,
-} from '../../support/postgres.ts';
+} from '../../support/postgres-clients.ts';
 import {
   alone,
   another,

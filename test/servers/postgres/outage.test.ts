@@ -10,13 +10,13 @@ import {
   type Opened,
   ofPg,
   ofPostgresJs,
+  openServerDoor,
   pgPool,
   postgresJs,
-  proxy,
   type Schema,
   type Settings,
   url,
-} from '../../support/postgres.ts';
+} from '../../support/postgres-clients.ts';
 import { describePostgres, RECORD } from '../../support/postgres-place.ts';
 
 /** At most this long a server that is back may be waited for, on a machine that is busy. */
@@ -47,22 +47,22 @@ describePostgres.each(Object.entries(OPENERS))('a server that %s cannot reach', 
     LIMIT,
     async () => {
       const schema = await emptySchema();
-      const server = await proxy();
-      const { client, end } = opener(server.url, schema.settings);
+      const door = await openServerDoor();
+      const { client, end } = opener(door.url, schema.settings);
       const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 5_000 });
-      await server.down();
+      await door.set('gone');
       await storeError(() => issue(keyring));
-      await server.up();
+      await door.set('open');
       const { key, info } = await vi.waitFor(() => issue(keyring), WAIT);
       expect((await keyring.verify(key)).keyId).toBe(info.keyId);
-      await server.down();
+      await door.set('gone');
       for (let i = 0; i < 3; i++) await storeError(() => keyring.verify(key));
       await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
-      await server.up();
+      await door.set('open');
       const verified = await vi.waitFor(() => keyring.verify(key), WAIT);
       expect(verified.keyId).toBe(info.keyId);
       await end();
-      await server.down();
+      await door.set('gone');
       await schema.drop();
     },
   );

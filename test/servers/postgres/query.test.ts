@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { isAccessError } from 'keyscope';
 import {
   migrate,
@@ -9,6 +8,7 @@ import {
 import { storeContract } from 'keyscope/testing';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { AUTHORITY, HOUR, issue, setUp } from '../../support/keyring.ts';
+import { everythingIn, expectNoSecretIn } from '../../support/leaks.ts';
 import {
   type Opened,
   ofPg,
@@ -17,7 +17,7 @@ import {
   postgresJs,
   type Settings,
   sharedPglite,
-} from '../../support/postgres.ts';
+} from '../../support/postgres-clients.ts';
 import {
   alone,
   another,
@@ -138,11 +138,8 @@ describe.each(KINDS)('the error of a write that %s was refused', (kind) => {
             undefined,
             (reason: unknown) => reason,
           );
-          const said = inspect(error, { showHidden: true, depth: Number.POSITIVE_INFINITY });
-          expect(said).toMatch(/keyscope: PostgreSQL: \w+/);
-          for (const secret of [record.digest, String(record.seal)]) {
-            expect(said).not.toContain(secret.replace('s1$', '').slice(0, 16));
-          }
+          expect(everythingIn(error)).toMatch(/keyscope: PostgreSQL: \w+/);
+          expectNoSecretIn(error, record);
           expect((error as { code: unknown }).code).toMatch(/^[0-9A-Z]{5}$/);
         }
       });

@@ -1,16 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { CHANGING, columnOf, FIXED } from '../../support/columns.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
-import { sharedPglite } from '../../support/postgres.ts';
-import {
-  another,
-  describeKind,
-  FIXED,
-  RECORD,
-  using,
-  value,
-} from '../../support/postgres-place.ts';
+import { sharedPglite } from '../../support/postgres-clients.ts';
+import { another, describeKind, RECORD, using, value } from '../../support/postgres-place.ts';
 
-const CHANGING = ['revoked_at', 'retire_at', 'last_used_at', 'scopes_used'];
 const IS_FIXED =
   'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
 const NEVER = 'keyscope: keys are revoked and never deleted';
@@ -49,11 +42,10 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
         SELECT attname FROM pg_attribute
         WHERE attrelid = 'keyscope_keys'::regclass AND attnum > 0 AND NOT attisdropped
         ORDER BY attnum`);
-      const snake = (field: string) =>
-        field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-      expect(columns.map(({ attname }) => attname)).toEqual(Object.keys(RECORD).map(snake));
+      const expected = Object.keys(RECORD).map(columnOf);
+      expect(columns.map(({ attname }) => attname)).toEqual(expected);
       expect(Object.keys(OTHERS)).toEqual(FIXED);
-      expect([...FIXED, ...CHANGING].sort()).toEqual(Object.keys(RECORD).map(snake).sort());
+      expect([...FIXED, ...CHANGING].sort()).toEqual(expected.toSorted());
     });
 
     test('digests that are compared and sorted byte for byte', async () => {

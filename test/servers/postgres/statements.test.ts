@@ -8,7 +8,7 @@ import {
 import type pg from 'pg';
 import { expect, test } from 'vitest';
 import { AUTHORITY, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
-import { emptySchema, pgPool, postgresJs, type Schema } from '../../support/postgres.ts';
+import { emptySchema, pgPool, postgresJs, type Schema } from '../../support/postgres-clients.ts';
 import { alone, another, describePostgres, RECORD, value } from '../../support/postgres-place.ts';
 
 /** postgres.js tells of each statement that it sends. */

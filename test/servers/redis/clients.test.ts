@@ -5,7 +5,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { OWN, thrown } from '../../support/keyring.ts';
-import { ioRedis, nodeRedis } from '../../support/redis.ts';
+import { ioRedis, nodeRedis } from '../../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;

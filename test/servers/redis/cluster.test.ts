@@ -12,17 +12,17 @@ import {
 import { storeContract } from 'keyscope/testing';
 import { createCluster } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
+import type { Closing } from '../../support/redis-clients.ts';
 import {
-  type Closing,
   commandsOf,
   describeWithRedis,
-  eventually,
   keysOf,
   type OwnCluster,
   type OwnRedis,
   startCluster,
-} from '../../support/redis.ts';
+} from '../../support/redis-servers.ts';
 
 let cluster: OwnCluster;
 const addresses = () => cluster.masters.map(({ port }) => ({ host: '127.0.0.1', port }));

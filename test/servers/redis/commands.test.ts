@@ -5,7 +5,8 @@ import { redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, setUp } from '../../support/keyring.ts';
 import { causeOf, outcome } from '../../support/outcome.ts';
-import { commandsOf, connectTo, describeWithRedis, KINDS, useRedis } from '../../support/redis.ts';
+import { connectTo, KINDS } from '../../support/redis-clients.ts';
+import { commandsOf, describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 import { unsealed } from '../../support/unsealed.ts';
 
 /** As the comment of `redisStore` lists them. */

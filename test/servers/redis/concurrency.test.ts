@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import type { KeyRecord } from 'keyscope';
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, test } from 'vitest';
-import { describeWithRedis, KINDS, useRedis } from '../../support/redis.ts';
+import { KINDS } from '../../support/redis-clients.ts';
+import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 import { unsealed, unsealedRecords } from '../../support/unsealed.ts';
 
 /** A store over a client that counts: how many commands it got, and how many at once. */

@@ -11,7 +11,7 @@ import {
   nodeRedis,
   nodeRedisPool,
   tenIoRedis,
-} from '../../support/redis.ts';
+} from '../../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const prefix = `keyscope-test-${crypto.randomUUID()}:`;

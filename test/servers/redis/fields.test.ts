@@ -1,7 +1,11 @@
-/** A record that somebody edited by hand never passes for another. */
-import { digestKey, generateKey, type KeyStore } from 'keyscope';
+/**
+ * A record never passes without a field, with one spelled otherwise, or where something else stands
+ * in its place; `edited-rows.test.ts` has those with another value.
+ */
+import { digestKey, type KeyStore } from 'keyscope';
 import { redisStore } from 'keyscope/stores/redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FIXED, fieldOf } from '../../support/columns.ts';
 import {
   AUTHORITY,
   HOUR,
@@ -13,58 +17,16 @@ import {
   type Ring,
   setUp,
 } from '../../support/keyring.ts';
+import { expectNoKeyIn } from '../../support/leaks.ts';
 import { outcome } from '../../support/outcome.ts';
-import { deleteUnder, ioRedis } from '../../support/redis.ts';
+import { deleteUnder, ioRedis } from '../../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;
 const prefix = `keyscope-test-${crypto.randomUUID()}:`;
-const attackers = generateKey({ prefix: 'acme' });
-const json = (value: unknown) => JSON.stringify(value);
-
-/** Field → values that widen a key, or that are merely wrong, as they would stand in the hash. */
-const EDITS: Readonly<Record<string, readonly string[]>> = {
-  keyId: [json(OTHER), '""', '"ABC"', '5'],
-  name: ['"other"', '""', '"CI"'],
-  digest: [json(digestKey(attackers, PEPPER)), json(digestKey(attackers)), '""', '"h1.p1$ab"'],
-  seal: ['""', json('a'.repeat(64)), '5'],
-  entityUuid: [json(OTHER), '""', json(OWN.toUpperCase())],
-  accessibleEntities: [json([OWN, OTHER]), '[]', json([OTHER]), '[5]', '[[]]', '{}'],
-  scopes: [
-    '["threats:read","threats:write"]',
-    '["threats:*"]',
-    '["*:*"]',
-    '[]',
-    '["threats:read","threats:read"]',
-    '[null]',
-    '["Threats:read"]',
-    '{"0":"threats:read"}',
-  ],
-  justification: ['"because"', '""'],
-  metadata: ['{"team":"blue"}', '{"a":5}', '{"__proto__":"x"}', '[]'],
-  createdAt: ['1', '0', '-1', '1152921504606846976', '1e400', '"1700000000000"', '1.5'],
-  expiresAt: ['null', '0', '1800000000001', '1152921504606846976', '9e15'],
-  rotatedFrom: [json(OTHER), '""'],
-};
-/** Outside the seal: a time there is believed, so only what is none. */
+/** Outside the seal: a time there is believed, so only what is none is refused. */
 const MARKS = ['revokedAt', 'retireAt', 'lastUsedAt', 'used:threats:read'];
-const FIELDS = [...Object.keys(EDITS), ...MARKS];
-const GARBAGE = [
-  'none',
-  '',
-  '[',
-  '{',
-  '"text"',
-  '"1"',
-  '[]',
-  '{}',
-  'true',
-  '1.5',
-  '1152921504606846976',
-  'NaN',
-  '0x10',
-  '\ud800',
-];
+const FIELDS = [...FIXED.map(fieldOf), ...MARKS];
 
 /**
  * What a field holds, in JSON that keyscope would not write: the scripts compare texts, so they
@@ -98,8 +60,6 @@ interface Victim {
 async function refusalOf({ keyring, key, keyId }: Victim, why: string): Promise<string> {
   const verified = await outcome(() => keyring.verify(key));
   expect(REFUSED, why).toContain(verified);
-  // Nor does the key that whoever edited the digest knows.
-  expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
   for (const entityUuid of [OWN, OTHER]) {
     const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, { entityUuid }));
     expect([...REFUSED, 'not_found no_such_key'], `${why}, rotated`).toContain(rotated);
@@ -134,24 +94,6 @@ onRedis('a record edited by hand', () => {
   test('is tried with every field', async () => {
     const { hash } = await victim();
     expect((await client.hkeys(hash)).sort()).toEqual(FIELDS.toSorted());
-  });
-
-  test.each(Object.entries(EDITS))('never passes with another %s', async (field, values) => {
-    for (const to of [...values, ...GARBAGE]) {
-      const edited = await victim();
-      await client.hset(edited.hash, field, to);
-      const why = `${field} = ${to}`;
-      const refusal = await refusalOf(edited, why);
-      if (field !== 'digest') expect(refusal, why).toBe(TAMPERED);
-    }
-  });
-
-  test.each(MARKS)('never passes with a %s that is no time', async (field) => {
-    for (const to of GARBAGE) {
-      const edited = await victim();
-      await client.hset(edited.hash, field, to);
-      expect(await refusalOf(edited, `${field} = ${to}`)).toBe(TAMPERED);
-    }
   });
 
   test.each(FIELDS.slice(0, -1))('never passes without %s', async (field) => {
@@ -239,21 +181,17 @@ onRedis('a record edited by hand', () => {
 
   test('holds no key', { timeout: 60_000 }, async () => {
     const own = `${prefix}dump:`;
-    const { keyring } = setUp({ store: redisStore(client, { prefix: own }) });
-    const { key, info } = await issue(keyring);
-    const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    let stored = '';
-    // Ten at a time took longer than a test may, beside the 1,400,000 keys of somebody else.
-    const pages = client.scanStream({ match: `${own}*`, count: 10_000 });
-    for await (const names of pages as AsyncIterable<string[]>) {
-      for (const name of names) {
-        const bytes = await client.dumpBuffer(name);
-        stored += `${name} ${bytes.toString('latin1')}`;
+    await expectNoKeyIn(redisStore(client, { prefix: own }), async () => {
+      let stored = '';
+      // Ten at a time took longer than a test may, beside the 1,400,000 keys of somebody else.
+      const pages = client.scanStream({ match: `${own}*`, count: 10_000 });
+      for await (const names of pages as AsyncIterable<string[]>) {
+        for (const name of names) {
+          const bytes = await client.dumpBuffer(name);
+          stored += `${name} ${bytes.toString('latin1')}`;
+        }
       }
-    }
-    expect(stored).toContain(info.keyId);
-    for (const secret of [key, next.key]) {
-      expect(stored).not.toContain(secret.slice('acme_'.length, -6));
-    }
+      return stored;
+    });
   });
 });

@@ -5,7 +5,7 @@ import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, test } from 'vitest';
 import { AUTHORITY, OTHER, OWN } from '../../support/keyring.ts';
 import { outcome } from '../../support/outcome.ts';
-import { describeWithRedis, keysOf, useRedis } from '../../support/redis.ts';
+import { describeWithRedis, keysOf, useRedis } from '../../support/redis-servers.ts';
 import { unpeppered, unsealed } from '../../support/unsealed.ts';
 
 /** What becomes of one command. */

@@ -3,17 +3,16 @@ import { Redis } from 'ioredis';
 import { redisInvalidation } from 'keyscope/stores/redis';
 import { createClientPool } from 'redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import {
   connectTo,
   connectWithoutQueue,
-  describeWithRedis,
-  eventually,
   ioRedis,
   KINDS,
   nodeRedisPool,
-  startRedis,
-} from '../../support/redis.ts';
+} from '../../support/redis-clients.ts';
+import { describeWithRedis, startRedis } from '../../support/redis-servers.ts';
 import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;

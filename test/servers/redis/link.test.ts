@@ -4,7 +4,8 @@ import type { Awaitable } from 'keyscope';
 import { redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { OWN, thrown } from '../../support/keyring.ts';
-import { describeWithRedis, ioRedis, KINDS, startRedis, useRedis } from '../../support/redis.ts';
+import { ioRedis, KINDS } from '../../support/redis-clients.ts';
+import { describeWithRedis, startRedis, useRedis } from '../../support/redis-servers.ts';
 import { unsealed } from '../../support/unsealed.ts';
 
 describeWithRedis.each(KINDS)('an error of a server, with %s', (kind) => {

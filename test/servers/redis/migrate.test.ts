@@ -4,15 +4,14 @@ import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { issue, setUp } from '../../support/keyring.ts';
 import { causeOf } from '../../support/outcome.ts';
+import { connectTo, KINDS } from '../../support/redis-clients.ts';
 import {
   commandsOf,
-  connectTo,
   describeWithRedis,
-  KINDS,
   keysOf,
   startRedis,
   useRedis,
-} from '../../support/redis.ts';
+} from '../../support/redis-servers.ts';
 
 describeWithRedis('the start of a store', () => {
   const suite = useRedis();

@@ -1,18 +1,16 @@
 /** A server that is away, comes back, or has lost what it knew. */
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, issue, type Ring, setUp, storeError } from '../../support/keyring.ts';
 import { outcome } from '../../support/outcome.ts';
 import {
   type Closing,
   connectTo,
   connectWithoutQueue,
-  describeWithRedis,
-  eventually,
   KINDS,
-  type OwnRedis,
-  startRedis,
-} from '../../support/redis.ts';
+} from '../../support/redis-clients.ts';
+import { describeWithRedis, type OwnRedis, startRedis } from '../../support/redis-servers.ts';
 
 /** For calls to a server that is there, however busy the machine is. */
 const PATIENT = 60_000;

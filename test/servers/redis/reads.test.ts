@@ -3,7 +3,8 @@ import { redisStore } from 'keyscope/stores/redis';
 import { expect, test } from 'vitest';
 import { OWN } from '../../support/keyring.ts';
 import { expectLooseCalls } from '../../support/loose.ts';
-import { describeWithRedis, KINDS, keysOf, useRedis } from '../../support/redis.ts';
+import { KINDS } from '../../support/redis-clients.ts';
+import { describeWithRedis, keysOf, useRedis } from '../../support/redis-servers.ts';
 import { unsealed, unsealedRecords } from '../../support/unsealed.ts';
 
 describeWithRedis.each(KINDS)('a store, with %s', (kind) => {

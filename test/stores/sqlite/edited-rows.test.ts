@@ -1,31 +1,32 @@
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { afterAll, describe } from 'vitest';
-import { ATTACKERS_DIGESTS, BOTH_ENTITIES, editedRows } from '../../support/edited-rows.ts';
-import { DRIVERS, OTHER, open } from '../../support/sqlite.ts';
+import {
+  ATTACKERS_DIGESTS,
+  DAMAGED_COLUMNS,
+  EDITED_COLUMNS,
+  type Edits,
+  editedBy,
+  editedRows,
+  quoted,
+} from '../../support/edited-rows.ts';
+import { OTHER } from '../../support/keyring.ts';
+import { DRIVERS, open } from '../../support/sqlite.ts';
 
 const HUGE = '1 << 60';
 
-const EDITS: Readonly<Record<string, readonly string[]>> = {
-  key_id: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'"],
-  name: ["'other'", "''", "'CI'"],
-  digest: [...ATTACKERS_DIGESTS, "''", 'upper(digest)', "digest || ' '"],
+const EDITS: Edits = {
+  keyId: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'"],
+  name: EDITED_COLUMNS.name,
+  digest: [...ATTACKERS_DIGESTS.map(quoted), "''", 'upper(digest)', "digest || ' '"],
   seal: ['NULL', "''", 'upper(seal)', "replace(seal, substr(seal, 1, 1), 'f') || 'f'"],
-  entity_uuid: [`'${OTHER}'`, "''", 'upper(entity_uuid)'],
-  accessible_entities: [BOTH_ENTITIES, "'[]'", `'["${OTHER}"]'`, "'[5]'", "'[[]]'"],
-  scopes: [
-    `'["threats:read","threats:write"]'`,
-    `'["threats:*"]'`,
-    `'["*:*"]'`,
-    "'[]'",
-    `'["threats:read","threats:read"]'`,
-    "'[null]'",
-    `'["Threats:read"]'`,
-  ],
-  justification: ["'because'", "''"],
-  metadata: [`'{"team":"blue"}'`, `'{"a":5}'`, `'{"__proto__":"x"}'`],
-  created_at: ['created_at + 1', '0', '-1', HUGE],
-  expires_at: ['NULL', 'expires_at + 1', '0', HUGE],
-  rotated_from: [`'${OTHER}'`, "''"],
+  entityUuid: [quoted(OTHER), "''", 'upper(entity_uuid)'],
+  accessibleEntities: EDITED_COLUMNS.accessibleEntities,
+  scopes: EDITED_COLUMNS.scopes,
+  justification: EDITED_COLUMNS.justification,
+  metadata: EDITED_COLUMNS.metadata,
+  createdAt: ['created_at + 1', '0', '-1', HUGE],
+  expiresAt: ['NULL', 'expires_at + 1', '0', HUGE],
+  rotatedFrom: EDITED_COLUMNS.rotatedFrom,
 };
 
 /** What would stop an edit by hand. */
@@ -42,9 +43,10 @@ describe.each(DRIVERS)('rows edited by hand, read with %s', (driver) => {
 
   editedRows({
     store: () => store,
-    sql: (text) => db.exec(text),
+    ...editedBy((text) => db.exec(text)),
     edits: EDITS,
-    huge: HUGE,
-    throwsOverHuge: driver === 'node:sqlite',
+    damages: DAMAGED_COLUMNS,
+    badTimes: [HUGE],
+    unreadable: driver === 'node:sqlite' ? [HUGE] : [],
   });
 });

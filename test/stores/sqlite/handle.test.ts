@@ -4,9 +4,10 @@ import type { SqliteHandle } from 'keyscope/stores/sqlite';
 import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
 import { describe, expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
+import { OWN } from '../../support/keyring.ts';
 import { RECORD } from '../../support/records.ts';
-import { DRIVERS, OWN, open } from '../../support/sqlite.ts';
-import { freshFiles, readValue } from '../../support/sqlite-fixtures.ts';
+import { DRIVERS, open } from '../../support/sqlite.ts';
+import { freshFiles, readValue } from '../../support/sqlite-databases.ts';
 
 const { fresh } = freshFiles();
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
 import { describe, expect, test } from 'vitest';
 import { RECORD } from '../../support/records.ts';
-import { freshFiles, readValue, stocked } from '../../support/sqlite-fixtures.ts';
+import { freshFiles, readValue, stocked } from '../../support/sqlite-databases.ts';
 
 const { fresh } = freshFiles();
 

@@ -2,7 +2,7 @@ import { sqliteStore } from 'keyscope/stores/sqlite';
 import { describe, expect, test } from 'vitest';
 import { CHANGING, columnOf, FIXED } from '../../support/columns.ts';
 import { RECORD } from '../../support/records.ts';
-import { another, readValue, stocked } from '../../support/sqlite-fixtures.ts';
+import { another, readValue, stocked } from '../../support/sqlite-databases.ts';
 
 const IS_FIXED = 'only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
 

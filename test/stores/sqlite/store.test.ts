@@ -8,10 +8,12 @@ import type { SqliteHandle } from 'keyscope/stores/sqlite';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, test } from 'vitest';
+import { OWN } from '../../support/keyring.ts';
+import { expectNoKeyIn } from '../../support/leaks.ts';
 import { expectLooseCalls } from '../../support/loose.ts';
 import { RECORD } from '../../support/records.ts';
-import { AUTHORITY, DRIVERS, INPUT, keyringOn, OWN, open } from '../../support/sqlite.ts';
-import { another, freshFiles, stocked } from '../../support/sqlite-fixtures.ts';
+import { DRIVERS, open } from '../../support/sqlite.ts';
+import { another, freshFiles, stocked } from '../../support/sqlite-databases.ts';
 
 const { fresh, folder } = freshFiles();
 
@@ -119,16 +121,11 @@ describe('the store', () => {
   test('writes no key into the file', async () => {
     const path = fresh();
     const db = new DatabaseSync(path);
-    const keyring = keyringOn(db);
-    const { key, info } = await keyring.issue(INPUT, AUTHORITY);
-    const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    // And those that SQLite has beside it.
-    const names = readdirSync(folder).filter((name) => name.startsWith(basename(path)));
-    const bytes = names.map((name) => readFileSync(join(folder, name), 'latin1')).join();
-    expect(bytes).toContain(info.keyId);
-    for (const secret of [key, next.key]) {
-      expect(bytes).not.toContain(secret.slice('acme_'.length, -6));
-    }
+    await expectNoKeyIn(sqliteStore(db), () => {
+      // And those that SQLite has beside it.
+      const names = readdirSync(folder).filter((name) => name.startsWith(basename(path)));
+      return names.map((name) => readFileSync(join(folder, name), 'latin1')).join();
+    });
     db.close();
   });
 });

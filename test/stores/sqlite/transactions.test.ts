@@ -2,18 +2,10 @@ import type { KeyStore } from 'keyscope';
 import { createKeyring, definePolicy } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AUTHORITY, catalog, OWN, PEPPER, PLAIN } from '../../support/keyring.ts';
 import { RECORD } from '../../support/records.ts';
-import {
-  AUTHORITY,
-  catalog,
-  DRIVERS,
-  type Handle,
-  INPUT,
-  OWN,
-  open,
-  PEPPERS,
-} from '../../support/sqlite.ts';
-import { another, freshFiles, readValue, stocked } from '../../support/sqlite-fixtures.ts';
+import { DRIVERS, type Handle, open } from '../../support/sqlite.ts';
+import { another, freshFiles, readValue, stocked } from '../../support/sqlite-databases.ts';
 
 const { fresh } = freshFiles();
 
@@ -112,9 +104,9 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
 
   test('is kept by the keyring, and written by a later flush', async () => {
     vi.useFakeTimers();
-    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: PEPPERS });
+    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER] });
     rival.exec('COMMIT');
-    const { key, info } = await keyring.issue(INPUT, AUTHORITY);
+    const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
     const policy = definePolicy(catalog, { list: ['threats:read'] });
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
     rival.exec('BEGIN IMMEDIATE');

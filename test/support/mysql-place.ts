@@ -1,15 +1,14 @@
 /** What each file of tests of the MySQL store starts from: a client on a database of its own. */
 import { inspect } from 'node:util';
-import type { KeyRecord, Keyring, KeyStore, UsageEntry } from 'keyscope';
-import { createKeyring } from 'keyscope';
-import type { MysqlClient, MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
+import type { KeyRecord, KeyStore, UsageEntry } from 'keyscope';
+import type { MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { afterAll, beforeAll, type describe } from 'vitest';
-import type { ClientOptions, Database, Opened } from './mysql.ts';
-import { CLIENTS, emptyDatabase } from './mysql.ts';
+import { eventually } from './eventually.ts';
+import type { ClientOptions, Database, Opened } from './mysql-clients.ts';
+import { CLIENTS, emptyDatabase } from './mysql-clients.ts';
 import { numbered, RECORD } from './records.ts';
 import { describeOn } from './servers.ts';
-import { catalog, PEPPERS } from './sqlite.ts';
 
 /** `describe` for what needs the server. */
 export const describeMysql: typeof describe.skip = await describeOn('mysql');
@@ -93,21 +92,9 @@ export async function withClient<Result>(
   }
 }
 
-/** A keyring over a client. It waits longer than the default, so that no test fails by load. */
-export function keyringOn(client: MysqlClient): Keyring<typeof catalog> {
-  const store = mysqlStore(client);
-  return createKeyring({
-    prefix: 'acme',
-    catalog,
-    store,
-    peppers: PEPPERS,
-    storeTimeoutMs: 60_000,
-  });
-}
-
-/** Asks again until it holds; the test's time-out ends it. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+/** Waits until it holds, for as long as a test of the server may take. */
+export function until(holds: () => Promise<boolean>, what: string): Promise<void> {
+  return eventually(holds, what, SLOW.timeout - 10_000);
 }
 
 /** A pool whose connections are lent out changed. */

@@ -5,15 +5,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sqliteStore } from 'keyscope/stores/sqlite';
+import { keyringOver } from './patient-keyring.ts';
 import { HOUR, verdict } from './races.ts';
 import type { Driver } from './sqlite.ts';
-import { keyringOn, open } from './sqlite.ts';
+import { open } from './sqlite.ts';
 import type { Child, Handed } from './store-process.ts';
 import { isHanded, spareChildren, timesOf } from './store-process.ts';
-
-export { killRotations } from './kills.ts';
-export { revokeAgainstRotate, rotateAgainstRotate } from './races.ts';
-export { type Child, startChild } from './store-process.ts';
 
 // ── kill -9 in the middle of anything ────────────────────────────────────────────────────────────
 
@@ -121,7 +119,7 @@ async function operate(
 async function compare(driver: Driver, file: string, ledger: readonly Said[]): Promise<void> {
   const db = open(driver, file);
   try {
-    const keyring = keyringOn(db);
+    const keyring = keyringOver(sqliteStore(db));
     const check = db.prepare('PRAGMA integrity_check').all()[0] as object;
     assert.deepEqual({ ...check }, { integrity_check: 'ok' });
     for (const said of ledger) {

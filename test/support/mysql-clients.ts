@@ -1,8 +1,4 @@
-/**
- * What the tests of the MySQL store share: databases of their own, and both drivers, by connection
- * and by pool.
- */
-
+/** Both drivers of MySQL, by connection and by pool, and empty databases to use them on. */
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import mariadb from 'mariadb';
 import mysql from 'mysql2/promise';

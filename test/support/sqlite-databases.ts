@@ -4,8 +4,8 @@ import type { KeyRecord, KeyStore } from 'keyscope';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { afterAll } from 'vitest';
+import { folder } from './folder.ts';
 import { numbered, RECORD } from './records.ts';
-import { folder } from './sqlite.ts';
 
 /** Names of new files in a folder that goes when the tests of a file are over. */
 export function freshFiles(): { readonly fresh: () => string; readonly folder: string } {

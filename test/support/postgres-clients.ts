@@ -1,14 +1,10 @@
-/**
- * What the tests of the PostgreSQL store share: every client, and a schema of one's own to use it
- * in.
- */
+/** Every client of PostgreSQL, and empty schemas to use them in. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PGlite } from '@electric-sql/pglite';
 import type { PostgresClient } from 'keyscope/stores/postgres';
 import pg from 'pg';
 import postgres from 'postgres';
+import { type Door, openDoor } from './door.ts';
 import { SERVERS } from './servers.ts';
 
 /** Where the server is. */
@@ -150,49 +146,14 @@ export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
   return { name, settings, sql: owner.sql, drop };
 }
 
-/** A server in front of the server, which can be gone and come back under the same port. */
-export interface Proxy {
+/** A door in front of the server, and where the server is through it. */
+export interface ServerDoor extends Door {
   readonly url: string;
-  readonly port: number;
-  up(): Promise<void>;
-  down(): Promise<void>;
 }
 
-export async function proxy(): Promise<Proxy> {
-  const sockets = new Set<Socket>();
-  const behindIt = new URL(url);
-
-  function pass(from: Socket, to: Socket): void {
-    sockets.add(from);
-    from.on('error', () => to.destroy()).on('close', () => to.destroy());
-    from.pipe(to);
-  }
-
-  const server = createServer((socket) => {
-    const behind = connect(Number(behindIt.port) || 5432, behindIt.hostname);
-    pass(socket, behind);
-    pass(behind, socket);
-  });
-
-  async function listen(port: number): Promise<void> {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  }
-
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+export async function openServerDoor(): Promise<ServerDoor> {
   const through = new URL(url);
-  through.host = `127.0.0.1:${port}`;
-  return {
-    url: through.href,
-    port,
-    up: () => listen(port),
-    async down() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-      await closed;
-    },
-  };
+  const door = await openDoor({ host: through.hostname, port: Number(through.port) || 5432 });
+  through.host = `127.0.0.1:${door.port}`;
+  return { ...door, url: through.href };
 }

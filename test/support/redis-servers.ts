@@ -1,15 +1,15 @@
-/** Redis servers that a test starts and stops itself, and clients of both kinds for them. */
+/** Redis servers and clusters that a test starts and stops itself. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import type { RedisClient } from 'keyscope/stores/redis';
-import { createClient, createClientPool, RESP_TYPES } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { eventually } from './eventually.ts';
+import { type Closing, connectTo, KINDS, type Kind } from './redis-clients.ts';
 
 const { CI } = process.env;
 const installed = spawnSync('redis-server', ['--version']).status === 0;
@@ -19,22 +19,6 @@ const installed = spawnSync('redis-server', ['--version']).status === 0;
  * `CI=true` it fails.
  */
 export const describeWithRedis = installed || CI === 'true' ? describe : describe.skip;
-
-/** Waits until `holds`, which may also throw until it does. */
-export async function eventually(holds: () => Promise<boolean>, what: string): Promise<void> {
-  // Shortly before vitest ends the test, so that what is missing is said.
-  const deadline = Date.now() + 25_000;
-  let cause: unknown;
-  while (Date.now() < deadline) {
-    try {
-      if (await holds()) return;
-    } catch (error) {
-      cause = error;
-    }
-    await sleep(20);
-  }
-  throw new Error(`never came true: ${what}`, { cause });
-}
 
 // Redis refuses port 0. A cluster's bus takes the port 10,000 above, so both have to exist.
 async function freePort(): Promise<number> {
@@ -201,80 +185,6 @@ async function removeAll(nodes: readonly OwnRedis[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.remove()));
 }
 
-// ── Clients ─────────────────────────────────────────────────────────────────────────────────────
-
-/** A client that goes away. */
-export interface Closing<C> {
-  readonly client: C;
-  close(): unknown;
-}
-
-/** The two drivers. */
-export const KINDS = ['node-redis', 'ioredis'] as const;
-export type Kind = (typeof KINDS)[number];
-
-/** What a test of an outage does with the client's own reports. */
-const ignore = () => {};
-
-export async function nodeRedis(
-  url: string,
-  options: { RESP?: 2 | 3; disableOfflineQueue?: boolean } = {},
-) {
-  const client = createClient({ url, RESP: 3, ...options }).on('error', ignore);
-  await client.connect();
-  return { client, close: () => client.destroy() };
-}
-
-/** One that reads replies as the service likes them: bytes, maps, numbers as text. */
-export async function bufferingNodeRedis(url: string) {
-  const { client, close } = await nodeRedis(url);
-  const mapping = {
-    [RESP_TYPES.BLOB_STRING]: Buffer,
-    [RESP_TYPES.MAP]: Map,
-    [RESP_TYPES.NUMBER]: String,
-  };
-  return { client: client.withTypeMapping(mapping), close };
-}
-
-export async function nodeRedisPool(url: string) {
-  const client = createClientPool({ url }, { minimum: 10, maximum: 10 }).on('error', ignore);
-  await client.connect();
-  return { client, close: () => client.destroy() };
-}
-
-export function ioRedis(url: string, options: RedisOptions & { replyMapping?: 'legacy' } = {}) {
-  const client = new Redis(url, options).on('error', ignore);
-  return { client, close: () => client.disconnect() };
-}
-
-/** Ten connections that take turns; ioredis has no pool. */
-export function tenIoRedis(url: string) {
-  const clients = Array.from({ length: 10 }, () => ioRedis(url));
-  let turn = 0;
-  const client = {
-    call(command: string, ...args: string[]): Promise<unknown> {
-      const next = clients[turn % clients.length] as (typeof clients)[number];
-      turn += 1;
-      return next.client.call(command, ...args);
-    },
-  };
-  return { client, close: () => clients.map((each) => each.close()) };
-}
-
-/** A client of one of the two drivers, with its own defaults. */
-export async function connectTo(kind: Kind, url: string) {
-  return kind === 'ioredis' ? ioRedis(url) : await nodeRedis(url);
-}
-
-/** A client of one of the two drivers that fails at once where the server is away. */
-export async function connectWithoutQueue(kind: Kind, url: string) {
-  if (kind === 'node-redis') return nodeRedis(url, { disableOfflineQueue: true });
-  const direct = { enableOfflineQueue: false, lazyConnect: true, maxRetriesPerRequest: 0 };
-  const opened = ioRedis(url, direct);
-  await opened.client.connect();
-  return opened;
-}
-
 // ── A server for a suite ────────────────────────────────────────────────────────────────────────
 
 /** A server that the tests of a suite share, empty before each, with a client of each kind. */
@@ -317,14 +227,4 @@ export function useRedis(...options: string[]): SuiteRedis {
       return opened.client;
     },
   };
-}
-
-/** Deletes what a test left under its own prefix. */
-export async function deleteUnder(url: string, prefix: string): Promise<void> {
-  const { client, close } = ioRedis(url);
-  const pages = client.scanStream({ match: `${prefix}*`, count: 10_000 });
-  for await (const keys of pages as AsyncIterable<string[]>) {
-    if (keys.length > 0) await client.del(...keys);
-  }
-  close();
 }

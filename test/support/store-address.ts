@@ -1,9 +1,10 @@
 /** A store of a test's own at an address, on the servers that all tests share. */
-import { emptyDatabase } from './mysql.ts';
-import { emptySchema } from './postgres.ts';
-import { deleteUnder } from './redis.ts';
+
+import { folder } from './folder.ts';
+import { emptyDatabase } from './mysql-clients.ts';
+import { emptySchema } from './postgres-clients.ts';
+import { deleteUnder } from './redis-clients.ts';
 import { SERVERS } from './servers.ts';
-import { folder } from './sqlite.ts';
 
 /** Where a store is that nobody else uses, and its end. */
 export interface Scratch {

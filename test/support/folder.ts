@@ -1,0 +1,18 @@
+/** A folder of a test's own for its files. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Folder {
+  /** The path of a file in it; of the folder itself for an empty name. */
+  readonly file: (name: string) => string;
+  readonly remove: () => void;
+}
+
+export function folder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'keyscope-'));
+  return {
+    file: (name) => join(path, name),
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
