@@ -3,7 +3,7 @@ import { authenticate } from './authenticate.js';
 import type { Context } from './context.js';
 import { isAccessError, isStoreError } from './errors.js';
 import { assert, readFields } from './input.js';
-import { entityMeant, type Policy } from './policy.js';
+import { type Policy, requestedEntity } from './policy.js';
 import type { Principal } from './principal.js';
 import type { RequestLike } from './request.js';
 import type { Awaitable } from './store.js';
@@ -52,7 +52,7 @@ export async function admit(
     time = context.clock();
     const found = typeof request === 'function' ? request() : authenticate(context, request);
     // A synchronous store costs no turn of the event loop.
-    principal = isPromise(found) ? await found : found;
+    principal = isPromiseLike(found) ? await found : found;
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
     reportDenial(context, error, { time, principal, operation, asked });
@@ -64,7 +64,7 @@ export async function admit(
   return { principal, entityUuid };
 }
 
-function isPromise(found: Awaitable<Principal>): found is PromiseLike<Principal> {
+function isPromiseLike(found: Awaitable<Principal>): found is PromiseLike<Principal> {
   return typeof (found as Partial<PromiseLike<Principal>> | undefined)?.then === 'function';
 }
 
@@ -83,7 +83,7 @@ function reportDenial(context: Context, error: unknown, attempt: Attempt): void 
   const { emit } = context;
   if (emit === undefined) return;
   const { principal, operation } = attempt;
-  const meant = entityMeant(attempt.asked, principal?.entityUuid);
+  const meant = requestedEntity(attempt.asked, principal?.entityUuid);
   const common = {
     type: 'access.denied',
     time: attempt.time ?? Date.now(),

@@ -3,7 +3,7 @@ import { parseAuthorization } from './authorization.js';
 import type { Context } from './context.js';
 import { AccessError } from './errors.js';
 import type { Principal } from './principal.js';
-import { authorizationOf } from './request.js';
+import { readAuthorization } from './request.js';
 import { verify } from './verify.js';
 import { verifyToken } from './verify-token.js';
 
@@ -12,7 +12,7 @@ import { verifyToken } from './verify-token.js';
  * does.
  */
 export function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
-  const credential = parseAuthorization(authorizationOf(request));
+  const credential = parseAuthorization(readAuthorization(request));
   switch (credential.kind) {
     case 'bearer':
       return verifyBearer(context, credential.token);

@@ -2,7 +2,7 @@
 import type { Catalog } from './catalog.js';
 import { createEmit, type Emit, type EventListener } from './events.js';
 import { assert, readFields, readInteger } from './input.js';
-import { type KeyFormat, keyFormat } from './key.js';
+import { createKeyFormat, type KeyFormat } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
 import { platformRandom, readPeppers } from './secret.js';
@@ -99,7 +99,7 @@ export function createContext(options: KeyringOptions): Context {
   assert(isCatalog, 'catalog: pass what defineScopes returned');
   assert(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const unpepperedUntil = readUnpepperedUntil(given);
-  const format = keyFormat(given.prefix);
+  const format = createKeyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
   const clock = (): number => readClock(now);

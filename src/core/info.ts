@@ -68,7 +68,7 @@ export interface IssuedKey {
  * `key` is an inherited accessor: printing, inspecting, spreading, cloning and JSON-encoding the
  * result show only `info`.
  */
-export function issuedKey(key: string, record: KeyRecord): IssuedKey {
+export function createIssuedKey(key: string, record: KeyRecord): IssuedKey {
   const shown = { info: toKeyInfo(record) };
   const hidden = Object.defineProperties(
     {},

@@ -102,7 +102,7 @@ export interface KeyFormat {
 }
 
 /** What depends only on the prefix is computed once. */
-export function keyFormat(prefix: unknown): KeyFormat {
+export function createKeyFormat(prefix: unknown): KeyFormat {
   const isPrefix = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
   const instead = 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter';
   assert(isPrefix, instead, prefix);
@@ -149,7 +149,7 @@ export function keyFormat(prefix: unknown): KeyFormat {
  * parseKey(text, { prefix: 'acme' })?.prefix; // 'acme'
  */
 export function parseKey(text: unknown, options: { readonly prefix: string }): KeyParts | null {
-  const { prefix, faultIn } = keyFormat(options?.prefix);
+  const { prefix, faultIn } = createKeyFormat(options?.prefix);
   if (typeof text !== 'string' || faultIn(text) !== null) return null;
   const secret = text.slice(-SECRET_LENGTH);
   const entropy = secret.slice(0, ENTROPY_LENGTH);
@@ -165,7 +165,7 @@ export function parseKey(text: unknown, options: { readonly prefix: string }): K
  * if (isKey(line, { prefix: 'acme' })) report(line);
  */
 export function isKey(text: unknown, options: { readonly prefix: string }): boolean {
-  return keyFormat(options?.prefix).faultIn(text) === null;
+  return createKeyFormat(options?.prefix).faultIn(text) === null;
 }
 
 /**
@@ -178,7 +178,7 @@ export function isKey(text: unknown, options: { readonly prefix: string }): bool
  * const found = text.match(new RegExp(keyPattern('acme'), 'g'));
  */
 export function keyPattern(prefix: string): string {
-  return `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
+  return `\\b${createKeyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
 }
 
 /**
@@ -193,7 +193,7 @@ export function keyPattern(prefix: string): string {
  * redactKeys(`sent ${key}`, { prefix: 'acme' }); // 'sent acme_[redacted]'
  */
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
-  const { prefix } = keyFormat(options?.prefix);
+  const { prefix } = createKeyFormat(options?.prefix);
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
   const length = prefix.length + 1 + SECRET_LENGTH;

@@ -79,7 +79,7 @@ function guardMethod(store: unknown, name: Method, timeoutMs: number): Call {
     let isLater: boolean;
     try {
       answer = method.call(store, argument, second);
-      isLater = isThenable(answer);
+      isLater = isPromiseLike(answer);
     } catch (cause) {
       throw storeFailed(name, cause);
     }
@@ -113,7 +113,7 @@ function answerInTime(name: Method, answer: unknown, timeoutMs: number): Promise
   });
 }
 
-function isThenable(answer: unknown): boolean {
+function isPromiseLike(answer: unknown): boolean {
   if (typeof answer !== 'object' || answer === null) return false;
   return typeof (answer as { readonly then?: unknown }).then === 'function';
 }

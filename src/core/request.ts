@@ -5,7 +5,7 @@
 import { assert, isObject } from './input.js';
 
 /**
- * What {@link authorizationOf} reads. On Node, pass the request and never its `headers`: Node drops
+ * What {@link readAuthorization} reads. On Node, pass the request and never its `headers`: Node drops
  * a second `Authorization` line from those, and a request with two must be refused.
  */
 export type RequestLike = RequestWithLines | RequestWithHeaders | HeaderFields | HeaderLines;
@@ -48,7 +48,7 @@ interface Message {
  * @throws TypeError on an object that is neither a request nor headers: it would always count as
  *   having no credential.
  */
-export function authorizationOf(request: unknown): unknown {
+export function readAuthorization(request: unknown): unknown {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
   // Lines first: what wraps Node's request has headers that have already lost a second line.
   const lines = rawLinesOf(request);

@@ -15,7 +15,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { encoder } from './bytes.js';
 import { assert, readFields } from './input.js';
-import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
+import { ALPHABET, createKeyFormat, ENTROPY_LENGTH } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */
 export type RandomBytes = (length: number) => Uint8Array;
@@ -139,7 +139,7 @@ const UNPEPPERED: Scheme = Object.freeze({
   seal: () => null,
 });
 
-function pepperedScheme(pepper: unknown): Scheme {
+function readPepper(pepper: unknown): Scheme {
   const { id, secret } = readFields(pepper, ['id', 'secret'], 'pepper');
   const isId = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id);
   assert(isId, 'pepper: id is 1 to 32 letters a-z, digits or -');
@@ -175,7 +175,7 @@ export type Schemes = readonly [Scheme, ...Scheme[]];
  */
 export function readPeppers(peppers: unknown): Schemes {
   if (peppers === 'none') return [UNPEPPERED];
-  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, pepperedScheme) : [];
+  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, readPepper) : [];
   if (first === undefined) {
     throw new TypeError("peppers: pass [{ id, secret }], or 'none' to go without");
   }
@@ -199,7 +199,7 @@ export function readPeppers(peppers: unknown): Schemes {
  */
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
   assert(typeof key === 'string', 'key: pass a string', key);
-  const scheme = pepper === 'none' ? UNPEPPERED : pepperedScheme(pepper);
+  const scheme = pepper === 'none' ? UNPEPPERED : readPepper(pepper);
   return scheme.digest(key);
 }
 
@@ -256,5 +256,5 @@ export function generateKey(options: GenerateOptions): string {
   const given = readFields(options, ['prefix', 'random'], 'generateKey');
   const { prefix, random = platformRandom } = given;
   assert(typeof random === 'function', 'random: pass a function or leave it out');
-  return keyFormat(prefix).complete(drawEntropy(random as RandomBytes));
+  return createKeyFormat(prefix).complete(drawEntropy(random as RandomBytes));
 }

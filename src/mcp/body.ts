@@ -8,7 +8,9 @@
  * @throws Whatever the stream does, if it breaks off.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
-  return isHeldTo(maxBytes, request.headers) ? request.text() : readStream(request, maxBytes);
+  return hasLengthWithin(maxBytes, request.headers)
+    ? request.text()
+    : readStream(request, maxBytes);
 }
 
 /**
@@ -16,7 +18,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
  * (RFC 9112 §6.3, RFC 9113 §8.1.1), so such a body needs no stream, which on Node costs a third of
  * the speed of a whole tool call. With a coding, the length says nothing about what is read.
  */
-function isHeldTo(maxBytes: number, headers: Headers): boolean {
+function hasLengthWithin(maxBytes: number, headers: Headers): boolean {
   const isCoded = headers.has('transfer-encoding') || headers.has('content-encoding');
   const length = Number.parseInt(headers.get('content-length') ?? '', 10);
   // Without a length, this is not a number, and no comparison holds.

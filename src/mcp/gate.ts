@@ -4,7 +4,7 @@ import { toResponse } from '../core/challenge.js';
 import { isAccessError, isStoreError, type StoreError } from '../core/errors.js';
 import { assert } from '../core/input.js';
 import type { Principal } from '../core/principal.js';
-import { authorizationOf, type RequestLike } from '../core/request.js';
+import { type RequestLike, readAuthorization } from '../core/request.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
 import { readBody } from './body.js';
@@ -73,7 +73,7 @@ export function createMcpGate<Operation extends string>(
   return async (request) => {
     assert(typeof request?.headers?.get === 'function', NOT_A_REQUEST);
     try {
-      return await judge(config, request);
+      return await admitRequest(config, request);
     } catch (error) {
       if (!isAccessError(error) && !isStoreError(error)) throw error;
       if (isStoreError(error)) void reportOutage(config, error);
@@ -92,9 +92,9 @@ async function reportOutage({ onOutage }: GateConfig, error: StoreError): Promis
   }
 }
 
-async function judge(config: GateConfig, request: Request): Promise<McpEntry | Response> {
+async function admitRequest(config: GateConfig, request: Request): Promise<McpEntry | Response> {
   // 1. Who is calling? Authentication is complete before anything else is answered or read.
-  const principal = await enter(config, request);
+  const principal = await authenticateRequest(config, request);
   // 2. If the request names a session, is it the caller's own?
   const sessionOwner = sessionOwnerOf(principal);
   if (!(await isOwnSession(config, request, sessionOwner))) return createRefusal(404);
@@ -114,10 +114,10 @@ async function judge(config: GateConfig, request: Request): Promise<McpEntry | R
 }
 
 /** Verifies the credential: the one look-up of a request. */
-async function enter(config: GateConfig, request: Request): Promise<Principal> {
+async function authenticateRequest(config: GateConfig, request: Request): Promise<Principal> {
   const { keyring, policy, operation, resource } = config;
   // Read once: the keyring verifies the very lines whose audience was looked at.
-  const lines = authorizationOf(request) as RequestLike;
+  const lines = readAuthorization(request) as RequestLike;
   const credential = parseAuthorization(lines);
 
   async function authenticate(): Promise<Principal> {

@@ -49,7 +49,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
   const resource = String(options.resource);
   assert(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
   const instead = 'invalidToken: pass (message) => new InvalidTokenError(message), or the like';
-  assert(makesErrors(invalidToken), instead);
+  assert(canMakeErrors(invalidToken), instead);
 
   async function verifyAccessToken(token: string): Promise<McpAuthInfo> {
     try {
@@ -69,7 +69,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
  * A class called without `new` throws, and so does what is no function: this shows it at start-up
  * rather than at the first denial.
  */
-function makesErrors(make: (message: string) => unknown): boolean {
+function canMakeErrors(make: (message: string) => unknown): boolean {
   try {
     return make('') instanceof Error;
   } catch {

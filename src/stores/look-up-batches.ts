@@ -12,14 +12,14 @@ interface Waiting {
 }
 
 /** At most this many digests are sent as one query. */
-const MOST = 1000;
+const MAX_DIGESTS = 1000;
 
 /**
  * Combines the look-ups of one turn of the event loop into one query, without changing any answer:
  * each caller gets the rows of its own digests, compared byte for byte, and the query is sent after
  * all of them have asked.
  */
-export function inBatches(find: Find): Find {
+export function batchLookUps(find: Find): Find {
   let waiting: Waiting[] = [];
 
   function send(): void {
@@ -52,8 +52,8 @@ async function answerAll(batch: readonly Waiting[], find: Find): Promise<void> {
 
 function inChunks(digests: readonly string[]): string[][] {
   const chunks: string[][] = [];
-  for (let start = 0; start < digests.length; start += MOST) {
-    chunks.push(digests.slice(start, start + MOST));
+  for (let start = 0; start < digests.length; start += MAX_DIGESTS) {
+    chunks.push(digests.slice(start, start + MAX_DIGESTS));
   }
   return chunks;
 }

@@ -75,12 +75,12 @@ export function toRecord(row: unknown): KeyRecord {
     scopes: parse(columns.scopes),
     justification: columns.justification,
     metadata: parse(columns.metadata),
-    createdAt: whole(columns.created_at),
-    expiresAt: whole(columns.expires_at),
-    revokedAt: whole(columns.revoked_at),
-    retireAt: whole(columns.retire_at),
+    createdAt: toInteger(columns.created_at),
+    expiresAt: toInteger(columns.expires_at),
+    revokedAt: toInteger(columns.revoked_at),
+    retireAt: toInteger(columns.retire_at),
     rotatedFrom: columns.rotated_from,
-    lastUsedAt: whole(columns.last_used_at),
+    lastUsedAt: toInteger(columns.last_used_at),
     scopesUsed: parse(columns.scopes_used),
   };
   return record as unknown as KeyRecord;
@@ -100,7 +100,7 @@ function parse(json: unknown): unknown {
  * A 64-bit integer as a number. Anything else, or beyond 2^53, stays what it is, and the core
  * refuses the record.
  */
-export function whole(value: unknown): unknown {
+export function toInteger(value: unknown): unknown {
   if (value === null || typeof value === 'number') return value;
   const isInteger =
     typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value));

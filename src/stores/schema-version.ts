@@ -8,7 +8,11 @@
  * @param known The version that this release migrates to.
  * @param place What is named in the error.
  */
-export function knownVersion(read: unknown, known: number, place: string = 'the database'): number {
+export function readSchemaVersion(
+  read: unknown,
+  known: number,
+  place: string = 'the database',
+): number {
   const version = Number(read ?? 0);
   if (version <= known) return version;
   throw new Error(

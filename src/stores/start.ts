@@ -2,7 +2,7 @@
 import type { Awaitable, KeyStore } from '../core/store.js';
 
 /** How long later callers wait for an attempt to start, before they make another. */
-const PATIENCE_MS = 5_000;
+const WAIT_MS = 5_000;
 
 /** An attempt to start. */
 interface Attempt<T> {
@@ -21,7 +21,7 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
 
   function begin(): Promise<T> {
     const result = start();
-    const attempt = { result, waitUntil: performance.now() + PATIENCE_MS };
+    const attempt = { result, waitUntil: performance.now() + WAIT_MS };
     current = attempt;
     result.then(
       () => {
@@ -45,7 +45,7 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
 type Method = (...args: never[]) => Awaitable<unknown>;
 
 /** Makes every method of a store wait for `ready`. */
-export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
+export function afterStart(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
   const methods = Object.entries<Method>({ ...store });
   const waiting = methods.map(([name, method]) => [name, waitBefore(ready, method)]);
   return Object.fromEntries(waiting) as unknown as KeyStore;

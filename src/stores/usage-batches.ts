@@ -4,10 +4,10 @@ import type { UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';
 
 /** At most this many keys are sent in one statement. */
-const MOST_KEYS = 1000;
+const MAX_KEYS = 1000;
 
 /** At most this many characters are sent in one statement: it fits if a packet may have 1 MiB. */
-const MOST_TEXT = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 
 /**
  * What `touch` is given, as JSON lists that each fit one statement: one entry per key, because an
@@ -41,7 +41,7 @@ function fillBatches(texts: readonly string[]): string[][] {
   let size = 0;
   for (const text of texts) {
     // One more for the comma before it.
-    const isFull = batch.length === MOST_KEYS || size + 1 + text.length > MOST_TEXT;
+    const isFull = batch.length === MAX_KEYS || size + 1 + text.length > MAX_CHARACTERS;
     if (batch.length > 0 && isFull) {
       batches.push(batch);
       batch = [];

@@ -34,7 +34,7 @@ interface UnreadClient {
 const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it';
 
 /** Throws a `TypeError` unless `db` looks like a binding. A session is none: it has bookmarks. */
-export function checkClient(db: D1Client): void {
+export function assertClient(db: D1Client): void {
   // Without types, somebody may pass nothing at all.
   const unread: UnreadClient = db ?? {};
   const { prepare, batch, getBookmark } = unread;

@@ -1,9 +1,9 @@
 /** The tables and triggers, brought to what this release knows. */
 import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import { STATEMENTS } from '../sqlite/statements.js';
 import type { D1Client } from './binding.js';
-import { atPrimary, checkClient, query } from './binding.js';
+import { assertClient, atPrimary, query } from './binding.js';
 
 const VERSIONS = MIGRATIONS.sqlite;
 
@@ -23,7 +23,7 @@ async function readVersionRow(db: D1Client): Promise<unknown> {
 /** The schema's version, 0 if there is none. */
 async function readVersion(db: D1Client): Promise<number> {
   const row = (await readVersionRow(db)) as { readonly version?: unknown } | undefined;
-  return knownVersion(row?.version, VERSIONS.length);
+  return readSchemaVersion(row?.version, VERSIONS.length);
 }
 
 /** What brings a database from the version `found` to this release's. */
@@ -52,7 +52,7 @@ function statementsFrom(found: number): readonly string[] {
  * await migrate(env.DB); // in a Worker that a deploy step calls
  */
 export async function migrate(db: D1Client): Promise<void> {
-  checkClient(db);
+  assertClient(db);
   const found = await readVersion(db);
   if (found === VERSIONS.length) return;
   const session = atPrimary(db);

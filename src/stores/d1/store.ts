@@ -20,14 +20,14 @@ import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Reads, Writes } from '../halves.js';
-import { inBatches } from '../look-up-batches.js';
+import { batchLookUps } from '../look-up-batches.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import { toRecord, toValues } from '../rows.js';
 import { STATEMENTS } from '../sqlite/statements.js';
-import { behind } from '../start.js';
+import { afterStart } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
 import type { D1Client } from './binding.js';
-import { atPrimary, checkClient, query } from './binding.js';
+import { assertClient, atPrimary, query } from './binding.js';
 import { migrate } from './migrate.js';
 
 /** How D1 is queried. */
@@ -64,7 +64,7 @@ function createReads(db: D1Client, batch: boolean): Reads {
   }
 
   return {
-    findByDigest: batch ? inBatches(find) : find,
+    findByDigest: batch ? batchLookUps(find) : find,
 
     async findById(keyId) {
       if (!isSendable(keyId)) return null;
@@ -128,15 +128,15 @@ function createWrites(db: D1Client): Writes {
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: d1Store(env.DB), peppers });
  */
 export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
-  checkClient(db);
+  assertClient(db);
   const { batch = false } = readFields(options, ['batch'], 'd1Store');
   assert(typeof batch === 'boolean', 'd1Store: batch is true or false');
-  let migrated = false;
+  let isMigrated = false;
   // Until one request has finished, each request asks for itself: a promise shared with another
   // request would never settle if that one is cancelled.
   async function migrateIfNeeded(): Promise<void> {
-    if (!migrated) await migrate(db);
-    migrated = true;
+    if (!isMigrated) await migrate(db);
+    isMigrated = true;
   }
-  return behind(migrateIfNeeded, { ...createReads(db, batch), ...createWrites(db) });
+  return afterStart(migrateIfNeeded, { ...createReads(db, batch), ...createWrites(db) });
 }

@@ -55,7 +55,7 @@ const NO_PROMISES =
  * Throws a `TypeError` unless `client` looks like one of the promise API. Not checked: which driver
  * it is from, and whether it is open.
  */
-export function checkClient(client: MysqlClient): void {
+export function assertClient(client: MysqlClient): void {
   // Without types, somebody may pass nothing at all.
   const unread: UnreadClient = client ?? {};
   const { execute, query, promise, of } = unread;

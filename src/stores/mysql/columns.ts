@@ -25,7 +25,7 @@ const NARROW_FIELDS: readonly NarrowField[] = [
 ];
 
 /** Throws if a column would not hold what the record says. */
-export function checkFits(record: KeyRecord): void {
+export function assertFits(record: KeyRecord): void {
   const unfit = NARROW_FIELDS.find(({ field, fits }) => !fits(record[field]));
   if (unfit !== undefined) {
     throw new Error(`keyscope: insert: ${unfit.field} does not fit its column`);

@@ -7,8 +7,8 @@ import type {
   MysqlPool,
   MysqlStatement,
 } from './client.js';
-import { checkClient, isPool } from './client.js';
-import { withPlainErrors } from './errors.js';
+import { assertClient, isPool } from './client.js';
+import { withMysqlErrors } from './errors.js';
 
 /** The connections of a client. What they throw says what the server said. */
 export interface Connections {
@@ -39,13 +39,13 @@ function statement(sql: string): MysqlStatement {
 }
 
 function execute(connection: MysqlConnection, sql: string, values: Value[] = []): Promise<unknown> {
-  return withPlainErrors(() => connection.execute(statement(sql), values));
+  return withMysqlErrors(() => connection.execute(statement(sql), values));
 }
 
 function createSession(connection: MysqlConnection, discard: () => void): Session {
   return {
     query: (sql, values) => execute(connection, sql, values),
-    run: (sql) => withPlainErrors(() => connection.query(statement(sql))),
+    run: (sql) => withMysqlErrors(() => connection.query(statement(sql))),
     discard,
   };
 }
@@ -74,7 +74,7 @@ function singleConnection(connection: MysqlConnection): Connections {
   };
 }
 
-async function giveBack(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
+async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
   try {
     // One driver returns a promise, the other nothing.
     await (isDiscarded ? loan.destroy() : loan.release());
@@ -88,7 +88,7 @@ function pooledConnections(pool: MysqlPool): Connections {
     query: (sql, values) => execute(pool, sql, values),
 
     async withSession(work) {
-      const loan = await withPlainErrors(() => pool.getConnection());
+      const loan = await withMysqlErrors(() => pool.getConnection());
       let isDiscarded = false;
       const session = createSession(loan, () => {
         isDiscarded = true;
@@ -96,7 +96,7 @@ function pooledConnections(pool: MysqlPool): Connections {
       try {
         return await work(session);
       } finally {
-        await giveBack(loan, isDiscarded);
+        await returnToPool(loan, isDiscarded);
       }
     },
   };
@@ -104,6 +104,6 @@ function pooledConnections(pool: MysqlPool): Connections {
 
 /** Throws a `TypeError` if `client` is none. Opens nothing and sends nothing. */
 export function connectionsOf(client: MysqlClient): Connections {
-  checkClient(client);
+  assertClient(client);
   return isPool(client) ? pooledConnections(client) : singleConnection(client);
 }

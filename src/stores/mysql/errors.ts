@@ -56,7 +56,7 @@ function toMysqlError(error: unknown): MysqlError {
 }
 
 /** Awaits what a driver does. Whatever it throws becomes a {@link MysqlError}. */
-export async function withPlainErrors<Result>(act: () => Promise<Result>): Promise<Result> {
+export async function withMysqlErrors<Result>(act: () => Promise<Result>): Promise<Result> {
   try {
     return await act();
   } catch (error) {
@@ -74,7 +74,7 @@ export function isMissingTable(error: unknown): boolean {
 }
 
 /** Whether the server has rolled back all of the transaction, and another try may succeed. */
-export function isWorthAnotherTry(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === DEADLOCK || errno === CHANGED_SINCE;
 }

@@ -2,7 +2,7 @@
  * Whether what was read is what was last acknowledged. A look-up that sees the past would let a
  * revoked key pass, so every row brings the answer along.
  */
-import { whole } from '../rows.js';
+import { toInteger } from '../rows.js';
 import type { Row } from './answers.js';
 
 /**
@@ -27,11 +27,11 @@ const READ_ONLY =
 
 /** Whether a column says true, however the driver reads integers. */
 export function isTrue(value: unknown): boolean {
-  return whole(value) === 1;
+  return toInteger(value) === 1;
 }
 
 /** Returns the rows, and throws if one of them may be out of date. */
-export function checkFresh(rows: readonly Row[]): readonly Row[] {
+export function requireFresh(rows: readonly Row[]): readonly Row[] {
   for (const { settled, writable } of rows) {
     if (!isTrue(writable)) throw new Error(READ_ONLY);
     if (!isTrue(settled)) throw new Error(UNSETTLED);

@@ -1,6 +1,6 @@
 /** The tables and triggers, brought to what this release knows. */
 import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import { firstValue } from './answers.js';
 import type { MysqlClient } from './client.js';
 import type { Connections, Session } from './connections.js';
@@ -29,7 +29,7 @@ async function readVersion(on: Pick<Session, 'query'>): Promise<number> {
   } catch (error) {
     if (!isMissingTable(error)) throw error;
   }
-  return knownVersion(version, VERSIONS.length);
+  return readSchemaVersion(version, VERSIONS.length);
 }
 
 async function lock(session: Session): Promise<void> {

@@ -36,19 +36,19 @@ import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary, UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import type { Reads, Writes } from '../halves.js';
-import { inBatches } from '../look-up-batches.js';
+import { batchLookUps } from '../look-up-batches.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
-import { toRecord, toValues, whole } from '../rows.js';
-import { behind, startOnce } from '../start.js';
+import { toInteger, toRecord, toValues } from '../rows.js';
+import { afterStart, startOnce } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
 import type { Row } from './answers.js';
 import { rowsOf } from './answers.js';
 import type { MysqlClient } from './client.js';
-import { checkFits, isDigest } from './columns.js';
+import { assertFits, isDigest } from './columns.js';
 import type { Connections } from './connections.js';
 import { connectionsOf } from './connections.js';
-import { checkFresh } from './freshness.js';
+import { requireFresh } from './freshness.js';
 import { migrateIfNeeded } from './migrate.js';
 import {
   FIND_BY_ID,
@@ -75,7 +75,7 @@ async function select(
   values: Value[],
 ): Promise<readonly Row[]> {
   const answer = await connections.query(sql, values);
-  return checkFresh(rowsOf(answer));
+  return requireFresh(rowsOf(answer));
 }
 
 async function selectRecords(
@@ -91,8 +91,8 @@ async function selectRecords(
 function toSummary({ scheme, live, last_used_at }: Row): SchemeSummary {
   const summary: { readonly [Field in keyof SchemeSummary]: unknown } = {
     scheme,
-    live: whole(live),
-    lastUsedAt: whole(last_used_at),
+    live: toInteger(live),
+    lastUsedAt: toInteger(last_used_at),
   };
   return summary as SchemeSummary;
 }
@@ -110,7 +110,7 @@ function createReads(connections: Connections, batch: boolean): Reads {
   }
 
   return {
-    findByDigest: batch ? inBatches(find) : find,
+    findByDigest: batch ? batchLookUps(find) : find,
 
     async findById(keyId) {
       if (!isUuid(keyId)) return null;
@@ -145,7 +145,7 @@ function toTouched({ keyId, lastUsedAt, scopesUsed }: UsageEntry): readonly unkn
 function createWrites(connections: Connections): Writes {
   return {
     async insert(record) {
-      checkFits(record);
+      assertFits(record);
       // Duplicates are refused by the primary key and by the digest's UNIQUE.
       await write(connections, INSERT, toValues(record));
     },
@@ -191,5 +191,5 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   const { batch = true } = readFields(options, ['batch'], 'mysqlStore');
   assert(typeof batch === 'boolean', 'mysqlStore: batch is true or false');
   const start = startOnce(() => migrateIfNeeded(connections));
-  return behind(start, { ...createReads(connections, batch), ...createWrites(connections) });
+  return afterStart(start, { ...createReads(connections, batch), ...createWrites(connections) });
 }

@@ -2,7 +2,7 @@
 import type { Value } from '../rows.js';
 import { affectedRows } from './answers.js';
 import type { Connections, Session } from './connections.js';
-import { isWorthAnotherTry } from './errors.js';
+import { isRetryable } from './errors.js';
 
 /** How many times a deadlock's victim is tried in all. */
 const TRIES = 4;
@@ -37,7 +37,7 @@ export async function write(
       const answer = await connections.withSession((session) => commit(session, sql, values));
       return affectedRows(answer);
     } catch (error) {
-      if (attempt === TRIES || !isWorthAnotherTry(error)) throw error;
+      if (attempt === TRIES || !isRetryable(error)) throw error;
     }
   }
 }

@@ -31,7 +31,7 @@ function readDriverError(error: unknown): DriverError {
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01']);
 
 /** Whether the server has rolled the whole statement back, so that it can be sent again. */
-export function isRolledBack(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   return ROLLED_BACK.has(readDriverError(error).code);
 }
 

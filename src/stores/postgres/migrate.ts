@@ -1,9 +1,9 @@
 /** Migrates the schema, whichever process comes first. */
 import { POSTGRES as VERSIONS } from '../schema/postgres.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import { openSession, type PostgresClient, type Session } from './clients.js';
 import { toSafeError } from './driver-errors.js';
-import { type Ask, createAsk } from './query.js';
+import { createRunner, type RunStatement } from './query.js';
 
 /** Said wherever a replica answers: at the start, and with each row. */
 export const REPLICA: string =
@@ -53,21 +53,21 @@ function migrationStep(statements: readonly string[], index: number): string {
  * Reads the schema's version, 0 if there is none. Throws on a replica, and if a newer release has
  * migrated the database.
  */
-async function readVersion(ask: Ask): Promise<number> {
-  const answers = (await ask('start')) as readonly (readonly boolean[])[];
+async function readVersion(run: RunStatement): Promise<number> {
+  const answers = (await run('start')) as readonly (readonly boolean[])[];
   const exists = answers[0]?.[0];
   const isReplica = answers[0]?.[1];
   if (isReplica) throw new Error(REPLICA);
   if (!exists) return 0;
-  const versions = await ask('version');
-  return knownVersion(versions[0], VERSIONS.length);
+  const versions = await run('version');
+  return readSchemaVersion(versions[0], VERSIONS.length);
 }
 
 /** Migrates, unless the schema is current. */
 export async function migrateIfNeeded(session: Session): Promise<void> {
   // Not prepared: asked once.
-  const ask = createAsk(session, false);
-  const version = await readVersion(ask);
+  const run = createRunner(session, false);
+  const version = await readVersion(run);
   if (version === VERSIONS.length) return;
   try {
     await session.runScript(SCRIPT);
@@ -75,7 +75,7 @@ export async function migrateIfNeeded(session: Session): Promise<void> {
     throw toSafeError(error);
   }
   // A newer release may have been faster.
-  await readVersion(ask);
+  await readVersion(run);
 }
 
 /**

@@ -46,14 +46,14 @@ import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { isText } from '../bindable.js';
-import type { Reads, Writes } from '../halves.js';
-import { inBatches } from '../look-up-batches.js';
+import { batchLookUps } from '../look-up-batches.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import type { UnreadRecord } from '../rows.js';
-import { behind, startOnce } from '../start.js';
+import { afterStart, startOnce } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
 import { openSession, type PostgresClient } from './clients.js';
 import { migrateIfNeeded, REPLICA } from './migrate.js';
-import { type Ask, CHANGED_BY_CLIENT, createAsk } from './query.js';
+import { CHANGED_BY_CLIENT, createRunner, type RunStatement } from './query.js';
 
 /** How the server is queried. */
 export interface PostgresStoreOptions {
@@ -86,15 +86,15 @@ export function postgresStore(
 ): KeyStore {
   const session = openSession(client);
   const given = readFields(options, ['batch', 'prepare'], 'postgresStore');
-  const batch = readSwitch(given.batch);
-  const prepare = readSwitch(given.prepare);
-  const ask = createAsk(session, prepare);
+  const batch = readFlag(given.batch);
+  const prepare = readFlag(given.prepare);
+  const run = createRunner(session, prepare);
   const ready = startOnce(() => migrateIfNeeded(session));
-  return behind(ready, { ...createReads(ask, batch), ...createWrites(ask) });
+  return afterStart(ready, { ...createReads(run, batch), ...createWrites(run) });
 }
 
 /** Reads an option that is on unless it is switched off. */
-function readSwitch(value: unknown): boolean {
+function readFlag(value: unknown): boolean {
   if (value === undefined) return true;
   assert(typeof value === 'boolean', 'postgresStore: batch and prepare are true or false');
   return value;
@@ -102,35 +102,35 @@ function readSwitch(value: unknown): boolean {
 
 // Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold
 // its case.
-function createReads(ask: Ask, batch: boolean): Reads {
+function createReads(run: RunStatement, batch: boolean): Reads {
   async function findByDigest(digests: readonly string[]): Promise<KeyRecord[]> {
     const possible = digests.filter((digest) => isText(digest) && digest.isWellFormed());
     const first = possible[0];
     if (first === undefined) return [];
     const isOnly = possible.length === 1;
     const rows = isOnly
-      ? await ask('findDigest', first)
-      : await ask('findDigests', JSON.stringify(possible));
+      ? await run('findDigest', first)
+      : await run('findDigests', JSON.stringify(possible));
     return rows.map(readRow);
   }
 
   return {
-    findByDigest: batch ? inBatches(findByDigest) : findByDigest,
+    findByDigest: batch ? batchLookUps(findByDigest) : findByDigest,
 
     async findById(keyId) {
       if (!isUuid(keyId)) return null;
-      const rows = await ask('findById', keyId);
+      const rows = await run('findById', keyId);
       return rows.length === 0 ? null : readRow(rows[0]);
     },
 
     async list(query) {
       if (!isUuid(query.entityUuid)) return [];
-      const rows = await ask('list', ...listValues(query));
+      const rows = await run('list', ...listValues(query));
       return rows.map(readRow);
     },
 
     async summarize(now?: number) {
-      const rows = await ask('summarize', String(now ?? Date.now()));
+      const rows = await run('summarize', String(now ?? Date.now()));
       return rows as SchemeSummary[];
     },
   };
@@ -146,24 +146,24 @@ function listValues({ entityUuid, after, limit }: ListQuery): string[] {
   return [entityUuid, String(after.createdAt), after.keyId, String(limit)];
 }
 
-function createWrites(ask: Ask): Writes {
+function createWrites(run: RunStatement): Writes {
   return {
     // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {
-      await ask('insert', JSON.stringify(record));
+      await run('insert', JSON.stringify(record));
     },
 
     async markEnded(keyId, ending) {
       if (!isUuid(keyId)) return false;
       const rows =
         'revokedAt' in ending
-          ? await ask('revoke', keyId, String(ending.revokedAt))
-          : await ask('retire', keyId, String(ending.retireAt));
+          ? await run('revoke', keyId, String(ending.revokedAt))
+          : await run('retire', keyId, String(ending.retireAt));
       return rows.length === 1;
     },
 
     async touch(entries) {
-      for (const batch of usageBatches(entries, isUuid)) await ask('touch', batch);
+      for (const batch of usageBatches(entries, isUuid)) await run('touch', batch);
     },
   };
 }

@@ -52,7 +52,7 @@ export function hasMethod(value: unknown, name: string): boolean {
 }
 
 /** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
-export function checkClient(client: RedisClient, what: string): void {
+export function assertClient(client: RedisClient, what: string): void {
   // A `createSentinel` has a `sendCommand` too, with other arguments.
   const isNodeRedis = hasMethod(client, 'sendCommand') && !hasMethod(client, 'acquire');
   const kinds =

@@ -5,12 +5,12 @@ import type { Link } from './link.js';
  * At most this many commands are sent at once, so that a request behind them waits at most some
  * milliseconds.
  */
-export const MOST_AT_ONCE = 500;
+export const MAX_AT_ONCE = 500;
 
 /** A link that sends at most so many at once, and the others in the order in which they came. */
-export function inTurns(link: Link): Link {
+export function limitConcurrency(link: Link): Link {
   const waiting: (() => void)[] = [];
-  let free = MOST_AT_ONCE;
+  let free = MAX_AT_ONCE;
 
   async function takeTurn(): Promise<void> {
     if (free === 0) return new Promise((resolve) => waiting.push(resolve));
@@ -47,8 +47,8 @@ export async function forEachInParts<T>(
   act: (each: T) => Promise<unknown>,
 ): Promise<void> {
   const errors: unknown[] = [];
-  for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
-    const part = all.slice(from, from + MOST_AT_ONCE);
+  for (let from = 0; from < all.length; from += MAX_AT_ONCE) {
+    const part = all.slice(from, from + MAX_AT_ONCE);
     const failed = await failuresOf(part, act);
     errors.push(...failed);
     if (failed.length === part.length) break;

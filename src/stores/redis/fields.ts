@@ -24,7 +24,7 @@ const FIELDS: ReadonlySet<string> = new Set<Exclude<keyof KeyRecord, 'scopesUsed
  * What the field of a scope's latest use begins with. A separate field for each scope, so that a
  * script can move each time forward without parsing JSON, whose numbers Lua would round.
  */
-export const USED = 'used:';
+export const USED_PREFIX = 'used:';
 
 /**
  * Alternating fields and values, as HSET accepts them. Values are JSON, in which null and a field
@@ -34,7 +34,7 @@ export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
   const hash: string[] = [];
   for (const [name, value] of Object.entries(fields)) hash.push(name, JSON.stringify(value));
   for (const [scope, time] of Object.entries(scopesUsed)) {
-    hash.push(USED + scope, JSON.stringify(time));
+    hash.push(USED_PREFIX + scope, JSON.stringify(time));
   }
   return hash;
 }
@@ -44,14 +44,15 @@ export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
  * is no hash.
  */
 export function toRecord(reply: unknown): KeyRecord | null {
-  const list = alternating(reply);
+  const list = fieldsAndValues(reply);
   if (list.length === 0) return null;
   const row: Partial<Record<keyof KeyRecord, unknown>> = {};
   const used: [scope: string, time: unknown][] = [];
   for (let i = 0; i < list.length; i += 2) {
     const name = String(list[i]);
     // Fields that the service adds are left alone.
-    if (name.startsWith(USED)) used.push([name.slice(USED.length), parseField(list[i + 1])]);
+    if (name.startsWith(USED_PREFIX))
+      used.push([name.slice(USED_PREFIX.length), parseField(list[i + 1])]);
     else if (FIELDS.has(name)) row[name as keyof KeyRecord] = parseField(list[i + 1]);
   }
   // As entries, so that a field named `used:__proto__` is a scope like any other.
@@ -59,8 +60,8 @@ export function toRecord(reply: unknown): KeyRecord | null {
   return row as unknown as KeyRecord;
 }
 
-/** RESP2 returns alternating names and values, RESP3 a map, which clients turn into an object. */
-function alternating(reply: unknown): readonly unknown[] {
+/** RESP2 returns fieldsAndValues names and values, RESP3 a map, which clients turn into an object. */
+function fieldsAndValues(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply)) return reply;
   return Object.entries((reply ?? {}) as Readonly<Record<string, unknown>>).flat();
 }

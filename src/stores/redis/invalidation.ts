@@ -3,8 +3,8 @@ import { assert, readFields } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
 import { isText } from '../bindable.js';
-import { checkClient, hasMethod, type RedisClient } from './clients.js';
-import { linkTo } from './link.js';
+import { assertClient, hasMethod, type RedisClient } from './clients.js';
+import { createLink } from './link.js';
 
 /** A client or cluster of `redis` that is only used to subscribe. */
 export interface NodeRedisSubscriber {
@@ -59,7 +59,7 @@ export function redisInvalidation(
 ): Invalidation {
   const { publisher, subscriber } = readClients(clients);
   const channel = readChannel(options);
-  const { send } = linkTo(publisher);
+  const { send } = createLink(publisher);
   return {
     publish: async (keyId) => {
       await send(undefined, ['PUBLISH', channel, keyId]);
@@ -70,7 +70,7 @@ export function redisInvalidation(
 
 function readClients(clients: unknown): InvalidationClients {
   const { publisher, subscriber } = readFields(clients, ['publisher', 'subscriber'], WHAT);
-  checkClient(publisher as RedisClient, `${WHAT}: publisher`);
+  assertClient(publisher as RedisClient, `${WHAT}: publisher`);
   const what = `${WHAT}: subscriber`;
   const isKnown = hasMethod(subscriber, 'subscribe');
   assert(isKnown, `${what}: pass a client or cluster of redis or ioredis, no pool`);
@@ -93,15 +93,15 @@ function createSubscribe(subscriber: RedisSubscriber, channel: string): Invalida
     for (const listener of listeners) listener(message);
   }
 
-  let attached = false;
+  let isAttached = false;
   return (listener) => {
     listeners.add(listener);
     if (!('call' in subscriber)) return subscriber.subscribe(channel, hear);
-    if (!attached) {
+    if (!isAttached) {
       subscriber.on('message', (from, message) => {
         if (from === channel) hear(message);
       });
-      attached = true;
+      isAttached = true;
     }
     return subscriber.subscribe(channel);
   };

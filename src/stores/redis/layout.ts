@@ -34,14 +34,14 @@ export interface IndexEntry {
  * The beginning of a member: a position as text that sorts as listings do, 17 digits, also for
  * negative times, then the key id.
  */
-export function sortable({ createdAt, keyId }: ListPosition): string {
+export function toSortKey({ createdAt, keyId }: ListPosition): string {
   const time = BigInt(createdAt) + 2n ** 53n;
   return `${String(time).padStart(17, '0')}:${keyId}:`;
 }
 
 /** The member of a record. */
 export function memberOf(record: KeyRecord): string {
-  return sortable(record) + record.digest;
+  return toSortKey(record) + record.digest;
 }
 
 /** Reads a member; `null` if it is none of ours. */

@@ -13,8 +13,8 @@ export interface Link {
 }
 
 /** A {@link Link} over `client`, whose errors name neither digests nor seals. */
-export function linkTo(client: RedisClient): Link {
-  const send = sendBy(client);
+export function createLink(client: RedisClient): Link {
+  const send = createSend(client);
   const link: Link = {
     async send(key, command) {
       try {
@@ -25,10 +25,10 @@ export function linkTo(client: RedisClient): Link {
     },
 
     async primaries() {
-      if ('nodes' in client) return client.nodes('master').map(linkTo);
+      if ('nodes' in client) return client.nodes('master').map(createLink);
       if (!('nodeClient' in client)) return [link];
       const nodes = client.masters.map((master) => client.nodeClient(master));
-      return (await Promise.all(nodes)).map(linkTo);
+      return (await Promise.all(nodes)).map(createLink);
     },
   };
   return link;
@@ -36,7 +36,7 @@ export function linkTo(client: RedisClient): Link {
 
 const PLAIN: PlainReplies = { typeMapping: {} };
 
-function sendBy(client: RedisClient): Link['send'] {
+function createSend(client: RedisClient): Link['send'] {
   // ioredis finds the key of a command itself.
   if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
   // For node-redis, no command counts as a read: with `useReplicas`, those go to a replica.

@@ -51,26 +51,26 @@ function checkVersion(version: unknown, prefix: string): void {
 /** What a server says of itself, by the names of `INFO`. */
 type ServerInfo = ReadonlyMap<string, string>;
 
-interface Demand {
-  readonly holds: (info: ServerInfo) => boolean;
-  readonly otherwise: string;
+interface Requirement {
+  readonly isMet: (info: ServerInfo) => boolean;
+  readonly instead: string;
 }
 
 const EVICTS_NO_KEY = /^(?:noeviction|volatile-.*)$/;
 
 // From `INFO` and not from `CONFIG GET`, which managed servers forbid.
-const DEMANDS: readonly Demand[] = [
+const REQUIREMENTS: readonly Requirement[] = [
   {
-    holds: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
-    otherwise: 'Redis 7 or newer is needed',
+    isMet: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
+    instead: 'Redis 7 or newer is needed',
   },
   {
-    holds: (info) => info.get('role') === 'master',
-    otherwise: 'this is a replica; connect to the primary',
+    isMet: (info) => info.get('role') === 'master',
+    instead: 'this is a replica; connect to the primary',
   },
   {
-    holds: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
-    otherwise: 'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
+    isMet: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
+    instead: 'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
   },
 ];
 
@@ -91,9 +91,9 @@ function checkServer(answer: unknown): void {
   // A pipeline only gathers commands, and a legacy client answers callbacks.
   if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
   const info: ServerInfo = new Map(answer.split(/\r?\n/).map(readLine));
-  const failed = DEMANDS.find((demand) => !demand.holds(info));
+  const failed = REQUIREMENTS.find((requirement) => !requirement.isMet(info));
   if (failed === undefined) return;
-  throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.otherwise}`);
+  throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.instead}`);
 }
 
 /** A line `name:value`; headings and empty lines become names that nobody asks for. */

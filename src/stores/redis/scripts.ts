@@ -13,7 +13,7 @@ redis.call('HSET', KEYS[1], unpack(ARGV))
 return false`;
 
 /** Key id, mark, time. Allowed when memory is full: a key that leaks then must end all the same. */
-export const END = `#!lua flags=allow-oom
+export const MARK_ENDED = `#!lua flags=allow-oom
 local fields = redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt')
 local keyId, revokedAt, retireAt = unpack(fields)
 if keyId ~= ARGV[1] then return 0 end

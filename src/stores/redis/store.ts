@@ -44,7 +44,7 @@
  */
 
 import type { KeyStore } from '../../core/store.js';
-import { behind, startOnce } from '../start.js';
+import { afterStart, startOnce } from '../start.js';
 import type { RedisClient } from './clients.js';
 import { keysUnder } from './layout.js';
 import { migrateIfNeeded } from './migrate.js';
@@ -82,5 +82,5 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const place = readPlace(client, options, 'redisStore');
   const keys = keysUnder(place.prefix);
   const ready = startOnce(() => migrateIfNeeded(place));
-  return behind(ready, { ...createReads(place.link, keys), ...createWrites(place.link, keys) });
+  return afterStart(ready, { ...createReads(place.link, keys), ...createWrites(place.link, keys) });
 }

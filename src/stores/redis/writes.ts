@@ -2,12 +2,12 @@
 import type { KeyRecord } from '../../core/record.js';
 import type { Ending, UsageEntry } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Writes } from '../halves.js';
+import type { Writes } from '../reads-and-writes.js';
 import { forEachInParts } from './concurrency.js';
-import { toHash, USED } from './fields.js';
+import { toHash, USED_PREFIX } from './fields.js';
 import { type Keys, memberOf } from './layout.js';
 import type { Link } from './link.js';
-import { END, INSERT, TOUCH } from './scripts.js';
+import { INSERT, MARK_ENDED, TOUCH } from './scripts.js';
 
 /** The methods of the store that write. */
 export function createWrites(link: Link, keys: Keys): Writes {
@@ -45,13 +45,13 @@ async function markEnded(link: Link, keys: Keys, keyId: string, ending: Ending):
     'revokedAt' in ending
       ? ['revokedAt', String(ending.revokedAt)]
       : ['retireAt', String(ending.retireAt)];
-  return (await runOnRecord(link, keys, keyId, END, args)) === 1;
+  return (await runOnRecord(link, keys, keyId, MARK_ENDED, args)) === 1;
 }
 
 async function touchOne(link: Link, keys: Keys, entry: UsageEntry): Promise<void> {
   const times = ['lastUsedAt', String(entry.lastUsedAt)];
   for (const [scope, time] of Object.entries(entry.scopesUsed)) {
-    times.push(USED + scope, String(time));
+    times.push(USED_PREFIX + scope, String(time));
   }
   await runOnRecord(link, keys, entry.keyId, TOUCH, times);
 }

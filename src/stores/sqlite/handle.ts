@@ -47,7 +47,7 @@ function waitForLocks(db: SqliteHandle): void {
 const WAL_TRIES = 20;
 
 /** The mode is stored in the file, so this writes once in a file's life. */
-function enterWal(db: SqliteHandle): void {
+function setWalMode(db: SqliteHandle): void {
   for (let attempt = 1; ; attempt++) {
     try {
       db.exec('PRAGMA journal_mode = WAL');
@@ -66,7 +66,7 @@ const EXTRA = 3;
 
 /** Makes commits durable: what was acknowledged survives the process and a power cut. */
 export function makeDurable(db: SqliteHandle): void {
-  enterWal(db);
+  setWalMode(db);
   // In WAL mode, NORMAL syncs only at checkpoints: commits since the last one survive the end of
   // the process, but a power cut undoes them, and with them an acknowledged revocation. FULL syncs
   // every commit. It is set even if it reads FULL already: builds such as better-sqlite3's say so
@@ -80,7 +80,7 @@ function hasMethods(db: unknown): boolean {
   return typeof db === 'object' && db !== null && 'exec' in db && 'prepare' in db;
 }
 
-function checkIdle(db: SqliteHandle, caller: string): void {
+function assertIdle(db: SqliteHandle, caller: string): void {
   try {
     // Takes no lock, and succeeds if the handle is open and not in a transaction.
     db.exec('BEGIN');
@@ -93,11 +93,11 @@ function checkIdle(db: SqliteHandle, caller: string): void {
 }
 
 /** Refuses handles of `sqlite3` and `sql.js`, which answer with callbacks or cursors. */
-function answersAtOnce(db: SqliteHandle): boolean {
+function isSynchronous(db: SqliteHandle): boolean {
   return Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.());
 }
 
-function checkAnswers(db: SqliteHandle, caller: string): void {
+function assertAnswers(db: SqliteHandle, caller: string): void {
   const largest = readValue(db, 'SELECT 9007199254740991 AS whole', 'whole');
   // Otherwise every record would look tampered with.
   if (largest !== Number.MAX_SAFE_INTEGER) {
@@ -117,12 +117,12 @@ function checkAnswers(db: SqliteHandle, caller: string): void {
  * Throws a `TypeError` in the name of `caller` unless the store can work with the handle. Sets a
  * busy timeout if it has none.
  */
-export function checkHandle(db: SqliteHandle, caller: string): void {
+export function prepareHandle(db: SqliteHandle, caller: string): void {
   const instead = `${caller}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
   if (!hasMethods(db)) throw new TypeError(instead);
-  checkIdle(db, caller);
-  if (!answersAtOnce(db)) throw new TypeError(instead);
+  assertIdle(db, caller);
+  if (!isSynchronous(db)) throw new TypeError(instead);
   // Before anything that reads the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);
-  checkAnswers(db, caller);
+  assertAnswers(db, caller);
 }

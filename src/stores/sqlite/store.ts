@@ -16,14 +16,14 @@
  */
 import type { KeyStore, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Reads, Writes } from '../halves.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import { toRecord, toValues } from '../rows.js';
 import type { SqliteHandle, SqliteStatement } from './handle.js';
-import { checkHandle, makeDurable } from './handle.js';
+import { makeDurable, prepareHandle } from './handle.js';
 import { migrateIfNeeded } from './migrate.js';
 import { STATEMENTS } from './statements.js';
 import {
-  checkNoTransaction,
+  assertNoTransaction,
   transaction,
   withoutWaiting,
   writeWhenUnlocked,
@@ -62,7 +62,7 @@ const BEGINNING: ListPosition = { createdAt: Number.POSITIVE_INFINITY, keyId: ''
 function createReads(db: SqliteHandle, statements: Prepared): Reads {
   return {
     findByDigest(digests) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       const asked = digests.filter(isText);
       if (asked.length === 0) return [];
       const rows =
@@ -73,14 +73,14 @@ function createReads(db: SqliteHandle, statements: Prepared): Reads {
     },
 
     findById(keyId) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       if (!isText(keyId)) return null;
       const rows = statements.findById.all(keyId);
       return rows.length > 0 ? toRecord(rows[0]) : null;
     },
 
     list({ entityUuid, after, limit }) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       if (!isText(entityUuid)) return [];
       const { createdAt, keyId } = after ?? BEGINNING;
       const rows = statements.list.all(entityUuid, createdAt, keyId, limit);
@@ -88,7 +88,7 @@ function createReads(db: SqliteHandle, statements: Prepared): Reads {
     },
 
     summarize(now?: number) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       const time = now ?? Date.now();
       const rows = statements.summarize.all(time, time) as SchemeSummary[];
       // Copies: the rows of some drivers have no prototype.
@@ -144,7 +144,7 @@ function createWrites(db: SqliteHandle, statements: Prepared): Writes {
  * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
  */
 export function sqliteStore(db: SqliteHandle): KeyStore {
-  checkHandle(db, 'sqliteStore');
+  prepareHandle(db, 'sqliteStore');
   makeDurable(db);
   migrateIfNeeded(db);
   const statements = prepareAll(db);

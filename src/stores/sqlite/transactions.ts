@@ -4,7 +4,7 @@ import type { SqliteHandle } from './handle.js';
 import { readBusyTimeout } from './handle.js';
 
 /** Throws in the middle of somebody else's transaction. */
-export function checkNoTransaction(db: SqliteHandle): void {
+export function assertNoTransaction(db: SqliteHandle): void {
   if (db.isTransaction || db.inTransaction) {
     throw new Error(
       'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
@@ -26,7 +26,7 @@ function rollBack(db: SqliteHandle): void {
  * transaction that read first could not wait for it.
  */
 export function transaction<Result>(db: SqliteHandle, work: () => Result): Result {
-  checkNoTransaction(db);
+  assertNoTransaction(db);
   db.exec('BEGIN IMMEDIATE');
   try {
     const result = work();
