@@ -104,8 +104,8 @@ function touch(store: KeyStore, lookups: Lookups, entries: readonly UsageEntry[]
 }
 
 /**
- * Has as many parameters as the store's own method: `storeContract` uses that number to tell whether
- * the method accepts a time.
+ * Has as many parameters as the store's own method: `storeContract` uses that number to tell
+ * whether the method accepts a time.
  */
 function summarizeOf(store: KeyStore): KeyStore['summarize'] {
   const summarize = (now?: number) => store.summarize(now ?? Date.now());

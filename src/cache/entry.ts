@@ -26,8 +26,8 @@ export interface Entry {
 }
 
 /**
- * Whether something that began at `since` is younger than `limitMs` and `maxStalenessMs`. `false` if
- * it began in the future, or if the clock does not return a number.
+ * Whether something that began at `since` is younger than `limitMs` and `maxStalenessMs`. `false`
+ * if it began in the future, or if the clock does not return a number.
  */
 export function isYounger(since: number, limitMs: number, settings: CacheSettings): boolean {
   const age = settings.now() - since;

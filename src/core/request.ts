@@ -5,8 +5,8 @@
 import { assert, isObject } from './input.js';
 
 /**
- * What {@link readAuthorization} reads. On Node, pass the request and never its `headers`: Node drops
- * a second `Authorization` line from those, and a request with two must be refused.
+ * What {@link readAuthorization} reads. On Node, pass the request and never its `headers`: Node
+ * drops a second `Authorization` line from those, and a request with two must be refused.
  */
 export type RequestLike = RequestWithLines | RequestWithHeaders | HeaderFields | HeaderLines;
 

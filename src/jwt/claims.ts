@@ -156,8 +156,8 @@ interface CheckedClaims {
 }
 
 /**
- * Reads a principal from the claims of a token. It has no name and no metadata, because a token does
- * not carry them.
+ * Reads a principal from the claims of a token. It has no name and no metadata, because a token
+ * does not carry them.
  *
  * @throws AccessError `invalid_token` unless every check holds.
  */

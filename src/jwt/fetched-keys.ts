@@ -43,8 +43,8 @@ interface Fetching {
 /**
  * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid`
  * that is not in it, at most every 30 s. A failed fetch says nothing about a token: it is a
- * `StoreError`, and there is no new attempt for 5 s. Until a fetch succeeds, keys of the previous set
- * are accepted, for at most fifteen minutes by either clock.
+ * `StoreError`, and there is no new attempt for 5 s. Until a fetch succeeds, keys of the previous
+ * set are accepted, for at most fifteen minutes by either clock.
  *
  * @throws TypeError if `url` is not https, or has credentials.
  */
@@ -67,8 +67,8 @@ export function createFetchedKeys(url: URL): JWTVerifyGetKey {
       latestDate = undefined;
     }
     const current = remote(header, token).finally(noteDate);
-    // Not awaited if the last fetch failed: the next one may take 5 s, too, and tokens of known keys
-    // need not wait for it.
+    // Not awaited if the last fetch failed: the next one may take 5 s, too, and tokens of known
+    // keys need not wait for it.
     if (!hasFailedSince(fetching)) {
       try {
         return await current;
@@ -124,8 +124,8 @@ function createFetch(fetching: Fetching): FetchImplementation {
 }
 
 /**
- * Throws if `set` is not a key set. Returns `undefined` if none of its keys has a `kid`: the previous
- * set's keys were removed then, too.
+ * Throws if `set` is not a key set. Returns `undefined` if none of its keys has a `kid`: the
+ * previous set's keys were removed then, too.
  */
 function readFetchedSet(set: unknown): FetchedSet | undefined {
   const keySet = set as JSONWebKeySet;

@@ -43,7 +43,7 @@ export function readPublicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): reado
 }
 
 function assertIsPublicKey(key: unknown, what: string, mayLackKid: boolean): void {
-  const kidInstead = `${what}: each key needs a kid of 1 to 128 characters, the one that tokens name`;
+  const kidInstead = `${what}: each key needs a kid, 1 to 128 characters, as tokens name it`;
   assert(typeof key === 'object' && key !== null, kidInstead);
   const isSecret = Object.keys(key).some((name) => PRIVATE_PARAMETERS.includes(name));
   assert(!isSecret, `${what}: pass public keys; one of them is private or symmetric`);

@@ -14,8 +14,8 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Finds keys in a set that is still pending. If the set turns out to be malformed, it is too late to
- * fail at start-up, so every token is answered with a `StoreError`.
+ * Finds keys in a set that is still pending. If the set turns out to be malformed, it is too late
+ * to fail at start-up, so every token is answered with a `StoreError`.
  */
 export function createPromisedKeys(
   set: PromiseLike<unknown>,

@@ -1,4 +1,4 @@
-/** Look-ups of one turn of the event loop, sent as one query. */
+/** Sends the look-ups of one turn of the event loop as one query. */
 import type { KeyRecord } from '../core/record.js';
 
 /** Looks records up by their digests. */
@@ -35,7 +35,7 @@ export function batchLookUps(find: Find): Find {
     });
 }
 
-/** Answers everybody in a batch, or tells everybody what failed; never rejects. */
+/** Resolves every caller in a batch, or rejects every caller. Never rejects itself. */
 async function answerAll(batch: readonly Waiting[], find: Find): Promise<void> {
   try {
     const wanted = new Set(batch.flatMap((each) => each.digests));
@@ -60,6 +60,6 @@ function inChunks(digests: readonly string[]): string[][] {
 
 type Turn = (run: () => void) => unknown;
 
-// Requests arrive as separate events of one turn, so a microtask would come too early. Without
-// `setImmediate`, a microtask gathers the look-ups of one event.
+// Requests arrive as separate events of one turn, so a microtask would be too early for the others.
+// Without `setImmediate`, a microtask still gathers the look-ups of one event.
 const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;

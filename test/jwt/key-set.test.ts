@@ -37,7 +37,7 @@ describe('the keys of a verifier', () => {
     [
       'two keys of which one has no kid',
       { keys: [first, { ...second, kid: undefined }] },
-      /needs a kid of 1 to 128 characters, the one that tokens name/,
+      /needs a kid, 1 to 128 characters, as tokens name it/,
     ],
     ['one key without kid for another algorithm', { keys: [{ kty: 'RSA' }] }, /none of the keys/],
   ])('reject %s at start-up', (_what, jwks, message) => {

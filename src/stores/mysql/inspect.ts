@@ -1,4 +1,4 @@
-/** What the statements rely on, checked once for each store. */
+/** Checks once for each store what its statements rely on. */
 import { toInteger } from '../rows.js';
 import type { Row } from './answers.js';
 import { rowsOf } from './answers.js';
@@ -6,7 +6,7 @@ import type { Connections } from './connections.js';
 import type { MysqlError } from './errors.js';
 import { FRESHNESS, isTrue, requireFresh } from './freshness.js';
 
-/** Has a character of four bytes in UTF-8, which the older `utf8` cannot hold. */
+/** Contains a character of four bytes in UTF-8, which the older `utf8` cannot store. */
 const PROBE_TEXT = 'é🦊';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
@@ -19,13 +19,13 @@ const PLAIN_ROWS =
   'the driver must return rows as objects, text as strings and integers as such; ' +
   'connect without a typeCast';
 
-/** Something that a connection must have, and what to do if it has not. */
+/** A requirement of a connection, and what to do if it is not met. */
 interface Requirement {
   readonly isMet: (row: Row) => boolean;
   readonly instead: string;
 }
 
-/** In this order: what is not a row has no columns. */
+/** In this order: if the driver does not return rows as objects, no other column can be read. */
 const REQUIREMENTS: readonly Requirement[] = [
   {
     isMet: ({ echo, largest }) => typeof echo === 'string' && toInteger(largest) === LARGEST,
@@ -51,9 +51,9 @@ async function probe(connections: Connections): Promise<unknown> {
   } catch (error) {
     const { code, message } = error as MysqlError;
     if (code !== undefined) throw error;
-    // An error without a code comes from neither server nor network: mysql2 is closed, or could not
-    // read the row.
-    throw new Error(`${message}; where it is open, ${PLAIN_ROWS}`);
+    // An error without a code comes neither from the server nor from the network: mysql2 is closed,
+    // or could not read the row.
+    throw new Error(`${message}; if the client is open, ${PLAIN_ROWS}`);
   }
 }
 

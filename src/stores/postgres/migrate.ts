@@ -5,20 +5,20 @@ import { openSession, type PostgresClient, type Session } from './clients.js';
 import { toSafeError } from './driver-errors.js';
 import { createRunner, type RunStatement } from './query.js';
 
-/** Said wherever a replica answers: at the start, and with each row. */
+/** The error if a replica answers, at the start or to a look-up. */
 export const REPLICA: string =
   'keyscope: this is a replica, which lags behind; pass a client of the primary';
 
 /**
- * The advisory lock's number: the letters of "keyscope", so that it collides with no other by
- * chance.
+ * The number of the advisory lock: the letters of "keyscope", so that it is unlikely to collide
+ * with another.
  */
 const LOCK = '7738725071202512997';
 
 /**
- * All missing versions as one simple query, which is one transaction, whichever connection of a
- * pool runs it. It reads the version again under the lock: another process may have been faster. It
- * must then see what that process wrote, which it would not at a stricter isolation level.
+ * Migrates through all missing versions as one simple query, which is one transaction on whichever
+ * connection of a pool. It reads the version again under the lock, because another process may have
+ * been faster. At a stricter isolation level it would not see what that process wrote.
  */
 const SCRIPT = `
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -37,7 +37,7 @@ ${VERSIONS.map(migrationStep).join('')}
 END
 $migrate$`;
 
-/** The part of the script that leads to the version after `index`. */
+/** The part of the script that migrates to version `index + 1`. */
 function migrationStep(statements: readonly string[], index: number): string {
   const version = index + 1;
   const steps = statements.map((sql) => `EXECUTE $statement$${sql}$statement$;`);
@@ -65,7 +65,7 @@ async function readVersion(run: RunStatement): Promise<number> {
 
 /** Migrates, unless the schema is current. */
 export async function migrateIfNeeded(session: Session): Promise<void> {
-  // Not prepared: asked once.
+  // Not prepared: these statements run only once.
   const run = createRunner(session, false);
   const version = await readVersion(run);
   if (version === VERSIONS.length) return;

@@ -25,14 +25,14 @@ export async function migrate(client: RedisClient, options: RedisStoreOptions = 
   await migrateIfNeeded(readPlace(client, options, 'migrate'));
 }
 
-/** The same for a place that has been read. */
+/** The same, after the options have been read. */
 export async function migrateIfNeeded({ link, prefix }: Place): Promise<void> {
   const key = `${prefix}schema`;
   // First, because a cluster's client knows its nodes only once it is connected.
   const found = (await link.send(key, ['GET', key])) ?? null;
   await checkServers(link);
   if (found !== null) return checkVersion(found, prefix);
-  // Written unless another process has: then the answer is what that one wrote.
+  // Written unless another process was faster; the reply is then what that process wrote.
   const other = (await link.send(key, ['SET', key, VERSION, 'NX', 'GET'])) ?? null;
   if (other !== null) checkVersion(other, prefix);
 }
@@ -42,13 +42,13 @@ function checkVersion(version: unknown, prefix: string): void {
   const isNewer = /^[1-9]\d{0,8}$/.test(String(version));
   const problem = isNewer
     ? `${version} and this release knows ${VERSION}; upgrade it`
-    : 'that is no version';
+    : 'that is not a version';
   throw new Error(`keyscope: the keys under ${prefix} have schema ${problem}`);
 }
 
 // ── The servers ─────────────────────────────────────────────────────────────────────────────────
 
-/** What a server says of itself, by the names of `INFO`. */
+/** The fields of a server's reply to `INFO`. */
 type ServerInfo = ReadonlyMap<string, string>;
 
 interface Requirement {
@@ -58,7 +58,7 @@ interface Requirement {
 
 const EVICTS_NO_KEY = /^(?:noeviction|volatile-.*)$/;
 
-// From `INFO` and not from `CONFIG GET`, which managed servers forbid.
+// From `INFO`, because managed servers forbid `CONFIG GET`.
 const REQUIREMENTS: readonly Requirement[] = [
   {
     isMet: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
@@ -75,7 +75,7 @@ const REQUIREMENTS: readonly Requirement[] = [
 ];
 
 const NO_ANSWER =
-  'the client does not answer; pass the client itself, no pipeline, transaction or legacy() of it';
+  'the client does not answer; pass the client itself, not a pipeline, transaction or legacy()';
 
 /** Throws unless every primary can hold keys. */
 async function checkServers(link: Link): Promise<void> {
@@ -88,7 +88,7 @@ async function checkServers(link: Link): Promise<void> {
 }
 
 function checkServer(answer: unknown): void {
-  // A pipeline only gathers commands, and a legacy client answers callbacks.
+  // A pipeline only collects commands, and a legacy client calls a callback.
   if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
   const info: ServerInfo = new Map(answer.split(/\r?\n/).map(readLine));
   const failed = REQUIREMENTS.find((requirement) => !requirement.isMet(info));
@@ -96,7 +96,7 @@ function checkServer(answer: unknown): void {
   throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.instead}`);
 }
 
-/** A line `name:value`; headings and empty lines become names that nobody asks for. */
+/** Reads a line `name:value`. Headings and empty lines become names that are never looked up. */
 function readLine(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   return [line.slice(0, colon), line.slice(colon + 1)];

@@ -12,7 +12,7 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined;
 }
 
-/** Where a store is: behind which client, and under which prefix. */
+/** Where a store is: its client and its prefix. */
 export interface Place {
   readonly link: Link;
   readonly prefix: string;
@@ -23,8 +23,8 @@ export function readPlace(client: RedisClient, options: RedisStoreOptions, what:
   assertClient(client, what);
   const { prefix } = readFields(options, ['prefix'], what);
   if (prefix === undefined) {
-    // Two services with a keyPrefix each would find each other's keys.
-    const ignored = 'a keyPrefix of node-redis does not come before raw commands';
+    // Otherwise two services, each with a keyPrefix, would share their keys.
+    const ignored = 'node-redis does not apply its keyPrefix to raw commands';
     assert(!hasKeyPrefix(client), `${what}: prefix: pass one; ${ignored}`);
     return { link: createLink(client), prefix: 'keyscope:' };
   }
@@ -33,7 +33,7 @@ export function readPlace(client: RedisClient, options: RedisStoreOptions, what:
   return { link: createLink(client), prefix };
 }
 
-/** Whether it is a client of node-redis that was made with a `keyPrefix`. */
+/** Whether this is a node-redis client that was made with a `keyPrefix`. */
 function hasKeyPrefix(client: RedisClient): boolean {
   if (!('sendCommand' in client)) return false;
   const { _keyPrefix } = client as { readonly _keyPrefix?: unknown };

@@ -27,7 +27,7 @@ export function createReads(link: Link, keys: Keys): Reads {
 
     list: (query) => list(link, keys, query),
 
-    // A function of one parameter: from that, `storeContract` knows that it accepts a time.
+    // Has one parameter, so that `storeContract` can tell that it accepts a time.
     summarize: (now?: number) => summarize(link, keys, now ?? Date.now()),
   };
 }

@@ -7,15 +7,15 @@ import type { Keys } from './layout.js';
 import type { Link } from './link.js';
 import { walkMembers, walkRecords } from './walk.js';
 
-/** So many entities are read at once, and of each so many records. */
+/** How many entities are read at once, and how many records of each. */
 const ENTITIES_AT_ONCE = 50;
 const RECORDS_AT_ONCE = 100;
 
 type Summaries = Map<string, SchemeSummary>;
 
 /**
- * Reads every record: whether one is live depends on `now`, and an index across slots could not be
- * kept exact.
+ * Reads every record: which ones are live depends on `now`, and an index across slots could not be
+ * kept consistent.
  */
 export async function summarize(link: Link, keys: Keys, now: number): Promise<SchemeSummary[]> {
   const summaries: Summaries = new Map();
@@ -46,7 +46,7 @@ function addIfLive(summaries: Summaries, row: KeyRecord, now: number): void {
   summaries.set(scheme, { scheme, live, lastUsedAt: later(summary?.lastUsedAt, row.lastUsedAt) });
 }
 
-/** The later of two times, of which either may be missing. */
+/** The later of two times, either of which may be missing. */
 function later(known: number | null | undefined, used: number | null): number | null {
   const times = [known, used].filter((time) => typeof time === 'number');
   return times.length === 0 ? null : Math.max(...times);

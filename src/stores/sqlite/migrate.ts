@@ -1,4 +1,4 @@
-/** The tables and triggers, brought to what this release knows. */
+/** Migrates the tables and triggers to the version of this release. */
 import { MIGRATIONS } from '../schema/migrations.js';
 import { readSchemaVersion } from '../schema-version.js';
 import type { SqliteHandle } from './handle.js';
@@ -35,7 +35,7 @@ export function migrate(db: SqliteHandle): void {
   migrateIfNeeded(db);
 }
 
-/** The same for a handle that was checked already. */
+/** The same for a handle that has been checked. */
 export function migrateIfNeeded(db: SqliteHandle): void {
   if (readVersion(db) === VERSIONS.length) return;
   transaction(db, () => {
