@@ -20,7 +20,7 @@ export interface AdmitInput<Operation extends string = string> {
   readonly entityUuid?: unknown;
 }
 
-/** Who does it, and on which entity. */
+/** The caller, and the entity that it may act on. */
 export interface Admission {
   readonly principal: Principal;
   /** The entity that was checked. Handlers must use no other. */
@@ -28,8 +28,8 @@ export interface Admission {
 }
 
 /**
- * For whoever has read the credential already: returns the principal, or throws what a request
- * would be denied with. It is called once, in place of `authenticate`.
+ * For callers that have already read the credential: returns the principal, or throws the denial.
+ * It is called once, instead of `authenticate`.
  */
 export type Authenticator = () => Awaitable<Principal>;
 
@@ -78,16 +78,16 @@ interface Attempt {
   readonly asked: unknown;
 }
 
-/** Emits the event of a denial or an outage. A caller's bug has none. */
+/** Emits the event of a denial or an outage. A bug of the caller has no event. */
 function reportDenial(context: Context, error: unknown, attempt: Attempt): void {
   const { emit } = context;
   if (emit === undefined) return;
   const { principal, operation } = attempt;
-  const meant = requestedEntity(attempt.asked, principal?.entityUuid);
+  const entity = requestedEntity(attempt.asked, principal?.entityUuid);
   const common = {
     type: 'access.denied',
     time: attempt.time ?? Date.now(),
-    entityUuid: isUuid(meant) ? meant : null,
+    entityUuid: isUuid(entity) ? entity : null,
     operation,
   } as const;
   if (isAccessError(error)) {

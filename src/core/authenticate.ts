@@ -8,7 +8,7 @@ import { verify } from './verify.js';
 import { verifyToken } from './verify-token.js';
 
 /**
- * Verifies the one bearer credential of a request. Answers or throws synchronously if the store
+ * Verifies the one bearer credential of a request. Returns or throws synchronously if the store
  * does.
  */
 export function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {

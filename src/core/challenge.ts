@@ -61,8 +61,7 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const { status, title, detail, challenge } = denialOf(error);
   const code = isAccessError(error) && challenge !== 'bare' ? error.code : undefined;
   const scope = isAccessError(error) ? scopeOf(error.requiredScopes) : undefined;
-  // Written whether it is sent or not, so that a malformed realm shows at the first denial of any
-  // kind.
+  // Written even if it is not sent, so that any denial reveals a malformed realm.
   const written = writeChallenge(given.realm, code, scope, given.resourceMetadata);
   const headers: Record<string, string> = {
     'Content-Type': 'application/problem+json',
@@ -80,7 +79,7 @@ function denialOf(error: unknown): Denial {
 }
 
 /**
- * An error of another copy may be of another version: its scopes are checked before they are sent.
+ * Checks the scopes again, because an error from another copy may be of another version.
  */
 function scopeOf(requiredScopes: unknown): string | undefined {
   if (!Array.isArray(requiredScopes) || !requiredScopes.every(isScope)) return undefined;

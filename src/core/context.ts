@@ -1,4 +1,4 @@
-/** What the operations share: the configuration of a keyring, checked and completed. */
+/** The configuration of a keyring, checked and completed, which all operations share. */
 import type { Catalog } from './catalog.js';
 import { createEmit, type Emit, type EventListener } from './events.js';
 import { assert, readFields, readInteger } from './input.js';
@@ -74,15 +74,15 @@ export interface Context {
   readonly knownScopes: ReadonlySet<string>;
   /** The schemes of the keys accepted now; the first makes keys. */
   readonly acceptedSchemes: () => Schemes;
-  /** Answers in time and in shape, or throws a `StoreError`. */
+  /** Returns a well-formed answer in time, or throws a `StoreError`. */
   readonly store: KeyStore;
-  /** Answers with a time, or throws a `StoreError`. */
+  /** Returns a time, or throws a `StoreError`. */
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly tokens: TokenVerifier | undefined;
   readonly checkParent: boolean;
   readonly usage: UsageRecorder;
-  /** Undefined if nobody listens. */
+  /** Undefined if there is no listener. */
   readonly emit: Emit | undefined;
 }
 

@@ -60,7 +60,7 @@ function dateOrNull(time: number | null): Date | null {
 export interface IssuedKey {
   /** The plaintext: show it once, because it cannot be recovered. */
   readonly key: string;
-  /** What of the key may be shown at any time. */
+  /** The part that may be shown at any time. */
   readonly info: KeyInfo;
 }
 
@@ -74,7 +74,7 @@ export function createIssuedKey(key: string, record: KeyRecord): IssuedKey {
     {},
     {
       key: { get: () => key },
-      // Node's `inspect` can be told to call getters, but asks this first.
+      // Node's `inspect` may be told to call getters, but uses this function first.
       [Symbol.for('nodejs.util.inspect.custom')]: { value: () => shown },
     },
   );

@@ -95,7 +95,7 @@ function writeChecksum(crc: number): string {
 /** How keys with one prefix are read and written. */
 export interface KeyFormat {
   readonly prefix: string;
-  /** Null, or why `text` is not a key: its shape (length, prefix, alphabet) or its checksum. */
+  /** Why `text` is no key: its shape (length, prefix, alphabet) or its checksum; null if it is one. */
   readonly faultIn: (text: unknown) => DenialReason | null;
   /** Makes the whole key from its entropy. */
   readonly complete: (entropy: string) => string;
@@ -125,7 +125,7 @@ export function createKeyFormat(prefix: unknown): KeyFormat {
       if (index < entropyEnd) crc = crcStep(crc, code);
       else checksum = checksum * 62 + digit;
     }
-    // Compared as the number that it spells: one beyond 32 bits equals no CRC.
+    // Compared as a number. One beyond 32 bits cannot equal a CRC.
     return checksum === crcResult(crc) ? null : 'wrong_checksum';
   }
 
@@ -197,8 +197,8 @@ export function redactKeys(text: string, options: { readonly prefix: string }): 
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
   const length = prefix.length + 1 + SECRET_LENGTH;
-  // The part before another key that begins inside, or a whole key: of overlapping keys, only the
-  // last leaves a mark.
+  // Matches a whole key, or the part of a key before another one begins: of overlapping keys, only
+  // the last one leaves a mark.
   const found = new RegExp(`(?=${key}).{1,${length - 1}}?(?=${key})|(${key})`, 'g');
   return text.replace(found, (_, whole?: string) => {
     return whole === undefined ? '' : `${prefix}_[redacted]`;

@@ -161,8 +161,8 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
 }
 
 /**
- * The one entity that a request means: the key's own by default, and never the first of several.
- * Unchecked: it may be anything.
+ * The entity that a request asks for, by default the key's own. If it asks for several, none of
+ * them is chosen: the result is the list. Unchecked: it may be anything.
  */
 export function requestedEntity(asked: unknown, own: string | undefined): unknown {
   const isOneOrNone = Array.isArray(asked) && asked.length < 2;
