@@ -95,7 +95,7 @@ function writeChecksum(crc: number): string {
 /** How keys with one prefix are read and written. */
 export interface KeyFormat {
   readonly prefix: string;
-  /** Why `text` is no key: its shape (length, prefix, alphabet) or its checksum; null if it is one. */
+  /** Why `text` is not a key: its shape (length, prefix, alphabet) or checksum; null if it is. */
   readonly faultIn: (text: unknown) => DenialReason | null;
   /** Makes the whole key from its entropy. */
   readonly complete: (entropy: string) => string;
