@@ -20,7 +20,7 @@ export interface ConsoleService
 /** Whether visitors reach the service over TLS. */
 export const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
 
-/** Somebody who has signed in, and has not signed out. */
+/** A person who is signed in. */
 export interface Session {
   readonly account: SignedIn;
   /** Forms that were shown and not yet sent, so that none makes two keys. */

@@ -43,7 +43,7 @@ function isLive({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boo
   return revokedAt === null && !hasEnded(retireAt) && !hasEnded(expiresAt);
 }
 
-/** The later of two times, of which the first may be missing. */
+/** The later of two times; the first may be missing. */
 function later(known: number | null | undefined, time: number): number {
   return Math.max(known ?? time, time);
 }

@@ -1,10 +1,10 @@
-/** Answers of a store, which come at once or by promise. */
+/** Answers of a store, which are values or promises. */
 import type { Awaitable } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 
 /**
- * Runs `write`, then `after` whatever the outcome, before anybody sees the answer. An answer that
- * comes at once stays one.
+ * Runs `write`, then `after` whatever the outcome, before the caller sees the answer. A synchronous
+ * answer stays synchronous.
  */
 export function runThen<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T> {
   let isLater = false;

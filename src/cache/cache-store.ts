@@ -52,23 +52,24 @@ const METHODS: readonly (keyof KeyStore)[] = [
 export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
   assertIsStore(store);
   const settings = readCacheOptions(options);
-  const channel = createChannel(settings, (keyId) => lookups.change(keyId));
+  const channel = createChannel(settings, (keyId) => lookups.outdate(keyId));
   const lookups = createLookups(settings, (digests) => {
-    channel.keepUp();
+    channel.ensureSubscribed();
     return store.findByDigest(digests);
   });
-  channel.keepUp();
+  channel.ensureSubscribed();
 
   return {
     findByDigest: lookups.find,
     findById: (keyId) => store.findById(keyId),
     list: (query) => store.list(query),
     summarize: summarizeOf(store),
-    // The digest may have been tried before, and be known as absent.
-    insert: (record) => change(lookups, [record.digest, record.keyId], () => store.insert(record)),
+    // The digest may have been looked up before and be cached as absent.
+    insert: (record) =>
+      outdateAround(lookups, [record.digest, record.keyId], () => store.insert(record)),
     markEnded: (keyId, ending) =>
       runThen(
-        () => change(lookups, [keyId], () => store.markEnded(keyId, ending)),
+        () => outdateAround(lookups, [keyId], () => store.markEnded(keyId, ending)),
         () => channel.publish(keyId),
       ),
     touch: (entries) => touch(store, lookups, entries),
@@ -83,16 +84,16 @@ function assertIsStore(store: unknown): void {
 }
 
 /**
- * Outdates entries before the write, because its failure leaves open whether it happened; and after
- * it, because a look-up that was sent meanwhile may have been answered from before it.
+ * Outdates entries before the write, because a write that fails may still have happened; and after
+ * it, because a look-up that was sent in between may have read the old state.
  */
-function change<T>(
+function outdateAround<T>(
   lookups: Lookups,
   names: readonly string[],
   write: () => Awaitable<T>,
 ): Awaitable<T> {
-  names.forEach(lookups.change);
-  return runThen(write, () => names.forEach(lookups.change));
+  names.forEach(lookups.outdate);
+  return runThen(write, () => names.forEach(lookups.outdate));
 }
 
 function touch(store: KeyStore, lookups: Lookups, entries: readonly UsageEntry[]): Awaitable<void> {
@@ -104,8 +105,8 @@ function touch(store: KeyStore, lookups: Lookups, entries: readonly UsageEntry[]
 }
 
 /**
- * With the same number of parameters as the store's: from it, `storeContract` knows whether it
- * accepts a time.
+ * Has as many parameters as the store's own method: `storeContract` uses that number to tell
+ * whether the method accepts a time.
  */
 function summarizeOf(store: KeyStore): KeyStore['summarize'] {
   const summarize = (now?: number) => store.summarize(now ?? Date.now());

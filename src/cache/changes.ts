@@ -13,18 +13,18 @@ import { type Entry, mergeEntryUsage } from './entry.js';
 const MAX_CHANGES = 10_000;
 
 /**
- * Of how many keys usage is remembered, in about 10 MB (more if they use many scopes); the next
- * drops all of it.
+ * How many keys have their usage remembered, in about 10 MB (more if they use many scopes); the
+ * next key drops all of it.
  */
 const MAX_USED = 10_000;
 
-/** What has changed, and which entries are still correct. */
+/** Tracks what has changed, and which entries are still correct. */
 export interface Changes {
   /** The number of changes so far. */
   generation(): number;
   /** Outdates every entry of a key, named by its id, or of a digest. */
   add(name: string): void;
-  /** Notes what was recorded of a key's usage. Outdates nothing. */
+  /** Remembers usage that was recorded for a key. Outdates nothing. */
   addUsage(keyId: string, usage: Usage): void;
   /** Whether an entry is still correct. If it is, the usage of its key is merged into it. */
   update(entry: Entry): boolean;
@@ -35,7 +35,7 @@ interface RecordedUsage {
   readonly generation: number;
 }
 
-/** What is known of changes and usage. */
+/** The changes and the usage that are known. */
 interface History {
   generation: number;
   /** Entries of an earlier generation are outdated, whatever they hold. */
@@ -67,12 +67,12 @@ function addChange(history: History, name: string): void {
     history.oldestValid = history.generation;
   }
   history.changed.set(name, history.generation);
-  // The next look-up brings its usage; and usage that was reported before the key was made is void.
+  // The next look-up returns its usage, and usage reported before the key was made is void.
   history.used.delete(name);
 }
 
 function addUsage(history: History, keyId: string, usage: Usage): void {
-  // Not worth outdating entries for: no decision depends on usage, and the next look-up brings it.
+  // Entries are not outdated: no decision depends on usage, and the next look-up returns it.
   if (history.used.size >= MAX_USED) history.used.clear();
   const merged = mergeUsage(history.used.get(keyId)?.usage, usage);
   history.generation += 1;
@@ -80,7 +80,7 @@ function addUsage(history: History, keyId: string, usage: Usage): void {
 }
 
 function updateEntry(history: History, entry: Entry): boolean {
-  // Most hits end here: nothing at all has changed since the last one.
+  // Most hits end here: nothing has changed since the last one.
   if (entry.generation === history.generation) return true;
   if (isOutdated(history, entry)) return false;
   const record = entry.rows[0];

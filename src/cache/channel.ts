@@ -1,4 +1,4 @@
-/** The channel to other processes: it may fail in any way, and nothing here waits for it. */
+/** The channel to other processes. It may fail in any way, and nothing here waits for it. */
 import type { Invalidation } from '../core/invalidation.js';
 import { isUuid } from '../core/uuid.js';
 import type { CacheSettings } from './options.js';
@@ -6,39 +6,39 @@ import type { CacheSettings } from './options.js';
 /** How long to wait before a failed subscription is tried again, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** A channel whose failures nobody notices. */
+/** A channel that hides its failures from callers. */
 export interface Channel {
   /** Tells other processes that a key has changed. */
   publish(keyId: string): void;
-  /** Subscribes, unless that is done, in progress, or was tried less than a second ago. */
-  keepUp(): void;
+  /** Subscribes, unless it has subscribed, is subscribing, or tried less than a second ago. */
+  ensureSubscribed(): void;
 }
 
 /**
  * Makes a channel that does not subscribe yet.
  *
- * @param change Called with each key id that arrives; anything else that arrives is ignored.
+ * @param onChange Called with each key id that arrives; any other message is ignored.
  */
-export function createChannel(settings: CacheSettings, change: (keyId: string) => void): Channel {
+export function createChannel(settings: CacheSettings, onChange: (keyId: string) => void): Channel {
   const { invalidation, now } = settings;
-  if (invalidation === undefined) return { publish() {}, keepUp() {} };
-  return connect(invalidation, now, change);
+  if (invalidation === undefined) return { publish() {}, ensureSubscribed() {} };
+  return connect(invalidation, now, onChange);
 }
 
 function connect(
   invalidation: Invalidation,
   now: () => number,
-  change: (keyId: string) => void,
+  onChange: (keyId: string) => void,
 ): Channel {
   let isSubscribed = false;
   let triedAt: number | undefined;
 
   function listener(keyId: unknown): void {
-    if (isUuid(keyId)) change(keyId);
+    if (isUuid(keyId)) onChange(keyId);
   }
 
   async function subscribe(): Promise<void> {
-    // Before it has succeeded, so that it is not called a second time meanwhile.
+    // Set before it succeeds, so that it is not called a second time in the meantime.
     isSubscribed = true;
     triedAt = now();
     try {
@@ -48,18 +48,18 @@ function connect(
     }
   }
 
-  function keepUp(): void {
+  function ensureSubscribed(): void {
     if (isSubscribed) return;
     if (triedAt !== undefined && now() - triedAt < RETRY_MS) return;
     void subscribe();
   }
 
   function publish(keyId: string): void {
-    // Whoever waits for the promise waits for as long as the channel hangs.
+    // Not awaited: the channel may hang.
     void tryPublish(invalidation, keyId);
   }
 
-  return { publish, keepUp };
+  return { publish, ensureSubscribed };
 }
 
 async function tryPublish(invalidation: Invalidation, keyId: string): Promise<void> {

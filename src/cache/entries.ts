@@ -1,32 +1,32 @@
-/** Answered look-ups: known keys in the user's cache, unknown ones apart. */
+/** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
 import { setBounded } from './bounded-map.js';
 import type { Changes } from './changes.js';
 import { type Entry, isYounger, NO_ROWS } from './entry.js';
 import type { CacheSettings } from './options.js';
 
 /**
- * How long "no such key" is trusted, in milliseconds; after that, a key that was made elsewhere
- * works.
+ * How long "no such key" is trusted, in milliseconds. A key that another process has made works
+ * after that.
  */
 const ABSENT_MS = 5_000;
 
 /**
- * How many look-ups of unknown keys are remembered, apart from the known keys: a guess evicts only
- * guesses.
+ * How many look-ups of unknown keys are remembered. They are kept apart from known keys, so that
+ * guessed keys evict only guessed keys.
  */
 const MAX_ABSENT = 1_024;
 
 /** The look-ups that have been answered, by name. */
 export interface Entries {
-  /** A new entry, without an answer. Its age, and the changes that it may miss, count from now. */
+  /** Opens an entry without an answer. Its age and the changes that outdate it count from now. */
   open(digests: readonly string[]): Entry;
   /** The entry of this name, if it is young enough and still correct. */
   recall(name: string): Entry | undefined;
-  /** Keeps an entry that has its answer, unless one is kept that was sent later. */
+  /** Keeps an answered entry, unless the kept one was sent later. */
   keep(name: string, entry: Entry): void;
 }
 
-/** Starts with no entries, except that the user's cache may hold those of other caches. */
+/** Starts empty, although the user's cache may hold entries of other caches. */
 export function createEntries(settings: CacheSettings, changes: Changes): Entries {
   const { cache, maxStalenessMs, now } = settings;
   const owner = {};
@@ -57,7 +57,7 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
   }
 
   function keep(name: string, entry: Entry): void {
-    // A look-up that was sent later but answered sooner knows more.
+    // A look-up that was sent later but answered first is more recent.
     const kept = find(name);
     if (kept !== undefined && kept.since > entry.since) return;
     drop(name);

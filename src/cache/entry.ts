@@ -3,7 +3,7 @@ import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
 import type { CacheSettings } from './options.js';
 
-/** What a look-up answers: the records of some digests. */
+/** The answer to a look-up: the records of some digests. */
 export type Rows = readonly KeyRecord[];
 
 /** The answer to a look-up of an unknown key. */
@@ -12,22 +12,22 @@ export const NO_ROWS: Rows = Object.freeze([]);
 /** The answer to one look-up: a record, or none. */
 export interface Entry {
   /**
-   * The cache that it belongs to: caches may share one `LRUCache`, but do not know each other's
+   * The cache that it belongs to. Caches may share one `LRUCache`, but do not see each other's
    * changes.
    */
   readonly owner: object;
   readonly digests: readonly string[];
-  /** Of at most one record, and frozen: a hit answers this very list. */
+  /** At most one record. Frozen, because every hit returns this same list. */
   rows: Rows;
   /** The time before the look-up was sent. */
   readonly since: number;
-  /** The last change up to which it is known to be correct. */
+  /** The last generation in which it was known to be correct. */
   generation: number;
 }
 
 /**
- * Whether what began at `since` is younger than `limitMs` and than `maxStalenessMs`. What began in
- * the future is not, nor is anything if the clock returns no number.
+ * Whether something that began at `since` is younger than `limitMs` and `maxStalenessMs`. `false`
+ * if it began in the future, or if the clock does not return a number.
  */
 export function isYounger(since: number, limitMs: number, settings: CacheSettings): boolean {
   const age = settings.now() - since;
@@ -35,8 +35,8 @@ export function isYounger(since: number, limitMs: number, settings: CacheSetting
 }
 
 /**
- * Moves the usage in an entry forward. `false`, and nothing changed, if the usage is malformed, so
- * that the merged record would be.
+ * Moves the usage in an entry forward. Returns `false` and changes nothing if the usage is
+ * malformed: the merged record would be malformed, too.
  */
 export function mergeEntryUsage(entry: Entry, record: KeyRecord, usage: Usage): boolean {
   const merged = readRecord({ ...record, ...mergeUsage(record, usage) });

@@ -3,8 +3,8 @@ import { assert, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import { createSteadyClock } from './steady-clock.js';
 
-/** No entry is trusted for longer, in milliseconds, whatever `maxStalenessMs` allows. */
-const LONGEST_MS = 30_000;
+/** No entry is kept for longer, in milliseconds, even if `maxStalenessMs` allows it. */
+const MAX_AGE_MS = 30_000;
 
 const DAY_MS = 86_400_000;
 
@@ -26,11 +26,11 @@ export interface CacheOptions {
   readonly cache: LookupCache;
   /**
    * The maximum age of an answer, in milliseconds, 1 to 86,400,000: how long a key that was revoked
-   * elsewhere may still work. Above 30,000 it is 30,000: nothing is kept for longer, which
-   * satisfies a longer limit, too.
+   * elsewhere may still work. Nothing is kept for more than 30,000, which satisfies a longer limit,
+   * too.
    */
   readonly maxStalenessMs: number;
-  /** Carries revocations to other processes sooner than that. */
+  /** Tells other processes about revocations, so that they need not wait that long. */
   readonly invalidation?: Invalidation | undefined;
   /**
    * Milliseconds; for tests. An entry from the future is stale. Default: a clock that never goes
@@ -39,10 +39,10 @@ export interface CacheOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** The options once they are read: checked, limited, and with their defaults. */
+/** The options after reading: checked, limited, and with defaults. */
 export interface CacheSettings {
   readonly cache: LookupCache;
-  /** At most 30,000. */
+  /** In milliseconds; at most 30,000. */
   readonly maxStalenessMs: number;
   readonly invalidation: Invalidation | undefined;
   readonly now: () => number;
@@ -65,7 +65,7 @@ export function readCacheOptions(options: unknown): CacheSettings {
   );
   return {
     cache,
-    maxStalenessMs: Math.min(allowed, LONGEST_MS),
+    maxStalenessMs: Math.min(allowed, MAX_AGE_MS),
     invalidation,
     now: readCacheClock(now),
   };

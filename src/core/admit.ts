@@ -3,7 +3,7 @@ import { authenticate } from './authenticate.js';
 import type { Context } from './context.js';
 import { isAccessError, isStoreError } from './errors.js';
 import { assert, readFields } from './input.js';
-import { entityMeant, type Policy } from './policy.js';
+import { type Policy, requestedEntity } from './policy.js';
 import type { Principal } from './principal.js';
 import type { RequestLike } from './request.js';
 import type { Awaitable } from './store.js';
@@ -21,7 +21,7 @@ export interface AdmitInput<Operation extends string = string> {
   readonly entityUuid?: unknown;
 }
 
-/** Who does it, and on which entity. */
+/** The caller, and the entity that it may act on. */
 export interface Admission {
   readonly principal: Principal;
   /** The entity that was checked. Handlers must use no other. */
@@ -29,8 +29,8 @@ export interface Admission {
 }
 
 /**
- * For whoever has read the credential already: returns the principal, or throws what a request
- * would be denied with. It is called once, in place of `authenticate`.
+ * For callers that have already read the credential: returns the principal, or throws the denial.
+ * It is called once, instead of `authenticate`.
  */
 export type Authenticator = () => Awaitable<Principal>;
 
@@ -77,19 +77,19 @@ interface Attempt {
 
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
-/** Emits the event of a denial or an outage. A caller's bug has none. */
+/** Emits the event of a denial or an outage. A bug of the caller has no event. */
 function reportDenial(context: Context, error: unknown, attempt: Attempt): void {
   const { emit } = context;
   if (emit === undefined) return;
   const { principal, operation } = attempt;
   if (!isAccessError(error) && !isStoreError(error)) return;
-  const meant = entityMeant(attempt.asked, principal?.entityUuid);
+  const entity = requestedEntity(attempt.asked, principal?.entityUuid);
   const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
   emit({
     type: 'access.denied',
     time: attempt.time ?? Date.now(),
     keyId: principal?.keyId ?? keyId,
-    entityUuid: isUuid(meant) ? meant : null,
+    entityUuid: isUuid(entity) ? entity : null,
     operation,
     code,
     reason,

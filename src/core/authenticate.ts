@@ -3,16 +3,16 @@ import { parseAuthorization } from './authorization.js';
 import type { Context } from './context.js';
 import { AccessError } from './errors.js';
 import type { Principal } from './principal.js';
-import { authorizationOf } from './request.js';
+import { readAuthorization } from './request.js';
 import { verify } from './verify.js';
 import { verifyToken } from './verify-token.js';
 
 /**
- * Verifies the one bearer credential of a request. Answers or throws synchronously if the store
+ * Verifies the one bearer credential of a request. Returns or throws synchronously if the store
  * does.
  */
 export function authenticate(context: Context, request: unknown): Principal | Promise<Principal> {
-  const credential = parseAuthorization(authorizationOf(request));
+  const credential = parseAuthorization(readAuthorization(request));
   switch (credential.kind) {
     case 'bearer':
       return verifyBearer(context, credential.token);

@@ -15,7 +15,7 @@
 
 /** A request that carries no bearer credential. */
 interface NoCredential {
-  /** `other-scheme` never says which: people send the raw key there. */
+  /** `other-scheme` never contains the scheme, because people send the raw key in its place. */
   readonly kind: 'missing' | 'other-scheme' | 'malformed';
 }
 

@@ -11,9 +11,9 @@ export const encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
  * whatever the others were. Only a different length returns early, so compare texts of fixed
  * length, such as digests.
  */
-export function equalText(a: string, b: string): boolean {
-  if (a.length !== b.length) return false;
+export function equalText(first: string, second: string): boolean {
+  if (first.length !== second.length) return false;
   let difference = 0;
-  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
+  for (let i = 0; i < first.length; i++) difference |= first.charCodeAt(i) ^ second.charCodeAt(i);
   return difference === 0;
 }

@@ -62,8 +62,7 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const { status, title, detail, challenge } = answerTo(error, denied);
   const code = challenge === 'bare' ? undefined : denied?.code;
   const scope = scopeOf(denied?.requiredScopes);
-  // Written whether it is sent or not, so that a malformed realm shows at the first denial of any
-  // kind.
+  // Written even if it is not sent, so that any denial reveals a malformed realm.
   const written = writeChallenge(given.realm, code, scope, given.resourceMetadata);
   const headers: Record<string, string> = {
     'Content-Type': 'application/problem+json',
@@ -81,7 +80,7 @@ function answerTo(error: unknown, denied: AccessError | undefined): Denial {
 }
 
 /**
- * An error of another copy may be of another version: its scopes are checked before they are sent.
+ * Checks the scopes again, because an error from another copy may be of another version.
  */
 function scopeOf(requiredScopes: unknown): string | undefined {
   if (!Array.isArray(requiredScopes) || !requiredScopes.every(isScope)) return undefined;

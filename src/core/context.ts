@@ -1,8 +1,8 @@
-/** What the operations share: the configuration of a keyring, checked and completed. */
+/** The configuration of a keyring, checked and completed, which all operations share. */
 import type { Catalog } from './catalog.js';
 import { createEmit, type Emit, type EventListener } from './events.js';
 import { assert, readFields, readInteger } from './input.js';
-import { type KeyFormat, keyFormat } from './key.js';
+import { createKeyFormat, type KeyFormat } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
 import { platformRandom, readPeppers } from './secret.js';
@@ -74,15 +74,15 @@ export interface Context {
   readonly knownScopes: ReadonlySet<string>;
   /** The schemes of the keys accepted now; the first makes keys. */
   readonly acceptedSchemes: () => Schemes;
-  /** Answers in time and in shape, or throws a `StoreError`. */
+  /** Returns a well-formed answer in time, or throws a `StoreError`. */
   readonly store: KeyStore;
-  /** Answers with a time, or throws a `StoreError`. */
+  /** Returns a time, or throws a `StoreError`. */
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly tokens: TokenVerifier | undefined;
   readonly checkParent: boolean;
   readonly usage: UsageRecorder;
-  /** Undefined if nobody listens. */
+  /** Undefined if there is no listener. */
   readonly emit: Emit | undefined;
 }
 
@@ -99,7 +99,7 @@ export function createContext(options: KeyringOptions): Context {
   assert(isCatalog, 'catalog: pass what defineScopes returned');
   assert(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const unpepperedUntil = readUnpepperedUntil(insecureAcceptUnpeppered, peppers);
-  const format = keyFormat(given.prefix);
+  const format = createKeyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
   const clock = (): number => readClock(now);

@@ -91,7 +91,7 @@ export const DENIALS: Readonly<Record<AccessErrorCode, Denial>> = {
   },
 };
 
-/** Why, for the server's log only: a response that distinguished these would be an oracle. */
+/** The reason, for the server's log only: a response that told them apart would be an oracle. */
 export type DenialReason =
   | 'no_header'
   | 'other_scheme'
@@ -112,7 +112,7 @@ export type DenialReason =
   | 'no_such_key'
   | 'already_ended';
 
-/** What an {@link AccessError} says beside its code and reason. */
+/** What an {@link AccessError} contains besides its code and reason. */
 interface DenialDetails {
   readonly keyId?: string | undefined;
   readonly requiredScopes?: readonly string[];
@@ -210,7 +210,7 @@ function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>
   }
 }
 
-/** `code` is unread: an error of another copy may be of another version. */
+/** Does not check `code`: an error from another copy may be of another version. */
 function hasBrand(value: unknown, brand: symbol): value is { readonly code?: unknown } {
   if (typeof value !== 'object' || value === null) return false;
   return (value as Readonly<Record<symbol, unknown>>)[brand] === true;

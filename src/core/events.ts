@@ -89,12 +89,12 @@ export type EventListener = (event: KeyringEvent) => unknown;
 export type Emit = (event: KeyringEvent) => void;
 
 /**
- * Undefined if there is no listener: then no event is made. Watching a broken audit sink is its
- * owner's task; it neither admits nor denies anyone.
+ * Undefined if there is no listener, so that no event is made. Errors of the listener are dropped:
+ * a broken audit log must neither admit nor deny anyone.
  */
 export function createEmit(listener: EventListener | undefined): Emit | undefined {
   if (listener === undefined) return undefined;
-  // Asynchronous, so that what the listener throws is a rejection, too.
+  // Asynchronous, so that an error that the listener throws becomes a rejection.
   const tell = async (event: KeyringEvent): Promise<unknown> => listener(event);
   return (event) => {
     tell(Object.freeze(event)).catch(() => {});

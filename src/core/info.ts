@@ -60,7 +60,7 @@ function dateOrNull(time: number | null): Date | null {
 export interface IssuedKey {
   /** The plaintext: show it once, because it cannot be recovered. */
   readonly key: string;
-  /** What of the key may be shown at any time. */
+  /** The part that may be shown at any time. */
   readonly info: KeyInfo;
 }
 
@@ -68,13 +68,13 @@ export interface IssuedKey {
  * `key` is an inherited accessor: printing, inspecting, spreading, cloning and JSON-encoding the
  * result show only `info`.
  */
-export function issuedKey(key: string, record: KeyRecord): IssuedKey {
+export function createIssuedKey(key: string, record: KeyRecord): IssuedKey {
   const shown = { info: toKeyInfo(record) };
   const hidden = Object.defineProperties(
     {},
     {
       key: { get: () => key },
-      // Node's `inspect` can be told to call getters, but asks this first.
+      // Node's `inspect` may be told to call getters, but uses this function first.
       [Symbol.for('nodejs.util.inspect.custom')]: { value: () => shown },
     },
   );

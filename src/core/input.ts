@@ -39,7 +39,7 @@ function quoteText(text: string): string {
   return masked.replace(/[^ -~]/g, escaped);
 }
 
-/** By its tag: excludes lists, and also Map and Set, whose contents would be lost silently. */
+/** Checks the tag, which excludes lists, and Map and Set, whose content would be silently lost. */
 export function isObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === '[object Object]';
 }
@@ -56,16 +56,16 @@ export function readFields<Field extends string>(
 ): { readonly [F in Field]?: unknown } {
   if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
   const names: string[] = Object.keys(value);
-  const odd = names.find((name) => !known.some((field) => field === name));
-  if (odd !== undefined) {
-    throw new TypeError(`${what}: unknown field ${quote(odd)}; it takes ${known.join(', ')}`);
+  const unknown = names.find((name) => !known.some((field) => field === name));
+  if (unknown !== undefined) {
+    throw new TypeError(`${what}: unknown field ${quote(unknown)}; it takes ${known.join(', ')}`);
   }
   // Fields of a class or a prototype are refused, not ignored: an authority without its `scopes`
   // would be wider.
-  const lost = known.find((name) => !names.includes(name) && name in value);
-  if (lost !== undefined) {
+  const hidden = known.find((name) => !names.includes(name) && name in value);
+  if (hidden !== undefined) {
     const where = 'here it is inherited or not enumerable';
-    throw new TypeError(`${what}: write ${lost} as an own field; ${where}`);
+    throw new TypeError(`${what}: write ${hidden} as an own field; ${where}`);
   }
   return value;
 }
@@ -85,8 +85,8 @@ const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text' };
 export function readStrings(value: unknown, what: string, rule: ElementRule = ANY_TEXT): string[] {
   assert(Array.isArray(value), `${what}: pass a list of strings`, value);
   const copy: unknown[] = [...(value as readonly unknown[])];
-  const odd = copy.findIndex((element) => typeof element !== 'string' || !rule.holds(element));
-  assert(odd === -1, `${what}: element ${odd}: ${rule.instead}`, copy[odd]);
+  const index = copy.findIndex((element) => typeof element !== 'string' || !rule.holds(element));
+  assert(index === -1, `${what}: element ${index}: ${rule.instead}`, copy[index]);
   return copy as string[];
 }
 
@@ -96,7 +96,7 @@ export function readStrings(value: unknown, what: string, rule: ElementRule = AN
  */
 export function readText(value: unknown, max: number, what: string): string {
   assert(typeof value === 'string', `${what}: pass a string`, value);
-  // Bounded before the work: NFC shortens a text to a quarter at most.
+  // Checked before normalizing: NFC shortens a text to a quarter at most.
   assert(value.length <= 8 * max, `${what}: at most ${max} characters`);
   const normal = value.normalize('NFC');
   const { length } = [...normal];
@@ -113,13 +113,13 @@ export function readInteger(value: unknown, min: number, max: number, what: stri
   return Number(value);
 }
 
-/** Reads when something ends: a valid `Date` after `now` becomes milliseconds, `'never'` null. */
+/** Reads an expiry: a valid `Date` after `now` becomes milliseconds, and `'never'` null. */
 export function readExpiry(value: unknown, now: number): number | null {
   const instead = "expiresAt: pass a valid Date in the future, or 'never'";
   if (value === 'never') return null;
   assert(value instanceof Date, instead);
   const time = new Date(value).getTime();
-  // Not a number if the date is invalid, and then no comparison holds.
+  // NaN if the date is invalid, and then the comparison is false.
   assert(time > now, instead);
   return time;
 }

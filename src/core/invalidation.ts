@@ -8,8 +8,7 @@ import type { Awaitable } from './store.js';
  */
 export interface Invalidation {
   /**
-   * Tells every process. Not awaited; what it throws or rejects with is dropped, so log errors
-   * here.
+   * Tells every process. It is not awaited, and its errors are dropped, so log them here.
    */
   publish(keyId: string): Awaitable<void>;
   /**

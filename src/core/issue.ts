@@ -1,4 +1,4 @@
-/** Makes keys: checks first what may come from a request, then whether the authority covers it. */
+/** Makes keys: first checks the input, which may come from a request, then the authority. */
 import { type CheckedAuthority, requireCeiling } from './authority.js';
 import { encoder } from './bytes.js';
 import type { Catalog } from './catalog.js';
@@ -89,8 +89,9 @@ function readGrant(catalog: Catalog, input: unknown, isJustified: boolean): read
   const { length } = scopes;
   assert(length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} after expansion, not ${length}`);
   const reserved = scopes.filter((scope) => catalog.isReserved(scope));
-  const caught = reserved.filter((scope) => !patterns.includes(scope)).join(' ');
-  assert(caught === '', `scopes: a wildcard grants no reserved scope; name ${caught} or narrow it`);
+  const unnamed = reserved.filter((scope) => !patterns.includes(scope)).join(' ');
+  const instead = `scopes: a wildcard grants no reserved scope; name ${unnamed} or narrow it`;
+  assert(unnamed === '', instead);
   const needsReason = reserved.length > 0 && !isJustified;
   assert(!needsReason, `justification: say why ${reserved.join(' ')} is needed`);
   return scopes;
@@ -101,7 +102,7 @@ const MAX_METADATA_BYTES = 2048;
 
 /** Reads at most 16 pairs and 2 KiB, names and values together in UTF-8. */
 function readMetadata(value: unknown): Readonly<Record<string, string>> {
-  // Bounded before the work: copying 100,000 pairs took 0.3 s.
+  // Counted before copying: 100,000 pairs took 0.3 s.
   const isShort = isObject(value) && Object.keys(value).length <= MAX_METADATA_PAIRS;
   const table = isShort ? frozenCopy(value) : null;
   assert(

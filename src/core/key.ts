@@ -95,14 +95,14 @@ function writeChecksum(crc: number): string {
 /** How keys with one prefix are read and written. */
 export interface KeyFormat {
   readonly prefix: string;
-  /** Null, or why `text` is not a key: its shape (length, prefix, alphabet) or its checksum. */
+  /** Why `text` is not a key: its shape (length, prefix, alphabet) or checksum; null if it is. */
   readonly faultIn: (text: unknown) => DenialReason | null;
   /** Makes the whole key from its entropy. */
   readonly complete: (entropy: string) => string;
 }
 
 /** What depends only on the prefix is computed once. */
-export function keyFormat(prefix: unknown): KeyFormat {
+export function createKeyFormat(prefix: unknown): KeyFormat {
   const isPrefix = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
   const instead = 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter';
   assert(isPrefix, instead, prefix);
@@ -125,7 +125,7 @@ export function keyFormat(prefix: unknown): KeyFormat {
       if (index < entropyEnd) crc = crcStep(crc, code);
       else checksum = checksum * 62 + digit;
     }
-    // Compared as the number that it spells: one beyond 32 bits equals no CRC.
+    // Compared as a number. One beyond 32 bits cannot equal a CRC.
     return checksum === crcResult(crc) ? null : 'wrong_checksum';
   }
 
@@ -149,7 +149,7 @@ export function keyFormat(prefix: unknown): KeyFormat {
  * parseKey(text, { prefix: 'acme' })?.prefix; // 'acme'
  */
 export function parseKey(text: unknown, options: { readonly prefix: string }): KeyParts | null {
-  const { prefix, faultIn } = keyFormat(options?.prefix);
+  const { prefix, faultIn } = createKeyFormat(options?.prefix);
   if (typeof text !== 'string' || faultIn(text) !== null) return null;
   const secret = text.slice(-SECRET_LENGTH);
   const entropy = secret.slice(0, ENTROPY_LENGTH);
@@ -165,7 +165,7 @@ export function parseKey(text: unknown, options: { readonly prefix: string }): K
  * if (isKey(line, { prefix: 'acme' })) report(line);
  */
 export function isKey(text: unknown, options: { readonly prefix: string }): boolean {
-  return keyFormat(options?.prefix).faultIn(text) === null;
+  return createKeyFormat(options?.prefix).faultIn(text) === null;
 }
 
 /**
@@ -178,7 +178,7 @@ export function isKey(text: unknown, options: { readonly prefix: string }): bool
  * const found = text.match(new RegExp(keyPattern('acme'), 'g'));
  */
 export function keyPattern(prefix: string): string {
-  return `\\b${keyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
+  return `\\b${createKeyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
 }
 
 /**
@@ -193,12 +193,12 @@ export function keyPattern(prefix: string): string {
  * redactKeys(`sent ${key}`, { prefix: 'acme' }); // 'sent acme_[redacted]'
  */
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
-  const { prefix } = keyFormat(options?.prefix);
+  const { prefix } = createKeyFormat(options?.prefix);
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
   const length = prefix.length + 1 + SECRET_LENGTH;
-  // The part before another key that begins inside, or a whole key: of overlapping keys, only the
-  // last leaves a mark.
+  // Matches a whole key, or the part of a key before another one begins: of overlapping keys, only
+  // the last one leaves a mark.
   const found = new RegExp(`(?=${key}).{1,${length - 1}}?(?=${key})|(${key})`, 'g');
   return text.replace(found, (_, whole?: string) => {
     return whole === undefined ? '' : `${prefix}_[redacted]`;

@@ -1,4 +1,4 @@
-/** Puts the operations together: takes a configuration, returns one frozen object. */
+/** Combines the operations into one frozen object with one configuration. */
 import { type Admission, type AdmitInput, type Authenticator, admit } from './admit.js';
 import { type Advice, type AdviseInput, advise } from './advise.js';
 import { authenticate } from './authenticate.js';
@@ -21,8 +21,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Makes a key. `result.key` is the plaintext, which cannot be recovered later.
    *
    * The first argument may come from a request; the second is the caller's own authority and never
-   * does. After a `StoreError` it is unknown whether the record was written; nobody has its key, so
-   * issue again.
+   * does. After a `StoreError` it is unknown whether the record was written, but its plaintext was
+   * not returned: issue another key.
    *
    * Not checked: whether the entities exist, or whether another key has the same name.
    *
@@ -51,8 +51,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Replaces a key by one with the same name, scopes, entities, justification and metadata.
    *
    * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a
-   * `StoreError` the predecessor may be retired although nobody has the successor: `list` shows
-   * both; revoke the successor and issue a new key.
+   * `StoreError` the predecessor may be retired although the successor's plaintext was not
+   * returned: `list` shows both; revoke the successor and issue a new key.
    *
    * Not checked: whether the catalog still has the scopes, which are copied as they are.
    *
@@ -110,14 +110,14 @@ export interface Keyring<C extends Catalog = Catalog> {
    * @throws StoreError.
    * @example
    * const old = (await keyring.pepperReport()).find(({ pepper }) => pepper === '2024');
-   * if (old === undefined || old.live === 0) console.log('the pepper 2024 can be taken out');
+   * if (old === undefined || old.live === 0) console.log('the pepper 2024 can be removed');
    */
   pepperReport(): Promise<readonly PepperUse[]>;
   /**
    * Verifies a key: a pure read that never writes. Not checked: scopes and entities.
    *
    * @throws AccessError `invalid_token`, whatever the reason.
-   * @throws StoreError. Never synchronously.
+   * @throws StoreError, never synchronously.
    * @example
    * const principal = await keyring.verify(key);
    */
@@ -139,8 +139,8 @@ export interface Keyring<C extends Catalog = Catalog> {
   authenticate(request?: RequestLike): Promise<Principal>;
   /**
    * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the
-   * event. In place of a request it takes a function that authenticates by itself, for whoever has
-   * read the credential already.
+   * event. Instead of a request it accepts a function that authenticates, for callers that have
+   * already read the credential.
    *
    * Not checked: whether the policy was defined on this keyring's catalog; whether the entity
    * exists.
@@ -182,14 +182,15 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   const { flush } = context.usage;
   // Asynchronous, so that no method throws synchronously.
   return Object.freeze<Keyring<C>>({
-    issue: async (input, by) => issue(context, readAuthority(by), input),
-    revoke: async (keyId, by) => revoke(context, readAuthority(by), keyId),
-    rotate: async (keyId, input, by) => rotate(context, readAuthority(by), keyId, input),
-    list: async (input, by) => list(context, readAuthority(by), input),
-    get: async (keyId, by) => get(context, readAuthority(by), keyId),
-    advise: async (keyId, input, by) => {
+    issue: async (input, authority) => issue(context, readAuthority(authority), input),
+    revoke: async (keyId, authority) => revoke(context, readAuthority(authority), keyId),
+    rotate: async (keyId, input, authority) =>
+      rotate(context, readAuthority(authority), keyId, input),
+    list: async (input, authority) => list(context, readAuthority(authority), input),
+    get: async (keyId, authority) => get(context, readAuthority(authority), keyId),
+    advise: async (keyId, input, authority) => {
       await flush();
-      return advise(context, readAuthority(by), keyId, input);
+      return advise(context, readAuthority(authority), keyId, input);
     },
     pepperReport: async () => {
       await flush();

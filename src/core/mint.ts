@@ -1,6 +1,6 @@
 /** Makes a key, digests and seals it, and stores its record. */
 import type { Context } from './context.js';
-import { type IssuedKey, issuedKey } from './info.js';
+import { createIssuedKey, type IssuedKey } from './info.js';
 import type { KeyRecord } from './record.js';
 import { sealedText } from './seal.js';
 import { drawEntropy, randomUuid } from './secret.js';
@@ -43,5 +43,5 @@ export async function mint(context: Context, draft: Draft): Promise<IssuedKey> {
   // A plain object, which every store can accept. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
-  return issuedKey(key, record);
+  return createIssuedKey(key, record);
 }

@@ -1,6 +1,6 @@
 /**
- * A store and a clock that may break. Whatever they throw or reject with, no answer, and an answer
- * of the wrong shape all become a `StoreError`: 503 and fail closed, never "bad key".
+ * Guards against a broken store or clock. If it throws or rejects, does not answer, or answers in
+ * the wrong shape, that becomes a `StoreError`: 503 and fail closed, never "bad key".
  */
 import { StoreError } from './errors.js';
 import { assert } from './input.js';
@@ -15,7 +15,7 @@ export type Clock = () => number;
 /** What a `Date` can hold (ECMA-262 §21.4.1.1). */
 const MAX_TIME = 8.64e15;
 
-/** Returns the time; throws if it cannot be compared to a deadline. */
+/** Returns the time; throws if it is not a valid time. */
 export function readClock(now: Clock): number {
   try {
     const time = now();
@@ -32,7 +32,7 @@ type Method = keyof KeyStore;
 type Call = (argument: unknown, second: unknown) => unknown;
 type HasShape = (answer: unknown, argument: unknown) => boolean;
 
-/** Whether a method's answer has its shape. `readRecord` checks what is in a record. */
+/** Whether a method's answer has the right shape. `readRecord` checks the content of records. */
 const ANSWERS: Readonly<Record<Method, HasShape>> = {
   insert: (answer) => answer !== false,
   markEnded: (wrote) => typeof wrote === 'boolean',
@@ -104,9 +104,9 @@ function readAnswer(name: Method, answer: unknown, argument: unknown): unknown {
 
 function answerInTime(name: Method, answer: unknown, timeoutMs: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const late = () =>
+    const onTimeout = () =>
       reject(new StoreError(`store.${name} did not answer within ${timeoutMs} ms`));
-    const timer = setTimeout(late, timeoutMs);
+    const timer = setTimeout(onTimeout, timeoutMs);
     const settled = Promise.resolve(answer).then(resolve, (cause: unknown) => {
       reject(storeFailed(name, cause));
     });

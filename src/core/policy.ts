@@ -137,7 +137,7 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
     const { entityUuid: asked } = readFields(options, ['entityUuid'], 'authorize');
     const scopes = requires(operation);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
-    const entityUuid = entityMeant(asked, principal?.entityUuid);
+    const entityUuid = requestedEntity(asked, principal?.entityUuid);
     requireEntity(principal, entityUuid);
     return entityUuid;
   }
@@ -161,10 +161,10 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
 }
 
 /**
- * The one entity that a request means: the key's own by default, and never the first of several.
- * Unchecked: it may be anything.
+ * The entity that a request asks for, by default the key's own. If it asks for several, none of
+ * them is chosen: the result is the list. Unchecked: it may be anything.
  */
-export function entityMeant(asked: unknown, own: string | undefined): unknown {
+export function requestedEntity(asked: unknown, own: string | undefined): unknown {
   const isOneOrNone = Array.isArray(asked) && asked.length < 2;
   const only: unknown = isOneOrNone ? asked[0] : asked;
   return only ?? own;

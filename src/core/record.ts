@@ -1,4 +1,4 @@
-/** What a store keeps of a key, and the checks of what comes back from one. */
+/** What a store keeps of a key, and the checks of what a store returns. */
 import { isObject, MAX_ENTITIES } from './input.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 import { isUuid } from './uuid.js';
@@ -57,8 +57,8 @@ export interface KeyRecord {
 type Check = (value: unknown) => boolean;
 
 /**
- * Every field and its check. Texts are checked only by type: to refuse forged ones is the seal's
- * task. A `*` in a scope refuses the record.
+ * Every field and its check. Texts are checked only by type: the seal detects forged ones. A record
+ * with a `*` in a scope is refused.
  */
 const CHECKS: Readonly<Record<keyof KeyRecord, Check>> = {
   keyId: isUuid,
@@ -95,7 +95,7 @@ function isTimeOrNull(value: unknown): boolean {
   return value === null || isTime(value);
 }
 
-/** Called on a copy, whose holes are `undefined`: `every` skips holes. */
+/** Takes a copy, in which holes are `undefined`: `every` would skip the holes of the original. */
 function isList(list: unknown, max: number, isElement: Check): boolean {
   return Array.isArray(list) && list.length <= max && list.every(isElement);
 }
@@ -143,9 +143,9 @@ export function frozenCopy(value: unknown): unknown {
 }
 
 /**
- * Our own copy of a record: sound and deep-frozen, so what is made of it stays right for as long as
- * it lives. That is kept in private fields: with 100,000 keys, look-ups in a WeakSet and a WeakMap
- * would make a verification cost 16 % more.
+ * Our own copy of a record: valid and deep-frozen, so anything computed from it stays valid. The
+ * result is kept in private fields: with 100,000 keys, look-ups in a WeakSet and a WeakMap would
+ * make a verification cost 16 % more.
  */
 class FrozenRecord {
   #owner: object | undefined = undefined;
@@ -173,8 +173,8 @@ class FrozenRecord {
 }
 
 /**
- * Returns what `make` makes of a record of {@link readRecord} for `owner`; it is made only once,
- * unless owners alternate.
+ * Returns the result of `make` for a record of {@link readRecord} and an `owner`. It is made only
+ * once, unless owners alternate.
  */
 export function memoize<T>(record: KeyRecord, owner: object, make: () => T): T {
   return FrozenRecord.memoize(record as unknown as FrozenRecord, owner, make);

@@ -5,12 +5,12 @@
 import { assert, isObject } from './input.js';
 
 /**
- * What {@link authorizationOf} reads. On Node, pass the request and never its `headers`: Node drops
- * a second `Authorization` line from those, and a request with two must be refused.
+ * What {@link readAuthorization} reads. On Node, pass the request and never its `headers`: Node
+ * drops a second `Authorization` line from those, and a request with two must be refused.
  */
 export type RequestLike = RequestWithLines | RequestWithHeaders | HeaderFields | HeaderLines;
 
-/** Node's requests, of HTTP/1 or 2: names and values by turns. */
+/** Node's requests, of HTTP/1 or 2. `rawHeaders` has names and values by turns. */
 interface RequestWithLines {
   readonly rawHeaders: readonly string[];
 }
@@ -30,7 +30,7 @@ interface HeaderReader {
 
 type HeaderLines = string | readonly string[] | undefined;
 
-/** Where a request's lines and headers may be. Unread: anything may stand in each. */
+/** The fields that may contain a request's lines and headers. Unchecked: each may be anything. */
 interface Message {
   readonly rawHeaders?: unknown;
   readonly headers?: unknown;
@@ -48,12 +48,13 @@ interface Message {
  * @throws TypeError on an object that is neither a request nor headers: it would always count as
  *   having no credential.
  */
-export function authorizationOf(request: unknown): unknown {
+export function readAuthorization(request: unknown): unknown {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
-  // Lines first: what wraps Node's request has headers that have already lost a second line.
+  // Lines first: the headers of an object that wraps Node's request have already lost a second
+  // line.
   const lines = rawLinesOf(request);
   if (lines !== null) return valuesInLines(lines);
-  // Only now: to read `headers` of Node's request builds an object of all lines.
+  // Only now, because reading `headers` of Node's request builds an object from all lines.
   const headers = headersOf(request) ?? request;
   if (isReader(headers)) return headers.get('authorization');
   return valuesInFields(headers);
@@ -63,14 +64,14 @@ function isReader(headers: object): headers is HeaderReader {
   return typeof (headers as Partial<HeaderReader>).get === 'function';
 }
 
-/** Null if there are none: a request made by hand, such as for a cloud function, has no lines. */
+/** Null if there are none: a request built by hand, such as by a cloud function, has no lines. */
 function rawLinesOf(message: Message): readonly unknown[] | null {
   const { raw, req = raw?.req } = message;
   const { rawHeaders: lines = raw?.rawHeaders ?? req?.rawHeaders } = message;
   return Array.isArray(lines) && lines.length > 0 ? lines : null;
 }
 
-/** Node 20 keeps so many entries, 1,000 names and their values, and drops the others unseen. */
+/** Node 20 keeps this many entries, 1,000 names and values, and silently drops the others. */
 const MAX_ENTRIES = 2000;
 
 /** An entry beyond the limit counts as one more value: a second `Authorization` could be there. */
@@ -84,9 +85,9 @@ function headersOf(message: Message): object | null {
   const { headers = wrappedHeadersOf(message), multiValueHeaders } = message;
   const hasAllLines = isObject(multiValueHeaders) && Object.keys(multiValueHeaders).length > 0;
   const found = headers === undefined || hasAllLines ? multiValueHeaders : headers;
-  // Amazon's events may say null for none.
+  // Amazon's events may have null instead of headers.
   if (found === null) return {};
-  // A text or a list is a header of that name.
+  // A text or a list is the value of a header called `headers`.
   return typeof found === 'object' && !Array.isArray(found) ? found : null;
 }
 

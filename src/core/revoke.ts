@@ -1,6 +1,6 @@
 /**
- * Ends keys at once and for good. There is no un-revoke and no delete, so audit rows keep naming a
- * key record.
+ * Ends keys at once and for good. A key cannot be un-revoked or deleted, so the keys in an audit
+ * log can always be looked up.
  */
 import type { CheckedAuthority } from './authority.js';
 import type { Context } from './context.js';
@@ -19,8 +19,8 @@ export async function revoke(
     context.emit?.({ type: 'key.revoked', time, keyId, entityUuid: authority.entityUuid });
     return;
   }
-  // Another call was faster; or the store wrote nothing, and then nobody may be told that the key
-  // is revoked.
+  // Either another call was faster, or the store is broken and wrote nothing. Then the caller must
+  // not be told that the key is revoked.
   const { revokedAt } = await requireOwn(context, authority, keyId);
   const isRevoked = Number.isSafeInteger(revokedAt);
   if (!isRevoked) throw new StoreError('store.markEnded broke its contract; see KeyStore');

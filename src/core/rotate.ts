@@ -1,8 +1,8 @@
 /**
  * Replaces a key by a successor with the same rights. No transaction and no lock: insert the
  * successor, retire the predecessor with one conditional write, and only then return the plaintext.
- * A crash before that write leaves the predecessor unchanged, and a successor whose key nobody has;
- * a crash after it leaves the predecessor until its `retireAt`.
+ * A crash before that write leaves the predecessor unchanged, and a successor whose plaintext is
+ * lost. After a crash that follows it, the predecessor works until its `retireAt`.
  */
 import { type CheckedAuthority, requireCeiling } from './authority.js';
 import type { Context } from './context.js';
@@ -39,8 +39,8 @@ export async function rotate(
   const newExpiry = asked === undefined ? undefined : readExpiry(asked, time);
 
   const old = requireRecord(await requireOwn(context, authority, keyId));
-  // Verify's steps from seal to expired: a key that would not authenticate is not rotated, nor a
-  // tampered row resealed.
+  // The steps of `verify` from seal to expiry: a key that would not authenticate is not rotated,
+  // and a tampered row is not sealed again.
   requireLive(context, old);
   requireCeiling(authority, old);
   // Already rotated and in its overlap: the write below would detect it too, but leave a revoked
@@ -52,7 +52,7 @@ export async function rotate(
   const successor = issued.info.keyId;
   const wrote = await store.markEnded(keyId, { retireAt });
   if (!wrote) {
-    // Another call was faster. The successor's plaintext exists only here, and ends here.
+    // Another call was faster. Nobody has the successor's plaintext, so end the successor.
     await store.markEnded(successor, { revokedAt: time });
     throw new AccessError('conflict', 'already_ended', { keyId });
   }

@@ -15,9 +15,9 @@
  */
 import { assert, readStrings } from './input.js';
 
-/** At most so many scopes on a key, or in a list or text that `parseScopes` reads. */
+/** At most this many scopes on a key, or in a list or text that `parseScopes` reads. */
 export const MAX_SCOPES = 256;
-/** At most so many characters in a text that `parseScopes` reads. */
+/** At most this many characters in a text that `parseScopes` reads. */
 const MAX_TEXT = 4096;
 
 // ── The grammar ─────────────────────────────────────────────────────────────────────────────────
@@ -169,14 +169,14 @@ export function intersectScopes(a: readonly string[], b: readonly string[]): rea
 }
 
 /**
- * Replaces each `*` of `pattern` by that segment of `other`. If the two have anything in common,
- * the result is that; if not, `other` does not cover it.
+ * Replaces each `*` of `pattern` by that segment of `other`. If the two overlap, the result is what
+ * they have in common; if not, `other` does not cover the result.
  */
 function fillWildcards(pattern: string, other: string): string {
-  const mine = segmentsOf(pattern);
-  const theirs = segmentsOf(other);
-  const resource = mine.resource === '*' ? theirs.resource : mine.resource;
-  const action = mine.action === '*' ? theirs.action : mine.action;
+  const own = segmentsOf(pattern);
+  const filling = segmentsOf(other);
+  const resource = own.resource === '*' ? filling.resource : own.resource;
+  const action = own.action === '*' ? filling.action : own.action;
   return `${resource}:${action}`;
 }
 

@@ -15,14 +15,14 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { encoder } from './bytes.js';
 import { assert, readFields } from './input.js';
-import { ALPHABET, ENTROPY_LENGTH, keyFormat } from './key.js';
+import { ALPHABET, createKeyFormat, ENTROPY_LENGTH } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */
 export type RandomBytes = (length: number) => Uint8Array;
 
 /** A secret kept outside the database. */
 export interface Pepper {
-  /** `[a-z0-9-]{1,32}`; stands in every digest. */
+  /** `[a-z0-9-]{1,32}`; part of every digest. */
   readonly id: string;
   /** 32 bytes or more; text counts as UTF-8. */
   readonly secret: string | Uint8Array;
@@ -46,7 +46,7 @@ export const nobleSha256: Sha256 = (data) => {
 
 type NativeHash = (algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex') => string;
 
-/** What Node 20.16 and later, Bun and Deno have, and other runtimes have not. */
+/** Node 20.16 and later, Bun and Deno have this function; other runtimes do not. */
 interface RuntimeWithModules {
   readonly process?: {
     getBuiltinModule?(name: 'node:crypto'): { readonly hash?: NativeHash } | undefined;
@@ -88,15 +88,15 @@ function padOf(key: Uint8Array, value: number): Uint8Array {
   return Uint8Array.from({ length: BLOCK_LENGTH }, (_, index) => (key[index] ?? 0) ^ value);
 }
 
-/** The buffer, or a longer copy of its first block, in which `data` fits behind it. */
+/** Returns the buffer, or a longer copy of its first block if `data` does not fit behind that. */
 function withRoom(buffer: Uint8Array, data: string | Uint8Array): Uint8Array {
   // UTF-8 takes at most three bytes per UTF-16 unit.
-  const most = 3 * data.length;
-  if (buffer.length >= BLOCK_LENGTH + most) return buffer;
-  return concatBytes(buffer.subarray(0, BLOCK_LENGTH), new Uint8Array(most));
+  const maxBytes = 3 * data.length;
+  if (buffer.length >= BLOCK_LENGTH + maxBytes) return buffer;
+  return concatBytes(buffer.subarray(0, BLOCK_LENGTH), new Uint8Array(maxBytes));
 }
 
-/** Writes `data` behind the first block; returns how many bytes that were. */
+/** Writes `data` behind the first block; returns the number of bytes. */
 function writeData(buffer: Uint8Array, data: string | Uint8Array): number {
   if (typeof data === 'string') {
     return encoder.encodeInto(data, buffer.subarray(BLOCK_LENGTH)).written;
@@ -139,7 +139,7 @@ const UNPEPPERED: Scheme = Object.freeze({
   seal: () => null,
 });
 
-function pepperedScheme(pepper: unknown): Scheme {
+function readPepper(pepper: unknown): Scheme {
   const { id, secret } = readFields(pepper, ['id', 'secret'], 'pepper');
   const isId = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id);
   assert(isId, 'pepper: id is 1 to 32 letters a-z, digits or -');
@@ -156,16 +156,16 @@ function pepperedScheme(pepper: unknown): Scheme {
 }
 
 /**
- * A key of its own: no digest that somebody can ask for may ever authenticate a record. HKDF (RFC
- * 5869 §2) without a salt, to 32 bytes; noble's would make a Worker load 0.7 kB more, and its parts
- * are here.
+ * A separate key for seals, so that no digest that somebody can obtain ever authenticates a record.
+ * HKDF (RFC 5869 §2) without a salt, to 32 bytes. Written here, because noble's would make a Worker
+ * load 0.7 kB more.
  */
 function sealKey(secret: Uint8Array): Uint8Array {
   const extracted = hexToBytes(hmacSha256(hash, new Uint8Array(HASH_LENGTH))(secret));
   return hexToBytes(hmacSha256(hash, extracted)('keyscope seal v1\x01'));
 }
 
-/** At least one; the first digests new keys. */
+/** One or more; the first digests new keys. */
 export type Schemes = readonly [Scheme, ...Scheme[]];
 
 /**
@@ -175,7 +175,7 @@ export type Schemes = readonly [Scheme, ...Scheme[]];
  */
 export function readPeppers(peppers: unknown): Schemes {
   if (peppers === 'none') return [UNPEPPERED];
-  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, pepperedScheme) : [];
+  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, readPepper) : [];
   if (first === undefined) {
     throw new TypeError("peppers: pass [{ id, secret }], or 'none' to go without");
   }
@@ -199,7 +199,7 @@ export function readPeppers(peppers: unknown): Schemes {
  */
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
   assert(typeof key === 'string', 'key: pass a string', key);
-  const scheme = pepper === 'none' ? UNPEPPERED : pepperedScheme(pepper);
+  const scheme = pepper === 'none' ? UNPEPPERED : readPepper(pepper);
   return scheme.digest(key);
 }
 
@@ -212,8 +212,8 @@ export const platformRandom: RandomBytes = (length) => {
 const MAX_DRAWS = 64;
 
 /**
- * The entropy of a key. Rejection sampling: 6 bits at a time, with 62 and 63 thrown away, so none
- * is favoured.
+ * The entropy of a key. Rejection sampling: takes 6 bits at a time and drops 62 and 63, so that no
+ * character is more likely than another.
  */
 export function drawEntropy(random: RandomBytes): string {
   let text = '';
@@ -256,5 +256,5 @@ export function generateKey(options: GenerateOptions): string {
   const given = readFields(options, ['prefix', 'random'], 'generateKey');
   const { prefix, random = platformRandom } = given;
   assert(typeof random === 'function', 'random: pass a function or leave it out');
-  return keyFormat(prefix).complete(drawEntropy(random as RandomBytes));
+  return createKeyFormat(prefix).complete(drawEntropy(random as RandomBytes));
 }

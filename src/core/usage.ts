@@ -6,9 +6,9 @@ import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore, UsageEntry } from './store.js';
 
 const INTERVAL_MS = 5_000;
-/** How many keys are noted while the store is down. */
+/** The most keys that are noted while the store is down. */
 const MAX_PENDING = 50_000;
-/** How many keys one write has: a server takes longer than a store's timeout for 20,000. */
+/** The most keys in one write. For 20,000, a server takes longer than a store's time-out. */
 const MAX_ENTRIES = 1000;
 
 /** Notes the use of keys, and writes it. */
@@ -16,10 +16,10 @@ export interface UsageRecorder {
   /** Notes that a key exercised scopes. Never waits and never throws. */
   record(keyId: string, scopes: readonly string[], time: number): void;
   /**
-   * Writes what was noted. Waits for the batch before, and writes again what that one could not:
-   * when this resolves, nothing is left. But no batch waits to be sent: on Workers, a write and all
-   * its promises can die with the request that began it. If it rejects, with `StoreError`, what was
-   * noted is kept for the next attempt.
+   * Writes what was noted. Also waits for the previous batch, and writes its entries again if it
+   * failed: when this resolves, nothing is left. A batch is sent without waiting for the previous
+   * one, because on Workers a write can die with the request that began it. If this rejects, with
+   * `StoreError`, what was noted is kept for the next attempt.
    */
   flush(): Promise<void>;
 }
@@ -124,7 +124,7 @@ function later(known: number | undefined, time: number): number {
   return known === undefined ? time : Math.max(known, time);
 }
 
-/** What is known of a key's usage, moved forward by what is new and never back. */
+/** Merges usage; times only move forward. */
 export function mergeUsage(
   old: Pick<KeyRecord, keyof Usage> | undefined,
   { lastUsedAt, scopesUsed }: Usage,

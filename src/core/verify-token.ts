@@ -15,7 +15,7 @@ import { earliest, invalidToken, requireLive, requireRecord, verify } from './ve
  * custom verifier is responsible.
  */
 export async function verifyToken(context: Context, token: string): Promise<Principal> {
-  // It refuses the token: a key contains no dot.
+  // `verify` refuses the token, because a key contains no dot.
   if (context.tokens === undefined) return verify(context, token);
   const claims = readClaims(await context.tokens.verify(token));
   if (!context.checkParent) return createPrincipal(claims, 'jwt', context.knownScopes);

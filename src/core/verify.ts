@@ -12,7 +12,7 @@ import { sealedText } from './seal.js';
 import type { Scheme } from './secret.js';
 
 /**
- * All steps, for whatever a caller sent as a key: answers or throws synchronously if the store
+ * Runs all steps for whatever a caller sent as a key. Returns or throws synchronously if the store
  * does.
  */
 export function verify(context: Context, key: unknown): Principal | Promise<Principal> {
@@ -28,8 +28,8 @@ export function verify(context: Context, key: unknown): Principal | Promise<Prin
 }
 
 /**
- * Step 5. Exactly one match, compared here although the store has compared: it may return another
- * key's row.
+ * Step 5. Exactly one match. Compared here again, because a broken store may return another key's
+ * row.
  */
 function requireMatch(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
   if (rows.length > 1) {
@@ -42,7 +42,7 @@ function requireMatch(rows: readonly unknown[], digests: readonly string[]): Key
   return record;
 }
 
-/** Reads a row on which a key depends: a malformed one is refused like a broken seal. */
+/** Reads the row of a key to be verified: a malformed one is refused like a broken seal. */
 export function requireRecord(row: unknown): KeyRecord {
   const record = readRecord(row);
   if (record !== null) return record;
@@ -53,7 +53,7 @@ export function requireRecord(row: unknown): KeyRecord {
 /** Steps 6 to 10, from the seal on; also for a record that was found by its id. */
 export function requireLive(context: Context, record: KeyRecord): Principal {
   const { keyId, digest, revokedAt, retireAt, expiresAt } = record;
-  // 6. Seal. A pepper that was removed leaves no scheme: its keys are unknown.
+  // 6. Seal. The scheme of a removed pepper does not exist any more: its keys are unknown.
   const scheme = context.acceptedSchemes().find(({ tag }) => digest.startsWith(tag));
   if (scheme === undefined) throw invalidToken('unknown_key', keyId);
   // A frozen record cannot change, so its seal stays valid and its principal the same for as long
@@ -63,7 +63,7 @@ export function requireLive(context: Context, record: KeyRecord): Principal {
     const endsAt = earliest(expiresAt, retireAt);
     return createPrincipal({ ...record, expiresAt: endsAt }, 'key', context.knownScopes);
   });
-  // 7. Revoked: by presence, so that no clock can bring a key back.
+  // 7. Revoked: only the presence of the mark counts, so that no clock can revive a key.
   if (revokedAt !== null) throw invalidToken('revoked', keyId);
   // 8. Retired, 9. expired: valid only while now < deadline.
   const now = context.clock();
@@ -85,8 +85,8 @@ function isSealed(record: KeyRecord, scheme: Scheme): boolean {
 }
 
 /** The earlier of two times; null means never. */
-export function earliest(a: number | null, b: number | null): number | null {
-  if (a === null) return b;
-  if (b === null) return a;
-  return Math.min(a, b);
+export function earliest(first: number | null, second: number | null): number | null {
+  if (first === null) return second;
+  if (second === null) return first;
+  return Math.min(first, second);
 }

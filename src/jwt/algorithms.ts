@@ -10,10 +10,10 @@ export type TokenAlgorithm = 'ES256' | 'EdDSA' | 'RS256' | 'PS256';
 /** All of them. */
 export const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'EdDSA', 'RS256', 'PS256'];
 
-/** What to write where another algorithm was given. */
+/** What the error says if another algorithm was given. */
 export const ALGORITHM_INSTEAD: string = `pass one of ${ALGORITHMS.join(', ')}`;
 
-/** Whether keyscope signs with it and accepts it. */
+/** Whether keyscope signs with this algorithm and accepts it. */
 export function isTokenAlgorithm(value: unknown): value is TokenAlgorithm {
   return ALGORITHMS.some((algorithm) => algorithm === value);
 }
@@ -38,7 +38,7 @@ const KEY_KINDS: Readonly<Record<TokenAlgorithm, KeyKind>> = {
 /** RSA keys of fewer bits are refused (RFC 7518 §3.3). */
 const MIN_RSA_BITS = 2_048;
 
-/** The length of such a modulus in base64url. */
+/** The length of a modulus of `MIN_RSA_BITS` in base64url. */
 const MIN_RSA_CHARACTERS = 342;
 
 /** The key that an algorithm needs, in words: `EC, P-256`. */
@@ -58,7 +58,7 @@ export function isJwkFor(jwk: JWK, algorithm: TokenAlgorithm): boolean {
   return kty !== 'RSA' || String(jwk.n).length >= MIN_RSA_CHARACTERS;
 }
 
-/** What the `algorithm` of a `CryptoKey` says, beside its name, by the kind of key. */
+/** The fields of `CryptoKey.algorithm`, which depend on the kind of key. */
 interface KeyDetails {
   readonly name?: unknown;
   readonly namedCurve?: unknown;
@@ -66,8 +66,8 @@ interface KeyDetails {
   readonly hash?: { readonly name?: unknown };
 }
 
-/** Whether a `CryptoKey` is a private key that signs with an algorithm. */
-export function signsWith(key: CryptoKey, algorithm: TokenAlgorithm): boolean {
+/** Whether a `CryptoKey` is a private key that can sign with an algorithm. */
+export function canSignWith(key: CryptoKey, algorithm: TokenAlgorithm): boolean {
   const { name, kty, crv } = KEY_KINDS[algorithm];
   const details: KeyDetails = key.algorithm;
   if (key.type !== 'private' || details.name !== name) return false;

@@ -1,6 +1,6 @@
 /**
- * What jose does not check of a token, one check per line: its spelling, header and claims.
- * keyscope's issuer writes tokens in only one way, so anything written differently came from
+ * The checks of a token that jose does not make, one per line: of its spelling, header and claims.
+ * keyscope's issuer writes tokens in only one way, so a token that is written differently came from
  * somebody else.
  */
 import type { Principal } from '../core/principal.js';
@@ -15,14 +15,14 @@ import { tokenRefused } from './refusal.js';
  */
 export const TOKEN_TYPE = 'at+jwt';
 
-/** In characters, as for every credential; about 300 entities. */
+/** In characters, the limit for every credential; enough for about 300 entities. */
 const MAX_TOKEN = 16_384;
 
 const MAX_NAME = 128;
 
 /**
- * An issuer's clock may be this far ahead of ours; a token that is no further ahead is not from the
- * future.
+ * How far an issuer's clock may be ahead of ours. A token that was issued further ahead is from the
+ * future and refused.
  */
 const LEEWAY_SECONDS = 5;
 
@@ -30,9 +30,9 @@ const LEEWAY_SECONDS = 5;
 const PARTS = /^[\w-]*\.[\w-]*\.[\w-]*$/;
 
 /**
- * The characters in which a part can end, by its length modulo 4: only the spelling whose unused
- * bits are zero is valid (RFC 4648 §3.5). A full group of four can end in any. An ES256 signature
- * still has a second form, so anything that lists tokens lists them by `jti`.
+ * The characters that a part can end in, by its length modulo 4: only the spelling whose unused
+ * bits are zero is valid (RFC 4648 §3.5). A full group of four can end in any character. An ES256
+ * signature still has a second form, so identify tokens by `jti`.
  */
 const LAST_CHARACTERS: readonly (string | undefined)[] = [
   undefined,
@@ -43,7 +43,7 @@ const LAST_CHARACTERS: readonly (string | undefined)[] = [
 
 const HEADER_PARAMETERS: readonly string[] = ['alg', 'typ', 'kid'];
 
-/** jose refuses a token that lacks one of these: RFC 9068 §2.2, and keyscope's own. */
+/** The claims of RFC 9068 §2.2 and keyscope's own. jose refuses a token that lacks one. */
 export const REQUIRED_CLAIMS: string[] = [
   'iss',
   'aud',
@@ -65,7 +65,7 @@ export function isName(value: unknown): value is string {
 /** Checks by name. */
 type Checks<Args extends readonly unknown[]> = Readonly<Record<string, (...args: Args) => boolean>>;
 
-/** Whether every check of a table holds. */
+/** Whether every check in a table holds. */
 export function holdsAll<Args extends readonly unknown[]>(
   checks: Checks<Args>,
   ...args: Args
@@ -90,8 +90,8 @@ function isCanonical(part: string): boolean {
 type Header = object & { readonly kid?: unknown };
 
 /**
- * Checked before the key look-up: no key of its own (`jwk`, `jku`, `x5u`, `x5c`), and no extension
- * (`crit`, `b64`).
+ * Checked before the key is looked up: a token must not bring its own key (`jwk`, `jku`, `x5u`,
+ * `x5c`) or use an extension (`crit`, `b64`).
  */
 export const HEADER_CHECKS: Readonly<Record<string, (header: Header) => boolean>> = {
   parameters: (header) => Object.keys(header).every((name) => HEADER_PARAMETERS.includes(name)),
@@ -123,7 +123,7 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   past: ({ iat }, { now }) => !(Number(iat) > now + LEEWAY_SECONDS),
   life: ({ iat, exp }, { longest }) => !(Number(exp) - Number(iat) > longest),
   id: ({ jti }) => isName(jti),
-  // Bound to a key of the sender (RFC 7800), which nothing here would check.
+  // A token that is bound to the sender's key (RFC 7800), which is not checked here.
   unbound: ({ cnf }) => cnf === undefined,
   subject: ({ sub }) => isUuid(sub),
   client: ({ sub, client_id }) => client_id === sub,
@@ -133,7 +133,7 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   scopesCount: (_, { scopes }) => scopes.length <= MAX_SCOPES,
   entities: ({ accessible_entities }) => listOf(accessible_entities).every(isUuid),
   entitiesDistinct: ({ accessible_entities }) => isDistinct(listOf(accessible_entities)),
-  // So it is a UUID, too.
+  // This also checks that it is a UUID.
   ownEntity: ({ accessible_entities, entity_uuid }) =>
     listOf(accessible_entities).includes(entity_uuid),
 };
@@ -156,8 +156,8 @@ interface CheckedClaims {
 }
 
 /**
- * Reads what a token says of its principal. The principal has no name and no metadata: a token does
- * not carry them.
+ * Reads a principal from the claims of a token. It has no name and no metadata, because a token
+ * does not carry them.
  *
  * @throws AccessError `invalid_token` unless every check holds.
  */
@@ -181,7 +181,7 @@ export function readClaims(
   };
 }
 
-/** The scopes of a claim (RFC 6749 §3.3); an empty text has none. */
+/** The scopes in a claim (RFC 6749 §3.3). An empty text has none. */
 function splitScopes(scope: unknown): string[] {
   if (typeof scope !== 'string' || scope === '') return [];
   return scope.split(' ');

@@ -1,4 +1,4 @@
-/** What a token may carry: all that its principal has, or part of it, and never more. */
+/** What a token may carry: everything that its principal has, or a part of it, but never more. */
 import { MAX_ENTITIES, readEntities, readFields, readInteger, readStrings } from '../core/input.js';
 import { canAddress, hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
 
@@ -34,13 +34,13 @@ export function isExchangeError(value: unknown): value is ExchangeError {
 }
 
 /**
- * Narrows a token. If omitted, scopes and entities are the principal's, and the life is the
- * issuer's.
+ * Narrows a token. By default it has the principal's scopes and entities, and the issuer's
+ * lifetime.
  */
 export interface ExchangeInput {
-  /** Concrete scopes, all of them the principal's. */
+  /** Concrete scopes, all of which the principal has. */
   readonly scopes?: readonly string[] | undefined;
-  /** Entities, all of them the principal's; its own is always included. */
+  /** Entities, all of which the principal can address; its own is always included. */
   readonly accessibleEntities?: readonly string[] | undefined;
   /** Seconds, at most the issuer's `ttlSeconds`. */
   readonly ttlSeconds?: number | undefined;
@@ -58,17 +58,17 @@ export interface ExchangedToken {
 
 /** What a token carries. */
 export interface Grant {
-  /** In the order of the principal's. */
+  /** In the principal's order. */
   readonly scopes: readonly string[];
   readonly accessibleEntities: readonly string[];
-  /** Not yet limited by the life of the key. */
+  /** Not yet limited by the key's own expiry. */
   readonly ttlSeconds: number;
 }
 
 const FIELDS = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
 
 /**
- * Reads what is requested for a principal, and checks that it has all of it.
+ * Reads what is requested for a principal, and checks that the principal has all of it.
  *
  * @throws ExchangeError with the code that fits.
  * @throws TypeError if `principal` is not a principal.
@@ -80,7 +80,7 @@ export function readGrant(principal: Principal, input: unknown, maxTtlSeconds: n
   return {
     scopes: readScopes(principal, scopes),
     accessibleEntities: readTargets(principal, accessibleEntities),
-    ttlSeconds: readLife(ttlSeconds, maxTtlSeconds),
+    ttlSeconds: readLifetime(ttlSeconds, maxTtlSeconds),
   };
 }
 
@@ -93,7 +93,7 @@ function requireKeyPrincipal(principal: Principal): void {
 }
 
 function readScopes(principal: Principal, scopes: unknown): readonly string[] {
-  // Without those that the catalog no longer has.
+  // Leaves out scopes that the catalog no longer has.
   const granted = principal.scopes.filter((scope) => hasScopes(principal, scope));
   if (scopes === undefined) return granted;
   const requested = readRequest(() => readStrings(scopes, 'scopes'));
@@ -115,12 +115,12 @@ function readTargets(principal: Principal, entities: unknown): readonly string[]
   return requested;
 }
 
-function readLife(ttlSeconds: unknown, maxTtlSeconds: number): number {
+function readLifetime(ttlSeconds: unknown, maxTtlSeconds: number): number {
   if (ttlSeconds === undefined) return maxTtlSeconds;
   return readRequest(() => readInteger(ttlSeconds, 1, maxTtlSeconds, 'ttlSeconds'));
 }
 
-/** Malformed request input is for the caller to fix; it is not a bug of the service. */
+/** Malformed input is the requester's mistake, not a bug in the service. */
 function readRequest<T>(read: () => T): T {
   try {
     return read();

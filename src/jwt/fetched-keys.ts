@@ -10,9 +10,9 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from './jose.js';
-import { keysBroken } from './refusal.js';
+import { keysUnavailable } from './refusal.js';
 
-/** How long a set that cannot be fetched again is used, in milliseconds. */
+/** How long a set is used if it cannot be fetched again, in milliseconds. */
 const MAX_AGE_MS = 900_000;
 
 /** The pause after a failed fetch, in milliseconds. */
@@ -23,7 +23,7 @@ const MAX_BYTES = 65_536;
 
 const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** A set that was fetched, and when, by both clocks. */
+/** A fetched set, and when it was fetched by both clocks. */
 interface FetchedSet {
   readonly find: ReturnType<typeof createLocalJWKSet>;
   /** By `Date.now`. */
@@ -32,9 +32,9 @@ interface FetchedSet {
   readonly time: number;
 }
 
-/** What fetching has led to. */
+/** The results of fetching so far. */
 interface Fetching {
-  /** The last set, unless a later one had no key for tokens. */
+  /** The last set; undefined if that set had no key for tokens. */
   fetched: FetchedSet | undefined;
   /** When a fetch last failed, by `performance.now`. */
   failedAt: number | undefined;
@@ -43,16 +43,16 @@ interface Fetching {
 /**
  * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid`
  * that is not in it, at most every 30 s. A failed fetch says nothing about a token: it is a
- * `StoreError`, with no new attempt for 5 s. Meanwhile, keys of the previous set are accepted until
- * that set is fifteen minutes old by both clocks.
+ * `StoreError`, and there is no new attempt for 5 s. Until a fetch succeeds, keys of the previous
+ * set are accepted, for at most fifteen minutes by either clock.
  *
  * @throws TypeError if `url` is not https, or has credentials.
  */
-export function fetchedKeys(url: URL): JWTVerifyGetKey {
+export function createFetchedKeys(url: URL): JWTVerifyGetKey {
   assertIsSafe(url);
   const fetching: Fetching = { fetched: undefined, failedAt: undefined };
-  const begin = () => createRemoteJWKSet(url, { [customFetch]: createRareFetch(fetching) });
-  let remote = begin();
+  const startFetching = () => createRemoteJWKSet(url, { [customFetch]: createFetch(fetching) });
+  let remote = startFetching();
   let latestDate: number | undefined;
 
   function noteDate(): void {
@@ -61,15 +61,14 @@ export function fetchedKeys(url: URL): JWTVerifyGetKey {
   }
 
   return async (header, token) => {
-    // The clock was set back. For jose, a set fetched in what is now the future would not age until
-    // then.
+    // The clock was set back. jose would not see the set age until the clock has caught up.
     if (latestDate !== undefined && Date.now() < latestDate) {
-      remote = begin();
+      remote = startFetching();
       latestDate = undefined;
     }
     const current = remote(header, token).finally(noteDate);
-    // Not awaited if the last fetch failed: the next one may take 5 s, too, and goes on beside
-    // tokens of known keys.
+    // Not awaited if the last fetch failed: the next one may take 5 s, too, and tokens of known
+    // keys need not wait for it.
     if (!hasFailedSince(fetching)) {
       try {
         return await current;
@@ -79,7 +78,7 @@ export function fetchedKeys(url: URL): JWTVerifyGetKey {
     }
     current.catch(() => {});
     const { fetched } = fetching;
-    if (fetched === undefined || !isYoung(fetched)) return current;
+    if (fetched === undefined || !isFresh(fetched)) return current;
     // A key that is not in the previous set may be in the new one, so the token is not at fault.
     return fetched.find(header, token).catch(() => current);
   };
@@ -98,18 +97,18 @@ function hasFailedSince({ fetched, failedAt }: Fetching): boolean {
 }
 
 /**
- * By both clocks: `Date.now` may be set back, and `performance.now` need not advance while the
- * machine sleeps.
+ * Checks both clocks: `Date.now` may be set back, and `performance.now` may stop while the machine
+ * sleeps.
  */
-function isYoung({ date, time }: FetchedSet): boolean {
+function isFresh({ date, time }: FetchedSet): boolean {
   return Date.now() - date < MAX_AGE_MS && performance.now() - time < MAX_AGE_MS;
 }
 
-/** Makes jose's `fetch`: it pauses after a failure, and notes what it has fetched. */
-function createRareFetch(fetching: Fetching): FetchImplementation {
+/** Makes the `fetch` that jose calls. It pauses after a failure, and remembers what it fetched. */
+function createFetch(fetching: Fetching): FetchImplementation {
   return async (address, options) => {
     const { failedAt } = fetching;
-    if (failedAt !== undefined && performance.now() - failedAt < PAUSE_MS) throw keysBroken();
+    if (failedAt !== undefined && performance.now() - failedAt < PAUSE_MS) throw keysUnavailable();
     try {
       const set = await fetchJson(address, options);
       fetching.fetched = readFetchedSet(set);
@@ -119,14 +118,14 @@ function createRareFetch(fetching: Fetching): FetchImplementation {
       return Response.json(set);
     } catch (error) {
       fetching.failedAt = performance.now();
-      throw keysBroken(error);
+      throw keysUnavailable(error);
     }
   };
 }
 
 /**
- * Throws unless it is a key set. `undefined`, if none of its keys is for tokens: that is an answer,
- * too, and means that the previous set's keys were removed.
+ * Throws if `set` is not a key set. Returns `undefined` if none of its keys has a `kid`: the
+ * previous set's keys were removed then, too.
  */
 function readFetchedSet(set: unknown): FetchedSet | undefined {
   const keySet = set as JSONWebKeySet;

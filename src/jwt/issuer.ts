@@ -2,8 +2,8 @@
  * Short-lived tokens for services behind the gate: a verified principal is exchanged, in the manner
  * of RFC 8693, for a signed JWT (RFC 9068) that other services check without a database.
  *
- * A token never grants more than the key it was exchanged for, and never outlives it: what it may
- * carry is decided in `jwt/exchange.ts`.
+ * A token never grants more than the key it was exchanged for, and never outlives it.
+ * `jwt/exchange.ts` decides what it may carry.
  */
 import { AccessError } from '../core/errors.js';
 import { assert, readFields } from '../core/input.js';
@@ -31,7 +31,7 @@ import { readClockOption, readIdentifier, readKeyName, readTtl } from './options
 import { type LoadKey, readSigningKey } from './signing-key.js';
 
 /**
- * In characters. keyscope accepts a header of 16 KiB, and Node accepts as much for all headers
+ * In characters. keyscope accepts a header of 16 KiB, and Node accepts 16 KiB for all headers
  * together.
  */
 const MAX_ISSUED = 15_000;
@@ -86,7 +86,7 @@ export interface TokenIssuer {
   jwks(): Promise<JSONWebKeySet>;
 }
 
-/** The options once they are read: checked, copied, and with their defaults. */
+/** The options after reading: checked, copied, and with defaults. */
 interface IssuerSettings {
   readonly issuer: string;
   readonly audience: string;
@@ -168,7 +168,7 @@ async function exchange(
 ): Promise<ExchangedToken> {
   const iat = Math.floor(readClock(settings.now) / 1000);
   const grant = readGrant(principal, input, settings.maxTtlSeconds);
-  const exp = endOf(principal, iat + grant.ttlSeconds);
+  const exp = expiryOf(principal, iat + grant.ttlSeconds);
   if (exp <= iat) throw new AccessError('invalid_token', 'expired', { keyId: principal.keyId });
   const key = await settings.loadKey();
   const token = prepareToken(settings, principal, grant);
@@ -182,12 +182,12 @@ async function exchange(
 }
 
 /** In whole seconds, rounded down: the token ends no later than the key. */
-function endOf(principal: Principal, latest: number): number {
+function expiryOf(principal: Principal, latest: number): number {
   if (principal.expiresAt === null) return latest;
   return Math.min(latest, Math.floor(principal.expiresAt / 1000));
 }
 
-/** Everything in a token but its times (RFC 9068 §2.2). */
+/** Sets everything in a token except its times (RFC 9068 §2.2). */
 function prepareToken(settings: IssuerSettings, principal: Principal, grant: Grant): SignJWT {
   const { issuer, audience, alg, kid } = settings;
   const { keyId, entityUuid } = principal;

@@ -19,15 +19,15 @@ const KEYS_INSTEAD = {
   otherKeys: 'pass a list of public JWKs',
 };
 
-/** The public half of a key, and nothing else that the JWK says. */
+/** The public part of a key, without any other parameter of the JWK. */
 export function publicPart(key: JWK): JWK {
   const names = PUBLIC_PARAMETERS.filter((name) => key[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, key[name]])) as JWK;
 }
 
 /**
- * Reads a list of public keys, each with a distinct `kid`, and copies it. The only key of a
- * verifier needs none. A private key among them would be published, or already is.
+ * Reads and copies a list of public keys, each with its own `kid`. If a verifier has only one key,
+ * that key needs no `kid`. A private key is refused: it would be published, or already is.
  *
  * @throws TypeError that says what to pass instead.
  */
@@ -43,7 +43,7 @@ export function readPublicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): reado
 }
 
 function assertIsPublicKey(key: unknown, what: string, mayLackKid: boolean): void {
-  const kidInstead = `${what}: each key wants its kid, 1 to 128 characters, as tokens name it`;
+  const kidInstead = `${what}: each key needs a kid, 1 to 128 characters, as tokens name it`;
   assert(typeof key === 'object' && key !== null, kidInstead);
   const isSecret = Object.keys(key).some((name) => PRIVATE_PARAMETERS.includes(name));
   assert(!isSecret, `${what}: pass public keys; one of them is private or symmetric`);
@@ -54,7 +54,7 @@ function assertIsPublicKey(key: unknown, what: string, mayLackKid: boolean): voi
 /**
  * Reads a verifier's set of keys.
  *
- * @throws TypeError that says what to pass instead, also if no key is for any of the algorithms.
+ * @throws TypeError that says what to pass instead, or if no key fits any of the algorithms.
  */
 export function readKeySet(set: unknown, algorithms: readonly TokenAlgorithm[]): JWTVerifyGetKey {
   const isText = typeof set === 'string';
@@ -65,7 +65,7 @@ export function readKeySet(set: unknown, algorithms: readonly TokenAlgorithm[]):
   assert(isUsable, `jwks: none of the keys is for ${algorithms.join(', ')}`);
   const find = createLocalJWKSet({ keys: [...keys] });
   if (keys[0]?.kid !== undefined) return find;
-  // jose never matches a token's `kid` with a key that has none. If there is only one key, no other
-  // can be meant, and the signature decides.
+  // jose never matches a token's `kid` with a key that has none. There is only one key, so it must
+  // be the one, and the signature decides.
   return ({ alg }, token) => find({ alg }, token);
 }

@@ -1,4 +1,4 @@
-/** The options that issuer and verifier have in common, and how they are read. */
+/** Readers of the options that issuer and verifier share. */
 import { assert, readInteger } from '../core/input.js';
 import type { Clock } from '../core/outage.js';
 import { isName } from './claims.js';
@@ -6,7 +6,7 @@ import { isName } from './claims.js';
 const DEFAULT_TTL_SECONDS = 900;
 const MAX_TTL_SECONDS = 86_400;
 
-/** Reads the name of an issuer or an audience: any text but the empty one. */
+/** Reads the name of an issuer or an audience: any text that is not empty. */
 export function readIdentifier(value: unknown, what: 'issuer' | 'audience'): string {
   assert(typeof value === 'string' && value !== '', `${what}: pass a text`);
   return value;

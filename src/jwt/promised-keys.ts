@@ -2,16 +2,16 @@
 import type { TokenAlgorithm } from './algorithms.js';
 import type { JWTVerifyGetKey } from './jose.js';
 import { readKeySet } from './key-set.js';
-import { keysBroken } from './refusal.js';
+import { keysUnavailable } from './refusal.js';
 
 /** How long a promised set is awaited, in milliseconds: as long as jose waits for a response. */
 const TIMEOUT_MS = 5_000;
 
 /**
- * Keys that are still pending. If they prove malformed, requests are being served, and no start-up
- * is left to fail: every token is answered with a `StoreError`.
+ * Finds keys in a set that is still pending. If the set turns out to be malformed, it is too late
+ * to fail at start-up, so every token is answered with a `StoreError`.
  */
-export function promisedKeys(
+export function createPromisedKeys(
   set: PromiseLike<unknown>,
   algorithms: readonly TokenAlgorithm[],
 ): JWTVerifyGetKey {
@@ -24,31 +24,31 @@ export function promisedKeys(
   }
 
   const reading = read();
-  // Each `verify` reports the rejection; before the first one, nobody handles it.
+  // Each `verify` reports the rejection. Until the first one, it would be unhandled.
   reading.catch(() => {});
 
   return async (header, token) => {
     if (find !== undefined) return find(header, token);
-    // Waited for once, from the first token on. A set that arrives later is used all the same.
-    waiting ??= inTime(reading);
+    // The time-out runs once, from the first token. A set that arrives after it is still used.
+    waiting ??= awaitInTime(reading);
     const found = await waiting;
     return found(header, token);
   };
 }
 
-/** @throws StoreError, also if the keys do not come in time. */
-async function inTime(reading: Promise<JWTVerifyGetKey>): Promise<JWTVerifyGetKey> {
+/** @throws StoreError if the keys are rejected or malformed, or do not arrive in time. */
+async function awaitInTime(reading: Promise<JWTVerifyGetKey>): Promise<JWTVerifyGetKey> {
   try {
     return await Promise.race([reading, rejectLater()]);
   } catch (error) {
-    throw keysBroken(error);
+    throw keysUnavailable(error);
   }
 }
 
-/** By a signal, because unlike a timer of `setTimeout` it does not keep a Node process alive. */
+/** Uses a signal, because unlike `setTimeout` it does not keep a Node process alive. */
 function rejectLater(): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const late = () => reject(new Error('the promised key set did not come in time'));
+    const late = () => reject(new Error('the promised key set did not arrive in time'));
     AbortSignal.timeout(TIMEOUT_MS).addEventListener('abort', late);
   });
 }

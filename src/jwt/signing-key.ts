@@ -1,15 +1,15 @@
-/** The private key that tokens are signed with, in any of the forms that people have one in. */
+/** The private key that signs tokens, in any of the usual forms. */
 import { assert } from '../core/input.js';
-import { describeKey, isJwkFor, signsWith, type TokenAlgorithm } from './algorithms.js';
+import { canSignWith, describeKey, isJwkFor, type TokenAlgorithm } from './algorithms.js';
 import { type CryptoKey, importJWK, importPKCS8, type JWK } from './jose.js';
 
-/** A PKCS#8 PEM file (RFC 7468 §10), of one key that is not encrypted. */
+/** A PKCS#8 PEM file (RFC 7468 §10) with one unencrypted key. */
 const PEM = /^-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----$/;
 
-/** The public half is derived from it, which only an extractable key allows. */
+/** Extractable, because the public key is derived from it. */
 const EXTRACTABLE = { extractable: true };
 
-/** Imports the key if that has not been done, and returns it. */
+/** Returns the key; imports it on the first call. */
 export type LoadKey = () => Promise<CryptoKey>;
 
 /** The part of a Node `KeyObject` that is used here. */
@@ -19,8 +19,8 @@ interface NodeKey {
 
 /**
  * Checks a private key as far as possible at once, and returns a function that imports it on first
- * use and checks the rest. Both throw the same `TypeError`: errors from jose or the runtime may
- * quote the key.
+ * use and checks the rest. Both throw the same `TypeError`, because errors from jose or the runtime
+ * may quote the key.
  */
 export function readSigningKey(given: unknown, algorithm: TokenAlgorithm): LoadKey {
   const instead =
@@ -30,7 +30,7 @@ export function readSigningKey(given: unknown, algorithm: TokenAlgorithm): LoadK
 
   if (tagOf(given) === 'CryptoKey') {
     const key = given as CryptoKey;
-    assert(signsWith(key, algorithm), instead);
+    assert(canSignWith(key, algorithm), instead);
     return async () => key;
   }
 
@@ -48,14 +48,14 @@ export function readSigningKey(given: unknown, algorithm: TokenAlgorithm): LoadK
   return importOnUse(() => importJWK(copy, algorithm, EXTRACTABLE), algorithm, instead);
 }
 
-/** Unlike `instanceof`, the tag recognises keys of every realm, and needs no Node type. */
+/** Unlike `instanceof`, the tag recognises keys from other realms and needs no Node type. */
 function tagOf(value: unknown): unknown {
   return (value as { readonly [Symbol.toStringTag]?: unknown } | null | undefined)?.[
     Symbol.toStringTag
   ];
 }
 
-/** The JWK of what was given, unchecked; `undefined` if that cannot have one. */
+/** Converts a key to a JWK, unchecked; `undefined` if that is not possible. */
 function toJwk(given: unknown): JWK | undefined {
   if (tagOf(given) === 'KeyObject') return exportKeyObject(given as NodeKey);
   return typeof given === 'object' && given !== null ? given : undefined;
@@ -65,7 +65,7 @@ function exportKeyObject(key: NodeKey): JWK | undefined {
   try {
     return key.export({ format: 'jwk' });
   } catch {
-    // There are kinds of keys that no JWK is for.
+    // Some kinds of keys cannot be written as a JWK.
     return undefined;
   }
 }
@@ -79,7 +79,7 @@ function importOnUse(
 
   return async () => {
     if (key === undefined) key = await importOrFail(load, instead);
-    assert(signsWith(key, algorithm), instead);
+    assert(canSignWith(key, algorithm), instead);
     return key;
   };
 }

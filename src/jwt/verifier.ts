@@ -1,6 +1,6 @@
 /**
- * Checks tokens, without a database. jose verifies the signature; what it does not check is in
- * `jwt/claims.ts`, one check per line.
+ * Verifies tokens without a database. jose verifies the signature; `jwt/claims.ts` has the checks
+ * that jose does not make, one per line.
  */
 import type { Catalog } from '../core/catalog.js';
 import { isStoreError } from '../core/errors.js';
@@ -24,18 +24,17 @@ export interface TokenVerifierOptions {
   readonly audience: string;
   /**
    * The issuer's public keys, or the https URL (or http on this machine) where they are published,
-   * which is fetched when an unknown `kid` appears and every ten minutes. A key removed from the
-   * set is accepted until then or, once a fetch has failed, until one succeeds, and never after its
-   * set is fifteen minutes old. Each key needs a `kid`, except the only key of a set that is passed
-   * here and not fetched.
+   * which is fetched every ten minutes and when an unknown `kid` appears. A key that was removed
+   * from the set is accepted until the next successful fetch, and for at most fifteen minutes. Each
+   * key needs a `kid`, unless the set is passed here directly and has only one key.
    *
    * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and
-   * kept. `verify` rejects with a `StoreError`, whose `cause` says why, while the set has not
-   * arrived 5 s after the first token, and permanently if the promise rejects or the set is
-   * malformed.
+   * kept. If it has not arrived 5 s after the first token, `verify` rejects with a `StoreError`,
+   * whose `cause` says why, until it does. If the promise rejects or the set is malformed, `verify`
+   * rejects permanently.
    */
   readonly jwks: JwkSet | URL | PromiseLike<JwkSet>;
-  /** The accepted algorithms, whatever a token says. */
+  /** The accepted algorithms. A token cannot choose another one. */
   readonly algorithms: readonly TokenAlgorithm[];
   readonly catalog: Catalog;
   /** The longest accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
@@ -47,7 +46,7 @@ export interface TokenVerifierOptions {
   readonly now?: Clock | undefined;
 }
 
-/** The options once they are read: checked, copied, and with their defaults. */
+/** The options after reading: checked, copied, and with defaults. */
 interface VerifierSettings {
   readonly issuer: string;
   readonly audience: string;
@@ -130,7 +129,7 @@ async function verify(settings: VerifierSettings, token: unknown): Promise<Princ
       requiredClaims: REQUIRED_CLAIMS,
     });
     const claims = readClaims(payload, { now: time / 1000, longest: maxTtlSeconds });
-    // Checked again: keys may have been fetched in between.
+    // Checked again: fetching keys may have taken time.
     if (readClock(now) >= Number(claims.expiresAt)) throw tokenRefused();
     return createPrincipal(claims, 'jwt', scopes);
   } catch (error) {

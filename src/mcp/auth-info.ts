@@ -1,4 +1,4 @@
-/** The caller, as the SDKs pass it to handlers, and back again. */
+/** Converts a caller to what the SDKs pass to handlers, and back. */
 import { assert, readFields } from '../core/input.js';
 import { hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
 import { readResource } from './resource.js';
@@ -15,7 +15,7 @@ export interface McpAuthInfo {
   expiresAt: number;
   /** Set if the credential was a token made for this resource. A key claims no audience. */
   resource?: URL;
-  /** Not an interface, because the SDKs want a record. */
+  /** Not an interface, because the SDKs require a record. */
   extra: { principal: Principal };
 }
 
@@ -35,8 +35,8 @@ interface AuthInfoWithExtra {
 }
 
 /**
- * The SDKs refuse a token without `expiresAt`, and a key need not have one. This limits an AuthInfo
- * that somebody keeps, not the key.
+ * The SDKs refuse a token without `expiresAt`, but a key may never expire. This limits an AuthInfo
+ * that somebody keeps; it does not limit the key.
  */
 const SYNTHETIC_MS = 300_000;
 
@@ -61,14 +61,14 @@ export function toAuthInfo(principal: Principal, options: AuthInfoOptions): McpA
   readFields(options, ['resource', 'now'], 'toAuthInfo');
   const { resource, now = Date.now } = options;
   assert(typeof now === 'function', 'now: pass a function or leave it out');
-  // A copy throws here, even one without scopes, for which nothing else would look.
+  // Refuses copies. Without scopes to check, nothing else below would notice one.
   requirePrincipal(principal);
   return createAuthInfo(principal, readResource(resource, 'resource'), now());
 }
 
 /**
- * {@link toAuthInfo} for callers that checked `resource` at start-up: on each request, reading the
- * URL again would take a noticeable part of the whole.
+ * {@link toAuthInfo} for callers that checked `resource` at start-up. Parsing the URL again would
+ * noticeably slow down each request.
  */
 export function createAuthInfo(
   principal: Principal,
@@ -80,7 +80,7 @@ export function createAuthInfo(
   const authInfo: McpAuthInfo = {
     token: `key:${keyId}`,
     clientId: keyId,
-    // The SDKs compare these literally, so a scope that grants nothing must not be among them.
+    // The SDKs compare these literally, so scopes that grant nothing are left out.
     scopes: principal.scopes.filter((scope) => hasScopes(principal, scope)),
     expiresAt: Math.floor(endsAt / 1000),
     extra: { principal },
@@ -94,8 +94,8 @@ export function createAuthInfo(
  *
  * Not checked: scopes and entity; `guardTool` does that.
  *
- * @throws TypeError if there is none, because nothing guards the server, or if it is a copy. The
- *   SDK answers with a tool error.
+ * @throws TypeError if there is none, which means that nothing guards the server, or if it is a
+ *   copy. The SDK answers with a tool error.
  * @example
  * const me = toMe(principalOf(ctx.http?.authInfo));
  */

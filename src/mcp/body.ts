@@ -1,25 +1,27 @@
-/** The body of a request, read once and up to a limit. */
+/** Reads the body of a request once, up to a limit. */
 
 /**
  * Reads a body as text, decoded as the SDKs do: invalid UTF-8 is replaced, and a byte order mark is
  * dropped.
  *
- * @returns `null` if it is longer than `maxBytes`; then the rest is not read.
- * @throws Whatever the stream does, if it breaks off.
+ * @returns `null` if it is longer than `maxBytes`; the rest is then not read.
+ * @throws Whatever the stream throws if it breaks off.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
-  return isHeldTo(maxBytes, request.headers) ? request.text() : readStream(request, maxBytes);
+  return hasLengthWithin(maxBytes, request.headers)
+    ? request.text()
+    : readStream(request, maxBytes);
 }
 
 /**
- * Whether the request announces a length within the limit. An HTTP server holds a sender to that
- * (RFC 9112 §6.3, RFC 9113 §8.1.1), so such a body needs no stream, which on Node costs a third of
- * the speed of a whole tool call. With a coding, the length says nothing about what is read.
+ * Whether the request announces a length within the limit. HTTP servers enforce that length (RFC
+ * 9112 §6.3, RFC 9113 §8.1.1), so such a body can be read without a stream, which on Node makes a
+ * whole tool call a third slower. If the body is encoded, the length is not that of what is read.
  */
-function isHeldTo(maxBytes: number, headers: Headers): boolean {
+function hasLengthWithin(maxBytes: number, headers: Headers): boolean {
   const isCoded = headers.has('transfer-encoding') || headers.has('content-encoding');
   const length = Number.parseInt(headers.get('content-length') ?? '', 10);
-  // Without a length, this is not a number, and no comparison holds.
+  // Without a length this is NaN, and the comparison is false.
   return !isCoded && length <= maxBytes;
 }
 

@@ -1,4 +1,4 @@
-/** How a gate is configured: what a service passes, and what the gate makes of it at start-up. */
+/** The options of a gate, and how they are read at start-up. */
 import { type ChallengeOptions, toResponse } from '../core/challenge.js';
 import type { StoreError } from '../core/errors.js';
 import { assert, readFields, readInteger } from '../core/input.js';
@@ -9,12 +9,12 @@ import { protectedResourceMetadata } from './metadata.js';
 import { assertMapped, type McpTool } from './tools.js';
 
 export interface McpGateOptions<Operation extends string = string> {
-  /** The one that `createKeyring` returned. */
+  /** What `createKeyring` returned. */
   readonly keyring: McpKeyring;
   readonly policy: Policy<Operation>;
-  /** All tools of the server; the policy has each under its own name. */
+  /** All tools of the server. The policy must have an operation with the name of each. */
   readonly tools: readonly McpTool[];
-  /** The same as in REST challenges. */
+  /** The realm of challenges, the same as for REST. */
   readonly realm: string;
   /** This server's own URL. */
   readonly resource: string | URL;
@@ -25,8 +25,8 @@ export interface McpGateOptions<Operation extends string = string> {
   readonly resourceMetadata?: string | undefined;
   /**
    * The operation that every request counts as, whether or not it calls a tool, such as `connect:
-   * []`; every request needs its scopes. With it, events and usage cover everyone who is admitted
-   * or refused; without it, only tool calls by callers who have authenticated.
+   * []`. Every request needs its scopes. With it, events and usage cover every request that is
+   * admitted or refused; without it, only tool calls by callers that have authenticated.
    */
   readonly operation?: NoInfer<Operation> | undefined;
   /** The argument in which tools name the entity. Default: `entity_uuid`. */
@@ -50,7 +50,7 @@ export interface McpGateOptions<Operation extends string = string> {
 export interface GateConfig {
   readonly keyring: McpKeyring;
   readonly policy: Policy;
-  /** The operations of the policy. Calls of other tools are left to the SDK. */
+  /** The operations of the policy. The SDK handles calls of other tools. */
   readonly known: ReadonlySet<string>;
   readonly operation: string | undefined;
   /** In the exact spelling that a token's audience has. */
@@ -88,7 +88,7 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
   assert(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
   assert(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
   assertMapped(policy, tools);
-  // Throws if the policy does not have it.
+  // Throws if the policy does not have this operation.
   if (operation !== undefined) policy.requires(operation);
   assert(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
   const { sessionOwner, onOutage } = options;
@@ -114,7 +114,7 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
 
 function readChallenge(realm: string, resourceMetadata: string): ChallengeOptions {
   const challenge = Object.freeze({ realm, resourceMetadata });
-  // A realm that no header can carry throws here, and not at the first denial.
+  // An invalid realm throws here instead of at the first denial.
   toResponse(undefined, challenge);
   return challenge;
 }

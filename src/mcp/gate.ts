@@ -1,10 +1,10 @@
-/** The HTTP gate of an MCP endpoint: it admits a request, or answers it. */
+/** The HTTP gate of an MCP endpoint: admits a request, or answers it with a denial. */
 import { parseAuthorization } from '../core/authorization.js';
 import { toResponse } from '../core/challenge.js';
 import { isAccessError, isStoreError, type StoreError } from '../core/errors.js';
 import { assert } from '../core/input.js';
 import type { Principal } from '../core/principal.js';
-import { authorizationOf, type RequestLike } from '../core/request.js';
+import { type RequestLike, readAuthorization } from '../core/request.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
 import { readBody } from './body.js';
@@ -18,23 +18,23 @@ export interface McpEntry {
   readonly principal: Principal;
   readonly authInfo: McpAuthInfo;
   /**
-   * The message that the gate checked; passed on, it is exactly what the SDK serves. The body of a
-   * POST has been read and cannot be read again differently. `undefined` for other methods, whose
-   * body is left alone: messages come by POST.
+   * The message that the gate checked. Pass it on, so that the SDK serves exactly this message: the
+   * body of a POST has been read. `undefined` for other methods, whose body is not read: messages
+   * are sent by POST.
    */
   readonly parsedBody: unknown;
   /**
-   * Owner of the session if this request starts one: keep it with the session id, for the gate's
-   * `sessionOwner` option. For a key it is the key id. For a token it also names the token's scopes
-   * and entities: whoever shares a session can get its earlier results again, so a token shares
-   * none with its key or with a token of other rights.
+   * The owner of the session if this request starts one: store it with the session id, for the
+   * gate's `sessionOwner` option. For a key it is the key id. For a token it also contains the
+   * token's scopes and entities: a session can replay its earlier results, so a token does not
+   * share sessions with its key or with tokens that have other rights.
    */
   readonly sessionOwner: string;
 }
 
 /**
- * Admits a request or answers it. Rejects with errors that are neither a denial nor an outage, and
- * with a `TypeError` if it is given anything but a fetch `Request`.
+ * Admits a request, or answers it with a denial. Rejects if an error is neither a denial nor an
+ * outage, and with a `TypeError` if the argument is not a fetch `Request`.
  */
 export type McpGate = (request: Request) => Promise<McpEntry | Response>;
 
@@ -48,16 +48,16 @@ const NOT_A_REQUEST =
  * Denials are HTTP responses (MCP authorization, "Runtime insufficient scope errors"): 401, 400,
  * 403, 503, with `resource_metadata` in every challenge. Invalid JSON is 400, the session of
  * another caller 404, and a body that is too long 413. If one call of a batch is denied, the whole
- * batch is refused; the events of the calls before it say granted, but none of them is made. The
- * body of an unauthenticated request is never read.
+ * batch is refused: the calls before it have events that say granted, but none of them is executed.
+ * The body of an unauthenticated request is never read.
  *
  * Not checked: calls of tools that the policy does not have, which the SDK refuses; resources and
- * prompts, which `guardTool` guards within their handlers; completions, whose handlers never learn
- * who is calling; `Origin`, which is left to the SDK or your server; whether the key ends while the
- * body arrives, which shows at the next request; streams that are open when a key ends, which stay
- * open until somebody closes them. Nor whose tasks and replayed events (`Last-Event-ID`) a request
- * asks for: the SDK keeps tasks apart by session, and without sessions not at all, so give each
- * `sessionOwner` a task store and an event store of its own.
+ * prompts, which `guardTool` guards within their handlers; completions, whose handlers do not know
+ * who is calling; `Origin`, which the SDK or your server has to check; whether the key ends while
+ * the body arrives, which the next request notices; streams that are open when a key ends, which
+ * stay open until somebody closes them; whose tasks and replayed events (`Last-Event-ID`) a request
+ * asks for. The SDK separates tasks only by session, and not at all without sessions, so give each
+ * `sessionOwner` its own task store and event store.
  *
  * @throws TypeError if the policy does not have a tool, or on any other invalid configuration.
  * @example
@@ -73,7 +73,7 @@ export function createMcpGate<Operation extends string>(
   return async (request) => {
     assert(typeof request?.headers?.get === 'function', NOT_A_REQUEST);
     try {
-      return await judge(config, request);
+      return await admitRequest(config, request);
     } catch (error) {
       if (!isAccessError(error) && !isStoreError(error)) throw error;
       if (isStoreError(error)) void reportOutage(config, error);
@@ -83,23 +83,23 @@ export function createMcpGate<Operation extends string>(
   };
 }
 
-/** Not waited for: whatever comes of the listener, the answer is the same. */
+/** The caller does not await this: the answer does not depend on the listener. */
 async function reportOutage({ onOutage }: GateConfig, error: StoreError): Promise<void> {
   try {
     await onOutage?.(error);
   } catch {
-    // Watching a broken listener is its owner's task.
+    // A broken listener is its owner's problem.
   }
 }
 
-async function judge(config: GateConfig, request: Request): Promise<McpEntry | Response> {
+async function admitRequest(config: GateConfig, request: Request): Promise<McpEntry | Response> {
   // 1. Who is calling? Authentication is complete before anything else is answered or read.
-  const principal = await enter(config, request);
+  const principal = await authenticateRequest(config, request);
   // 2. If the request names a session, is it the caller's own?
   const sessionOwner = sessionOwnerOf(principal);
   if (!(await isOwnSession(config, request, sessionOwner))) return createRefusal(404);
-  // 3. What does it call? Messages come by POST. The body is read once, up to a limit, and passed
-  //    on: nobody parses it differently.
+  // 3. What does it call? Messages come by POST. The body is read once, up to a limit, and the
+  //    parsed message is passed on, so that nobody parses it differently.
   let parsedBody: unknown;
   if (request.method === 'POST') {
     const text = await readBody(request, config.maxBodyBytes);
@@ -107,22 +107,22 @@ async function judge(config: GateConfig, request: Request): Promise<McpEntry | R
     parsedBody = parseMessages(text);
     if (parsedBody === undefined) return createRefusal(400);
   }
-  // 4. May it? Each call is admitted as a REST request would be, with its event and its usage.
+  // 4. Is the caller allowed to? Each call is admitted like a REST request, with event and usage.
   await admitToolCalls(config, principal, parsedBody);
   const authInfo = createAuthInfo(principal, config.resource);
   return Object.freeze({ principal, authInfo, parsedBody, sessionOwner });
 }
 
-/** Verifies the credential: the one look-up of a request. */
-async function enter(config: GateConfig, request: Request): Promise<Principal> {
+/** Verifies the credential, with the only look-up of a request. */
+async function authenticateRequest(config: GateConfig, request: Request): Promise<Principal> {
   const { keyring, policy, operation, resource } = config;
-  // Read once: the keyring verifies the very lines whose audience was looked at.
-  const lines = authorizationOf(request) as RequestLike;
+  // Read once, so that the keyring verifies the same lines whose audience was checked.
+  const lines = readAuthorization(request) as RequestLike;
   const credential = parseAuthorization(lines);
 
   async function authenticate(): Promise<Principal> {
     if (credential.kind === 'bearer') requireAudience(credential.token, resource);
-    // Here too what is not one bearer credential is denied, so that the reasons are the keyring's.
+    // The keyring also denies requests without one bearer credential, and gives the reason.
     return keyring.authenticate(lines);
   }
   if (operation === undefined) return authenticate();
@@ -130,7 +130,7 @@ async function enter(config: GateConfig, request: Request): Promise<Principal> {
   return principal;
 }
 
-/** True if no session is named, or if transports are stateless. */
+/** Whether the session is the caller's. True if none is named, or if transports are stateless. */
 async function isOwnSession(
   config: GateConfig,
   request: Request,

@@ -1,8 +1,8 @@
 /**
  * `keyscope/mcp`: the same keys, policy and denials as for REST, in the shapes that both
  * generations of the MCP SDK accept, `@modelcontextprotocol/sdk` 1.x and
- * `@modelcontextprotocol/server` 2.x. The SDK is not imported: this entry matches its types
- * structurally, and callers pass in its error classes.
+ * `@modelcontextprotocol/server` 2.x. It does not import the SDK: it matches the SDK's types
+ * structurally, and callers pass in the error classes.
  *
  * Two lines of defence: `createMcpGate` in front of the transport, `guardTool` within each tool.
  */

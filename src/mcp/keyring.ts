@@ -1,4 +1,4 @@
-/** The part of a keyring that the MCP door uses, so that a wrapper may stand in for the whole. */
+/** The part of a keyring that MCP uses, so that a wrapper can take its place. */
 import type { Admission, AdmitInput, Authenticator } from '../core/admit.js';
 import type { Principal } from '../core/principal.js';
 import type { RequestLike } from '../core/request.js';
@@ -8,8 +8,8 @@ export interface McpKeyring {
   /** Verifies the bearer credential of a request. */
   authenticate(request: RequestLike): Promise<Principal>;
   /**
-   * Guards one operation, with its event and its usage. The gate always passes a function, which is
-   * to be called once, in place of authenticating a request.
+   * Guards one operation, with its event and its usage. The gate always passes a function, to be
+   * called once instead of authenticating a request.
    */
   admit<Operation extends string>(
     request: RequestLike | Authenticator,

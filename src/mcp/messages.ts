@@ -1,18 +1,18 @@
 /** JSON-RPC messages, and the tool calls among them. */
 
 /**
- * The SDKs refuse longer batches; without a limit, one request could make tens of thousands of
+ * The SDKs refuse longer batches. Without a limit, one request could emit tens of thousands of
  * events.
  */
 const MAX_MESSAGES = 100;
 
-/** A call of a tool, as the message gives it. Both parts are unchecked. */
+/** A tool call as the message has it. Both fields are unchecked. */
 export interface ToolCall {
   readonly name: string;
   readonly args: Fields;
 }
 
-/** What a JSON value holds by name. */
+/** The fields of a JSON value. */
 type Fields = Readonly<Record<string, unknown>>;
 
 const NO_FIELDS: Fields = Object.freeze({});
@@ -49,7 +49,7 @@ export function toolCallsOf(body: unknown): readonly ToolCall[] {
   return calls;
 }
 
-/** A value that is not an object has none; the SDK refuses it where one is needed. */
+/** Returns no fields for a value that is not an object; the SDK refuses it if one is needed. */
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : NO_FIELDS;
 }

@@ -1,4 +1,4 @@
-/** The metadata of a protected resource: where clients learn how to get in. */
+/** The metadata of a protected resource, which tells clients how to authenticate. */
 import { assert, readFields, readStrings } from '../core/input.js';
 import { isScope } from '../core/scope.js';
 import { readResource } from './resource.js';

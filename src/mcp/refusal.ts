@@ -1,4 +1,4 @@
-/** Answers to requests that are refused for other reasons than their credential. */
+/** Answers to requests that are refused for reasons other than their credential. */
 
 interface Refusal {
   /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
@@ -14,7 +14,7 @@ const REFUSALS: Readonly<Record<RefusalStatus, Refusal>> = {
   413: { title: 'Content Too Large', detail: 'The body is too large.' },
 };
 
-/** Makes the answer. The request carried a credential, so nobody stores it. */
+/** Makes the answer. The request carried a credential, so no cache may store it. */
 export function createRefusal(status: RefusalStatus): Response {
   const { title, detail } = REFUSALS[status];
   const problem = { type: 'about:blank', title, status, detail };

@@ -1,4 +1,4 @@
-/** A server's own URL, which names it to clients and in tokens. */
+/** A server's own URL, which identifies it to clients and in tokens. */
 import { assert } from '../core/input.js';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
@@ -8,8 +8,7 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
  *
  * @param what Names the value in an error.
  * @throws TypeError if it is not an absolute https URL without credentials, query and fragment, or
- *   if it is spelled otherwise than URLs are compared. Plain http is for trying things out on one
- *   machine.
+ *   if its spelling is not the one that is compared. Plain http is accepted only for this machine.
  */
 export function readResource(value: unknown, what: string): URL {
   const text = String(value);
@@ -17,7 +16,7 @@ export function readResource(value: unknown, what: string): URL {
   const url = new URL(text);
   assert(isHttps(url) || isLocalHttp(url), `${what}: pass an https URL`);
   const hasCredentials = url.username !== '' || url.password !== '';
-  // Looked for in the text: a URL whose query or fragment is empty shows none.
+  // Searches the text, because a parsed URL does not show an empty query or fragment.
   const hasMore = /[?#]/.test(text);
   assert(!hasCredentials && !hasMore, `${what}: no credentials, query or fragment`);
   // An upper-case host, a default port, dot segments or white space would never equal what a token

@@ -1,4 +1,4 @@
-/** Whose a session is. */
+/** Identifies the owner of a session. */
 import type { Principal } from '../core/principal.js';
 
 /**

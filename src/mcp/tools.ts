@@ -1,6 +1,6 @@
 /**
- * Tools: which of them a caller may use, and the guard within each. A tool is an operation of the
- * policy, by its name.
+ * Which tools a caller may use, and the guard within each tool. A tool is an operation of the
+ * policy with the same name.
  */
 import type { Admission } from '../core/admit.js';
 import { assert, quote, readStrings } from '../core/input.js';
@@ -13,7 +13,7 @@ export interface McpTool {
   readonly name: string;
 }
 
-/** A tool that the policy does not have is a mistake in the service, found at start-up. */
+/** Throws a `TypeError` at start-up if the policy lacks one of the tools. */
 export function assertMapped(policy: Policy, tools: readonly McpTool[]): void {
   const names = tools.map((tool) => tool?.name);
   const [missing] = policy.unmapped(readStrings(names, 'tools: names'));
@@ -44,8 +44,8 @@ export function allowedTools<Tool extends McpTool>(
 }
 
 /**
- * Guards a tool from within: the second line of defence, independent of what the gate saw. For
- * resources and prompts, which the gate does not check, it is the only one.
+ * Guards a tool from within. It is the second line of defence, independent of the gate, and the
+ * only one for resources and prompts, which the gate does not check.
  *
  * Not checked: whether the key has ended since the request arrived. Emits no event and counts no
  * usage: for tools, the gate did.

@@ -7,7 +7,7 @@ import type { McpKeyring } from './keyring.js';
 import { readResource } from './resource.js';
 
 export interface McpVerifierOptions {
-  /** The one that `createKeyring` returned. */
+  /** What `createKeyring` returned. */
   readonly keyring: Pick<McpKeyring, 'authenticate'>;
   /** This server's own URL. */
   readonly resource: string | URL;
@@ -25,11 +25,12 @@ export interface McpVerifier {
  * Makes a verifier for the SDK's `requireBearerAuth`, for use where `createMcpGate` cannot be used.
  *
  * Every denial becomes the same `invalidToken` error. A broken store remains a `StoreError`, which
- * the SDK answers with 500 and no challenge: nobody is told that a good key is bad. Not checked,
- * because the SDK reads the headers: that there is only one credential (of two lines, the first one
- * wins), and whose session a request names. Omit the SDK's `expectedResource`: it refuses every
- * key, because a key claims no audience, and tokens are bound to `resource` here. It emits no event
- * and counts no usage.
+ * the SDK answers with 500 and no challenge, so that a good key is never reported as bad. Omit the
+ * SDK's `expectedResource`: it refuses every key, because a key has no audience, and tokens are
+ * bound to `resource` here. Emits no event and counts no usage.
+ *
+ * Not checked, because the SDK reads the headers: that there is only one credential (of two lines,
+ * the first one counts), and whose session a request names.
  *
  * @throws TypeError that says what to write instead.
  * @example
@@ -49,7 +50,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
   const resource = String(options.resource);
   assert(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
   const instead = 'invalidToken: pass (message) => new InvalidTokenError(message), or the like';
-  assert(makesErrors(invalidToken), instead);
+  assert(canMakeErrors(invalidToken), instead);
 
   async function verifyAccessToken(token: string): Promise<McpAuthInfo> {
     try {
@@ -66,10 +67,10 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
 }
 
 /**
- * A class called without `new` throws, and so does what is no function: this shows it at start-up
- * rather than at the first denial.
+ * Whether `make` returns errors. A class called without `new` throws, and so does anything that is
+ * not a function: this shows at start-up instead of at the first denial.
  */
-function makesErrors(make: (message: string) => unknown): boolean {
+function canMakeErrors(make: (message: string) => unknown): boolean {
   try {
     return make('') instanceof Error;
   } catch {

@@ -1,10 +1,10 @@
-/** Objects that take the fields they know and no others. */
+/** Objects that accept only known fields. */
 import * as z from 'zod';
 
 /**
- * A closed object, read by its own fields only: neither a polluted prototype nor `__proto__` adds
- * one. Unknown fields are refused here and not by zod, which would name them: people paste keys
- * into the wrong field, and errors are logged.
+ * A closed object. Only its own fields are read, so neither a polluted prototype nor `__proto__`
+ * can add one. Unknown fields are refused here because zod would quote their names: people paste
+ * keys into the wrong field, and errors are logged.
  *
  * Not checked: that the schema yields `Output` and takes `Input`, whose fields are readonly where
  * zod's are not.
@@ -20,7 +20,7 @@ export function closedObject<Output, Input>(
     const hasForeign = Reflect.ownKeys(value).some(isForeign);
     if (hasForeign) {
       context.addIssue({ code: 'custom', message });
-      // What is refused already is not copied: there may be 100,000 unknown fields.
+      // Refused, so not copied: there may be 100,000 unknown fields.
       return value;
     }
     return Object.assign(Object.create(null) as object, value);

@@ -1,4 +1,4 @@
-/** Scopes, entities and key ids: the texts of a fixed form. */
+/** Scopes, entities and key ids: texts with a fixed form. */
 import * as z from 'zod';
 
 /** At most this many scopes on a key. */
@@ -30,7 +30,7 @@ export const scopes: z.ZodArray<z.ZodString> = scopeList(scope);
 
 export const entities: z.ZodArray<z.ZodString> = listOf(uuid, MAX_ENTITIES, 'entities');
 
-/** As many of `element` as a key can have scopes. */
+/** A list of `element`, as long as the scopes of a key can be. */
 export function scopeList<Element extends z.ZodType<string, string>>(
   element: Element,
 ): z.ZodArray<Element> {

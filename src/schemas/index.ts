@@ -2,8 +2,8 @@
  * `keyscope/schemas`: the package's JSON shapes as zod schemas, and as JSON Schemas for OpenAPI.
  * The only folder that imports `zod`.
  *
- * The core validates by hand and never loads this entry, nor does this entry load the core's
- * checks: the rules are repeated here, and one table of vectors holds both to the same answers.
+ * The core validates by hand and never loads this entry, and this entry does not load the core's
+ * checks. The rules are repeated here, and shared test vectors keep both the same.
  *
  * No issue of a failed parse quotes the input: people paste keys into the wrong field, and errors
  * are logged.

@@ -1,7 +1,6 @@
 /**
- * `issue`'s first argument as a JSON request carries it. What a schema cannot know is left to the
- * core: the authority, and (without a catalog and a clock) which scopes exist and whether an expiry
- * is past.
+ * `issue`'s first argument in a JSON request. The core checks what a schema cannot know: the
+ * authority, and (without a catalog and a clock) which scopes exist and whether an expiry is past.
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
@@ -38,7 +37,7 @@ const metadata = tableOf({
   instead:
     'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all; ' +
     'no quote, backslash or control in names',
-  // It cannot express the size in bytes.
+  // JSON Schema cannot express the size in bytes.
   json: {
     maxProperties: MAX_PAIRS,
     propertyNames: { pattern: METADATA_NAME },
@@ -62,7 +61,7 @@ function isStorable(text: unknown): boolean {
 const expiryRule =
   "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
 const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-// An offset can lead beyond the year 9999, which keyscope's JSON cannot express.
+// With an offset, the time can be after the year 9999, which keyscope's JSON cannot express.
 const expressible = instant.refine((date) => date.getUTCFullYear() <= 9999);
 const expiresAt = z.union([z.literal('never'), expressible], `expiresAt: ${expiryRule}`);
 
@@ -81,7 +80,7 @@ function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Patter
 // ── For any catalog ────────────────────
 
 /**
- * `issue`'s first argument as a JSON request carries it, for any catalog.
+ * `issue`'s first argument in a JSON request, for any catalog.
  *
  * Not checked: whether the catalog has the scopes, whether reserved ones are justified, whether the
  * expiry is in the future. To answer those with 400 as well, use {@link issueInputSchemaFor}.
@@ -104,9 +103,9 @@ const legalRule = 'a scope of this service, or a wildcard that catches no reserv
  * `issue`'s first argument for one catalog: whatever this accepts, `issue` refuses only by
  * authority.
  *
- * Scopes are those of the catalog and the wildcards that catch no reserved scope, as in the type
- * `PatternOf`. This is stricter than `issue` in one respect: a wildcard listed beside all reserved
- * scopes it catches is refused too.
+ * Accepts the catalog's scopes and the wildcards that match no reserved scope, as in the type
+ * `PatternOf`. This is stricter than `issue` in one respect: it refuses a wildcard even if all
+ * reserved scopes that it matches are listed beside it.
  *
  * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together.
  * Entities are counted as sent; `issue` removes duplicates first.
@@ -151,7 +150,7 @@ export function issueInputJsonSchemaFor(catalog: Catalog): JsonSchema {
   return toJsonSchema(issueInputSchemaFor(catalog));
 }
 
-/** When a justification is required, in a JSON Schema. Null if nothing is reserved. */
+/** The JSON Schema that says when a justification is required; null if nothing is reserved. */
 function justificationOf(catalog: Catalog): JsonSchema | null {
   const reserved = catalog.all.filter((name) => catalog.isReserved(name));
   if (reserved.length === 0) return null;
@@ -162,7 +161,7 @@ function justificationOf(catalog: Catalog): JsonSchema | null {
   };
 }
 
-/** The scopes of a catalog, and the wildcards that catch no reserved one. */
+/** The scopes of a catalog, and the wildcards that match no reserved scope. */
 function legalPatterns(catalog: Catalog): readonly string[] {
   const wildcards = new Set<string>(['*:*']);
   for (const name of catalog.all) {

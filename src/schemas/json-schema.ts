@@ -13,11 +13,11 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
     target: 'draft-2020-12',
     io: 'input',
     override({ jsonSchema }) {
-      // The format says it to people; zod's additional pattern is a calendar of 250 characters.
+      // The format is enough; zod's additional pattern is a calendar of 250 characters.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
     },
   });
-  // No `$schema`: inside an OpenAPI document, the document sets the dialect, and draft-07
-  // validators stop at it. Written and parsed, because zod adds what is not data.
+  // Without `$schema`: an OpenAPI document sets the dialect itself, and draft-07 validators refuse
+  // this one. Stringified and parsed, because zod adds properties that are not data.
   return JSON.parse(JSON.stringify(json)) as JsonSchema;
 }

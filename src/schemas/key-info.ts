@@ -1,4 +1,4 @@
-/** A key as management shows it. */
+/** A key as callers see it, in JSON. */
 import * as z from 'zod';
 import type { KeyInfo } from '../core/info.js';
 import { closedObject } from './closed-object.js';
@@ -40,13 +40,13 @@ const time = z.preprocess(dateToText, timeText);
 const timeOrNull = z.preprocess(dateToText, timeText.nullable());
 
 /**
- * A `Date` as JSON writes it, anything else unchanged: an invalid one too, which JSON makes null,
- * meaning "never".
+ * Turns a `Date` into what JSON makes of it and leaves anything else unchanged, including an
+ * invalid `Date`: JSON would make it null, which means "never".
  */
 function dateToText(value: unknown): unknown {
   if (!(value instanceof Date)) return value;
   try {
-    // What looks like a Date and is none has another method, or throws here.
+    // Throws on an object that only looks like a Date.
     return Date.prototype.toISOString.call(value);
   } catch {
     return value;
@@ -54,8 +54,8 @@ function dateToText(value: unknown): unknown {
 }
 
 /**
- * The same for each value of a table. A table without a `Date`, and anything that is not a table,
- * is unchanged.
+ * Does the same for each value of a table. Leaves a table without a `Date`, and anything that is
+ * not a table, unchanged.
  */
 function datesToTexts(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

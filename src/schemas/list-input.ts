@@ -1,11 +1,11 @@
-/** `list`'s first argument as a query string carries it. */
+/** `list`'s first argument in a query string. */
 import * as z from 'zod';
 import type { ListInput } from '../core/list.js';
 import { closedObject } from './closed-object.js';
 import { UUID } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 
-/** `list`'s first argument in a query string: `limit` may be its digits. */
+/** `list`'s first argument in a query string, where `limit` may be a string of digits. */
 export interface ListInputQuery {
   readonly after?: string | null | undefined;
   readonly limit?: number | string | undefined;
@@ -18,7 +18,7 @@ const after = z
   .refine(isCursor, afterRule)
   .meta({ pattern: `^-?[0-9a-z]{1,11}\\.${UUID.source.slice(1)}` });
 
-/** Whether `cursor` is one that `list` can have returned: what is written again reads the same. */
+/** Whether `list` can have returned this cursor: writing it again gives the same text. */
 function isCursor(cursor: string): boolean {
   const [time = '', keyId = ''] = cursor.split('.');
   const createdAt = Number.parseInt(time, 36);
@@ -34,9 +34,9 @@ const limitDigits = z
   .transform(Number);
 
 /**
- * `list`'s first argument as a query string carries it: the digits of `limit` become a number.
+ * `list`'s first argument in a query string: the digits of `limit` become a number.
  *
- * Not checked: whether there is a page after `after`; if not, it is empty.
+ * Not checked: whether there are keys after `after`; if not, the page is empty.
  *
  * @example
  * const { after, limit } = request.query;

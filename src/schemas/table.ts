@@ -6,11 +6,11 @@ export type Pair = readonly [name: string, content: unknown];
 
 /** What a table must be. */
 export interface TableRule {
-  /** Asked of all pairs at once. */
+  /** Whether all pairs together are valid. */
   readonly holds: (pairs: readonly Pair[]) => boolean;
-  /** What to write instead, if it does not hold. */
+  /** What the error says. */
   readonly instead: string;
-  /** What of the rule a JSON Schema can express. */
+  /** The part of the rule that a JSON Schema can express. */
   readonly json: JsonRule;
   /** How many pairs there may be. Default: any number. */
   readonly max?: number;
@@ -19,12 +19,12 @@ export interface TableRule {
 type JsonRule = Readonly<Record<string, unknown>>;
 
 /**
- * A table, passed on unchanged. Not `z.record`, which drops a key `__proto__` and names the
- * offending key in its issues.
+ * A table, passed on unchanged. Not `z.record`, because it drops a key `__proto__` and quotes the
+ * invalid key in its issues.
  */
 export function tableOf(rule: TableRule): z.ZodUnknown {
   const { holds, instead, json, max = Number.POSITIVE_INFINITY } = rule;
-  // Counted before they are read.
+  // Counts the pairs before reading them.
   const isSound = (value: unknown): boolean =>
     isTable(value) && Object.keys(value).length <= max && holds(Object.entries(value));
   return z

@@ -16,7 +16,7 @@ export function textOf(max: number, what: string): z.ZodString {
 }
 
 function isTextOf(max: number, text: string): boolean {
-  // A limit before the work: composing shortens a text to no less than a quarter.
+  // Checked before normalizing: composing shortens a text to no less than a quarter.
   if (text.length > 8 * max) return false;
   if (!text.isWellFormed() || /\p{Cc}/u.test(text)) return false;
   const { length } = [...text.normalize('NFC')];

@@ -1,4 +1,4 @@
-/** Look-ups of one turn of the event loop, sent as one query. */
+/** Sends the look-ups of one turn of the event loop as one query. */
 import type { KeyRecord } from '../core/record.js';
 
 /** Looks records up by their digests. */
@@ -12,14 +12,14 @@ interface Waiting {
 }
 
 /** At most this many digests are sent as one query. */
-const MOST = 1000;
+const MAX_DIGESTS = 1000;
 
 /**
  * Combines the look-ups of one turn of the event loop into one query, without changing any answer:
  * each caller gets the rows of its own digests, compared byte for byte, and the query is sent after
  * all of them have asked.
  */
-export function inBatches(find: Find): Find {
+export function batchLookUps(find: Find): Find {
   let waiting: Waiting[] = [];
 
   function send(): void {
@@ -35,7 +35,7 @@ export function inBatches(find: Find): Find {
     });
 }
 
-/** Answers everybody in a batch, or tells everybody what failed; never rejects. */
+/** Resolves every caller in a batch, or rejects every caller. Never rejects itself. */
 async function answerAll(batch: readonly Waiting[], find: Find): Promise<void> {
   try {
     const wanted = new Set(batch.flatMap((each) => each.digests));
@@ -52,14 +52,14 @@ async function answerAll(batch: readonly Waiting[], find: Find): Promise<void> {
 
 function inChunks(digests: readonly string[]): string[][] {
   const chunks: string[][] = [];
-  for (let start = 0; start < digests.length; start += MOST) {
-    chunks.push(digests.slice(start, start + MOST));
+  for (let start = 0; start < digests.length; start += MAX_DIGESTS) {
+    chunks.push(digests.slice(start, start + MAX_DIGESTS));
   }
   return chunks;
 }
 
 type Turn = (run: () => void) => unknown;
 
-// Requests arrive as separate events of one turn, so a microtask would come too early. Without
-// `setImmediate`, a microtask gathers the look-ups of one event.
+// Requests arrive as separate events of one turn, so a microtask would be too early for the others.
+// Without `setImmediate`, a microtask still gathers the look-ups of one event.
 const nextTurn: Turn = (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;

@@ -1,14 +1,14 @@
-/** Records as rows of SQL databases, and rows as records. */
+/** Converts records to rows of SQL databases, and back. */
 import type { KeyRecord } from '../core/record.js';
 
-/** In the order of the INSERT. By name, so that columns that the service adds are left alone. */
+/** In the order of the INSERT. Named, so that columns added by the service do not matter. */
 export const COLUMN_LIST: string =
   'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, ' +
   'metadata, created_at, expires_at, revoked_at, retire_at, rotated_from, last_used_at, ' +
   'scopes_used';
 
 /**
- * What a record's fields look like in a row: lists and tables as JSON, whole numbers as numbers.
+ * The value of a field in a row: lists and tables as JSON, whole numbers as numbers.
  */
 export type Value = string | number | null;
 
@@ -34,10 +34,10 @@ export function toValues(record: KeyRecord): Value[] {
   ];
 }
 
-/** A record whose fields nobody has checked yet: the core does. */
+/** A record whose fields are not checked yet; the core checks them. */
 export type UnreadRecord = { readonly [F in keyof KeyRecord]: unknown };
 
-/** A row by the columns' names, as a driver returns it. */
+/** A row by column names, as a driver returns it. */
 interface Row {
   readonly key_id?: unknown;
   readonly name?: unknown;
@@ -58,13 +58,12 @@ interface Row {
 }
 
 /**
- * A fresh plain record from a row with the columns' names, unchecked: the core checks what comes
- * back. Drivers differ in what they parse: JSON comes as text or parsed, 64-bit integers as number,
- * bigint or text.
+ * Makes a plain record from a row. Unchecked: the core checks what a store returns. Drivers differ
+ * in what they parse: JSON may be text or parsed, and 64-bit integers number, bigint or text.
  */
 export function toRecord(row: unknown): KeyRecord {
   const columns = row as Row;
-  // Written out: with a table of names, a look-up in SQLite takes half as long again.
+  // Written out: with a loop over names, a look-up in SQLite takes half as long again.
   const record: UnreadRecord = {
     keyId: columns.key_id,
     name: columns.name,
@@ -75,12 +74,12 @@ export function toRecord(row: unknown): KeyRecord {
     scopes: parse(columns.scopes),
     justification: columns.justification,
     metadata: parse(columns.metadata),
-    createdAt: whole(columns.created_at),
-    expiresAt: whole(columns.expires_at),
-    revokedAt: whole(columns.revoked_at),
-    retireAt: whole(columns.retire_at),
+    createdAt: toInteger(columns.created_at),
+    expiresAt: toInteger(columns.expires_at),
+    revokedAt: toInteger(columns.revoked_at),
+    retireAt: toInteger(columns.retire_at),
     rotatedFrom: columns.rotated_from,
-    lastUsedAt: whole(columns.last_used_at),
+    lastUsedAt: toInteger(columns.last_used_at),
     scopesUsed: parse(columns.scopes_used),
   };
   return record as unknown as KeyRecord;
@@ -91,16 +90,16 @@ function parse(json: unknown): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    // Neither a list nor a table, so the core refuses this record, and only this one.
+    // A text is neither a list nor a table, so the core refuses this record and no other.
     return json;
   }
 }
 
 /**
- * A 64-bit integer as a number. Anything else, or beyond 2^53, stays what it is, and the core
- * refuses the record.
+ * Converts a 64-bit integer to a number. Anything else, and an integer beyond 2^53, is returned
+ * unchanged; the core refuses the record.
  */
-export function whole(value: unknown): unknown {
+export function toInteger(value: unknown): unknown {
   if (value === null || typeof value === 'number') return value;
   const isInteger =
     typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value));

@@ -1,15 +1,19 @@
-/** The version of the schema that a database has. */
+/** Reads the version of the schema in a database. */
 
 /**
- * The version of the schema that was read in `place`, 0 if there is none. Throws if a newer release
- * has migrated it.
+ * Returns the version of the schema; 0 if there is none. Throws if a newer release has migrated the
+ * database.
  *
- * @param read What the database answered, as a number or as text.
+ * @param value What the database returned, as a number or as text.
  * @param known The version that this release migrates to.
- * @param place What is named in the error.
+ * @param place How the error names the database.
  */
-export function knownVersion(read: unknown, known: number, place: string = 'the database'): number {
-  const version = Number(read ?? 0);
+export function readSchemaVersion(
+  value: unknown,
+  known: number,
+  place: string = 'the database',
+): number {
+  const version = Number(value ?? 0);
   if (version <= known) return version;
   throw new Error(
     `keyscope: ${place} has schema ${version} and this release knows ${known}; upgrade it`,

@@ -1,31 +1,31 @@
-/** A start that is retried, and a store that waits for it. */
+/** Starts a store before its first use, and retries if that fails. */
 import type { Awaitable, KeyStore } from '../core/store.js';
 
-/** How long later callers wait for an attempt to start, before they make another. */
-const PATIENCE_MS = 5_000;
+/** How long callers wait for an attempt to start before one of them begins another. */
+const WAIT_MS = 5_000;
 
 /** An attempt to start. */
 interface Attempt<T> {
   readonly result: Promise<T>;
-  /** Until then, by `performance.now()`, others wait for it; for ever once it has succeeded. */
+  /** How long others wait for it, by `performance.now()`; infinite once it has succeeded. */
   waitUntil: number;
 }
 
 /**
- * Runs `start` before the first use, and never again once it has succeeded. If it fails or is never
- * answered, as on a half-open connection, a later use tries again: a server that was down is used
- * once it is up. Two attempts may overlap.
+ * Runs `start` before the first use, and never again once it has succeeded. If it fails or never
+ * settles, as on a half-open connection, a later use tries again, so that a server that was down is
+ * used once it is up. Two attempts may overlap.
  */
 export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   let current: Attempt<T> | undefined;
 
   function begin(): Promise<T> {
     const result = start();
-    const attempt = { result, waitUntil: performance.now() + PATIENCE_MS };
+    const attempt = { result, waitUntil: performance.now() + WAIT_MS };
     current = attempt;
     result.then(
       () => {
-        // Also where a later attempt is under way: one of them is enough.
+        // Even if a later attempt is in progress: one success is enough.
         attempt.waitUntil = Number.POSITIVE_INFINITY;
         current = attempt;
       },
@@ -45,13 +45,13 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
 type Method = (...args: never[]) => Awaitable<unknown>;
 
 /** Makes every method of a store wait for `ready`. */
-export function behind(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
+export function afterStart(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
   const methods = Object.entries<Method>({ ...store });
   const waiting = methods.map(([name, method]) => [name, waitBefore(ready, method)]);
   return Object.fromEntries(waiting) as unknown as KeyStore;
 }
 
-/** The method, which waits for `ready` until it has succeeded once. */
+/** Makes a method wait for `ready` until that has succeeded once. */
 function waitBefore(ready: () => Promise<unknown>, method: Method): Method {
   let isReady = false;
   async function waiting(...args: never[]): Promise<unknown> {
@@ -59,7 +59,7 @@ function waitBefore(ready: () => Promise<unknown>, method: Method): Method {
     isReady = true;
     return method(...args);
   }
-  // The same number of parameters as the method: from it, `storeContract` knows that `summarize`
-  // accepts a time.
+  // Keeps the number of parameters: `storeContract` uses it to tell whether `summarize` accepts a
+  // time.
   return Object.defineProperty(waiting, 'length', { value: method.length });
 }

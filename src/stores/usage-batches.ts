@@ -1,18 +1,18 @@
-/** What `touch` is given, in parts that fit one statement. */
+/** Splits the entries of `touch` into batches that fit one statement. */
 import type { Usage } from '../core/record.js';
 import type { UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';
 
 /** At most this many keys are sent in one statement. */
-const MOST_KEYS = 1000;
+const MAX_KEYS = 1000;
 
-/** At most this many characters are sent in one statement: it fits if a packet may have 1 MiB. */
-const MOST_TEXT = 1_000_000;
+/** At most this many characters are sent in one statement, which fits a packet of 1 MiB. */
+const MAX_CHARACTERS = 1_000_000;
 
 /**
- * What `touch` is given, as JSON lists that each fit one statement: one entry per key, because an
- * UPDATE writes each row once, and sorted by id. Invalid ids are left out. `shape`: what the
- * statement reads of an entry.
+ * Makes JSON lists that each fit one statement. They are sorted by id and have one entry per key,
+ * because an UPDATE writes each row only once. Invalid ids are left out. `shape` turns an entry
+ * into what the statement reads.
  */
 export function usageBatches(
   entries: readonly UsageEntry[],
@@ -34,14 +34,14 @@ function mergeByKey(entries: readonly UsageEntry[]): UsageEntry[] {
   return merged.sort((first, second) => (first.keyId < second.keyId ? -1 : 1));
 }
 
-/** Puts texts into batches in order. A text that is too long by itself has one for itself. */
+/** Puts texts into batches in order. A text that is too long gets its own batch. */
 function fillBatches(texts: readonly string[]): string[][] {
   const batches: string[][] = [];
   let batch: string[] = [];
   let size = 0;
   for (const text of texts) {
-    // One more for the comma before it.
-    const isFull = batch.length === MOST_KEYS || size + 1 + text.length > MOST_TEXT;
+    // Plus one for the comma before it.
+    const isFull = batch.length === MAX_KEYS || size + 1 + text.length > MAX_CHARACTERS;
     if (batch.length > 0 && isFull) {
       batches.push(batch);
       batch = [];

@@ -9,8 +9,9 @@ export function check(holds: boolean, otherwise: string): asserts holds {
 }
 
 /**
- * One text per content. Names are sorted, because databases may reorder a table; `undefined`,
- * `NaN`, `bigint` and anything else that is not JSON differ from whatever JSON would make of them.
+ * Writes equal contents as equal texts. Names are sorted, because databases may reorder a table.
+ * `undefined`, `NaN`, `bigint` and other values that JSON cannot express differ from what JSON
+ * would make of them.
  */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((element: unknown) => show(element)).join(',')}]`;
@@ -40,7 +41,7 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   throw new Error(`${what}\n  expected ${excerpt(wanted, at)}\n  but got  ${excerpt(got, at)}`);
 }
 
-/** The text around `at`, with some context: all of a record of 1,000 entities is no message. */
+/** The text around `at`: a whole record with 1,000 entities would be too long for a message. */
 function excerpt(text: string, at: number): string {
   const from = Math.max(0, at - 80);
   const before = at > 80 ? '…' : '';

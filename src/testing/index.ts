@@ -1,7 +1,7 @@
 /**
  * `keyscope/testing`. For tests only: the suites that every store and every adapter must pass, and
- * principals without a keyring. Uses no assertion library and no test runner; a failure throws an
- * `Error` that says which promise was broken.
+ * principals without a keyring. Needs no assertion library and no particular test runner: a failure
+ * throws an `Error` that says which promise was broken.
  */
 
 export { adapterContract } from './adapter-contract/contract.js';

@@ -393,7 +393,7 @@ describe('a resource server', () => {
   });
 
   // It answered 503 and told nobody.
-  it('reports why the keys cannot be had, and no refusal', async () => {
+  it('reports why the keys cannot be loaded, instead of a refusal', async () => {
     const { key } = await issue();
     const token = await tokenFor(key);
     const told: unknown[] = [];
@@ -404,7 +404,7 @@ describe('a resource server', () => {
     expect((await get(`${url}/me`, key))[0]).toBe(401);
     expect((await get(`${url}/me`, token))[0]).toBe(503);
     expect(told.map(explain)).toEqual([
-      'the token keys cannot be had or cannot be used: the key set was answered with 404',
+      'the keys that verify tokens cannot be loaded or used: the key set was answered with 404',
     ]);
     await stop(server);
   });

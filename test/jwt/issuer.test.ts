@@ -129,7 +129,7 @@ describe('createTokenIssuer', () => {
     [
       'a key to publish without kid',
       { ...SIGNING, otherKeys: [{ ...SECOND.publicKey, kid: undefined }] },
-      /wants its kid/,
+      /needs a kid/,
     ],
     [
       'an object as the list of keys',

@@ -31,13 +31,13 @@ describe('the keys of a verifier', () => {
     ['keys from a file', new URL('file:///etc/jwks'), /https URL/],
     ['an address as a text', 'https://acme.example/jwks', /jwks: this is a text; pass new URL/],
     ['a list of keys', [first], /jwks: pass \{ keys/],
-    ['null as a key', { keys: [null, first] }, /wants its kid/],
-    ['null as the only key', { keys: [null] }, /wants its kid/],
-    ['a key of which the kid is empty', { keys: [{ ...first, kid: '' }] }, /wants its kid/],
+    ['null as a key', { keys: [null, first] }, /needs a kid/],
+    ['null as the only key', { keys: [null] }, /needs a kid/],
+    ['a key of which the kid is empty', { keys: [{ ...first, kid: '' }] }, /needs a kid/],
     [
       'two keys of which one has no kid',
       { keys: [first, { ...second, kid: undefined }] },
-      /wants its kid, 1 to 128 characters, as tokens name it/,
+      /needs a kid, 1 to 128 characters, as tokens name it/,
     ],
     ['one key without kid for another algorithm', { keys: [{ kty: 'RSA' }] }, /none of the keys/],
   ])('reject %s at start-up', (_what, jwks, message) => {

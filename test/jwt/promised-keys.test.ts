@@ -101,8 +101,8 @@ describe('a promise of keys', () => {
     const waiting = Promise.all([causeOf(verifier), causeOf(verifier)]);
     expect(timeouts.map(({ ms }) => ms)).toEqual([5_000]);
     timeouts[0]?.controller.abort();
-    for (const cause of await waiting) expect(cause).toMatch(/did not come in time$/);
-    expect(await causeOf(verifier)).toMatch(/did not come in time$/);
+    for (const cause of await waiting) expect(cause).toMatch(/did not arrive in time$/);
+    expect(await causeOf(verifier)).toMatch(/did not arrive in time$/);
     expect(timeouts).toHaveLength(1);
     come({ keys: [FIRST.publicKey] });
     await turn();

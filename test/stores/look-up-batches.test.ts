@@ -1,13 +1,13 @@
 import type { KeyRecord } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { inBatches } from '../../src/stores/look-up-batches.js';
+import { batchLookUps } from '../../src/stores/look-up-batches.js';
 
-describe('inBatches', () => {
+describe('batchLookUps', () => {
   const record = (digest: string) => ({ digest }) as KeyRecord;
 
   it('asks once a turn, for each digest once, and gives to each caller its own', async () => {
     const asked: (readonly string[])[] = [];
-    const find = inBatches(async (digests) => {
+    const find = batchLookUps(async (digests) => {
       asked.push(digests);
       return digests.filter((digest) => digest !== 'none').map(record);
     });
@@ -23,13 +23,13 @@ describe('inBatches', () => {
   });
 
   it('gives nobody a row that was not asked for', async () => {
-    const find = inBatches(async () => [record('A'), record('a ')]);
+    const find = batchLookUps(async () => [record('A'), record('a ')]);
     expect(await Promise.all([find(['a']), find(['A'])])).toEqual([[], [record('A')]]);
   });
 
   it('tells all of a batch that the store is broken, and none of the next', async () => {
     let down = true;
-    const find = inBatches(async (digests) => {
+    const find = batchLookUps(async (digests) => {
       if (down) throw new Error('down');
       return digests.map(record);
     });
@@ -41,7 +41,7 @@ describe('inBatches', () => {
 
   it('splits what is more than 1,000 digests', async () => {
     const sizes: number[] = [];
-    const find = inBatches(async (digests) => {
+    const find = batchLookUps(async (digests) => {
       sizes.push(digests.length);
       return digests.map(record);
     });

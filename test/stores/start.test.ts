@@ -1,7 +1,7 @@
 import type { KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { behind, startOnce } from '../../src/stores/start.js';
+import { afterStart, startOnce } from '../../src/stores/start.js';
 
 /** An attempt that the test settles. */
 interface Settling {
@@ -87,7 +87,7 @@ describe('behind', () => {
       return methods.map(([name, method]) => [name, method.length]);
     }
     const store = memoryStore();
-    const late = behind(async () => {}, store);
+    const late = afterStart(async () => {}, store);
     expect(lengthsOf(late)).toEqual(lengthsOf(store));
     expect(late.summarize).toHaveLength(1);
   });

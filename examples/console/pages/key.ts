@@ -90,7 +90,7 @@ function manageForm(key: KeyInfo, once: string): Html {
 
 export interface KeyDetails {
   readonly key: KeyInfo;
-  /** Scopes that the integration has not called for long. */
+  /** Scopes that the integration has not used for a long time. */
   readonly unused: readonly string[];
   /** What allows the form to replace the key once. */
   readonly once: string;

@@ -35,7 +35,7 @@ export async function holdPort(): Promise<HeldPort> {
 const GRACE_MS = 5_000;
 
 /**
- * Lets requests in flight finish, for a while. By itself, Node would wait for ever: once a server
+ * Lets requests in flight finish, for a while. By itself, Node would wait forever: once a server
  * is closing, it no longer times out a client that has connected and says nothing, or half of a
  * request.
  */

@@ -1,4 +1,4 @@
-/** The binding of a Worker, and sessions of it that begin at the primary. */
+/** The D1 binding of a Worker, and its sessions that start at the primary. */
 import { assert } from '../../core/input.js';
 import type { Value } from '../rows.js';
 
@@ -20,29 +20,29 @@ export interface D1Session {
 
 /** A D1 binding, such as `env.DB`. */
 export interface D1Client extends D1Session {
-  /** Missing before read replication, when there was only the primary. */
+  /** Absent in runtimes older than read replication, which had only the primary. */
   withSession?(constraint: 'first-primary'): D1Session;
 }
 
-/** What is read of a client before it is known to be one. */
+/** The properties that tell whether a value is a client. */
 interface UnreadClient {
   readonly prepare?: unknown;
   readonly batch?: unknown;
   readonly getBookmark?: unknown;
 }
 
-const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it';
+const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a session';
 
-/** Throws a `TypeError` unless `db` looks like a binding. A session is none: it has bookmarks. */
-export function checkClient(db: D1Client): void {
-  // Without types, somebody may pass nothing at all.
+/** Throws a `TypeError` unless `db` looks like a binding. Only sessions have bookmarks. */
+export function assertClient(db: D1Client): void {
+  // Without types, a caller may pass nothing.
   const unread: UnreadClient = db ?? {};
   const { prepare, batch, getBookmark } = unread;
   assert(typeof prepare === 'function' && typeof batch === 'function', NO_BINDING);
   assert(typeof getBookmark !== 'function', NO_BINDING);
 }
 
-/** A session whose first query goes to the primary, so one for each method. */
+/** A session whose first query goes to the primary. Each method uses its own. */
 export function atPrimary(db: D1Client): D1Session {
   return db.withSession?.('first-primary') ?? db;
 }

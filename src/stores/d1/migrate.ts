@@ -1,16 +1,16 @@
-/** The tables and triggers, brought to what this release knows. */
+/** Migrates the tables and triggers to the version of this release. */
 import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import { STATEMENTS } from '../sqlite/statements.js';
 import type { D1Client } from './binding.js';
-import { atPrimary, checkClient, query } from './binding.js';
+import { assertClient, atPrimary, query } from './binding.js';
 
 const VERSIONS = MIGRATIONS.sqlite;
 
-/** The row of the version, undefined if there is no such table. */
+/** The row with the version; undefined if there is no such table. */
 async function readVersionRow(db: D1Client): Promise<unknown> {
   try {
-    // One round trip if there is one, and a starting isolate nearly always finds one.
+    // One round trip if the table exists, which is nearly always so when an isolate starts.
     const rows = await query(db, STATEMENTS.version);
     return rows[0];
   } catch (error) {
@@ -23,18 +23,19 @@ async function readVersionRow(db: D1Client): Promise<unknown> {
 /** The schema's version, 0 if there is none. */
 async function readVersion(db: D1Client): Promise<number> {
   const row = (await readVersionRow(db)) as { readonly version?: unknown } | undefined;
-  return knownVersion(row?.version, VERSIONS.length);
+  return readSchemaVersion(row?.version, VERSIONS.length);
 }
 
-/** What brings a database from the version `found` to this release's. */
+/** The statements that migrate a database from the version `found` to this release's. */
 function statementsFrom(found: number): readonly string[] {
   const missing = VERSIONS.slice(found).flat();
   const latest = VERSIONS.length;
   const write = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${latest})`;
-  // There is no transaction in which to read the version again. If it has changed by now, the first
-  // statement fails and with it the batch: without a version, on the name of a table.
+  // D1 has no transaction in which to read the version again. If another isolate has migrated in
+  // the meantime, the first statement fails, and with it the batch: on a new database because the
+  // table exists.
   if (found === 0) return [...missing, write];
-  // And with one, on the CHECK that no version is 0.
+  // On an older database because of the CHECK that no version is 0.
   const guard = `UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`;
   return [guard, ...missing, write];
 }
@@ -52,7 +53,7 @@ function statementsFrom(found: number): readonly string[] {
  * await migrate(env.DB); // in a Worker that a deploy step calls
  */
 export async function migrate(db: D1Client): Promise<void> {
-  checkClient(db);
+  assertClient(db);
   const found = await readVersion(db);
   if (found === VERSIONS.length) return;
   const session = atPrimary(db);
@@ -60,7 +61,7 @@ export async function migrate(db: D1Client): Promise<void> {
   try {
     await session.batch(statements);
   } catch (error) {
-    // Another isolate was faster, or it is an error.
+    // Not an error if another isolate was faster.
     const reached = await readVersion(db);
     if (reached !== VERSIONS.length) throw error;
   }

@@ -3,31 +3,31 @@
  *
  * What is guaranteed, and what you have to ensure:
  * - **Primary.** Each method uses its own session, which begins at the primary, so it sees every
- *   acknowledged write. A session as the client is refused: the replica that it reads from may lag
- *   behind.
+ *   acknowledged write. Passing a session as the client is refused: the replica that it reads from
+ *   may lag behind.
  * - **Requests.** On Workers a query belongs to the request that sent it, and ends with it. So
- *   look-ups of several requests are not sent as one unless you ask for it, and no request waits
+ *   look-ups of several requests are sent separately unless you set `batch`, and no request waits
  *   for another's migration.
  * - **Usage.** It is written by a timer, or by `flush`, in one request: pass the flush to
  *   `ctx.waitUntil`.
- * - **Restoring.** A database restored by Time Travel has the keys of that time: what was revoked
- *   since is live again.
+ * - **Restoring.** A database restored by Time Travel has the keys of that time: keys revoked since
+ *   then are live again.
  *
- * With a pepper, a row that somebody edited by hand never passes for another. D1 reads integers
+ * With a pepper, a row that somebody edited by hand does not authenticate. D1 reads integers
  * beyond 2^53 as the nearest number, and the core refuses the record.
  */
 import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Reads, Writes } from '../halves.js';
-import { inBatches } from '../look-up-batches.js';
+import { batchLookUps } from '../look-up-batches.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import { toRecord, toValues } from '../rows.js';
 import { STATEMENTS } from '../sqlite/statements.js';
-import { behind } from '../start.js';
+import { afterStart } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
 import type { D1Client } from './binding.js';
-import { atPrimary, checkClient, query } from './binding.js';
+import { assertClient, atPrimary, query } from './binding.js';
 import { migrate } from './migrate.js';
 
 /** How D1 is queried. */
@@ -39,14 +39,14 @@ export interface D1StoreOptions {
   readonly batch?: boolean | undefined;
 }
 
-/** Whether D1 would get the text as it is: half a surrogate pair would arrive as U+FFFD. */
+/** Whether D1 gets the text unchanged: half a surrogate pair would arrive as U+FFFD. */
 function isSendable(value: unknown): value is string {
   return isText(value) && value.isWellFormed();
 }
 
 /**
- * Every record comes after it. Parameters are sent as JSON, which has no infinity, so its time is
- * the largest number.
+ * A position before every record. Parameters are sent as JSON, which has no infinity, so the time
+ * is the largest number.
  */
 const BEGINNING: ListPosition = { createdAt: Number.MAX_VALUE, keyId: '' };
 
@@ -64,7 +64,7 @@ function createReads(db: D1Client, batch: boolean): Reads {
   }
 
   return {
-    findByDigest: batch ? inBatches(find) : find,
+    findByDigest: batch ? batchLookUps(find) : find,
 
     async findById(keyId) {
       if (!isSendable(keyId)) return null;
@@ -93,7 +93,7 @@ function createWrites(db: D1Client): Writes {
       await query(db, STATEMENTS.insert, ...toValues(record));
     },
 
-    // Judged by the row: what D1 counts as changes may include those of the service's own triggers.
+    // Counts rows: the changes that D1 reports may include those of the service's own triggers.
     async markEnded(keyId, ending) {
       if (!isSendable(keyId)) return false;
       const rows =
@@ -103,8 +103,8 @@ function createWrites(db: D1Client): Writes {
       return rows.length === 1;
     },
 
-    // Few statements, because a request may send 1,000, or 50; and none larger than the 2 MB that a
-    // parameter may have.
+    // Few statements, because a request may send only 1,000, or 50 on the free plan; none larger
+    // than 2 MB, the limit of a parameter.
     async touch(entries) {
       const session = atPrimary(db);
       const batches = usageBatches(entries, isSendable);
@@ -115,9 +115,9 @@ function createWrites(db: D1Client): Writes {
 }
 
 /**
- * Makes a store in D1. Sends nothing to the database until it is used; then it migrates.
+ * Makes a store in D1. Sends nothing to the database until the first use, which migrates.
  *
- * Not checked: that the binding is the one of the database you mean.
+ * Not checked: that the binding is for the right database.
  *
  * @param db The binding. One store per isolate will do, and so will one per request.
  * @param options How D1 is queried.
@@ -128,15 +128,15 @@ function createWrites(db: D1Client): Writes {
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: d1Store(env.DB), peppers });
  */
 export function d1Store(db: D1Client, options: D1StoreOptions = {}): KeyStore {
-  checkClient(db);
+  assertClient(db);
   const { batch = false } = readFields(options, ['batch'], 'd1Store');
   assert(typeof batch === 'boolean', 'd1Store: batch is true or false');
-  let migrated = false;
-  // Until one request has finished, each request asks for itself: a promise shared with another
-  // request would never settle if that one is cancelled.
+  let isMigrated = false;
+  // Until one migration has finished, each request runs its own: a promise shared with another
+  // request would never settle if that request is cancelled.
   async function migrateIfNeeded(): Promise<void> {
-    if (!migrated) await migrate(db);
-    migrated = true;
+    if (!isMigrated) await migrate(db);
+    isMigrated = true;
   }
-  return behind(migrateIfNeeded, { ...createReads(db, batch), ...createWrites(db) });
+  return afterStart(migrateIfNeeded, { ...createReads(db, batch), ...createWrites(db) });
 }

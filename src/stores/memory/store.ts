@@ -1,7 +1,6 @@
 /**
- * Keys in this process's memory: the reference, and the shortest example of the contract. For
- * tests, and for services whose keys may end with the process. Synchronous throughout, which makes
- * every write atomic.
+ * Keys in this process's memory: the shortest example of the contract. For tests, and for services
+ * whose keys may end with the process. Every method is synchronous, so every write is atomic.
  */
 import { type KeyRecord, readRecord } from '../../core/record.js';
 import type { KeyStore, ListPosition, ListQuery, SchemeSummary } from '../../core/store.js';
@@ -10,7 +9,7 @@ import { mergeUsage } from '../../core/usage.js';
 /**
  * Makes a store in memory. Unbounded: about 1 KiB per key.
  *
- * Not checked: that a process has only one; each call makes another, with keys of its own.
+ * Not checked: that a process has only one. Each call makes a new store with its own keys.
  *
  * @returns A store for `createKeyring`, whose methods answer synchronously.
  * @example
@@ -22,7 +21,7 @@ export function memoryStore(): KeyStore {
   const byDigest = new Map<string, KeyRecord>();
 
   function put(record: KeyRecord): void {
-    // Checked once, here. A malformed record is kept as it is, for the core to refuse.
+    // Checked only once, here. A malformed record is kept as it is; the core refuses it.
     const copy = readRecord(record) ?? structuredClone(record);
     byId.set(copy.keyId, copy);
     byDigest.set(copy.digest, copy);
@@ -58,7 +57,7 @@ export function memoryStore(): KeyStore {
   };
 }
 
-/** The records of the digests that are known, in the order of `digests`. */
+/** The records that have these digests, in the order of `digests`. */
 function findAll(
   byDigest: ReadonlyMap<string, KeyRecord>,
   digests: readonly string[],
@@ -102,7 +101,7 @@ function summarize(records: readonly KeyRecord[], now: number): SchemeSummary[] 
   return [...rows.values()];
 }
 
-/** The later of two times, either of which may never have been. */
+/** The later of two times; null means never. */
 function newest(first: number | null, second: number | null): number | null {
   if (first === null) return second;
   if (second === null) return first;

@@ -1,6 +1,6 @@
-/** What the drivers answer, in one shape. */
+/** Brings the drivers' answers into one shape. */
 
-/** A row, by the names of its columns. Unchecked: types depend on how the driver was opened. */
+/** A row by column names. Unchecked: types depend on the options of the driver. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
@@ -20,7 +20,7 @@ export function firstValue(answer: unknown, column: string): unknown {
   return rowsOf(answer)[0]?.[column];
 }
 
-/** The number of rows that a write affected. mysql2 returns its header in a list. */
+/** The number of rows that a write affected. mysql2 returns the header in a list. */
 export function affectedRows(answer: unknown): number {
   const header: unknown = Array.isArray(answer) ? answer[0] : answer;
   return Number((header as { readonly affectedRows?: unknown } | undefined)?.affectedRows);

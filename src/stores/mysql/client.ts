@@ -2,9 +2,9 @@
 import { assert } from '../../core/input.js';
 import type { Value } from '../rows.js';
 
-/** A statement as both drivers accept it, with their own options beside it. */
+/** A statement as both drivers accept it. It may also have options of the driver. */
 export interface MysqlStatement {
-  /** Its text, with `?` for each value. */
+  /** The SQL, with `?` for each value. */
   readonly sql: string;
 }
 
@@ -33,12 +33,12 @@ export interface MysqlPool extends MysqlConnection {
 /** What `createPool` or `createConnection` of `mysql2/promise` or of `mariadb` returned. */
 export type MysqlClient = MysqlConnection | MysqlPool;
 
-/** Whether it lends connections. A connection does not. */
+/** Whether the client is a pool: only a pool lends connections. */
 export function isPool(client: MysqlClient): client is MysqlPool {
   return typeof (client as Partial<MysqlPool>).getConnection === 'function';
 }
 
-/** What is read of a client before it is known to be one. */
+/** The properties that tell whether a value is a client. */
 interface UnreadClient {
   readonly execute?: unknown;
   readonly query?: unknown;
@@ -49,21 +49,20 @@ interface UnreadClient {
 const NO_CLIENT = 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb';
 const NO_PROMISES =
   'mysqlStore: pass the promise API, ' +
-  "of mysql2 what .promise() returns, or 'mysql2/promise'; of mariadb no callbacks";
+  "such as 'mysql2/promise' or what .promise() of mysql2 returns, not the callback API";
 
 /**
- * Throws a `TypeError` unless `client` looks like one of the promise API. Not checked: which driver
- * it is from, and whether it is open.
+ * Throws a `TypeError` unless `client` looks like a client of the promise API. Not checked: which
+ * driver it is from, and whether it is open.
  */
-export function checkClient(client: MysqlClient): void {
-  // Without types, somebody may pass nothing at all.
+export function assertClient(client: MysqlClient): void {
+  // Without types, a caller may pass nothing.
   const unread: UnreadClient = client ?? {};
   const { execute, query, promise, of } = unread;
   assert(typeof execute === 'function' && typeof query === 'function', NO_CLIENT);
-  // A cluster of pools, which has an `of`, cannot execute, although the one of mysql2 has the
-  // method.
+  // A cluster of pools, which has an `of`, cannot execute, although mysql2's has the method.
   assert(of === undefined, NO_CLIENT);
-  // Both drivers have callback APIs with the same names, where `execute` has one more parameter;
-  // mysql2's has `promise()`.
+  // Both drivers have callback APIs with the same names, where `execute` has one more parameter.
+  // mysql2's callback API has `promise()`.
   assert(promise === undefined && execute.length < 3, NO_PROMISES);
 }

@@ -7,14 +7,14 @@ import type {
   MysqlPool,
   MysqlStatement,
 } from './client.js';
-import { checkClient, isPool } from './client.js';
-import { withPlainErrors } from './errors.js';
+import { assertClient, isPool } from './client.js';
+import { withMysqlErrors } from './errors.js';
 
-/** The connections of a client. What they throw says what the server said. */
+/** The connections of a client. Errors keep the server's message, but no parameters. */
 export interface Connections {
   /** Runs one statement on whichever connection is free. */
   query(sql: string, values?: Value[]): Promise<unknown>;
-  /** Runs several statements on one connection, with none of keyscope's own between them. */
+  /** Runs several statements on one connection; no other statement of keyscope comes between. */
   withSession<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
 }
 
@@ -29,8 +29,8 @@ export interface Session {
 }
 
 /**
- * Overrides what the connection was opened with. Not `typeCast`: mysql2 caches compiled row
- * readers, which would run without the `typeCast` that they were made for.
+ * Overrides options of the connection. Leaves out `typeCast`: mysql2 caches compiled row readers,
+ * which would then run without the `typeCast` that they were compiled for.
  */
 const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false } as const;
 
@@ -39,34 +39,34 @@ function statement(sql: string): MysqlStatement {
 }
 
 function execute(connection: MysqlConnection, sql: string, values: Value[] = []): Promise<unknown> {
-  return withPlainErrors(() => connection.execute(statement(sql), values));
+  return withMysqlErrors(() => connection.execute(statement(sql), values));
 }
 
 function createSession(connection: MysqlConnection, discard: () => void): Session {
   return {
     query: (sql, values) => execute(connection, sql, values),
-    run: (sql) => withPlainErrors(() => connection.query(statement(sql))),
+    run: (sql) => withMysqlErrors(() => connection.query(statement(sql))),
     discard,
   };
 }
 
 /**
- * The last of what waits for each connection, shared by all stores on it: a server lock belongs to
- * the connection, too.
+ * The end of the queue of each connection. All stores on a connection share it, because a server
+ * lock belongs to the connection, too.
  */
 const queues = new WeakMap<object, Promise<unknown>>();
 
 function enqueue<Result>(connection: object, work: () => Promise<Result>): Promise<Result> {
   const before = queues.get(connection) ?? Promise.resolve();
   const result = before.then(work);
-  // Whoever comes next waits for the end of it, and not for its success.
+  // The next in the queue waits until this has ended, even if it fails.
   const ended = result.catch(() => {});
   queues.set(connection, ended);
   return result;
 }
 
 function singleConnection(connection: MysqlConnection): Connections {
-  // There is no other that it could be replaced by.
+  // There is no other connection to replace it with.
   const session = createSession(connection, () => {});
   return {
     query: (sql, values) => enqueue(connection, () => session.query(sql, values)),
@@ -74,12 +74,12 @@ function singleConnection(connection: MysqlConnection): Connections {
   };
 }
 
-async function giveBack(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
+async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
   try {
     // One driver returns a promise, the other nothing.
     await (isDiscarded ? loan.destroy() : loan.release());
   } catch {
-    // What the connection was borrowed for has succeeded or failed by now, and that is the answer.
+    // The work on the connection has already succeeded or failed; only that result matters.
   }
 }
 
@@ -88,7 +88,7 @@ function pooledConnections(pool: MysqlPool): Connections {
     query: (sql, values) => execute(pool, sql, values),
 
     async withSession(work) {
-      const loan = await withPlainErrors(() => pool.getConnection());
+      const loan = await withMysqlErrors(() => pool.getConnection());
       let isDiscarded = false;
       const session = createSession(loan, () => {
         isDiscarded = true;
@@ -96,14 +96,14 @@ function pooledConnections(pool: MysqlPool): Connections {
       try {
         return await work(session);
       } finally {
-        await giveBack(loan, isDiscarded);
+        await returnToPool(loan, isDiscarded);
       }
     },
   };
 }
 
-/** Throws a `TypeError` if `client` is none. Opens nothing and sends nothing. */
+/** Throws a `TypeError` if `client` is not one. Opens nothing and sends nothing. */
 export function connectionsOf(client: MysqlClient): Connections {
-  checkClient(client);
+  assertClient(client);
   return isPool(client) ? pooledConnections(client) : singleConnection(client);
 }

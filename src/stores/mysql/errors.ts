@@ -1,4 +1,4 @@
-/** Errors of both drivers, in words that say what to do and hold no secret. */
+/** Turns errors of both drivers into messages that say what to do and contain no secret. */
 
 /** Error numbers of the server. */
 const DUPLICATE_KEY = 1062;
@@ -10,7 +10,7 @@ const DEADLOCK = 1213;
 /** On MariaDB 11: a row has changed since the transaction began. */
 const CHANGED_SINCE = 1020;
 
-/** What is said in place of the server's message, which quotes a digest or does not say enough. */
+/** Replaces the server's message if that quotes a digest or does not say enough. */
 const INSTEAD: Readonly<Record<number, string>> = {
   [DUPLICATE_KEY]: 'a key with this id or digest exists already',
   [IN_A_TRANSACTION]:
@@ -18,7 +18,7 @@ const INSTEAD: Readonly<Record<number, string>> = {
     'give keyscope a pool or connection of its own',
 };
 
-/** What to do, said after the server's message. */
+/** Says what to do, after the server's message. */
 const ADVICE: Readonly<Record<number, string>> = {
   [NO_RIGHT_TO_CREATE_TRIGGERS]:
     '; migrate as a user with SUPER, or set log_bin_trust_function_creators',
@@ -27,7 +27,7 @@ const ADVICE: Readonly<Record<number, string>> = {
     'DELETE FROM keyscope_schema, and migrate as one that stays',
 };
 
-/** What is read of an error that a driver threw. */
+/** The fields that are read from a driver's error. */
 interface DriverError {
   readonly errno?: number;
   readonly code?: unknown;
@@ -39,26 +39,26 @@ interface DriverError {
 export interface MysqlError extends Error {
   /** The server's number for it, 0 if it has none. */
   readonly errno: number;
-  /** What server or network called it; undefined if the error comes from neither. */
+  /** The code from the server or the network; undefined if the error comes from neither. */
   readonly code: unknown;
 }
 
 /**
- * The error without what the driver attached: mariadb can be told to log parameters, which are then
- * part of the message, digests and seals included.
+ * Drops what the driver attached to the error. With an option of mariadb, its message contains the
+ * parameters, including digests and seals.
  */
 function toMysqlError(error: unknown): MysqlError {
   const { errno = 0, code, sqlMessage, message } = (error ?? {}) as DriverError;
   // The error of a refused connection may have an empty message.
-  const told = sqlMessage || message || String(code);
-  const said = INSTEAD[errno] ?? told + (ADVICE[errno] ?? '');
-  return Object.assign(new Error(`keyscope: ${said}`), { errno, code });
+  const original = sqlMessage || message || String(code);
+  const shown = INSTEAD[errno] ?? original + (ADVICE[errno] ?? '');
+  return Object.assign(new Error(`keyscope: ${shown}`), { errno, code });
 }
 
-/** Awaits what a driver does. Whatever it throws becomes a {@link MysqlError}. */
-export async function withPlainErrors<Result>(act: () => Promise<Result>): Promise<Result> {
+/** Awaits a call of a driver. Whatever it throws becomes a {@link MysqlError}. */
+export async function withMysqlErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
-    return await act();
+    return await call();
   } catch (error) {
     throw toMysqlError(error);
   }
@@ -68,13 +68,13 @@ function errnoOf(error: unknown): unknown {
   return (error as Partial<MysqlError>).errno;
 }
 
-/** Whether a statement named a table that is not there. */
+/** Whether a statement named a table that does not exist. */
 export function isMissingTable(error: unknown): boolean {
   return errnoOf(error) === NO_SUCH_TABLE;
 }
 
-/** Whether the server has rolled back all of the transaction, and another try may succeed. */
-export function isWorthAnotherTry(error: unknown): boolean {
+/** Whether the server has rolled back the whole transaction, so that a retry may succeed. */
+export function isRetryable(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === DEADLOCK || errno === CHANGED_SINCE;
 }

@@ -1,13 +1,13 @@
-/** What the statements rely on, checked once for each store. */
-import { whole } from '../rows.js';
+/** Checks once for each store what its statements rely on. */
+import { toInteger } from '../rows.js';
 import type { Row } from './answers.js';
 import { rowsOf } from './answers.js';
 import type { Connections } from './connections.js';
 import type { MysqlError } from './errors.js';
-import { checkFresh, FRESHNESS, isTrue } from './freshness.js';
+import { FRESHNESS, isTrue, requireFresh } from './freshness.js';
 
-/** Has a character of four bytes in UTF-8, which the older `utf8` cannot hold. */
-const FOX = 'é🦊';
+/** Contains a character of four bytes in UTF-8, which the older `utf8` cannot store. */
+const PROBE_TEXT = 'é🦊';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
 const PROBE = `
@@ -15,24 +15,24 @@ const PROBE = `
     ${FRESHNESS},
     (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
 
-const AS_IT_IS =
+const PLAIN_ROWS =
   'the driver must return rows as objects, text as strings and integers as such; ' +
   'connect without a typeCast';
 
-/** Something that a connection must have, and what to do if it has not. */
+/** A requirement of a connection, and what to do if it is not met. */
 interface Requirement {
   readonly isMet: (row: Row) => boolean;
   readonly instead: string;
 }
 
-/** In this order: what is not a row has no columns. */
+/** In this order: if the driver does not return rows as objects, no other column can be read. */
 const REQUIREMENTS: readonly Requirement[] = [
   {
-    isMet: ({ echo, largest }) => typeof echo === 'string' && whole(largest) === LARGEST,
-    instead: AS_IT_IS,
+    isMet: ({ echo, largest }) => typeof echo === 'string' && toInteger(largest) === LARGEST,
+    instead: PLAIN_ROWS,
   },
   {
-    isMet: ({ echo, wide }) => echo === FOX && isTrue(wide),
+    isMet: ({ echo, wide }) => echo === PROBE_TEXT && isTrue(wide),
     instead: "connect with charset 'utf8mb4', or texts are lost",
   },
   {
@@ -40,20 +40,20 @@ const REQUIREMENTS: readonly Requirement[] = [
     instead: 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost',
   },
   {
-    isMet: ({ safe }) => whole(safe) === 0,
+    isMet: ({ safe }) => toInteger(safe) === 0,
     instead: 'connect with sql_safe_updates off: it refuses joins, and usage is written by one',
   },
 ];
 
 async function probe(connections: Connections): Promise<unknown> {
   try {
-    return await connections.query(PROBE, [FOX, '']);
+    return await connections.query(PROBE, [PROBE_TEXT, '']);
   } catch (error) {
     const { code, message } = error as MysqlError;
     if (code !== undefined) throw error;
-    // An error without a code comes from neither server nor network: mysql2 is closed, or could not
-    // read the row.
-    throw new Error(`${message}; where it is open, ${AS_IT_IS}`);
+    // An error without a code comes neither from the server nor from the network: mysql2 is closed,
+    // or could not read the row.
+    throw new Error(`${message}; if the client is open, ${PLAIN_ROWS}`);
   }
 }
 
@@ -63,5 +63,5 @@ export async function inspect(connections: Connections): Promise<void> {
   const row = rowsOf(answer)[0] ?? {};
   const unmet = REQUIREMENTS.find((requirement) => !requirement.isMet(row));
   if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
-  checkFresh([row]);
+  requireFresh([row]);
 }

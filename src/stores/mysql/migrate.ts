@@ -1,6 +1,6 @@
-/** The tables and triggers, brought to what this release knows. */
+/** Migrates the tables and triggers to the version of this release. */
 import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import { firstValue } from './answers.js';
 import type { MysqlClient } from './client.js';
 import type { Connections, Session } from './connections.js';
@@ -12,7 +12,7 @@ import { commit } from './write.js';
 
 const VERSIONS = MIGRATIONS.mysql;
 
-/** One lock per database, whose name may be longer than a lock's may be. */
+/** One lock per database. It uses a checksum, because a database's name may be too long. */
 const LOCK = "CONCAT('keyscope_schema_', CRC32(DATABASE()))";
 const LOCK_SECONDS = 30;
 
@@ -20,7 +20,7 @@ const READ_VERSION = 'SELECT version FROM keyscope_schema WHERE id = 1';
 const WRITE_VERSION =
   'INSERT INTO keyscope_schema (id, version) VALUES (1, ?) ON DUPLICATE KEY UPDATE version = ?';
 
-/** The schema's version, 0 if there is none or a migration was interrupted. */
+/** The schema's version; 0 if there is none or a migration was interrupted. */
 async function readVersion(on: Pick<Session, 'query'>): Promise<number> {
   let version: unknown;
   try {
@@ -29,7 +29,7 @@ async function readVersion(on: Pick<Session, 'query'>): Promise<number> {
   } catch (error) {
     if (!isMissingTable(error)) throw error;
   }
-  return knownVersion(version, VERSIONS.length);
+  return readSchemaVersion(version, VERSIONS.length);
 }
 
 async function lock(session: Session): Promise<void> {
@@ -48,7 +48,7 @@ async function migrateUnderLock(session: Session): Promise<void> {
     if (missing.length > 0)
       await commit(session, WRITE_VERSION, [VERSIONS.length, VERSIONS.length]);
   } finally {
-    // Otherwise the lock would return to the pool with the connection.
+    // Otherwise the connection would return to the pool with the lock.
     await session.query(`SELECT RELEASE_LOCK(${LOCK}) AS released`).catch(() => session.discard());
   }
 }
@@ -63,10 +63,10 @@ export async function migrateIfNeeded(connections: Connections): Promise<void> {
 /**
  * Migrates the schema to this release; `mysqlStore` calls it before its first use. Any number
  * of processes may call it at once. If the schema is current, it only reads. Not atomic, because
- * DDL never is here: the next run completes one that was interrupted.
+ * DDL commits by itself: the next run completes a migration that was interrupted.
  *
- * Not checked: that nobody has changed the tables since; that they are the primary's on a cluster
- * where `GET_LOCK` holds on only one node: there, migrate from one place.
+ * Not checked: that nobody has changed the tables since; that the lock holds on all nodes of a
+ * cluster. If `GET_LOCK` holds on only one node, migrate from one place.
  *
  * @param client As for `mysqlStore`.
  * @throws TypeError if `client` is not such a client.

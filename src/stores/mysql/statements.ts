@@ -2,7 +2,7 @@
 import { COLUMN_LIST } from '../rows.js';
 import { FRESHNESS } from './freshness.js';
 
-/** Text, whatever the driver makes of JSON and bytes. */
+/** Columns selected as text, because drivers differ in what they make of JSON and bytes. */
 const AS_TEXT: Readonly<Record<string, string>> = {
   digest: 'CONVERT(digest USING utf8mb4)',
   accessible_entities: 'CONCAT(accessible_entities)',
@@ -23,8 +23,8 @@ const SELECT = `SELECT ${SELECTED}, ${FRESHNESS} FROM keyscope_keys`;
 const NEWEST_FIRST = 'ORDER BY created_at DESC, key_id DESC LIMIT ?';
 
 /**
- * For every SELECT that may return several rows: without a LIMIT, `sql_select_limit` would truncate
- * it unnoticed.
+ * Needed in every SELECT that may return several rows: without a LIMIT, `sql_select_limit` would
+ * silently truncate the result.
  */
 const ALL = 'LIMIT 18446744073709551615';
 
@@ -39,8 +39,8 @@ export interface LookUp {
 }
 
 /**
- * Looks up at least one digest. In one of eleven lengths, so that no connection prepares a thousand
- * statements; spare places repeat a digest.
+ * Looks up one or more digests. The statement has one of eleven lengths, so that no connection
+ * prepares a thousand statements; spare places repeat a digest.
  */
 export function findByDigests(digests: readonly string[]): LookUp {
   const [first = ''] = digests;
@@ -69,9 +69,9 @@ const KNOWN_TIME =
 /**
  * A batch, `[[key id, last used, [[scope, time], …]], …]`, as one statement. For each scope in the
  * batch, the subquery picks the later of both times; these are merged over the row's. STRAIGHT_JOIN
- * and FORCE INDEX lock the rows of the batch in its order, and no others: sorted batches wait for
- * each other but never in a cycle. Scopes that are not a JSON object would fail every batch that
- * their key is in, so such a row is skipped; so is an invalid time.
+ * and FORCE INDEX lock only the rows of the batch, in its order: sorted batches may wait for each
+ * other, but cannot deadlock. If a row's scopes are not a JSON object, they would fail every batch
+ * that contains the key, so such a row is skipped; so is an invalid time.
  */
 export const TOUCH: string = `
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (

@@ -6,49 +6,48 @@
  * What is guaranteed, and what you have to ensure:
  * - **A dedicated handle.** Give keyscope its own connection, or a pool that nobody else takes
  *   connections from. Look-ups run outside any transaction, so they see every acknowledged write,
- *   even at REPEATABLE READ. In a transaction that somebody left open they would see the past: on
- *   MariaDB a row that is found there throws, and on either server one that is found with
- *   autocommit off. MySQL cannot be asked, so a transaction left open there goes unnoticed.
+ *   even at REPEATABLE READ. In a transaction that somebody left open they would see an old state.
+ *   MariaDB can be asked about that, and a look-up that finds a row then throws; MySQL cannot, so
+ *   it goes unnoticed. With autocommit off, such a look-up throws on both.
  * - **Writes** are one statement each, committed before they are acknowledged, and throw if the
  *   connection is in the middle of a transaction. A pool replaces a lost connection; a single
  *   connection stays lost, and serves one request at a time.
  * - **Primary.** A read-only server is refused, at the start and by each look-up that finds a key,
- *   because a cluster of pools or a proxy may send it elsewhere: a replica lags, and would let a
- *   key pass that was revoked a moment ago. One that may be written to cannot be told from the
+ *   because a cluster of pools or a proxy may send queries elsewhere: a replica lags, and would
+ *   accept a key that was revoked a moment ago. A replica that is writable cannot be told from the
  *   primary.
  * - **Durability** is up to the server: with `innodb_flush_log_at_trx_commit` or `sync_binlog`
  *   other than 1, a crash undoes what was acknowledged in the last second, including revocations.
  * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; otherwise the first use is
  *   refused. The SQL mode does not matter, except for `EMPTY_STRING_IS_NULL`, which is refused. Nor
- *   do `sql_select_limit` and the drivers' options: those that change how rows are read are
- *   switched off with each statement or read alike, and any effect that remains is refused.
+ *   do `sql_select_limit` and the drivers' options: options that change how rows are read are
+ *   switched off for each statement or make no difference, and any other such option is refused.
  * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards:
  *   SELECT on both tables, INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that
  *   migrated: keep that user and its rights, also on a server that a dump is restored to, or no key
  *   can be revoked (error 1449). With a binary log, MySQL lets only SUPER create triggers, unless
  *   `log_bin_trust_function_creators` is on (error 1419).
  *
- * With a pepper, a row that somebody edited by hand never passes for another. Lists leave the
- * database as text: drivers that parse JSON themselves end the process over a row with invalid
- * JSON.
+ * With a pepper, a row that somebody edited by hand does not authenticate. Lists are selected as
+ * text: drivers that parse JSON themselves end the process if a row has invalid JSON.
  */
 import { assert, readFields } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, SchemeSummary, UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import type { Reads, Writes } from '../halves.js';
-import { inBatches } from '../look-up-batches.js';
+import { batchLookUps } from '../look-up-batches.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
-import { toRecord, toValues, whole } from '../rows.js';
-import { behind, startOnce } from '../start.js';
+import { toInteger, toRecord, toValues } from '../rows.js';
+import { afterStart, startOnce } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
 import type { Row } from './answers.js';
 import { rowsOf } from './answers.js';
 import type { MysqlClient } from './client.js';
-import { checkFits, isDigest } from './columns.js';
+import { assertFits, isDigest } from './columns.js';
 import type { Connections } from './connections.js';
 import { connectionsOf } from './connections.js';
-import { checkFresh } from './freshness.js';
+import { requireFresh } from './freshness.js';
 import { migrateIfNeeded } from './migrate.js';
 import {
   FIND_BY_ID,
@@ -75,7 +74,7 @@ async function select(
   values: Value[],
 ): Promise<readonly Row[]> {
   const answer = await connections.query(sql, values);
-  return checkFresh(rowsOf(answer));
+  return requireFresh(rowsOf(answer));
 }
 
 async function selectRecords(
@@ -91,15 +90,15 @@ async function selectRecords(
 function toSummary({ scheme, live, last_used_at }: Row): SchemeSummary {
   const summary: { readonly [Field in keyof SchemeSummary]: unknown } = {
     scheme,
-    live: whole(live),
-    lastUsedAt: whole(last_used_at),
+    live: toInteger(live),
+    lastUsedAt: toInteger(last_used_at),
   };
   return summary as SchemeSummary;
 }
 
 /**
- * Anything but a lower-case UUID is nobody's id, and anything but printable ASCII nobody's digest:
- * neither is looked up.
+ * An id is always a lower-case UUID and a digest always printable ASCII; anything else is not
+ * looked up.
  */
 function createReads(connections: Connections, batch: boolean): Reads {
   async function find(digests: readonly string[]): Promise<KeyRecord[]> {
@@ -110,7 +109,7 @@ function createReads(connections: Connections, batch: boolean): Reads {
   }
 
   return {
-    findByDigest: batch ? inBatches(find) : find,
+    findByDigest: batch ? batchLookUps(find) : find,
 
     async findById(keyId) {
       if (!isUuid(keyId)) return null;
@@ -120,8 +119,8 @@ function createReads(connections: Connections, batch: boolean): Reads {
 
     async list({ entityUuid, after = null, limit }) {
       if (!isUuid(entityUuid)) return [];
-      // As text: for a number, some versions of mysql2 send a float, which MySQL does not accept as
-      // a LIMIT.
+      // As text: some versions of mysql2 send a number as a float, which MySQL does not accept as a
+      // LIMIT.
       const most = String(limit);
       if (after === null) return selectRecords(connections, LIST, [entityUuid, most]);
       const { createdAt, keyId } = after;
@@ -145,13 +144,13 @@ function toTouched({ keyId, lastUsedAt, scopesUsed }: UsageEntry): readonly unkn
 function createWrites(connections: Connections): Writes {
   return {
     async insert(record) {
-      checkFits(record);
+      assertFits(record);
       // Duplicates are refused by the primary key and by the digest's UNIQUE.
       await write(connections, INSERT, toValues(record));
     },
 
-    // If the condition holds, the row changes, so matched and changed rows are equally many, and it
-    // does not matter which of them the driver was told to count.
+    // If the condition holds, the row changes, so it does not matter whether the driver counts
+    // matched or changed rows.
     async markEnded(keyId, ending) {
       if (!isUuid(keyId)) return false;
       const written =
@@ -169,8 +168,8 @@ function createWrites(connections: Connections): Writes {
 }
 
 /**
- * Makes a store in MySQL or MariaDB. Sends nothing to the server until it is used; then it inspects
- * the connection and migrates, once.
+ * Makes a store in MySQL or MariaDB. Sends nothing to the server until the first use, which
+ * inspects the connection and migrates.
  *
  * Not checked: that nobody else uses the client in a transaction; the server's durability; the
  * rights on the tables.
@@ -191,5 +190,5 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   const { batch = true } = readFields(options, ['batch'], 'mysqlStore');
   assert(typeof batch === 'boolean', 'mysqlStore: batch is true or false');
   const start = startOnce(() => migrateIfNeeded(connections));
-  return behind(start, { ...createReads(connections, batch), ...createWrites(connections) });
+  return afterStart(start, { ...createReads(connections, batch), ...createWrites(connections) });
 }

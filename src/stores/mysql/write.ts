@@ -1,23 +1,23 @@
-/** Writes that are committed before they are acknowledged. */
+/** Commits writes before they are acknowledged. */
 import type { Value } from '../rows.js';
 import { affectedRows } from './answers.js';
 import type { Connections, Session } from './connections.js';
-import { isWorthAnotherTry } from './errors.js';
+import { isRetryable } from './errors.js';
 
-/** How many times a deadlock's victim is tried in all. */
+/** How many times a write is tried in all if the server rolls it back. */
 const TRIES = 4;
 
 /**
- * Runs one statement, which is a transaction by itself. `SET TRANSACTION` applies to the next one
- * and throws inside another, on both servers: so nothing is acknowledged that somebody else's
- * rollback could undo, and nothing of theirs is committed. The commit is for a connection whose
- * autocommit was switched off since.
+ * Runs one statement as its own transaction. `SET TRANSACTION` throws inside another transaction,
+ * on both servers. So somebody else's rollback cannot undo an acknowledged write, and nothing of
+ * theirs is committed. The commit is needed if autocommit was switched off after the connection was
+ * inspected.
  */
 export async function commit(session: Session, sql: string, values: Value[]): Promise<unknown> {
   await session.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE');
   try {
     const answer = await session.query(sql, values);
-    // Overrides whatever `completion_type` does after a commit.
+    // Overrides `completion_type`, which may chain another transaction or disconnect.
     await session.run('COMMIT AND NO CHAIN NO RELEASE');
     return answer;
   } catch (error) {
@@ -37,7 +37,7 @@ export async function write(
       const answer = await connections.withSession((session) => commit(session, sql, values));
       return affectedRows(answer);
     } catch (error) {
-      if (attempt === TRIES || !isWorthAnotherTry(error)) throw error;
+      if (attempt === TRIES || !isRetryable(error)) throw error;
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a service may pass, by structural types, and how each kind of client is queried. No driver
- * is imported.
+ * The clients that a service may pass, as structural types, and how each kind is queried. Imports
+ * no driver.
  */
 import { assert } from '../../core/input.js';
 
@@ -16,7 +16,8 @@ export interface PgClient {
   readonly connect: unknown;
   query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
   /**
-   * Only of a `Client`: `T` or `E` in the middle of a transaction, `null` before it is connected.
+   * Only a `Client` has it: `T` or `E` in the middle of a transaction, `null` before it is
+   * connected.
    */
   getTransactionStatus?(): string | null;
 }
@@ -49,13 +50,13 @@ export interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values: string[];
-  /** Whether the connection keeps it prepared. PGlite keeps none. */
+  /** Whether the connection keeps it prepared. PGlite never does. */
   readonly prepare: boolean;
 }
 
 /** How the three kinds of client are queried. */
 export interface Session {
-  /** Sends one statement, and answers with its rows, unchecked. */
+  /** Sends one statement, and returns its rows, unchecked. */
   send(statement: Statement): PromiseLike<unknown>;
   /** Runs several statements as one simple query: all of them or none. */
   runScript(script: string): PromiseLike<unknown>;
@@ -69,7 +70,7 @@ export function hasMethods(value: unknown, ...names: readonly string[]): boolean
 }
 
 /**
- * Tells which kind of client was passed, and how to query it. Throws a `TypeError` for anything
+ * Recognises the kind of client, and returns how to query it. Throws a `TypeError` for anything
  * else.
  */
 export function openSession(client: PostgresClient): Session {
@@ -78,14 +79,14 @@ export function openSession(client: PostgresClient): Session {
   assert(
     hasMethods(client, 'query', 'connect'),
     'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
-      'no transaction',
+      'not a transaction',
   );
   return pgSession(client as PgClient);
 }
 
 // postgres.js
 
-/** `in`: a proxy may answer any name with a function, and is then one of `pg`. */
+/** With `in`, because a proxy of a `pg` client may return a function for any name. */
 function isPostgresJs(client: PostgresClient): client is PostgresJsClient {
   return hasMethods(client, 'unsafe', 'begin') && 'unsafe' in client;
 }
@@ -122,11 +123,11 @@ function pgliteSession(client: PgliteClient): Session {
 
 function pgSession(client: PgClient): Session {
   const hasStatus = hasMethods(client, 'getTransactionStatus');
-  // These identify an older Client, the second one over libpq. A Pool has neither, and lends each
+  // Both identify an older Client; `native` is one over libpq. A Pool has neither, and lends each
   // query a connection.
   const isOlderClient = !hasStatus && ('processID' in client || 'native' in client);
-  assert(!isOlderClient, 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool');
-  const query = hasStatus ? queryInTurn(client) : queryAtOnce(client);
+  assert(!isOlderClient, 'postgresStore: a Client needs pg 8.21 or newer; pass a Pool');
+  const query = hasStatus ? queryOneByOne(client) : queryPool(client);
   return {
     async send({ name, text, values, prepare }) {
       const unnamed: PgQuery = { text, values };
@@ -139,15 +140,16 @@ function pgSession(client: PgClient): Session {
   };
 }
 
-/** A `Pool` does not mind several queries at once. */
-function queryAtOnce(pool: PgClient): PgClient['query'] {
+/** A `Pool` accepts several queries at once. */
+function queryPool(pool: PgClient): PgClient['query'] {
   return (query) => pool.query(query);
 }
 
 /**
- * One query at a time: a `Client` that is queried while it is busy warns, and since pg 9 refuses.
+ * One query at a time: a `Client` warns if it is queried while it is busy, and from pg 9 on
+ * refuses.
  */
-function queryInTurn(client: PgClient): PgClient['query'] {
+function queryOneByOne(client: PgClient): PgClient['query'] {
   let last: PromiseLike<unknown> = Promise.resolve();
   return (query) => {
     const answer = last.then(() => {
@@ -162,7 +164,7 @@ function queryInTurn(client: PgClient): PgClient['query'] {
 /** Not detected: a BEGIN that somebody else has queued and the server has not answered. */
 function assertOutsideTransaction(client: PgClient): void {
   const status = client.getTransactionStatus?.();
-  // The query would wait for a connection that may never come.
+  // The query would wait for a connection that may never be opened.
   if (status === null) {
     throw new Error('the Client is not connected; await client.connect() first');
   }
@@ -174,7 +176,7 @@ function assertOutsideTransaction(client: PgClient): void {
   }
 }
 
-/** What is no list is found out later, for all clients alike. */
+/** Unchecked: whether this is a list is checked later, for all clients. */
 function rowsOf(answer: { readonly rows: unknown } | null | undefined): unknown {
   return answer?.rows;
 }

@@ -1,8 +1,8 @@
-/** What a driver threw, as the store passes it on. */
+/** Turns errors of the drivers into errors that the store may pass on. */
 
 const UNPREPARED = '; behind a PgBouncer that keeps no prepared statements pass { prepare: false }';
 
-/** What to do, by SQLSTATE. */
+/** Says what to do, by SQLSTATE. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
   ['26000', UNPREPARED],
   ['42P05', UNPREPARED],
@@ -12,11 +12,11 @@ const ADVICE: ReadonlyMap<unknown, string> = new Map([
     '; run migrate in a deploy step with a role that may create tables, ' +
       'then GRANT what keyscope uses',
   ],
-  ['3F000', '; GRANT USAGE on a schema that exists, and lead search_path to it'],
-  ['22P05', '; keyscope wants a database in UTF8'],
+  ['3F000', '; GRANT USAGE on a schema that exists, and put it on the search_path'],
+  ['22P05', '; keyscope needs a database in UTF8'],
 ]);
 
-/** What is read of an error. The core never sees the rest. */
+/** The fields that are read from an error. The core never sees the rest. */
 interface DriverError {
   readonly message?: unknown;
   /** The SQLSTATE, or a code of the driver or of Node. */
@@ -31,14 +31,14 @@ function readDriverError(error: unknown): DriverError {
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01']);
 
 /** Whether the server has rolled the whole statement back, so that it can be sent again. */
-export function isRolledBack(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   return ROLLED_BACK.has(readDriverError(error).code);
 }
 
 /**
- * Makes an error of the driver's message, without what the driver attached: the server's details
- * quote rows, postgres.js keeps the parameters, and both contain digests and seals. Messages name
- * tables, columns and constraints.
+ * Makes an error with only the driver's message and code. Details of the server quote rows, and
+ * postgres.js attaches the parameters; both contain digests and seals. Messages name only tables,
+ * columns and constraints.
  */
 export function toSafeError(error: unknown): Error {
   const { message, code } = readDriverError(error);

@@ -25,8 +25,8 @@ export interface PgliteChannel {
 }
 
 /**
- * What {@link postgresInvalidation} accepts. For `pg`, a function that makes a `Client`: again when
- * one is lost.
+ * What {@link postgresInvalidation} accepts. For `pg`, a function that makes a `Client`, called
+ * again when a connection is lost.
  */
 export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListener);
 
@@ -35,12 +35,12 @@ export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListe
  * key ids, on the database's channel `keyscope_revoked`.
  *
  * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one
- * that goes to the server. If that is lost, postgres.js makes another, and for `pg` this does so, a
- * second later. Messages published in between are missed: a key that was revoked then works for at
- * most `maxStalenessMs`, as without a channel. How long a connection may take to open is the
- * `Client`'s own `connectionTimeoutMillis`: without one, a connection that hangs is waited for. A
- * standby refuses LISTEN: `pg` tries again each second, postgres.js only once its connection is
- * lost.
+ * that goes to the server. If it is lost, postgres.js opens another, and for `pg` this function
+ * does so after a second. Messages published in between are missed: a key that was revoked then
+ * works for at most `maxStalenessMs`, as without a channel. The `Client`'s own
+ * `connectionTimeoutMillis` limits how long a connection may take to open; without it, this waits
+ * for a connection that hangs. A standby refuses LISTEN: `pg` tries again each second, postgres.js
+ * only after its connection is lost.
  *
  * Not checked: who publishes. Whoever may use the database can make caches ask it again, and
  * nothing worse.
@@ -60,7 +60,7 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
   const listeners = new Set<(keyId: string) => void>();
   let listening: Promise<unknown> | undefined;
 
-  function hear(payload: unknown): void {
+  function onMessage(payload: unknown): void {
     if (!isUuid(payload)) return;
     for (const listener of listeners) listener(payload);
   }
@@ -69,17 +69,17 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
     async publish(keyId) {
       if (isUuid(keyId)) await channel.notify(keyId);
     },
-    // Once begun, it is retried whether or not the first attempt succeeds: for `pg` by the
-    // listening connection, by postgres.js itself.
+    // Called once: after a failed first attempt, `listening-connection.ts` retries for `pg`, and
+    // postgres.js retries by itself.
     async subscribe(listener) {
       listeners.add(listener);
-      listening ??= Promise.resolve(channel.listen(hear)).catch(() => {});
+      listening ??= Promise.resolve(channel.listen(onMessage)).catch(() => {});
       await listening;
     },
   };
 }
 
-/** Tells what kind of client was passed, and how it listens and notifies. */
+/** Recognises the kind of client, and returns how it listens and notifies. */
 function openChannel(client: PostgresChannel): Channel {
   if (isPostgresJs(client)) {
     return {
@@ -105,7 +105,7 @@ function openChannel(client: PostgresChannel): Channel {
   return createPgChannel(client);
 }
 
-/** It is a function, too: asked before whether it makes a `Client`. */
+/** Checked first, because a client of postgres.js is a function, too. */
 function isPostgresJs(client: PostgresChannel): client is PostgresJsChannel {
   return hasMethods(client, 'listen', 'notify');
 }

@@ -9,20 +9,20 @@ import { pause } from './pause.js';
 /** The database's channel that carries the ids of ended keys. */
 export const CHANNEL: string = 'keyscope_revoked';
 
-/** Tells everybody who listens; its parameter is what is told. */
+/** Publishes its parameter to all listeners. */
 export const NOTIFY: string = `SELECT pg_notify('${CHANNEL}', $1::text)`;
 
-/** How long after a connection was lost, or failed to open, the next one is made. */
+/** How long to wait after a connection was lost or failed to open, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** Said of whatever is passed in place of a channel. */
+/** The error if something else is passed in place of a channel. */
 export const NO_CHANNEL: string =
   'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; ' +
-  'no Pool';
+  'not a Pool';
 
 /**
- * A `Client` of `pg` that is not connected yet. A `Pool` will not do: it would listen on a
- * connection it lends.
+ * A `Client` of `pg` that is not connected yet. A `Pool` is refused, because it would listen on a
+ * connection that it also lends to others.
  */
 export interface PgListener {
   connect(): PromiseLike<unknown>;
@@ -30,42 +30,42 @@ export interface PgListener {
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown;
   end(): PromiseLike<unknown>;
-  /** Lets a process that has nothing else to do end, except while it publishes. */
+  /** With it, an otherwise idle process may end, except while it publishes. */
   unref?(): void;
   ref?(): void;
 }
 
-/** Is called with whatever arrives, until the process ends. */
-export type Hear = (payload: unknown) => void;
+/** Called with every message until the process ends. */
+export type OnMessage = (payload: unknown) => void;
 
-/** The two ends of a channel. */
+/** How to listen and how to notify. */
 export interface Channel {
   /** Called once. Settles when the first attempt to listen does. */
-  listen(hear: Hear): PromiseLike<unknown>;
+  listen(onMessage: OnMessage): PromiseLike<unknown>;
   notify(keyId: string): PromiseLike<unknown>;
 }
 
 /**
  * A dedicated connection that listens and notifies: opened on first use, and again a second after
- * it was lost or failed to open. One at a time: what is left of the last one is ended, and a
- * publisher waits for the next one meanwhile.
+ * it was lost or failed to open. There is only one at a time: the lost connection is ended, and
+ * publishers wait for the next one.
  */
 export function createPgChannel(makeClient: () => PgListener): Channel {
-  // At once: later, nobody would be told of a mistake.
+  // Called at once, so that a mistake throws now; later, nobody would see the error.
   const first = makeClient();
   assertListener(first);
-  let hearing: Hear | undefined;
+  let registered: OnMessage | undefined;
   let current: Promise<PgListener> | undefined;
-  const hear: Hear = (payload) => hearing?.(payload);
+  const onMessage: OnMessage = (payload) => registered?.(payload);
 
-  /** Makes the connection of `coming` the current one, until it is lost. */
-  function open(coming: Promise<PgListener>): Promise<PgListener> {
-    function lost(): void {
-      // Some are lost several times, and some after another has taken their place.
+  /** Makes this client's connection the current one, until it is lost. */
+  function open(client: Promise<PgListener>): Promise<PgListener> {
+    function onLost(): void {
+      // May be called several times, and after another connection has replaced this one.
       if (current === opening) void open(pause(RETRY_MS).then(makeClient));
     }
-    const opening = coming.then((client) => startListening(client, hear, lost));
-    opening.catch(lost);
+    const opening = client.then((made) => startListening(made, onMessage, onLost));
+    opening.catch(onLost);
     current = opening;
     return opening;
   }
@@ -77,7 +77,7 @@ export function createPgChannel(makeClient: () => PgListener): Channel {
   const notifyOn = createNotifier();
   return {
     listen(listener) {
-      hearing = listener;
+      registered = listener;
       return connection();
     },
     async notify(keyId) {
@@ -86,33 +86,33 @@ export function createPgChannel(makeClient: () => PgListener): Channel {
   };
 }
 
-/** A Pool would hear nothing; no Client has its count. */
+/** Refuses a Pool, which has a `totalCount` and would receive nothing. */
 function assertListener(client: PgListener): void {
   const isClient = hasMethods(client, 'connect', 'query', 'on', 'end');
   assert(isClient && !('totalCount' in client), NO_CHANNEL);
 }
 
 /**
- * Makes a client listen. If that fails, or its connection is lost, it is ended; `lost` may be
- * called repeatedly.
+ * Makes a client listen. Ends the client if that fails or its connection is lost; `onLost` may then
+ * be called repeatedly.
  */
 async function startListening(
   client: PgListener,
-  hear: Hear,
-  lost: () => void,
+  onMessage: OnMessage,
+  onLost: () => void,
 ): Promise<PgListener> {
   function end(): void {
-    lost();
+    onLost();
     client.end().then(undefined, () => {});
   }
   client.on('error', end);
-  client.on('notification', ({ payload }) => hear(payload));
+  client.on('notification', ({ payload }) => onMessage(payload));
   try {
     await client.connect();
     await client.query({ text: `LISTEN ${CHANNEL}` });
   } catch (error) {
-    // A standby accepts the connection but refuses LISTEN: left open, there would be one more each
-    // second.
+    // A standby accepts connections but refuses LISTEN: without this, one more connection would
+    // stay open each second.
     end();
     throw error;
   }
@@ -120,17 +120,17 @@ async function startListening(
   return client;
 }
 
-/** While it tells something, and only then, a connection keeps the process alive. */
+/** Publishes. The connection keeps the process alive only while it does so. */
 function createNotifier(): (client: PgListener, keyId: string) => Promise<void> {
-  let underWay = 0;
+  let pending = 0;
   return async (client, keyId) => {
-    underWay += 1;
+    pending += 1;
     client.ref?.();
     try {
       await client.query({ text: NOTIFY, values: [keyId] });
     } finally {
-      underWay -= 1;
-      if (underWay === 0) client.unref?.();
+      pending -= 1;
+      if (pending === 0) client.unref?.();
     }
   };
 }

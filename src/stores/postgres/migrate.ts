@@ -1,24 +1,24 @@
 /** Migrates the schema, whichever process comes first. */
 import { POSTGRES as VERSIONS } from '../schema/postgres.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import { openSession, type PostgresClient, type Session } from './clients.js';
 import { toSafeError } from './driver-errors.js';
-import { type Ask, createAsk } from './query.js';
+import { createRunner, type RunStatement } from './query.js';
 
-/** Said wherever a replica answers: at the start, and with each row. */
+/** The error if a replica answers, at the start or to a look-up. */
 export const REPLICA: string =
   'keyscope: this is a replica, which lags behind; pass a client of the primary';
 
 /**
- * The advisory lock's number: the letters of "keyscope", so that it collides with no other by
- * chance.
+ * The number of the advisory lock: the letters of "keyscope", so that it is unlikely to collide
+ * with another.
  */
 const LOCK = '7738725071202512997';
 
 /**
- * All missing versions as one simple query, which is one transaction, whichever connection of a
- * pool runs it. It reads the version again under the lock: another process may have been faster. It
- * must then see what that process wrote, which it would not at a stricter isolation level.
+ * Migrates through all missing versions as one simple query, which is one transaction on whichever
+ * connection of a pool. It reads the version again under the lock, because another process may have
+ * been faster. At a stricter isolation level it would not see what that process wrote.
  */
 const SCRIPT = `
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -37,7 +37,7 @@ ${VERSIONS.map(migrationStep).join('')}
 END
 $migrate$`;
 
-/** The part of the script that leads to the version after `index`. */
+/** The part of the script that migrates to version `index + 1`. */
 function migrationStep(statements: readonly string[], index: number): string {
   const version = index + 1;
   const steps = statements.map((sql) => `EXECUTE $statement$${sql}$statement$;`);
@@ -53,21 +53,21 @@ function migrationStep(statements: readonly string[], index: number): string {
  * Reads the schema's version, 0 if there is none. Throws on a replica, and if a newer release has
  * migrated the database.
  */
-async function readVersion(ask: Ask): Promise<number> {
-  const answers = (await ask('start')) as readonly (readonly boolean[])[];
+async function readVersion(run: RunStatement): Promise<number> {
+  const answers = (await run('start')) as readonly (readonly boolean[])[];
   const exists = answers[0]?.[0];
   const isReplica = answers[0]?.[1];
   if (isReplica) throw new Error(REPLICA);
   if (!exists) return 0;
-  const versions = await ask('version');
-  return knownVersion(versions[0], VERSIONS.length);
+  const versions = await run('version');
+  return readSchemaVersion(versions[0], VERSIONS.length);
 }
 
 /** Migrates, unless the schema is current. */
 export async function migrateIfNeeded(session: Session): Promise<void> {
-  // Not prepared: asked once.
-  const ask = createAsk(session, false);
-  const version = await readVersion(ask);
+  // Not prepared: these statements run only once.
+  const run = createRunner(session, false);
+  const version = await readVersion(run);
   if (version === VERSIONS.length) return;
   try {
     await session.runScript(SCRIPT);
@@ -75,7 +75,7 @@ export async function migrateIfNeeded(session: Session): Promise<void> {
     throw toSafeError(error);
   }
   // A newer release may have been faster.
-  await readVersion(ask);
+  await readVersion(run);
 }
 
 /**

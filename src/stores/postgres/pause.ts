@@ -1,6 +1,6 @@
 /** A pause between two attempts. */
 
-/** Waits, but does not keep a process alive that has nothing else to do. */
+/** Waits, without keeping an otherwise idle process alive. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const timer: unknown = setTimeout(resolve, milliseconds);

@@ -3,32 +3,32 @@
  * which all drivers read alike.
  */
 import type { Session, Statement } from './clients.js';
-import { isRolledBack, toSafeError } from './driver-errors.js';
+import { isRetryable, toSafeError } from './driver-errors.js';
 import { pause } from './pause.js';
 import { STATEMENTS, type StatementName } from './statements.js';
 
-/** Sends a statement by its name, and answers with what its rows contain. */
-export type Ask = (
+/** Runs a statement by its name, and returns the content of its rows. */
+export type RunStatement = (
   name: StatementName,
   ...values: readonly string[]
 ) => Promise<readonly unknown[]>;
 
-/** Says that a row, or what is in it, is not as the server sent it. */
+/** The error if the client changed a row that the server sent. */
 export const CHANGED_BY_CLIENT: string =
   'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; ' +
   'pass one whose types and transforms leave text alone';
 
 /**
- * Of concurrent writes to one key, one succeeds each time. After this long, nobody is waiting any
- * more.
+ * How long a statement is retried, in milliseconds. Of concurrent writes to one key, one succeeds
+ * each time. After this long, no caller is waiting any more.
  */
-const PATIENCE_MS = 5_000;
+const RETRY_FOR_MS = 5_000;
 
-/** At most this long is waited before a statement is sent again. */
-const LONGEST_PAUSE_MS = 50;
+/** The longest pause before a statement is sent again, in milliseconds. */
+const MAX_PAUSE_MS = 50;
 
-/** Makes the function through which everything of a store is asked. */
-export function createAsk(session: Session, prepare: boolean): Ask {
+/** Makes the function that runs all statements of a store. */
+export function createRunner(session: Session, prepare: boolean): RunStatement {
   return async (name, ...values) => {
     const statement = { name, text: STATEMENTS[name], values: [...values], prepare };
     const rows = await sendUntilDone(session, statement);
@@ -37,24 +37,24 @@ export function createAsk(session: Session, prepare: boolean): Ask {
   };
 }
 
-/** Sends a statement again for as long as the server rolls it back because of another one. */
+/** Retries a statement as long as the server rolls it back because of a concurrent one. */
 async function sendUntilDone(session: Session, statement: Statement): Promise<unknown> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + RETRY_FOR_MS;
   for (let tries = 1; ; tries += 1) {
     try {
       return await session.send(statement);
     } catch (error) {
-      const sendAgain = isRolledBack(error) && performance.now() <= deadline;
+      const sendAgain = isRetryable(error) && performance.now() <= deadline;
       if (!sendAgain) throw toSafeError(error);
     }
     // Spread out, so that they do not collide again: some milliseconds, more with each attempt.
-    await pause(Math.random() * Math.min(2 ** tries, LONGEST_PAUSE_MS));
+    await pause(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
   }
 }
 
 /**
- * Reads the content of a row's only column. If it cannot be read, the error does not quote it, as
- * the parser's would.
+ * Reads the content of a row's only column. If that fails, the error does not quote the content, as
+ * the JSON parser's would.
  */
 function readAnswer(row: unknown): unknown {
   const isObject = typeof row === 'object' && row !== null;

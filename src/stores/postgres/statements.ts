@@ -1,20 +1,20 @@
 /**
- * What the server is asked. Every parameter is a single text, with lists and records as JSON, so
- * that no driver needs to know a type; every row is one column, `answer`, with a JSON text.
+ * The SQL of the store. Every parameter is a single text, with lists and records as JSON, so that
+ * no driver needs to know a type. Every row has one column, `answer`, with a JSON text.
  */
 import { COLUMN_LIST } from '../rows.js';
 
 /**
- * A row as one JSON array: a seventh less time than sixteen columns, four of them JSON. Last, who
- * answers.
+ * A row as one JSON array, which takes a seventh less time than sixteen columns, four of them JSON.
+ * The last element tells whether the server is a replica.
  */
 const SELECT = `
     SELECT json_build_array(${COLUMN_LIST}, pg_is_in_recovery())::text AS answer
     FROM keyscope_keys`;
 
 /**
- * A condition for writes that is always true: within their transaction, an acknowledged commit is
- * on disk.
+ * A condition for writes that is always true. It sets `synchronous_commit` for their transaction,
+ * so that the commit is on disk before it is acknowledged.
  */
 const DURABLY = `
       set_config(
@@ -23,7 +23,7 @@ const DURABLY = `
         true
       ) <> ''`;
 
-/** What the store asks. As names of prepared statements they are preceded by `keyscope_`. */
+/** The statements of the store. Names of prepared statements have the prefix `keyscope_`. */
 export type StatementName =
   | 'start'
   | 'version'
@@ -83,9 +83,9 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     WHERE key_id = $1::text::uuid AND retire_at IS NULL AND revoked_at IS NULL AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
-  // Rows are locked in the order of their ids before the first is written: batches wait for each
-  // other but never in a cycle. A scope's time that is not a number fails no batch: JSON compares
-  // anything.
+  // Rows are locked in the order of their ids before the first is written, so batches may wait for
+  // each other but cannot deadlock. A scope's time that is not a number fails no batch, because any
+  // two JSON values can be compared.
   touch: `
     WITH used AS MATERIALIZED (
       SELECT stored.key_id, entry."lastUsedAt" AS last_used_at, entry."scopesUsed" AS scopes_used

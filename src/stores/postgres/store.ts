@@ -9,15 +9,15 @@
  * What is guaranteed, and what you have to ensure:
  * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica
  *   is refused, at the start and by each look-up that finds a key, because a client with several
- *   hosts may have moved on to one: it would let a key pass that was revoked a moment ago.
+ *   hosts may have switched to one. A replica would accept a key that was revoked a moment ago.
  * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves:
  *   otherwise the server acknowledges before it writes, and a crash undoes the revocation. Usage is
- *   written as the server is configured. Writes lost through `fsync = off`, or a replica that lags
- *   when it is promoted, are lost.
- * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In a
- *   `Client` that is in the middle of a transaction it would not, so give keyscope the pool, and
- *   let nobody return a connection to it with an open transaction, which cannot be detected: a
- *   revocation on it is rolled back with it. At an isolation level stricter than READ COMMITTED,
+ *   written as the server is configured. Nothing prevents the loss of writes through `fsync = off`,
+ *   or when a replica that lags is promoted.
+ * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In the
+ *   middle of a transaction it would not, so give keyscope the pool. Let nobody return a connection
+ *   to the pool with an open transaction: that cannot be detected, and a revocation on it is rolled
+ *   back with that transaction. At an isolation level stricter than READ COMMITTED,
  *   the server rolls back all but one of several concurrent writes to a key: they are retried.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the
@@ -37,8 +37,8 @@
  *   process is restarted. Pass `fetch_types: false`, too: nobody awaits the driver's own query on
  *   each new connection, so its failure is an unhandled rejection, which ends a Node process.
  *
- * With a pepper, a row that somebody edited by hand never passes for another: the types refuse most
- * of it, the seal the rest.
+ * With a pepper, a row that somebody edited by hand does not authenticate: the column types refuse
+ * most edits, and the seal the rest.
  */
 
 import { assert, readFields } from '../../core/input.js';
@@ -46,14 +46,14 @@ import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { isText } from '../bindable.js';
-import type { Reads, Writes } from '../halves.js';
-import { inBatches } from '../look-up-batches.js';
+import { batchLookUps } from '../look-up-batches.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import type { UnreadRecord } from '../rows.js';
-import { behind, startOnce } from '../start.js';
+import { afterStart, startOnce } from '../start.js';
 import { usageBatches } from '../usage-batches.js';
 import { openSession, type PostgresClient } from './clients.js';
 import { migrateIfNeeded, REPLICA } from './migrate.js';
-import { type Ask, CHANGED_BY_CLIENT, createAsk } from './query.js';
+import { CHANGED_BY_CLIENT, createRunner, type RunStatement } from './query.js';
 
 /** How the server is queried. */
 export interface PostgresStoreOptions {
@@ -64,8 +64,7 @@ export interface PostgresStoreOptions {
 }
 
 /**
- * Makes a store in PostgreSQL. Sends nothing to the server until it is used; then it migrates,
- * once.
+ * Makes a store in PostgreSQL. Sends nothing to the server until the first use, which migrates.
  *
  * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the rights
  * on the tables.
@@ -86,84 +85,84 @@ export function postgresStore(
 ): KeyStore {
   const session = openSession(client);
   const given = readFields(options, ['batch', 'prepare'], 'postgresStore');
-  const batch = readSwitch(given.batch);
-  const prepare = readSwitch(given.prepare);
-  const ask = createAsk(session, prepare);
+  const batch = readFlag(given.batch);
+  const prepare = readFlag(given.prepare);
+  const run = createRunner(session, prepare);
   const ready = startOnce(() => migrateIfNeeded(session));
-  return behind(ready, { ...createReads(ask, batch), ...createWrites(ask) });
+  return afterStart(ready, { ...createReads(run, batch), ...createWrites(run) });
 }
 
 /** Reads an option that is on unless it is switched off. */
-function readSwitch(value: unknown): boolean {
+function readFlag(value: unknown): boolean {
   if (value === undefined) return true;
   assert(typeof value === 'boolean', 'postgresStore: batch and prepare are true or false');
   return value;
 }
 
-// Anything but a lower-case UUID is nobody's id. It is never sent: `uuid` would refuse it, or fold
-// its case.
-function createReads(ask: Ask, batch: boolean): Reads {
+// An id is always a lower-case UUID. Anything else is never sent, because the type `uuid` would
+// refuse it or fold its case.
+function createReads(run: RunStatement, batch: boolean): Reads {
   async function findByDigest(digests: readonly string[]): Promise<KeyRecord[]> {
     const possible = digests.filter((digest) => isText(digest) && digest.isWellFormed());
     const first = possible[0];
     if (first === undefined) return [];
     const isOnly = possible.length === 1;
     const rows = isOnly
-      ? await ask('findDigest', first)
-      : await ask('findDigests', JSON.stringify(possible));
+      ? await run('findDigest', first)
+      : await run('findDigests', JSON.stringify(possible));
     return rows.map(readRow);
   }
 
   return {
-    findByDigest: batch ? inBatches(findByDigest) : findByDigest,
+    findByDigest: batch ? batchLookUps(findByDigest) : findByDigest,
 
     async findById(keyId) {
       if (!isUuid(keyId)) return null;
-      const rows = await ask('findById', keyId);
+      const rows = await run('findById', keyId);
       return rows.length === 0 ? null : readRow(rows[0]);
     },
 
     async list(query) {
       if (!isUuid(query.entityUuid)) return [];
-      const rows = await ask('list', ...listValues(query));
+      const rows = await run('list', ...listValues(query));
       return rows.map(readRow);
     },
 
     async summarize(now?: number) {
-      const rows = await ask('summarize', String(now ?? Date.now()));
+      const rows = await run('summarize', String(now ?? Date.now()));
       return rows as SchemeSummary[];
     },
   };
 }
 
-/** A position that everything comes after: the largest 64-bit integer. */
+/** A time later than that of any key: the largest 64-bit integer. */
 const END_OF_TIME = '9223372036854775807';
 
-/** What `list` binds. Without a position, which a caller may leave out, from the newest key on. */
+/** The parameters of `list`. Callers may leave out the position to start at the newest key. */
 function listValues({ entityUuid, after, limit }: ListQuery): string[] {
-  // No two keys can be as new as that, so any id will do.
+  // No key has this time, so any id will do.
   if (!after) return [entityUuid, END_OF_TIME, entityUuid, String(limit)];
   return [entityUuid, String(after.createdAt), after.keyId, String(limit)];
 }
 
-function createWrites(ask: Ask): Writes {
+function createWrites(run: RunStatement): Writes {
   return {
     // Duplicates are refused by the primary key and by the digest's UNIQUE.
     async insert(record) {
-      await ask('insert', JSON.stringify(record));
+      await run('insert', JSON.stringify(record));
     },
 
     async markEnded(keyId, ending) {
       if (!isUuid(keyId)) return false;
       const rows =
         'revokedAt' in ending
-          ? await ask('revoke', keyId, String(ending.revokedAt))
-          : await ask('retire', keyId, String(ending.retireAt));
+          ? await run('revoke', keyId, String(ending.revokedAt))
+          : await run('retire', keyId, String(ending.retireAt));
       return rows.length === 1;
     },
 
     async touch(entries) {
-      for (const batch of usageBatches(entries, isUuid)) await ask('touch', batch);
+      for (const batch of usageBatches(entries, isUuid)) await run('touch', batch);
     },
   };
 }

@@ -1,15 +1,15 @@
-/** The clients of Redis that the service may pass: their types, and which of them are refused. */
+/** The Redis clients that a service may pass: their types, and which ones are refused. */
 import { assert } from '../../core/input.js';
 import type { Awaitable } from '../../core/store.js';
 
-/** What node-redis is asked for: replies as plain strings, whatever the client maps them to. */
+/** An option of node-redis: replies as plain strings, whatever types the client maps them to. */
 export interface PlainReplies {
   readonly typeMapping: Readonly<Record<never, never>>;
 }
 
 /** `createClient()` or `createClientPool()` of `redis`. */
 export interface NodeRedis {
-  /** Sends a command as its words. */
+  /** Sends a command as a list of words. */
   sendCommand(command: string[], options: PlainReplies): Promise<unknown>;
 }
 
@@ -30,7 +30,7 @@ export interface NodeRedisCluster {
 
 /** `new Redis()` of `ioredis`, also one that finds its primary through Sentinel. */
 export interface IoRedis {
-  /** Sends a command as its words. */
+  /** Sends a command as a list of words. */
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
@@ -45,20 +45,20 @@ export interface IoRedisCluster extends IoRedis {
 /** A connected client, recognised by its methods. */
 export type RedisClient = NodeRedis | NodeRedisCluster | IoRedis | IoRedisCluster;
 
-/** Whether `value` is an object with this method. A function is none: it has a `call` as well. */
+/** Whether `value` is an object with this method. Excludes functions, which all have a `call`. */
 export function hasMethod(value: unknown, name: string): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function';
 }
 
 /** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
-export function checkClient(client: RedisClient, what: string): void {
+export function assertClient(client: RedisClient, what: string): void {
   // A `createSentinel` has a `sendCommand` too, with other arguments.
   const isNodeRedis = hasMethod(client, 'sendCommand') && !hasMethod(client, 'acquire');
   const kinds =
     'a client, a pool or a cluster of redis (node-redis), or a Redis or Cluster of ioredis';
   assert(isNodeRedis || hasMethod(client, 'call'), `${what}: pass ${kinds}`);
-  const danger = 'a replica would let revoked keys pass';
+  const danger = 'a replica would accept revoked keys';
   assert(!readsFromReplicas(client), `${what}: scaleReads must be 'master'; ${danger}`);
 }
 

@@ -1,23 +1,23 @@
-/** How many commands are sent at once. */
+/** Limits how many commands are sent at once. */
 import type { Link } from './link.js';
 
 /**
- * At most this many commands are sent at once, so that a request behind them waits at most some
+ * At most this many commands are sent at once, so that a request behind them waits only a few
  * milliseconds.
  */
-export const MOST_AT_ONCE = 500;
+export const MAX_AT_ONCE = 500;
 
-/** A link that sends at most so many at once, and the others in the order in which they came. */
-export function inTurns(link: Link): Link {
+/** A link that sends at most that many commands at once, and queues the others in order. */
+export function limitConcurrency(link: Link): Link {
   const waiting: (() => void)[] = [];
-  let free = MOST_AT_ONCE;
+  let free = MAX_AT_ONCE;
 
   async function takeTurn(): Promise<void> {
     if (free === 0) return new Promise((resolve) => waiting.push(resolve));
     free -= 1;
   }
 
-  /** Hands the turn to the next that waits; nobody else can take it in between. */
+  /** Hands the turn directly to the next in the queue, so that nobody else takes it first. */
   function endTurn(): void {
     const next = waiting.shift();
     if (next === undefined) free += 1;
@@ -38,17 +38,16 @@ export function inTurns(link: Link): Link {
 }
 
 /**
- * Applies `act` to each of `all`, part by part, and throws the first error at the end. One that
- * fails keeps no other from its turn; if all of a part fail, the server is away, and the rest is
- * left.
+ * Applies `act` to each of `all`, part by part, and throws the first error at the end. After an
+ * error the others still run. If a whole part fails, the server is down, and the rest is skipped.
  */
 export async function forEachInParts<T>(
   all: readonly T[],
   act: (each: T) => Promise<unknown>,
 ): Promise<void> {
   const errors: unknown[] = [];
-  for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
-    const part = all.slice(from, from + MOST_AT_ONCE);
+  for (let from = 0; from < all.length; from += MAX_AT_ONCE) {
+    const part = all.slice(from, from + MAX_AT_ONCE);
     const failed = await failuresOf(part, act);
     errors.push(...failed);
     if (failed.length === part.length) break;

@@ -3,8 +3,8 @@ import { assert, readFields } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
 import { isText } from '../bindable.js';
-import { checkClient, hasMethod, type RedisClient } from './clients.js';
-import { linkTo } from './link.js';
+import { assertClient, hasMethod, type RedisClient } from './clients.js';
+import { createLink } from './link.js';
 
 /** A client or cluster of `redis` that is only used to subscribe. */
 export interface NodeRedisSubscriber {
@@ -14,7 +14,7 @@ export interface NodeRedisSubscriber {
 
 /** A Redis or Cluster of `ioredis` that is only used to subscribe. */
 export interface IoRedisSubscriber {
-  /** By which it is told from a client of `redis`; never called. */
+  /** Distinguishes it from a client of `redis`; never called. */
   call(command: string, ...args: string[]): Promise<unknown>;
   /** Asks the server for the messages of a channel. */
   subscribe(channel: string): Promise<unknown>;
@@ -40,9 +40,9 @@ const WHAT = 'redisInvalidation';
  * ids; anything that is not a UUID is ignored. Whoever may publish on the channel can make caches
  * look a key up again, and nothing more.
  *
- * Not checked: that a message arrives. One that is sent while a subscriber is away is lost, and
- * that process finds out within its `maxStalenessMs`. Both clients resubscribe by themselves once
- * they are back.
+ * Not checked: that a message arrives. A message that is sent while a subscriber is disconnected is
+ * lost, and that process notices the change within its `maxStalenessMs`. Both clients resubscribe
+ * by themselves when they reconnect.
  *
  * @param clients Connected. `publisher` may be the store's client. `subscriber` is a separate
  *   connection, because one that subscribes accepts no other commands: a `duplicate()`, with a
@@ -59,7 +59,7 @@ export function redisInvalidation(
 ): Invalidation {
   const { publisher, subscriber } = readClients(clients);
   const channel = readChannel(options);
-  const { send } = linkTo(publisher);
+  const { send } = createLink(publisher);
   return {
     publish: async (keyId) => {
       await send(undefined, ['PUBLISH', channel, keyId]);
@@ -70,10 +70,10 @@ export function redisInvalidation(
 
 function readClients(clients: unknown): InvalidationClients {
   const { publisher, subscriber } = readFields(clients, ['publisher', 'subscriber'], WHAT);
-  checkClient(publisher as RedisClient, `${WHAT}: publisher`);
+  assertClient(publisher as RedisClient, `${WHAT}: publisher`);
   const what = `${WHAT}: subscriber`;
   const isKnown = hasMethod(subscriber, 'subscribe');
-  assert(isKnown, `${what}: pass a client or cluster of redis or ioredis, no pool`);
+  assert(isKnown, `${what}: pass a client or cluster of redis or ioredis, not a pool`);
   assert(subscriber !== publisher, `${what}: pass a connection of its own, a duplicate()`);
   return { publisher, subscriber } as InvalidationClients;
 }
@@ -85,23 +85,23 @@ function readChannel(options: unknown): string {
 }
 
 function createSubscribe(subscriber: RedisSubscriber, channel: string): Invalidation['subscribe'] {
-  // One function for all listeners and attempts: a subscription that is retried after a failure is
-  // heard once.
+  // The same function for all listeners and attempts, so that a subscription that is retried after
+  // a failure delivers each message once.
   const listeners = new Set<(keyId: string) => void>();
-  function hear(message: unknown): void {
+  function onMessage(message: unknown): void {
     if (!isUuid(message)) return;
     for (const listener of listeners) listener(message);
   }
 
-  let attached = false;
+  let isAttached = false;
   return (listener) => {
     listeners.add(listener);
-    if (!('call' in subscriber)) return subscriber.subscribe(channel, hear);
-    if (!attached) {
+    if (!('call' in subscriber)) return subscriber.subscribe(channel, onMessage);
+    if (!isAttached) {
       subscriber.on('message', (from, message) => {
-        if (from === channel) hear(message);
+        if (from === channel) onMessage(message);
       });
-      attached = true;
+      isAttached = true;
     }
     return subscriber.subscribe(channel);
   };

@@ -1,20 +1,20 @@
-/** What the store needs of a client: to send a command, and to know every primary. */
+/** What the store needs from a client: sending commands, and the list of primaries. */
 import type { PlainReplies, RedisClient } from './clients.js';
 
-/** A command as its words. */
+/** A command as a list of words. */
 export type Command = [name: string, ...args: string[]];
 
 /** A client of any kind, as the store uses it. */
 export interface Link {
-  /** Sends to the primary that has `key`; without one, to any. */
+  /** Sends to the primary that has `key`; to any primary if `key` is undefined. */
   send(key: string | undefined, command: Command): Promise<unknown>;
   /** Every primary that the client knows. */
   primaries(): Promise<readonly Link[]>;
 }
 
 /** A {@link Link} over `client`, whose errors name neither digests nor seals. */
-export function linkTo(client: RedisClient): Link {
-  const send = sendBy(client);
+export function createLink(client: RedisClient): Link {
+  const send = createSend(client);
   const link: Link = {
     async send(key, command) {
       try {
@@ -25,10 +25,10 @@ export function linkTo(client: RedisClient): Link {
     },
 
     async primaries() {
-      if ('nodes' in client) return client.nodes('master').map(linkTo);
+      if ('nodes' in client) return client.nodes('master').map(createLink);
       if (!('nodeClient' in client)) return [link];
       const nodes = client.masters.map((master) => client.nodeClient(master));
-      return (await Promise.all(nodes)).map(linkTo);
+      return (await Promise.all(nodes)).map(createLink);
     },
   };
   return link;
@@ -36,29 +36,28 @@ export function linkTo(client: RedisClient): Link {
 
 const PLAIN: PlainReplies = { typeMapping: {} };
 
-function sendBy(client: RedisClient): Link['send'] {
+function createSend(client: RedisClient): Link['send'] {
   // ioredis finds the key of a command itself.
   if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
-  // For node-redis, no command counts as a read: with `useReplicas`, those go to a replica.
+  // For node-redis, no command is marked as a read: with `useReplicas`, reads go to a replica.
   if ('nodeClient' in client) {
     return (key, command) => client.sendCommand(key, false, command, PLAIN);
   }
   return (_key, command) => client.sendCommand(command, PLAIN);
 }
 
-/** What to do about an error, by how its message begins. */
+/** What to do about an error, by the beginning of its message. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   // From node-redis, which connects only when told to.
   ['The client is closed', '; await client.connect() first'],
   ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
 ]);
 
-/** The arguments of a command, as clients quote them, and anything like a digest or a seal. */
+/** The arguments of a command as clients quote them, and anything that looks like a digest. */
 const ARGUMENTS = /, with args beginning with.*|[0-9a-f]{16,}/gis;
 
-// ioredis attaches the whole command to an error, with digest and seal among its arguments, and
-// Redis quotes what it does not know: so only the text is kept, without the arguments and without
-// anything like a digest.
+// ioredis attaches the whole command to an error, with digest and seal in its arguments, and Redis
+// quotes unknown commands. So only the message is kept, without arguments and digests.
 function withoutArguments(error: unknown): Error {
   const text = describe(error);
   return new Error(`redis: ${text.replace(ARGUMENTS, '…')}${adviceOn(text)}`);

@@ -25,14 +25,14 @@ export async function migrate(client: RedisClient, options: RedisStoreOptions = 
   await migrateIfNeeded(readPlace(client, options, 'migrate'));
 }
 
-/** The same for a place that has been read. */
+/** The same, after the options have been read. */
 export async function migrateIfNeeded({ link, prefix }: Place): Promise<void> {
   const key = `${prefix}schema`;
   // First, because a cluster's client knows its nodes only once it is connected.
   const found = (await link.send(key, ['GET', key])) ?? null;
   await checkServers(link);
   if (found !== null) return checkVersion(found, prefix);
-  // Written unless another process has: then the answer is what that one wrote.
+  // Written unless another process was faster; the reply is then what that process wrote.
   const other = (await link.send(key, ['SET', key, VERSION, 'NX', 'GET'])) ?? null;
   if (other !== null) checkVersion(other, prefix);
 }
@@ -42,40 +42,40 @@ function checkVersion(version: unknown, prefix: string): void {
   const isNewer = /^[1-9]\d{0,8}$/.test(String(version));
   const problem = isNewer
     ? `${version} and this release knows ${VERSION}; upgrade it`
-    : 'that is no version';
+    : 'that is not a version';
   throw new Error(`keyscope: the keys under ${prefix} have schema ${problem}`);
 }
 
 // ── The servers ─────────────────────────────────────────────────────────────────────────────────
 
-/** What a server says of itself, by the names of `INFO`. */
+/** The fields of a server's reply to `INFO`. */
 type ServerInfo = ReadonlyMap<string, string>;
 
-interface Demand {
-  readonly holds: (info: ServerInfo) => boolean;
-  readonly otherwise: string;
+interface Requirement {
+  readonly isMet: (info: ServerInfo) => boolean;
+  readonly instead: string;
 }
 
 const EVICTS_NO_KEY = /^(?:noeviction|volatile-.*)$/;
 
-// From `INFO` and not from `CONFIG GET`, which managed servers forbid.
-const DEMANDS: readonly Demand[] = [
+// From `INFO`, because managed servers forbid `CONFIG GET`.
+const REQUIREMENTS: readonly Requirement[] = [
   {
-    holds: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
-    otherwise: 'Redis 7 or newer is needed',
+    isMet: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
+    instead: 'Redis 7 or newer is needed',
   },
   {
-    holds: (info) => info.get('role') === 'master',
-    otherwise: 'this is a replica; connect to the primary',
+    isMet: (info) => info.get('role') === 'master',
+    instead: 'this is a replica; connect to the primary',
   },
   {
-    holds: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
-    otherwise: 'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
+    isMet: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
+    instead: 'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
   },
 ];
 
 const NO_ANSWER =
-  'the client does not answer; pass the client itself, no pipeline, transaction or legacy() of it';
+  'the client does not answer; pass the client itself, not a pipeline, transaction or legacy()';
 
 /** Throws unless every primary can hold keys. */
 async function checkServers(link: Link): Promise<void> {
@@ -88,15 +88,15 @@ async function checkServers(link: Link): Promise<void> {
 }
 
 function checkServer(answer: unknown): void {
-  // A pipeline only gathers commands, and a legacy client answers callbacks.
+  // A pipeline only collects commands, and a legacy client calls a callback.
   if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
   const info: ServerInfo = new Map(answer.split(/\r?\n/).map(readLine));
-  const failed = DEMANDS.find((demand) => !demand.holds(info));
+  const failed = REQUIREMENTS.find((requirement) => !requirement.isMet(info));
   if (failed === undefined) return;
-  throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.otherwise}`);
+  throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.instead}`);
 }
 
-/** A line `name:value`; headings and empty lines become names that nobody asks for. */
+/** Reads a line `name:value`. Headings and empty lines become names that are never looked up. */
 function readLine(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   return [line.slice(0, colon), line.slice(colon + 1)];

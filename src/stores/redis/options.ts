@@ -1,7 +1,7 @@
 /** The options of the store, and what is checked before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
-import { checkClient, type RedisClient } from './clients.js';
-import { type Link, linkTo } from './link.js';
+import { assertClient, type RedisClient } from './clients.js';
+import { createLink, type Link } from './link.js';
 
 /** Options of `redisStore` and `migrate`. */
 export interface RedisStoreOptions {
@@ -12,7 +12,7 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined;
 }
 
-/** Where a store is: behind which client, and under which prefix. */
+/** Where a store is: its client and its prefix. */
 export interface Place {
   readonly link: Link;
   readonly prefix: string;
@@ -20,20 +20,20 @@ export interface Place {
 
 /** Reads what `redisStore` and `migrate` are given; throws a `TypeError` if anything is wrong. */
 export function readPlace(client: RedisClient, options: RedisStoreOptions, what: string): Place {
-  checkClient(client, what);
+  assertClient(client, what);
   const { prefix } = readFields(options, ['prefix'], what);
   if (prefix === undefined) {
-    // Two services with a keyPrefix each would find each other's keys.
-    const ignored = 'a keyPrefix of node-redis does not come before raw commands';
+    // Otherwise two services, each with a keyPrefix, would share their keys.
+    const ignored = 'node-redis does not apply its keyPrefix to raw commands';
     assert(!hasKeyPrefix(client), `${what}: prefix: pass one; ${ignored}`);
-    return { link: linkTo(client), prefix: 'keyscope:' };
+    return { link: createLink(client), prefix: 'keyscope:' };
   }
-  const sound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
-  assert(sound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
-  return { link: linkTo(client), prefix };
+  const isSound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
+  assert(isSound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
+  return { link: createLink(client), prefix };
 }
 
-/** Whether it is a client of node-redis that was made with a `keyPrefix`. */
+/** Whether this is a node-redis client that was made with a `keyPrefix`. */
 function hasKeyPrefix(client: RedisClient): boolean {
   if (!('sendCommand' in client)) return false;
   const { _keyPrefix } = client as { readonly _keyPrefix?: unknown };

@@ -2,9 +2,9 @@
 import type { KeyRecord } from '../../core/record.js';
 import type { ListQuery } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Reads } from '../halves.js';
-import { MOST_AT_ONCE } from './concurrency.js';
-import { type Keys, sortable } from './layout.js';
+import type { Reads } from '../reads-and-writes.js';
+import { MAX_AT_ONCE } from './concurrency.js';
+import { type Keys, toSortKey } from './layout.js';
 import type { Link } from './link.js';
 import { summarize } from './summarize.js';
 import { readByDigest, readIfHasId, walkRecords } from './walk.js';
@@ -27,7 +27,7 @@ export function createReads(link: Link, keys: Keys): Reads {
 
     list: (query) => list(link, keys, query),
 
-    // A function of one parameter: from that, `storeContract` knows that it accepts a time.
+    // Has one parameter, so that `storeContract` can tell that it accepts a time.
     summarize: (now?: number) => summarize(link, keys, now ?? Date.now()),
   };
 }
@@ -37,8 +37,8 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
   const found: KeyRecord[] = [];
   if (!isText(entityUuid)) return found;
   // No digest is empty, so a record sorts after its own position.
-  const from = after === null ? '+' : `(${sortable(after)}`;
-  const size = Math.min(limit, MOST_AT_ONCE);
+  const from = after === null ? '+' : `(${toSortKey(after)}`;
+  const size = Math.min(limit, MAX_AT_ONCE);
   for await (const rows of walkRecords(link, keys, entityUuid, { from, size })) {
     found.push(...rows);
     if (found.length >= limit) break;

@@ -1,19 +1,19 @@
 /**
- * The three scripts, each on one record. They are sent as text each time, with EVAL: a script that
- * the server lost in a restart then needs no second attempt.
+ * The three scripts, each on one record. They are sent as text each time, with EVAL: otherwise a
+ * restart of the server would lose them, and a call would need a second attempt.
  *
- * Times stay text, for Lua would print 1e+15. They are compared as numbers, which Lua holds exactly
- * up to 2^53.
+ * Times stay text, because Lua would print 1e+15. They are compared as numbers, which Lua stores
+ * exactly up to 2^53.
  */
 
-/** Returns the key id that has this digest already, or nothing if it wrote. */
+/** Returns the id of the key that already has this digest, or nothing if the record was written. */
 export const INSERT = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('HGET', KEYS[1], 'keyId') or '' end
 redis.call('HSET', KEYS[1], unpack(ARGV))
 return false`;
 
-/** Key id, mark, time. Allowed when memory is full: a key that leaks then must end all the same. */
-export const END = `#!lua flags=allow-oom
+/** Key id, mark, time. Allowed when memory is full: a leaked key must still be revocable. */
+export const MARK_ENDED = `#!lua flags=allow-oom
 local fields = redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt')
 local keyId, revokedAt, retireAt = unpack(fields)
 if keyId ~= ARGV[1] then return 0 end
@@ -23,7 +23,7 @@ redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
 return 1`;
 
 /**
- * Key id, then alternating fields and times. `pcall`, so that a Redis key of another type is
+ * Key id, then fields and times by turns. With `pcall`, so that a Redis key of another type is
  * skipped.
  */
 export const TOUCH = `

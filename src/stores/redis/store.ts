@@ -9,42 +9,43 @@
  *     keyscope:entities        sorted set of the entities that have had a key, for `summarize`
  *     keyscope:schema          text: the version of this layout
  *
- * A record is written last, so whatever a crash leaves behind is not a key: a pointer or an index
- * entry without a record of that id is skipped, and key ids are random, so it gets in nobody's way.
+ * A record is written last, so a crash never leaves half a key behind, only a pointer or an index
+ * entry without a record of that id. Such an entry is skipped. Key ids are random, so it conflicts
+ * with no other key.
  *
- * **Data that Redis loses can revive keys.** A mark is part of the record, so a key is never half
- * there; but a data set that goes back in time brings revoked keys back with it. Each way has a
- * remedy:
+ * **Data that Redis loses can revive keys.** A mark is part of the record, so both are lost or kept
+ * together; but if the data goes back to an earlier state, keys revoked since then work again. The
+ * causes and what to do:
  * - A crash without the append-only file: the last snapshot is loaded. Set `appendonly yes`, and
  *   `appendfsync always` if acknowledged writes must survive a power cut; `everysec` may lose a
  *   second of revocations. With no persistence at all, every key is unknown (401) after a restart,
  *   and none is revived.
- * - A restored backup: revoke again what was revoked since. An audit log of `key.revoked` has the
- *   list.
+ * - A restored backup: revoke again every key that was revoked since the backup. An audit log of
+ *   `key.revoked` has the list.
  * - A failover: replication is asynchronous, so the new primary may lack the last writes.
  *   `min-replicas-to-write 1` bounds that. To wait for replicas, send `WAIT 1 1000` after `revoke`
  *   on the same connection (one client, no pool), and treat an answer below 1 as not yet durable.
  *   In a cluster, each shard fails over separately: if only a pointer was lost, the key works, is
  *   in `list` and cannot be revoked until `SET keyscope:id:<key id> <digest>`.
- * - Eviction or expiry, which forgets keys (401) and revives none. The store refuses to start under
- *   `allkeys-*`; `volatile-*` evicts only what has a time to live, and nothing here has one. Do not
- *   set one.
+ * - Eviction or expiry, which loses keys (401) and revives none. The store refuses to start under
+ *   `allkeys-*`; `volatile-*` evicts only Redis keys with a time to live, and none here has one. Do
+ *   not set one.
  *
  * Once `maxmemory` is reached, `issue` and `rotate` fail, but revocations still succeed.
  *
- * Reads go to primaries, because replicas lag. While the server is away, both clients by default
+ * Reads go to primaries, because replicas lag. While the server is down, both clients by default
  * queue commands and send them later: a revocation that was answered with 503 may still be carried
- * out, and so may an `issue`, whose key nobody has. With `disableOfflineQueue` (node-redis) and
- * `enableOfflineQueue: false` (ioredis) they fail at once instead. Set ioredis'
+ * out, and so may an `issue`, whose plaintext key was never returned. With `disableOfflineQueue`
+ * (node-redis) and `enableOfflineQueue: false` (ioredis) they fail at once instead. Set ioredis'
  * `autoResendUnfulfilledCommands: false`: a write that is sent twice reports a conflict.
  *
- * With a pepper, a record that somebody edited by hand never passes for another. If a field is
+ * With a pepper, a record that somebody edited by hand does not authenticate. If a field is
  * missing, or is not JSON exactly as written here, that record is refused; a Redis key of another
  * type is a `StoreError`.
  */
 
 import type { KeyStore } from '../../core/store.js';
-import { behind, startOnce } from '../start.js';
+import { afterStart, startOnce } from '../start.js';
 import type { RedisClient } from './clients.js';
 import { keysUnder } from './layout.js';
 import { migrateIfNeeded } from './migrate.js';
@@ -53,9 +54,8 @@ import { createReads } from './reads.js';
 import { createWrites } from './writes.js';
 
 /**
- * Makes a store in Redis. Sends nothing to the server until the first operation, which checks and
- * migrates, see `migrate`; if that fails, the next operation tries again. Each operation is
- * atomic per record.
+ * Makes a store in Redis. Sends nothing to the server until the first operation, which calls
+ * `migrate`; if that fails, the next operation tries again. Each operation is atomic per record.
  *
  * Costs: a look-up is one round trip, even with several digests; by id it is two, a revocation two,
  * an insert four. `summarize` reads every record, some seconds for 100,000: a keyring that reports
@@ -64,8 +64,7 @@ import { createWrites } from './writes.js';
  * The commands that an ACL must allow, on keys that begin with the prefix:
  * `+get +set +del +zadd +zrem +zrange +hgetall +hget +hmget +hset +exists +eval +info`
  *
- * Not checked: persistence, replication and what may go back in time; see the top of this file
- * before production.
+ * Not checked: persistence, replication and backups; read the top of this file before production.
  *
  * @param client A client, pool or cluster of `redis`, or a Redis or Cluster of `ioredis`, not in a
  *   transaction or subscriber mode; the service may use it, too. keyscope never connects or closes
@@ -82,5 +81,5 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const place = readPlace(client, options, 'redisStore');
   const keys = keysUnder(place.prefix);
   const ready = startOnce(() => migrateIfNeeded(place));
-  return behind(ready, { ...createReads(place.link, keys), ...createWrites(place.link, keys) });
+  return afterStart(ready, { ...createReads(place.link, keys), ...createWrites(place.link, keys) });
 }

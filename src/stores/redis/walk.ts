@@ -1,4 +1,4 @@
-/** The ways to read: a record, a sorted set page by page, and the records that a set names. */
+/** Reads single records, sorted sets page by page, and the records that a set refers to. */
 import type { KeyRecord } from '../../core/record.js';
 import { hasId, toRecord } from './fields.js';
 import { type Keys, readMember } from './layout.js';
@@ -52,7 +52,7 @@ export async function* walkMembers(
   }
 }
 
-/** An entity's records page by page, newest first, without entries that lead to no record. */
+/** An entity's records page by page, newest first. Skips entries without a record. */
 export async function* walkRecords(
   link: Link,
   keys: Keys,

@@ -1,13 +1,13 @@
-/** New records, endings and use. */
+/** Inserts records, ends keys and records usage. */
 import type { KeyRecord } from '../../core/record.js';
 import type { Ending, UsageEntry } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Writes } from '../halves.js';
+import type { Writes } from '../reads-and-writes.js';
 import { forEachInParts } from './concurrency.js';
-import { toHash, USED } from './fields.js';
+import { toHash, USED_PREFIX } from './fields.js';
 import { type Keys, memberOf } from './layout.js';
 import type { Link } from './link.js';
-import { END, INSERT, TOUCH } from './scripts.js';
+import { INSERT, MARK_ENDED, TOUCH } from './scripts.js';
 
 /** The methods of the store that write. */
 export function createWrites(link: Link, keys: Keys): Writes {
@@ -23,15 +23,15 @@ async function insert(link: Link, keys: Keys, record: KeyRecord): Promise<void> 
   const pointer = keys.pointer(keyId);
   const index = keys.index(entityUuid);
   const member = memberOf(record);
-  // Claims the key id. Only the holder of the claim writes the entry and the record of that id.
+  // Claims the key id. Only the caller that gets it writes the index entry and the record.
   const claimed = await link.send(pointer, ['SET', pointer, digest, 'NX']);
   if (claimed === null) throw new Error('keyscope: a key with this id exists already');
   await link.send(keys.entities, ['ZADD', keys.entities, '0', entityUuid]);
   await link.send(index, ['ZADD', index, '0', member]);
   const owner = await runOn(link, keys.record(digest), INSERT, toHash(record));
   if (owner === null) return;
-  // If the id is our own, it is this very insert, sent twice by the client: the key exists and must
-  // stay findable.
+  // If the id is ours, the client has sent this insert twice: the key exists, and its pointer and
+  // entry must stay.
   const isSentTwice = owner === JSON.stringify(keyId);
   if (!isSentTwice) {
     await link.send(index, ['ZREM', index, member]);
@@ -45,13 +45,13 @@ async function markEnded(link: Link, keys: Keys, keyId: string, ending: Ending):
     'revokedAt' in ending
       ? ['revokedAt', String(ending.revokedAt)]
       : ['retireAt', String(ending.retireAt)];
-  return (await runOnRecord(link, keys, keyId, END, args)) === 1;
+  return (await runOnRecord(link, keys, keyId, MARK_ENDED, args)) === 1;
 }
 
 async function touchOne(link: Link, keys: Keys, entry: UsageEntry): Promise<void> {
   const times = ['lastUsedAt', String(entry.lastUsedAt)];
   for (const [scope, time] of Object.entries(entry.scopesUsed)) {
-    times.push(USED + scope, String(time));
+    times.push(USED_PREFIX + scope, String(time));
   }
   await runOnRecord(link, keys, entry.keyId, TOUCH, times);
 }

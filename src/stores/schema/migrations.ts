@@ -1,11 +1,11 @@
 /**
- * The tables of the SQL stores, version by version, a file for each kind of database. Never edited
- * once released: a change adds an element, and a schema's version is their number. It is kept in
- * its own table, `keyscope_schema`.
+ * The tables of the SQL stores, version by version, with a file for each kind of database. Released
+ * versions are never edited: a change adds an element, and the number of elements is the version of
+ * the schema. The database keeps it in its own table, `keyscope_schema`.
  *
- * Only the marks and the usage may change; nearly everything else is under the seal. The triggers
- * guard against a migration or console session that goes wrong; the seal guards against a writer
- * who drops them.
+ * Only the marks and the usage may change; the seal covers nearly everything else. The triggers
+ * guard against mistakes in a migration or a console session; the seal guards against somebody who
+ * drops the triggers.
  */
 import { MYSQL } from './mysql.js';
 import { POSTGRES } from './postgres.js';
@@ -40,7 +40,7 @@ export function schemaSql(dialect: Dialect): string {
   }
   const versions = MIGRATIONS[dialect];
   const current = versions.length;
-  const keepVersion = `INSERT INTO keyscope_schema (id, version) VALUES (1, ${current})`;
-  const statements = [...versions.flat(), keepVersion];
+  const writeVersion = `INSERT INTO keyscope_schema (id, version) VALUES (1, ${current})`;
+  const statements = [...versions.flat(), writeVersion];
   return statements.map((sql) => `${sql.trim()};\n`).join('\n');
 }

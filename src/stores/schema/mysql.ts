@@ -3,21 +3,21 @@
  *
  * - Every statement can be repeated: DDL commits by itself, so an interrupted migration starts over
  *   from its beginning. MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
- * - `digest`: VARBINARY, because text is compared without trailing spaces in every collation that
- *   MySQL and MariaDB share. A UUID fills its column, so there the spaces do not matter.
+ * - `digest`: VARBINARY, because every collation that MySQL and MariaDB share ignores trailing
+ *   spaces. A UUID fills its column, so the spaces do not matter there.
  * - LONGTEXT: unless the SQL mode is strict, a text that is too long for its column is silently
  *   truncated.
- * - The triggers are single statements without an inner semicolon, for which command-line clients
- *   and migration tools need no DELIMITER. An UPDATE is refused by a sum that overflows: of the
- *   expressions that always fail, in every SQL mode and even with IGNORE, it is the one whose error
- *   shows a text. CAST: otherwise trailing spaces could change.
- * - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked
- *   up. If the law requires that a row be deleted, drop this trigger while you delete it. TRUNCATE
- *   fires no trigger: grant nobody DROP.
+ * - The triggers are single statements without an inner semicolon, so that command-line clients and
+ *   migration tools need no DELIMITER. An UPDATE is refused by a sum that overflows: this always
+ *   fails, in every SQL mode and even with IGNORE, and its error shows a text. CAST is needed
+ *   because otherwise trailing spaces could change.
+ * - `delete`: keys are ended and never deleted, so that the keys in an audit log can still be
+ *   looked up. If the law requires that a row be deleted, drop this trigger while you delete it.
+ *   TRUNCATE fires no trigger: grant nobody DROP.
  */
 import { ONLY_MARKS_AND_USAGE, type Versions } from './versions.js';
 
-/** A condition: `column` holds JSON of this type. */
+/** A condition: `column` contains JSON of this type. */
 function isJson(column: string, type: 'ARRAY' | 'OBJECT'): string {
   return `JSON_VALID(${column}) AND JSON_TYPE(${column}) = '${type}'`;
 }

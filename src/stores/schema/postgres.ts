@@ -5,13 +5,14 @@
  *   tables join and reference them without a cast. They sort as their text does.
  * - `COLLATE "C"`: digests are compared and sorted byte for byte, whatever the database's own
  *   collation is.
- * - `fillfactor`: room for usage to be written in place. 92 % of random updates then touch no
- *   index, instead of 55 %.
- * - `update`, `marks`: AFTER and with a condition instead of a list of columns, so that they see
- *   what other triggers made of the row, and call no function unless something is wrong.
- * - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked
- *   up. If the law requires that a row be deleted, disable this trigger in the transaction that
- *   deletes it.
+ * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
+ *   instead of 55 %.
+ * - `update`, `marks`: these triggers run AFTER and have a condition instead of a list of columns,
+ *   so that they see what other triggers did to the row, and call a function only if something is
+ *   wrong.
+ * - `delete`: keys are ended and never deleted, so that the keys in an audit log can still be
+ *   looked up. If the law requires that a row be deleted, disable this trigger in the transaction
+ *   that deletes it.
  */
 import { ONLY_MARKS_AND_USAGE, type Versions } from './versions.js';
 

@@ -1,22 +1,22 @@
 /**
  * SQLite, and D1, which is SQLite.
  *
- * - `insert`, `rowid`: REPLACE, of an INSERT as of an UPDATE, deletes the row whose id, digest or
- *   rowid it takes, and fires no trigger of that row. WITHOUT ROWID would make the second
- *   unnecessary, but a page of a listing then takes 70 % longer and a look-up 10 %. They use
- *   `_rowid_`, because a column that a service adds may be called `rowid`. If an INSERT names no
- *   rowid, it is -1 here, which no row has. A UNIQUE index of a service's own would give REPLACE
- *   one more way to delete: make none.
- * - `delete`: keys are ended and never deleted, so that what an audit log names can still be looked
- *   up. If the law requires that a row be deleted, drop this trigger in the transaction that
+ * - `insert`, `rowid`: INSERT or UPDATE with OR REPLACE deletes a row that has the same id, digest
+ *   or rowid, and fires no trigger for that row. WITHOUT ROWID would make the second trigger
+ *   unnecessary, but a page of a listing then takes 70 % longer and a look-up 10 %. The triggers
+ *   use `_rowid_`, because a service may add a column called `rowid`. If an INSERT names no rowid,
+ *   it is -1 here, which no row has. Add no UNIQUE index: REPLACE could delete rows through it,
+ *   too.
+ * - `delete`: keys are ended and never deleted, so that the keys in an audit log can still be
+ *   looked up. If the law requires that a row be deleted, drop this trigger in the transaction that
  *   deletes it.
  *
- * A backslash at the end of a line joins the next line to it: a database keeps the text of a
- * trigger as it was sent.
+ * A backslash at the end of a line joins it with the next one, because a database stores the text
+ * of a trigger as it was sent.
  */
 import { ONLY_MARKS_AND_USAGE, type Versions } from './versions.js';
 
-/** A condition: `column` holds JSON of this type. */
+/** A condition: `column` contains JSON of this type. */
 function isJson(column: string, type: 'array' | 'object'): string {
   return `json_valid(${column}) AND json_type(${column}) = '${type}'`;
 }

@@ -1,8 +1,8 @@
-/** The handles that the store works with, and what it sets and refuses on them. */
+/** The handles that the store accepts, and how it prepares them. */
 
 /** A prepared statement, as all three drivers have it. Parameters are positional. */
 export interface SqliteStatement {
-  /** Writes, and says how many rows it changed. */
+  /** Writes, and returns how many rows changed. */
   run(...parameters: unknown[]): { readonly changes: number | bigint };
   /** Reads all rows. */
   all(...parameters: unknown[]): unknown[];
@@ -32,22 +32,22 @@ export function readValue(db: SqliteHandle, sql: string, column: string): unknow
   return (row as Readonly<Record<string, unknown>> | undefined)?.[column];
 }
 
-/** How many milliseconds the handle waits for the lock of another one. */
+/** How many milliseconds the handle waits while another handle has the lock. */
 export function readBusyTimeout(db: SqliteHandle): number {
   return Number(readValue(db, 'PRAGMA busy_timeout', 'timeout'));
 }
 
 function waitForLocks(db: SqliteHandle): void {
-  // better-sqlite3 sets 5 s itself, the others 0: with a second process, reads and writes would
-  // fail at once.
+  // better-sqlite3 sets 5 s itself. The others set 0, so that reads and writes would fail at once
+  // if a second process has the lock.
   if (readBusyTimeout(db) === 0) db.exec('PRAGMA busy_timeout = 5000');
 }
 
-/** How many times the mode is set in all, while other processes have the lock. */
+/** How many times setting the mode is tried in all, if other processes have the lock. */
 const WAL_TRIES = 20;
 
-/** The mode is stored in the file, so this writes once in a file's life. */
-function enterWal(db: SqliteHandle): void {
+/** The mode is stored in the file, so only the first call writes. */
+function setWalMode(db: SqliteHandle): void {
   for (let attempt = 1; ; attempt++) {
     try {
       db.exec('PRAGMA journal_mode = WAL');
@@ -61,16 +61,16 @@ function enterWal(db: SqliteHandle): void {
   }
 }
 
-/** What `PRAGMA synchronous` reads for EXTRA, which is stricter than FULL. */
+/** What `PRAGMA synchronous` returns for EXTRA, which is stricter than FULL. */
 const EXTRA = 3;
 
-/** Makes commits durable: what was acknowledged survives the process and a power cut. */
+/** Makes commits durable: acknowledged writes survive the end of the process and a power cut. */
 export function makeDurable(db: SqliteHandle): void {
-  enterWal(db);
+  setWalMode(db);
   // In WAL mode, NORMAL syncs only at checkpoints: commits since the last one survive the end of
   // the process, but a power cut undoes them, and with them an acknowledged revocation. FULL syncs
-  // every commit. It is set even if it reads FULL already: builds such as better-sqlite3's say so
-  // and then fall back to NORMAL with the first transaction in WAL, unless somebody has set it.
+  // every commit. It is set even if it is FULL already: builds such as better-sqlite3's report FULL
+  // and fall back to NORMAL with the first transaction in WAL, unless it was set explicitly.
   const synchronous = Number(readValue(db, 'PRAGMA synchronous', 'synchronous'));
   if (synchronous !== EXTRA) db.exec('PRAGMA synchronous = FULL');
 }
@@ -80,33 +80,32 @@ function hasMethods(db: unknown): boolean {
   return typeof db === 'object' && db !== null && 'exec' in db && 'prepare' in db;
 }
 
-function checkIdle(db: SqliteHandle, caller: string): void {
+function assertIdle(db: SqliteHandle, caller: string): void {
   try {
     // Takes no lock, and succeeds if the handle is open and not in a transaction.
     db.exec('BEGIN');
     db.exec('COMMIT');
   } catch (cause) {
-    const said =
+    const problem =
       'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
-    throw new TypeError(`${caller}: ${said}`, { cause });
+    throw new TypeError(`${caller}: ${problem}`, { cause });
   }
 }
 
-/** Refuses handles of `sqlite3` and `sql.js`, which answer with callbacks or cursors. */
-function answersAtOnce(db: SqliteHandle): boolean {
+/** False for handles of `sqlite3` and `sql.js`, which return results by callback or cursor. */
+function isSynchronous(db: SqliteHandle): boolean {
   return Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.());
 }
 
-function checkAnswers(db: SqliteHandle, caller: string): void {
+function assertAnswers(db: SqliteHandle, caller: string): void {
   const largest = readValue(db, 'SELECT 9007199254740991 AS whole', 'whole');
-  // Otherwise every record would look tampered with.
+  // Otherwise every record would look as if it had been tampered with.
   if (largest !== Number.MAX_SAFE_INTEGER) {
     throw new TypeError(
       `${caller}: the handle must return rows as objects and integers as numbers`,
     );
   }
-  // A text loses a byte order mark at its beginning on the way into UTF-16 or back, and the seal
-  // would no longer match.
+  // In UTF-16, a text loses a byte order mark at its beginning, and the seal would no longer match.
   const encoding = readValue(db, 'PRAGMA encoding', 'encoding');
   if (encoding !== 'UTF-8') {
     throw new TypeError(`${caller}: the file is in ${encoding}; give keyscope one in UTF-8`);
@@ -114,15 +113,15 @@ function checkAnswers(db: SqliteHandle, caller: string): void {
 }
 
 /**
- * Throws a `TypeError` in the name of `caller` unless the store can work with the handle. Sets a
- * busy timeout if it has none.
+ * Throws a `TypeError` that names `caller` unless the store can use the handle. Sets a busy timeout
+ * if the handle has none.
  */
-export function checkHandle(db: SqliteHandle, caller: string): void {
+export function prepareHandle(db: SqliteHandle, caller: string): void {
   const instead = `${caller}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
   if (!hasMethods(db)) throw new TypeError(instead);
-  checkIdle(db, caller);
-  if (!answersAtOnce(db)) throw new TypeError(instead);
+  assertIdle(db, caller);
+  if (!isSynchronous(db)) throw new TypeError(instead);
   // Before anything that reads the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);
-  checkAnswers(db, caller);
+  assertAnswers(db, caller);
 }

@@ -1,8 +1,8 @@
-/** The tables and triggers, brought to what this release knows. */
+/** Migrates the tables and triggers to the version of this release. */
 import { MIGRATIONS } from '../schema/migrations.js';
-import { knownVersion } from '../schema-version.js';
+import { readSchemaVersion } from '../schema-version.js';
 import type { SqliteHandle } from './handle.js';
-import { checkHandle, readValue } from './handle.js';
+import { prepareHandle, readValue } from './handle.js';
 import { STATEMENTS } from './statements.js';
 import { transaction } from './transactions.js';
 
@@ -15,7 +15,7 @@ function readVersion(db: SqliteHandle): number {
   const tables = db.prepare(STATEMENTS.hasVersion).all();
   if (tables.length === 0) return 0;
   const version = readValue(db, STATEMENTS.version, 'version');
-  return knownVersion(version, VERSIONS.length, 'the file');
+  return readSchemaVersion(version, VERSIONS.length, 'the file');
 }
 
 /**
@@ -31,11 +31,11 @@ function readVersion(db: SqliteHandle): number {
  * migrate(new DatabaseSync('keys.db')); // in a deploy step
  */
 export function migrate(db: SqliteHandle): void {
-  checkHandle(db, 'migrate');
+  prepareHandle(db, 'migrate');
   migrateIfNeeded(db);
 }
 
-/** The same for a handle that was checked already. */
+/** The same for a handle that has been checked. */
 export function migrateIfNeeded(db: SqliteHandle): void {
   if (readVersion(db) === VERSIONS.length) return;
   transaction(db, () => {

@@ -1,16 +1,16 @@
 /**
- * The SQL for SQLite, whichever the client: the stores in `stores/sqlite` and `stores/d1` share it.
- * Parameters are positional.
+ * The SQL for SQLite, which the stores in `stores/sqlite` and `stores/d1` share. Parameters are
+ * positional.
  */
 import { COLUMN_LIST } from '../rows.js';
 
-// Each column AS itself: with `PRAGMA full_column_names`, rows would have the table's name before
-// it.
+// Each column AS itself: with `PRAGMA full_column_names`, its name would otherwise begin with the
+// table's.
 const SELECTED = COLUMN_LIST.replace(/\w+/g, '$& AS $&');
 const PLACES = COLUMN_LIST.replace(/\w+/g, '?');
 const SELECT = `SELECT ${SELECTED} FROM keyscope_keys WHERE`;
 
-/** The used scopes of a row and those in the JSON text `more`, each with the later time. */
+/** Merges the used scopes of a row with those in the JSON text `more`; the later time wins. */
 function mergedScopes(more: string): string {
   return `(
     SELECT json_group_object(scope, time) FROM (
@@ -24,16 +24,16 @@ function mergedScopes(more: string): string {
   )`;
 }
 
-/** Anything but a JSON object would fail every batch of its key, so such a row is skipped. */
+/** A row whose scopes are not a JSON object would fail every batch with its key: it is skipped. */
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
 interface Statements {
-  /** A row if there is a table of the schema's version. */
+  /** Returns a row if the table with the schema's version exists. */
   readonly hasVersion: string;
   readonly version: string;
-  /** The table's trigger refuses a key id or a digest that exists, and so does UNIQUE. */
+  /** The table's trigger and its UNIQUE columns refuse an existing key id or digest. */
   readonly insert: string;
-  /** A keyring with one pepper looks up a single digest: it takes less time than through JSON. */
+  /** A keyring with one pepper looks up a single digest, which is faster without JSON. */
   readonly findOneDigest: string;
   /** By a JSON list of digests. */
   readonly findDigests: string;
@@ -42,11 +42,11 @@ interface Statements {
   readonly list: string;
   readonly revoke: string;
   readonly retire: string;
-  /** One key's use: its time twice, its scopes as JSON, its id. */
+  /** The usage of one key: its time twice, its scopes as JSON, its id. */
   readonly touch: string;
   /** By a JSON list of entries, one per key. */
   readonly touchAll: string;
-  /** What is live at a time, which is given twice. */
+  /** Counts the keys that are live at a time, which is passed twice. */
   readonly summarize: string;
 }
 

@@ -1,35 +1,35 @@
 /**
  * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3` or
- * `bun:sqlite`. Imports no driver. SQLite 3.37 or newer. Answers synchronously, even if a write has
- * to wait until another process releases its lock: meanwhile nothing else is served. Only usage,
- * which nobody waits for, pauses between attempts.
+ * `bun:sqlite`. Imports no driver. Needs SQLite 3.37 or newer. All methods are synchronous, and
+ * block the process while another one has the write lock. Only usage, which no caller waits for,
+ * pauses between attempts.
  *
  * Give keyscope its own handle, even if the file also has the service's own tables. A call that
  * finds the handle in the middle of a transaction throws: a write could still be rolled back, and a
  * read would not see what other processes have revoked since. (A read with `node:sqlite` before
  * 22.16, which cannot tell, does not throw.)
  *
- * With a pepper, a row that somebody edited by hand never passes for another. Lists that are
- * invalid JSON come back as text, and the core refuses the record: `invalid_token` from `verify`,
- * `StoreError` from `list` and `get`. Times beyond 2^53 come back wrong or make the driver throw,
- * which is a `StoreError`.
+ * With a pepper, a row that somebody edited by hand does not authenticate. Lists that are invalid
+ * JSON are returned as text, and the core refuses the record: `invalid_token` from `verify`,
+ * `StoreError` from `list` and `get`. Times beyond 2^53 are read incorrectly or make the driver
+ * throw, which is a `StoreError`.
  */
 import type { KeyStore, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import type { Reads, Writes } from '../halves.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
 import { toRecord, toValues } from '../rows.js';
 import type { SqliteHandle, SqliteStatement } from './handle.js';
-import { checkHandle, makeDurable } from './handle.js';
+import { makeDurable, prepareHandle } from './handle.js';
 import { migrateIfNeeded } from './migrate.js';
 import { STATEMENTS } from './statements.js';
 import {
-  checkNoTransaction,
+  assertNoTransaction,
   transaction,
   withoutWaiting,
   writeWhenUnlocked,
 } from './transactions.js';
 
-/** What the store runs, prepared once. */
+/** The prepared statements of the store. */
 interface Prepared {
   readonly insert: SqliteStatement;
   readonly findOneDigest: SqliteStatement;
@@ -56,13 +56,13 @@ function prepareAll(db: SqliteHandle): Prepared {
   };
 }
 
-/** Every record comes after it. */
+/** A position before every record. */
 const BEGINNING: ListPosition = { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
 
 function createReads(db: SqliteHandle, statements: Prepared): Reads {
   return {
     findByDigest(digests) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       const asked = digests.filter(isText);
       if (asked.length === 0) return [];
       const rows =
@@ -73,14 +73,14 @@ function createReads(db: SqliteHandle, statements: Prepared): Reads {
     },
 
     findById(keyId) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       if (!isText(keyId)) return null;
       const rows = statements.findById.all(keyId);
       return rows.length > 0 ? toRecord(rows[0]) : null;
     },
 
     list({ entityUuid, after, limit }) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       if (!isText(entityUuid)) return [];
       const { createdAt, keyId } = after ?? BEGINNING;
       const rows = statements.list.all(entityUuid, createdAt, keyId, limit);
@@ -88,7 +88,7 @@ function createReads(db: SqliteHandle, statements: Prepared): Reads {
     },
 
     summarize(now?: number) {
-      checkNoTransaction(db);
+      assertNoTransaction(db);
       const time = now ?? Date.now();
       const rows = statements.summarize.all(time, time) as SchemeSummary[];
       // Copies: the rows of some drivers have no prototype.
@@ -120,7 +120,7 @@ function createWrites(db: SqliteHandle, statements: Prepared): Writes {
           statements.touch.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
         }
       }
-      // One transaction for the batch: one disk sync, and no batch half counted.
+      // One transaction for the batch: one disk sync, and never half a batch.
       const write = () => withoutWaiting(db, () => transaction(db, touchEach));
       return writeWhenUnlocked(write);
     },
@@ -129,8 +129,8 @@ function createWrites(db: SqliteHandle, statements: Prepared): Writes {
 
 /**
  * Makes a store in a SQLite file. Sets WAL, `synchronous = FULL` and, if the handle has none, a
- * busy timeout of 5 s; then migrates. What it has acknowledged survives the end of the process and
- * a power cut.
+ * busy timeout of 5 s; then migrates. Acknowledged writes survive the end of the process and a
+ * power cut.
  *
  * Not checked: the file's permissions; that the disk syncs when told to.
  *
@@ -144,7 +144,7 @@ function createWrites(db: SqliteHandle, statements: Prepared): Writes {
  * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
  */
 export function sqliteStore(db: SqliteHandle): KeyStore {
-  checkHandle(db, 'sqliteStore');
+  prepareHandle(db, 'sqliteStore');
   makeDurable(db);
   migrateIfNeeded(db);
   const statements = prepareAll(db);

@@ -1,10 +1,10 @@
-/** Writes in transactions of their own, and what becomes of them while another has the lock. */
+/** Runs writes in their own transactions, and retries them while another process has the lock. */
 import type { Awaitable } from '../../core/store.js';
 import type { SqliteHandle } from './handle.js';
 import { readBusyTimeout } from './handle.js';
 
-/** Throws in the middle of somebody else's transaction. */
-export function checkNoTransaction(db: SqliteHandle): void {
+/** Throws if the handle is in the middle of a transaction. */
+export function assertNoTransaction(db: SqliteHandle): void {
   if (db.isTransaction || db.inTransaction) {
     throw new Error(
       'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
@@ -21,12 +21,12 @@ function rollBack(db: SqliteHandle): void {
 }
 
 /**
- * Runs `work` in its own transaction. `BEGIN` throws if the handle is in one already, so nothing is
- * acknowledged that somebody else's rollback could undo. IMMEDIATE takes the write lock at once: a
- * transaction that read first could not wait for it.
+ * Runs `work` in its own transaction. `BEGIN` throws if the handle is already in one, so somebody
+ * else's rollback cannot undo an acknowledged write. IMMEDIATE takes the write lock at once: a
+ * transaction that reads first cannot wait for it.
  */
 export function transaction<Result>(db: SqliteHandle, work: () => Result): Result {
-  checkNoTransaction(db);
+  assertNoTransaction(db);
   db.exec('BEGIN IMMEDIATE');
   try {
     const result = work();
@@ -38,7 +38,7 @@ export function transaction<Result>(db: SqliteHandle, work: () => Result): Resul
   }
 }
 
-/** Runs `work`, which fails at once if another process has the lock. */
+/** Runs `work`, and fails at once if another process has the lock. */
 export function withoutWaiting(db: SqliteHandle, work: () => void): void {
   const timeout = readBusyTimeout(db);
   db.exec('PRAGMA busy_timeout = 0');
@@ -50,8 +50,8 @@ export function withoutWaiting(db: SqliteHandle, work: () => void): void {
 }
 
 /**
- * How many times a write is tried in all, and how long it pauses between: together less than the
- * time that a keyring waits for a store, which is 2 s by default.
+ * How many times a write is tried in all, and the pause between. Together they take less than the
+ * 2 s that a keyring waits for a store by default.
  */
 const TRIES = 10;
 const PAUSE_MS = 100;
@@ -60,7 +60,7 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 }
 
-/** By SQLite's own words, which come through every driver. */
+/** Reads SQLite's own message, which every driver passes on. */
 function isLocked(error: unknown): boolean {
   return String((error as Error | undefined)?.message).includes('database is locked');
 }
@@ -77,7 +77,7 @@ async function writeLater(write: () => void): Promise<void> {
   }
 }
 
-/** Runs `write` at once and, as long as another process has the lock, again after each pause. */
+/** Runs `write` at once, and again after each pause while another process has the lock. */
 export function writeWhenUnlocked(write: () => void): Awaitable<void> {
   try {
     write();

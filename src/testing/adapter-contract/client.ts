@@ -1,4 +1,4 @@
-/** The client of the contract: sends requests in time, and looks for secrets in every answer. */
+/** The client of the contract: sends requests with a time-out, and searches answers for secrets. */
 import { assert } from '../../core/input.js';
 import { check } from '../assertions.js';
 import type { AdapterRequest, Answer, HeaderLine, Transport } from './exchange.js';
@@ -14,12 +14,12 @@ export type Send = (
 
 /** How tests send requests to one adapter. */
 export interface AdapterClient {
-  /** Whether header lines are sent as they are. */
+  /** Whether header lines are sent separately, as they are. */
   readonly overHttp: boolean;
   readonly send: Send;
   /**
-   * Runs `act` with requests that share one connection, one after another. Where there is no
-   * connection to share, with `send`.
+   * Runs `act` with a `Send` whose requests share one connection, one after another. Without
+   * connections, that is `send`.
    */
   onOneConnection(act: (send: Send) => Promise<void>): Promise<void>;
 }
@@ -34,10 +34,10 @@ const TIMEOUT_MS = 4_000;
  *   `node:http`.
  */
 export function createClient(served: unknown, secrets: ReadonlyMap<string, string>): AdapterClient {
-  // Nothing of it is known: a wrong `serve` may answer anything.
+  // Unchecked: a wrong `serve` may return anything.
   const { url, fetch } = (served ?? {}) as { readonly url?: unknown; readonly fetch?: unknown };
   if (typeof url === 'string') return createHttpClient(url, secrets);
-  assert(typeof fetch === 'function', 'adapterContract: let serve answer { url }, or { fetch }');
+  assert(typeof fetch === 'function', 'adapterContract: serve must return { url } or { fetch }');
   const send = createSend(createFetchTransport(fetch as FetchHandler), secrets);
   return { overHttp: false, send, onOneConnection: (act) => act(send) };
 }
@@ -65,13 +65,13 @@ function createSend(transport: Transport, secrets: ReadonlyMap<string, string>):
     const headers = answer.headers.map(([name, value]) => `${name}\n${value}`);
     const text = [...headers, answer.body].join('\n');
     for (const [secret, kind] of secrets) {
-      check(!text.includes(secret), `the answer to ${what} holds ${kind}`);
+      check(!text.includes(secret), `the answer to ${what} contains ${kind}`);
     }
     return answer;
   };
 }
 
-/** Aborts the request and throws if there is no answer for {@link TIMEOUT_MS}. */
+/** Aborts the request and throws if there is no answer within {@link TIMEOUT_MS}. */
 async function inTime(
   what: string,
   act: (signal: AbortSignal) => Promise<Answer>,

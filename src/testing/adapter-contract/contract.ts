@@ -1,4 +1,4 @@
-/** The suite that every adapter must pass: its entry and its table. */
+/** The suite that every adapter must pass: `adapterContract`, and the list of tests. */
 import { assert } from '../../core/input.js';
 import type { RegisterTest } from '../register-test.js';
 import {
@@ -80,7 +80,7 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
   }
 }
 
-/** One test of the contract: what an adapter promises, and what fails if it does not keep it. */
+/** One test of the contract: what an adapter promises, and the function that checks it. */
 type AdapterTest = readonly [name: string, run: (fixture: AdapterFixture) => Promise<void>];
 
 const CONTRACT: readonly AdapterTest[] = [

@@ -13,7 +13,7 @@ import { FOREIGN, OTHER, OWN } from './service.js';
 const BASIC: HeaderLine = ['Authorization', 'Basic YTpi'];
 
 /**
- * Sends keys that the routes are for. The handler must run once, with the principal that the
+ * Sends keys that may use the routes. The handler must run once, with the principal that the
  * keyring made and the entity that was checked.
  *
  * Catches: a copied or missing principal, a scheme or a header name that is compared
@@ -29,7 +29,7 @@ export async function letsKeysIn(fixture: AdapterFixture): Promise<void> {
   });
   check(
     isGenuine(principal),
-    'the handler must get the principal itself, which guards such as hasScopes take, and no copy',
+    'the handler must get the principal itself, which guards such as hasScopes accept, not a copy',
   );
   await assertLetIn(fixture, own, {
     what: 'a scheme in lower case',
@@ -45,7 +45,7 @@ export async function letsKeysIn(fixture: AdapterFixture): Promise<void> {
   });
 }
 
-/** Whether guards take it, which they do of no copy. */
+/** Whether guards accept it. They accept no copy. */
 function isGenuine(principal: Principal): boolean {
   try {
     return hasScopes(principal, 'reports:read', 'reports:write');
@@ -89,7 +89,7 @@ export async function deniesWithoutCredential(fixture: AdapterFixture): Promise<
  * Sends a good key in other schemes, without a scheme and beside a second credential. None of
  * these is a key in `Authorization: Bearer`, and the denial must say which kind of mistake it is.
  *
- * Catches: anything behind the first space taken for the key, and headers parsed or cut by hand.
+ * Catches: adapters that take anything after the first space for the key, or parse headers by hand.
  */
 export async function deniesOtherCredentials(fixture: AdapterFixture): Promise<void> {
   const { key } = await fixture.issue(['reports:read']);
@@ -134,7 +134,7 @@ export async function deniesLongCredentials(fixture: AdapterFixture): Promise<vo
  * Sends two `Authorization` lines: the same key twice, two keys, a key and something else, in
  * either order. The request must be denied, because nobody can say which of them counts.
  *
- * Catches: `req.headers` passed on, where Node shows only the first line; the last one taken.
+ * Catches: `req.headers` passed on, in which Node keeps only the first line; using the last line.
  */
 export async function deniesTwoLines(fixture: AdapterFixture): Promise<void> {
   const first = await fixture.issue(['reports:read']);
@@ -167,7 +167,7 @@ const OTHER_HEADERS = [
  * Sends a good key in the query, in cookies and in the headers of other services, by itself and
  * beside another scheme. It must not be read there.
  *
- * Catches: keys read from where they end up in logs and histories, or where a browser sends them
+ * Catches: keys read from places that end up in logs and histories, or that a browser sends
  * automatically.
  */
 export async function readsOneHeader(fixture: AdapterFixture): Promise<void> {
@@ -205,8 +205,8 @@ const CALLER_HEADERS = [
  * Sends headers that name a caller, an entity or scopes. Without a key they must let nobody in,
  * and beside a key they must change nothing.
  *
- * Catches: callers believed because a proxy, a test or an attacker names them, and entities that
- * nobody checks.
+ * Catches: trusting a caller that a header names, whoever has written it, and entities that nobody
+ * checks.
  */
 export async function believesNoOther(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read']);

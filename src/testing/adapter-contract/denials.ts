@@ -4,7 +4,7 @@ import { AccessError, StoreError } from '../../core/errors.js';
 /** No credential at all. */
 export const MISSING: AccessError = new AccessError('missing_credentials', 'no_header');
 
-/** A credential or an entity that nothing can be read from. */
+/** A malformed credential or entity. */
 export const MALFORMED: AccessError = new AccessError('invalid_request', 'malformed_header');
 
 /** A key that is refused, whatever the reason. */

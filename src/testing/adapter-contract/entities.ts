@@ -59,12 +59,12 @@ export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
- * Addresses an entity that the key cannot address, several at once and what is no entity. No
- * handler may run: a reader that takes one of several, or mends a value, checks another entity
- * than the handler may use.
+ * Addresses an entity that the key cannot address, several at once, and values that are not
+ * entities. No handler may run: an adapter that picks one of several, or repairs a value, may check
+ * another entity than the handler uses.
  *
- * Catches: the first or last of several values taken; values joined, trimmed or folded; empty
- * taken for none.
+ * Catches: using the first or last of several values; joining, trimming or folding values; treating
+ * an empty value as none.
  */
 export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void> {
   const { key } = await fixture.issue(['reports:read']);
@@ -82,7 +82,7 @@ export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void
   }
 }
 
-/** Some parsers stop at 1,000 parameters, and would not see what is behind them. */
+/** Some parsers stop after 1,000 parameters, and would not see the ones after that. */
 const MANY_PARAMETERS = 'a&'.repeat(1000);
 
 /** Queries that have more than one entity, or hide one. */

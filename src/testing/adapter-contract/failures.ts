@@ -7,8 +7,8 @@ import { assertDenied, assertFailure, assertLetIn } from './request-assertions.j
 import { DRIVER_TEXT, OTHER, OWN } from './service.js';
 
 /**
- * Breaks the store, whose driver then quotes what it was asked for. The answer must be 503,
- * without that text, and the same key must be let in once the store works again.
+ * Breaks the store, and its driver's error quotes the look-up. The answer must be 503, without that
+ * text, and the same key must be let in once the store works again.
  *
  * Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while
  * nobody can check.
@@ -17,7 +17,7 @@ export async function deniesWhileStoreIsBroken(fixture: AdapterFixture): Promise
   const { hooks } = fixture;
   const { key, keyId } = await fixture.issue(['reports:read']);
   const lines = [bearer(key)];
-  // Drivers quote what they were asked for.
+  // Drivers quote parameters in their errors.
   hooks.lookUp = async (digests) => {
     throw new Error(`${DRIVER_TEXT}: ${digests.join()}`);
   };
@@ -31,9 +31,9 @@ export async function deniesWhileStoreIsBroken(fixture: AdapterFixture): Promise
 }
 
 /**
- * Lets `admit` reject with what is no denial: errors, one that looks like a denial, and values
- * that are no errors. The handler must not run, and the answer must not say that the caller did
- * something wrong.
+ * Lets `admit` reject with values that are not denials: errors, one of which looks like a denial,
+ * and values that are not errors. The handler must not run, and the answer must not blame the
+ * caller.
  *
  * Catches: every error turned into a denial, and requests let in when the guard itself fails.
  */
@@ -46,8 +46,8 @@ export async function failsOnBugs(fixture: AdapterFixture): Promise<void> {
     new Error(text),
     Object.assign(new Error(text), { code: 'invalid_token' }),
     text,
-    // To `if (error)` this is none. Frameworks break on `undefined`: Koa never answers, Elysia and
-    // h3 crash.
+    // `if (error)` does not notice this one. `undefined` is left out, because frameworks break on
+    // it: Koa never answers, Elysia and h3 crash.
     '',
   ];
   for (const bug of bugs) {

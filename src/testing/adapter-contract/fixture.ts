@@ -1,5 +1,6 @@
 /**
- * What a test of the adapter contract works with: a service, and a client that asks its adapter.
+ * What a test of the adapter contract uses: a service, and a client that sends requests to its
+ * adapter.
  */
 import { type AdapterClient, createClient } from './client.js';
 import type { ServedAdapter } from './serve-adapter.js';
@@ -8,7 +9,7 @@ import type { AdapterService } from './service.js';
 /** The fixture of one test. */
 export interface AdapterFixture extends AdapterService, AdapterClient {}
 
-/** Makes the fixture of one test, whose service the adapter was given. */
+/** Makes the fixture of one test. The adapter must have been served with this service. */
 export function createAdapterFixture(
   service: AdapterService,
   served: ServedAdapter,

@@ -4,7 +4,7 @@ import { type Answer, type HeaderLine, sortLines, type Transport } from './excha
 
 // The part of `node:http` that is used; importing its types would require them of every user.
 
-/** An answer, of which the body is still to be read. */
+/** An answer whose body has not been read yet. */
 interface NodeResponse extends AsyncIterable<string> {
   readonly statusCode?: number;
   /** Names and values, alternately. */
@@ -18,7 +18,7 @@ interface NodeRequest {
   end(): unknown;
 }
 
-/** What keeps connections for several requests. */
+/** Keeps connections open for several requests. */
 export interface NodeAgent {
   destroy(): unknown;
 }
@@ -29,24 +29,24 @@ export interface NodeHttp {
   request(url: string, options: object, answered: (response: NodeResponse) => void): NodeRequest;
 }
 
-/** The runtime's `process`, if it has one, which hands out modules without an import. */
+/** The runtime's `process`, if it has one, which returns modules without an import. */
 interface Process {
   getBuiltinModule?(id: 'node:http'): NodeHttp | undefined;
 }
 
-/** Finds `node:http`. An import would break runtimes that do without it and use fetch. */
+/** Finds `node:http`. An import would break runtimes that lack it and use fetch. */
 export function readNodeHttp(): NodeHttp {
   const { process } = globalThis as { readonly process?: Process };
   const http = process?.getBuiltinModule?.('node:http');
-  const required = 'a url takes node:http (Node from 20.16 on, Bun, Deno)';
-  const instead = `adapterContract: ${required}; let serve answer { fetch }`;
+  const required = 'a url needs node:http (Node from 20.16 on, Bun, Deno)';
+  const instead = `adapterContract: ${required}; let serve return { fetch }`;
   assert(http !== undefined, instead);
   return http;
 }
 
 /**
  * Makes the transport. It does not use `fetch`, which would join two lines of the same name.
- * Without an agent, each request has a connection of its own, which does not outlive it.
+ * Without an agent, each request has its own connection, which ends with it.
  */
 export function createHttpTransport(
   http: NodeHttp,
@@ -67,7 +67,7 @@ export function createHttpTransport(
   };
 }
 
-/** All values of each name: of a list, `node:http` makes as many lines. */
+/** All values of each name as a list, from which `node:http` makes one line per value. */
 function headerLists(lines: readonly HeaderLine[]): Readonly<Record<string, readonly string[]>> {
   const lists: Record<string, readonly string[]> = {};
   for (const [name, value] of lines) {

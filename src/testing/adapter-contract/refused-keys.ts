@@ -1,4 +1,4 @@
-/** A test that an adapter answers all keys alike that the keyring refuses. */
+/** A test that an adapter answers all refused keys alike. */
 import { generateKey } from '../../core/secret.js';
 import { same } from '../assertions.js';
 import { INVALID } from './denials.js';
@@ -21,11 +21,11 @@ export async function deniesAllKeysAlike(fixture: AdapterFixture): Promise<void>
     assertDenied(fixture, INVALID, { what, path: '/reports', lines: [bearer(credential)] });
   const first = await ask('a malformed key', 'x');
   const repeated = await ask('a malformed key', 'x');
-  const fickle = fickleHeaders(first, repeated);
-  const expected = withoutHeaders(first, fickle);
+  const changing = changingHeaders(first, repeated);
+  const expected = withoutHeaders(first, changing);
   const assertAlike = (what: string, answer: Answer) => {
     const message = `${what} must be answered as every other key that is refused`;
-    same(withoutHeaders(answer, fickle), expected, message);
+    same(withoutHeaders(answer, changing), expected, message);
   };
   assertAlike('the same again', repeated);
   for (const [what, credential] of Object.entries(refused)) {
@@ -33,7 +33,7 @@ export async function deniesAllKeysAlike(fixture: AdapterFixture): Promise<void>
   }
 }
 
-/** One credential for each reason to refuse one, and what it is. */
+/** One credential for each reason to refuse one, by its description. */
 async function issueRefusedKeys(
   fixture: AdapterFixture,
 ): Promise<Readonly<Record<string, string>>> {
@@ -63,7 +63,7 @@ async function issueRefusedKeys(
  * The names of headers whose value changes when the same request is repeated: a request id or the
  * time, for example.
  */
-function fickleHeaders(first: Answer, repeated: Answer): ReadonlySet<string> {
+function changingHeaders(first: Answer, repeated: Answer): ReadonlySet<string> {
   const known = new Set(repeated.headers.map(([name, value]) => `${name}: ${value}`));
   const changed = first.headers.filter(([name, value]) => !known.has(`${name}: ${value}`));
   return new Set(['date', ...changed.map(([name]) => name)]);

@@ -1,11 +1,11 @@
-/** What may come of a request: it is denied, it is let in, or the service itself fails. */
+/** The possible outcomes of a request: it is denied, it is let in, or the service itself fails. */
 import { toResponse } from '../../core/challenge.js';
 import { check, same } from '../assertions.js';
 import { type Answer, type HeaderLine, headerValues } from './exchange.js';
 import type { AdapterFixture } from './fixture.js';
 import { type HandlerCall, handlerText, keyIdOf } from './service.js';
 
-/** A GET request of a test, and what to call it if something is wrong with its answer. */
+/** A GET request of a test; `what` describes it in errors. */
 export interface TestRequest {
   readonly what: string;
   readonly path: string;
@@ -26,7 +26,7 @@ export async function assertDenied(
   check(calls.length === before, `${what}: the handler must not run`);
   const { realm, resourceMetadata } = setup;
   const { status, headers, body } = toResponse(error, { realm, resourceMetadata });
-  // If there is no challenge, none may be added.
+  // Also compares headers that `toResponse` leaves out: the adapter must not add them.
   const compared = new Set([...Object.keys(headers), 'WWW-Authenticate', 'Retry-After']);
   const gotHeaders: Record<string, readonly string[]> = {};
   const expectedHeaders: Record<string, readonly string[]> = {};
@@ -64,5 +64,5 @@ export function assertFailure(answer: Answer, what: string): void {
   const { status } = answer;
   check(status >= 500, `${what}: the status must be 500 or above, not ${status}`);
   const challenges = headerValues(answer, 'WWW-Authenticate');
-  check(challenges.length === 0, `${what}: the answer must hold no challenge`);
+  check(challenges.length === 0, `${what}: the answer must contain no challenge`);
 }

@@ -1,4 +1,4 @@
-/** Tests of one request beside others: each is asked for once, and gets its own caller. */
+/** Tests of several requests: each is one call to the keyring, and gets its own caller. */
 import { check, same } from '../assertions.js';
 import type { Send } from './client.js';
 import { bearer, type HeaderLine } from './exchange.js';
@@ -10,8 +10,8 @@ import { FOREIGN, type Hooks, handlerText, OTHER, OWN } from './service.js';
  * be one call to `admit`, for the operation of its route: the keyring is told of every request,
  * and answers anew for each.
  *
- * Catches: one admission per route and another per app, decisions kept, by connection too, denials
- * that the keyring is not told of.
+ * Catches: a guard on the route and another on the app, decisions that are cached (also by
+ * connection), denials that the keyring does not see.
  */
 export async function asksOnce(fixture: AdapterFixture): Promise<void> {
   const { asked } = fixture;
@@ -43,7 +43,7 @@ const AT_ONCE = 20;
  * Sends 20 requests of different callers at once, and delays their look-ups so that they overtake
  * each other. Each handler must get its own caller and entity.
  *
- * Catches: the caller kept where the next request overwrites it.
+ * Catches: a caller that is stored where the next request overwrites it.
  */
 export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void> {
   const { calls, hooks, send } = fixture;
@@ -67,13 +67,13 @@ export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void>
   check(ran === AT_ONCE, `${AT_ONCE} requests at once: ${AT_ONCE} handlers must run, not ${ran}`);
 }
 
-/** For how long no request may have come before those that came are taken for all there are. */
+/** After this long without a new request, no more are expected, in milliseconds. */
 const QUIET_MS = 50;
 
 /**
- * Look-ups wait until all requests have come that are sent at once, and resume together, some turns
- * apart: other requests take steps between two steps of a request, and requests end in a different
- * order than they began. Where an app serves fewer at a time, they wait for a timer instead.
+ * Makes look-ups wait until all concurrent requests have arrived, and then resume some turns apart:
+ * steps of different requests alternate, and requests end in another order than they began. If an
+ * app serves fewer requests at a time, a timer resumes them.
  */
 function waitForOneAnother(): Hooks['lookUp'] {
   let lookUps = 0;

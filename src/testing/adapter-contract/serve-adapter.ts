@@ -1,4 +1,4 @@
-/** What an adapter is to its contract: a function that mounts a guard on two routes. */
+/** What a contract needs of an adapter: a function that mounts its guard on two routes. */
 import type { Keyring } from '../../core/keyring.js';
 import type { Policy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
@@ -19,7 +19,7 @@ export interface AdapterSetup {
 }
 
 /**
- * The part of a fetch `Response` that is used; not every TypeScript configuration knows that type.
+ * The part of a fetch `Response` that is used; not every TypeScript configuration has that type.
  */
 export interface FetchAnswer {
   readonly status: number;
@@ -28,7 +28,7 @@ export interface FetchAnswer {
 }
 
 /**
- * A bare app with its two routes: its URL, or its function that answers a fetch `Request`; and how
+ * A bare app with the two routes: its URL, or the function that answers a fetch `Request`, and how
  * to close it.
  */
 export type ServedAdapter = { close?(): Awaitable<unknown> } & (

@@ -25,7 +25,7 @@ const PEPPER = { id: 'contract', secret: 'pepper-of-the-contract-which-no-answer
 type ReportsScope = 'reports:read' | 'reports:write';
 type ReportsCatalog = Catalog<ReportsScope, never>;
 
-/** What the service's policies are defined on. */
+/** The catalog of the service's policies. */
 export const catalog: ReportsCatalog = defineScopes({
   reports: { read: 'Read reports.', write: 'Write reports.' },
 });
@@ -49,7 +49,7 @@ export interface IssuedKey {
   readonly keyId: string;
 }
 
-/** What stands behind the adapter in one test. */
+/** The service behind the adapter in one test. */
 export interface AdapterService {
   readonly setup: AdapterSetup;
   /** The keyring itself; calls to it are not counted. */
@@ -59,9 +59,9 @@ export interface AdapterService {
   readonly calls: HandlerCall[];
   /** The adapter's calls to the keyring. */
   readonly asked: string[];
-  /** What no answer may contain, and what it is. */
+  /** Texts that no answer may contain, and a description of each. */
   readonly secrets: Map<string, string>;
-  /** In milliseconds; the keyring has no other clock. */
+  /** The keyring's clock, in milliseconds. */
   readonly clock: { now: number };
   /** Issues a key that lasts a second. */
   issue(scopes: readonly ReportsScope[], entityUuid?: string): Promise<IssuedKey>;
@@ -74,7 +74,7 @@ export function handlerText(keyId: unknown, entityUuid: unknown): string {
   return `${String(keyId)} on ${String(entityUuid)}`;
 }
 
-/** The key id of what an adapter hands on, which need not be a principal. */
+/** The key id of what an adapter passes on, which may not be a principal. */
 export function keyIdOf(principal: unknown): unknown {
   const { keyId } = (principal ?? {}) as { readonly keyId?: unknown };
   return keyId;
@@ -99,7 +99,7 @@ export function createService(): AdapterService {
   });
 
   function watch(key: string): string {
-    // Without its prefix, which is not secret, and the digest without its scheme.
+    // The key without its prefix and the digest without its scheme, neither of which is secret.
     secrets.set(key.slice('acme_'.length), 'a key');
     secrets.set(digestKey(key, PEPPER).replace(/^.*\$/, ''), 'a digest');
     return key;
@@ -127,7 +127,7 @@ function createSetup(keyring: Keyring, handle: AdapterSetup['handle']): AdapterS
   return {
     keyring,
     policy: definePolicy(catalog, { whoami: [], readReports: ['reports:read'] }),
-    // Text with a quote and a backslash, which challenges written by hand get wrong.
+    // Contains a quote and a backslash, which adapters that write challenges by hand get wrong.
     realm: 'the "reports" \\ of acme',
     resourceMetadata: 'https://acme.example/metadata',
     handle,

@@ -1,19 +1,19 @@
 /**
- * Tests that an adapter refuses what it cannot serve when a guard is made, not when it is asked.
+ * Tests that an adapter refuses invalid options when a guard is made, not at the first request.
  */
 import { definePolicy } from '../../core/policy.js';
 import { check } from '../assertions.js';
 import type { AdapterSetup, ServeAdapter, ServedAdapter } from './serve-adapter.js';
 import { catalog, createService } from './service.js';
 
-/** What is wrong with a setup; nothing that the types allow. */
+/** The invalid options of a setup, which the types do not allow. */
 type UnusableSetup = { readonly [Option in keyof AdapterSetup]?: unknown };
 
 /**
  * Setups that no app may start with, by the name of the test.
  *
- * Catches: operations looked up only by the first request, a challenge written only by the first
- * denial.
+ * Catches: an operation that is looked up only at the first request, a challenge that is written
+ * only at the first denial.
  */
 export const REFUSED_AT_SET_UP: Readonly<Record<string, UnusableSetup>> = {
   'an operation that the policy lacks is refused at set-up': {

@@ -1,4 +1,4 @@
-/** How the tests of the store contract call a store: until it throws, in parallel, overlapping. */
+/** Ways to call a store: expecting errors, in parallel, or overlapping. */
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import { uuid } from './fixture.js';
 

@@ -1,4 +1,4 @@
-/** The suite that every store must pass, and that its own tests run: its entry and its table. */
+/** The suite that every store must pass: `storeContract`, and the list of tests. */
 import { assert } from '../../core/input.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { RegisterTest } from '../register-test.js';
@@ -47,9 +47,9 @@ import {
   touchUndoesNoEnding,
 } from './touch.js';
 
-/** A store, and what frees it after its test. */
+/** A store, and how to close it after its test. */
 export interface ContractStore extends KeyStore {
-  /** Called after each test, whatever came of it. */
+  /** Called after each test, even if it failed. */
   close?(): Awaitable<void>;
 }
 
@@ -59,7 +59,7 @@ export interface ContractStore extends KeyStore {
  * store need not be empty, and runs may follow each other on one database, but must not overlap.
  *
  * A store whose `summarize` declares no parameter (`summarize.length` is 0, as with a default value
- * or `...args`) may use its own clock: whatever asks for a time other than now is then left out.
+ * or `...args`) may use its own clock: tests that ask for a time other than now are then left out.
  *
  * Not checked: that a write survives a crash; that two processes agree; that two databases are kept
  * apart; an entity with more than 150 keys; what happens when the database is gone; speed.
@@ -95,7 +95,7 @@ export function storeContract(test: RegisterTest, factory: () => Awaitable<Contr
   }
 }
 
-/** One test of the contract: what a store promises, and what fails if it does not keep it. */
+/** One test of the contract: what a store promises, and the function that checks it. */
 type StoreTest = readonly [name: string, run: (fixture: StoreFixture) => Promise<void>];
 
 const CONTRACT: readonly StoreTest[] = [

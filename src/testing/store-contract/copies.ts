@@ -1,14 +1,13 @@
 /**
- * Tests that a store shares no object with its callers: it copies what it gets and what it gives.
+ * Tests that a store shares no object with its callers: it copies what it gets and what it returns.
  */
 import type { KeyRecord } from '../../core/record.js';
 import { same } from '../assertions.js';
 import { type StoreFixture, TIME, uuid } from './fixture.js';
 
 /**
- * Calls every method that takes an object, and looks at the objects afterwards: they must be as
- * they were. Then it changes whatever can be changed in them, and what is stored must not change
- * with it.
+ * Calls every method that takes an object. Afterwards, the objects must be unchanged. Then changes
+ * everything in them that can be changed, and what is stored must not change.
  *
  * Catches: a store that keeps the caller's object, or changes it.
  */
@@ -29,7 +28,7 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
   await store.markEnded(keyId, ending);
   same(given, expected, 'what the store was given, afterwards');
   const ended = { ...structuredClone(made), ...ending, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } };
-  vandalize(made);
+  changeEverything(made);
   for (const { scopesUsed } of entries) {
     Object.assign(scopesUsed, { 'a:b': 9 });
   }
@@ -37,10 +36,10 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
 }
 
 /**
- * Changes whatever can be changed in what the look-ups and the listing returned. The next answer
- * must be as if nothing had happened.
+ * Changes everything that can be changed in the records that look-ups and the listing returned. The
+ * next answer must be unaffected.
  *
- * Catches: a store that hands out its own rows.
+ * Catches: a store that returns its own rows.
  */
 export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
   const { store, add, holds, list } = fixture;
@@ -48,13 +47,13 @@ export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
   const found = await store.findById(made.keyId);
   const foundByDigest = await store.findByDigest([made.digest]);
   for (const answer of [found, ...foundByDigest, ...(await list())]) {
-    if (answer !== null) vandalize(answer);
+    if (answer !== null) changeEverything(answer);
   }
   await holds(made, 'after the objects that were returned are changed');
 }
 
-/** Changes whatever can be changed; frozen parts refuse, which is just as good. */
-function vandalize(record: KeyRecord): void {
+/** Changes everything that can be changed. Frozen parts cannot, which is fine. */
+function changeEverything(record: KeyRecord): void {
   const changes: readonly (() => unknown)[] = [
     () => (record.scopes as string[]).push('users:delete'),
     () => (record.accessibleEntities as string[]).splice(0, 1, uuid()),

@@ -1,4 +1,4 @@
-/** Tests that `insert` keeps every field of a record exactly, whatever is in it. */
+/** Tests that `insert` keeps every field of a record exactly, whatever it contains. */
 import type { KeyRecord } from '../../core/record.js';
 import { same } from '../assertions.js';
 import { randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
@@ -6,9 +6,9 @@ import { INSTANTS } from './instants.js';
 import { newestFirst } from './order.js';
 
 /**
- * What a pair's name may contain. The core accepts nothing else, because V8 13.6 (Node 24) reads
- * names with quotes, backslashes and control characters back as one another: a correct store that
- * keeps JSON would lose them.
+ * Drops characters that a pair's name may not contain. The core refuses them, because V8 13.6 (Node
+ * 24) confuses names with quotes, backslashes and control characters when it reads JSON: a correct
+ * store that keeps JSON would lose them.
  */
 export function nameable(text: string): string {
   return text.replace(/["\\\p{Cc}]/gu, '');
@@ -32,7 +32,7 @@ export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
     ...digestVariants(),
   ];
   for (const [index, given] of variants.entries()) {
-    // Half of them are of this entity, half of one that nobody else has.
+    // Half of them belong to this entity, the others each to an entity of its own.
     const made = record({ entityUuid: index % 2 === 0 ? entityUuid : uuid(), ...given });
     const expected = structuredClone(made);
     await store.insert(made);
@@ -82,7 +82,7 @@ function metadataVariants(): readonly Partial<KeyRecord>[] {
     '{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}',
   ) as Record<string, string>;
   return [
-    // What only a value may contain.
+    // Characters that only a value may contain.
     { metadata: { a: '\u0001\u0008\u000b\u001b[1m\u007f\u0085\u009f', b: '\r\n' } },
     // With their values, nearly the 2 KiB that the core allows.
     { metadata: { [`${'n'.repeat(1015)}a`]: 'a', [`${'n'.repeat(1015)}b`]: 'b' } },
@@ -161,7 +161,7 @@ export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
  */
 export async function keepsEveryMillisecond(fixture: StoreFixture): Promise<void> {
   const { store, record, holds, list } = fixture;
-  // In no particular order: by what is left of each time below a second.
+  // Shuffled: sorted by the milliseconds within a second.
   const shuffled = [...INSTANTS].sort((one, other) => (one % 1000) - (other % 1000) || one - other);
   const all = shuffled.map((time, index) => {
     const next = index % 2 === 0 ? time - 1 : time + 1;

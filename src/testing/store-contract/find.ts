@@ -1,5 +1,5 @@
 /**
- * Tests of `findByDigest` and `findById`: exact, complete, and never older than what was written.
+ * Tests of `findByDigest` and `findById`: exact, complete, and never older than the last write.
  */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable } from '../../core/store.js';
@@ -10,8 +10,8 @@ import { misses, nearTexts, oddValues } from './hostile-values.js';
 import { byDigest } from './order.js';
 
 /**
- * Looks up what is nearly a stored digest, or is not even a text. Nothing may be found: a store
- * that answers here lets in somebody whose key it does not hold.
+ * Looks up values that are nearly a stored digest, or not even a text. Nothing may be found: a
+ * store that returns a record here lets in somebody who does not have its key.
  *
  * Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with
  * numbers.
@@ -20,14 +20,14 @@ export async function comparesDigestsExactly(fixture: StoreFixture): Promise<voi
   const { store, record, add, holds } = fixture;
   const made = await add();
   const { digest, keyId } = made;
-  same(await store.findByDigest([record().digest]), [], 'a digest that nothing has');
+  same(await store.findByDigest([record().digest]), [], 'a digest that no record has');
   for (const near of [...nearTexts(digest), keyId]) {
     await misses(near, () => store.findByDigest([near]));
   }
   for (const odd of oddValues(digest)) {
     await misses(odd, () => store.findByDigest([odd as string]));
   }
-  await holds(made, 'after look-ups with what is like its digest');
+  await holds(made, 'after look-ups with similar digests');
 }
 
 /**
@@ -94,18 +94,17 @@ export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> 
 }
 
 /**
- * Sends 20 look-ups at once, which ask for different records and in part for the same ones. Each
- * must get the answer to its own question.
+ * Sends 20 look-ups at once, which ask for different records and partly for the same ones. Each
+ * must get its own answer.
  *
- * Catches: one answer for look-ups made together, whether in a batch, a pipeline or one prepared
- * statement.
+ * Catches: mixing up answers of concurrent look-ups in a batch, a pipeline or a prepared statement.
  */
 export async function answersEachLookUp(fixture: StoreFixture): Promise<void> {
   const { store, record, add } = fixture;
   const known = await parallel(5, (index) => add({ name: `key ${index}` }));
   const unknown = record().digest;
-  // Twenty at once: each asks for its own digest and one that nothing has, and some also for one
-  // that others ask for.
+  // Each asks for its own digest and for one that no record has, and some also for a digest that
+  // others ask for.
   const asked = Array.from({ length: 20 }, (_, index) =>
     known.filter((_row, place) => place === index % 5 || (index > 14 && place === 0)),
   );
@@ -126,7 +125,7 @@ function byName(rows: readonly KeyRecord[]): readonly KeyRecord[] {
 }
 
 /**
- * Starts look-ups, then writes, and looks again once the write is acknowledged, while the early
+ * Starts look-ups, then writes, and looks up again once the write is acknowledged, while the first
  * look-ups may still be in progress. The later ones must see the write.
  *
  * Catches: a look-up that is answered with the result of another one, which was sent before a
@@ -143,7 +142,7 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
     const early = Promise.allSettled([askById(), askByDigest()]);
     await write();
     expected = { ...expected, ...change };
-    await holds(expected, 'after a write, while look-ups from before it are under way');
+    await holds(expected, 'after a write, while look-ups from before it are in progress');
     await early;
   };
   const retire = { retireAt: TIME + 2 };
@@ -154,8 +153,8 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
 }
 
 /**
- * Looks up what is nearly a stored key id, or is not even a text. The answer must be null, or an
- * error.
+ * Looks up values that are nearly a stored key id, or not even a text. The answer must be null, or
+ * an error.
  *
  * Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}.
  */
@@ -163,12 +162,12 @@ export async function findsByIdExactly(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const made = await add({ keyId: letteredUuid() });
   const { keyId, digest, entityUuid } = made;
-  same(await store.findById(uuid()), null, 'a key id that nothing has');
+  same(await store.findById(uuid()), null, 'a key id that no record has');
   for (const near of [...nearTexts(keyId), digest, entityUuid]) {
     await misses(near, () => store.findById(near));
   }
   for (const odd of oddValues(keyId)) {
     await misses(odd, () => store.findById(odd as string));
   }
-  await holds(made, 'after look-ups with what is like its id');
+  await holds(made, 'after look-ups with similar ids');
 }

@@ -1,4 +1,4 @@
-/** What a test of the store contract works with: a store, and records that no other test has. */
+/** What a test of the store contract uses: a store, and records that no other test has. */
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
 import { same } from '../assertions.js';
@@ -10,8 +10,8 @@ export interface StoreFixture {
   /** The beginning of digests, up to the `$`; unique to this test. */
   readonly scheme: string;
   /**
-   * A record with its own key id and digest. Mutable, because nothing that a caller passes in need
-   * be frozen.
+   * A record with its own key id and digest. Not frozen, because callers need not freeze what they
+   * pass.
    */
   record(given?: Partial<KeyRecord>): KeyRecord;
   /** The same, stored. */
@@ -25,8 +25,7 @@ export interface StoreFixture {
 }
 
 /**
- * A time far from any clock that the test may run under: it exposes a store that uses its own
- * clock.
+ * A time far from the present, which reveals a store that uses its own clock.
  */
 export const TIME = 1_000_000_000_000;
 

@@ -1,11 +1,11 @@
 /**
- * Values that no caller of a store should send and that somebody may: texts that mean something to
- * a database, texts that nearly match, and values that are not text.
+ * Values that no caller of a store should send, but somebody may: texts that have a meaning for a
+ * database, texts that nearly match, and values that are not text.
  */
 import type { Awaitable } from '../../core/store.js';
 import { check, show } from '../assertions.js';
 
-/** Texts that mean something to a database, a script or a driver, and are ordinary text here. */
+/** Texts that have a meaning for a database, a script or a driver, but are ordinary text here. */
 export const FRAGMENTS: readonly string[] = [
   `' OR '1'='1`,
   `' OR 1=1 -- `,
@@ -51,13 +51,13 @@ export function nearTexts(text: string): readonly string[] {
     `\udc00${text}`,
     text.padEnd(2 ** 20, text),
   ];
-  // A text without the letter that was to be replaced is the text itself.
+  // If the text lacks a letter that is replaced above, the result is the text itself.
   return near.filter((other) => other !== text);
 }
 
 /**
- * Values that are not text, although a driver may read `text` from them, or a comparison with a
- * number may hold.
+ * Values that are not text, but that a driver may convert to `text`, or that may be equal to a
+ * number.
  */
 export function oddValues(text: string): readonly unknown[] {
   return [

@@ -1,4 +1,4 @@
-/** Tests that a store takes hostile texts for what they are: texts. */
+/** Tests that a store treats hostile texts as ordinary text. */
 import { same, show } from '../assertions.js';
 import { succeeds } from './calls.js';
 import { nameable } from './fields.js';
@@ -8,9 +8,9 @@ import { FRAGMENTS } from './hostile-values.js';
 const HOSTILE = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
 
 /**
- * Puts texts that mean something elsewhere, two at a time, wherever a record can hold a text:
- * names, justifications, metadata, scopes and scopes used. They must come back as they are, and a
- * record that was there before must stay as it is.
+ * Puts texts that have a meaning elsewhere, two at a time, wherever a record can contain a text:
+ * names, justifications, metadata, scopes and scopes used. They must be returned unchanged, and a
+ * record that was there before must not change.
  *
  * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that
  * reach a prototype.
@@ -24,7 +24,7 @@ export async function keepsHostileTexts(fixture: StoreFixture): Promise<void> {
   await holds(rest, 'beside hostile texts');
 }
 
-/** With two of them in its texts, names and scopes, a record is inserted and touched. */
+/** Inserts and touches a record with two of them in its texts, names and scopes. */
 async function keepsBothTexts(fixture: StoreFixture, text: string, other: string): Promise<void> {
   const { store, add, holds, list } = fixture;
   const name = nameable(text);
@@ -49,9 +49,9 @@ async function keepsBothTexts(fixture: StoreFixture, text: string, other: string
 }
 
 /**
- * Inserts texts that the core never sends, because they are too long for it or contain a NUL. A
- * store may refuse such a record, but then there must be nothing of it; if it accepts the record,
- * it must keep all of it.
+ * Inserts texts that the core never sends, because they are too long or contain a NUL. A store may
+ * refuse such a record, but then nothing of it may be stored; if it accepts the record, it must
+ * keep all of it.
  *
  * Catches: text truncated because it is too long, or at a NUL, and a half-written record.
  */

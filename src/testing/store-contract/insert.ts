@@ -5,8 +5,8 @@ import { type StoreFixture, TIME, uuid } from './fixture.js';
 
 /**
  * Inserts a second record under a key id that exists. The call must throw, and the first record
- * must stay; of the second one nothing may be found under its digest or its entity. The digest
- * that was refused must still be free.
+ * must stay; the second one must not be found by its digest or its entity. The refused digest must
+ * still be free.
  *
  * Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest
  * that is used up.
@@ -31,9 +31,9 @@ export async function refusesSecondKeyId(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Inserts a second record with a digest that exists, and then a record that is there already. Both
- * calls must throw, although the first record is revoked, and nothing of them may remain. The key
- * id that was refused must still be free.
+ * Inserts a second record with a digest that exists, and then a record that is already stored. Both
+ * calls must throw, although the first record is revoked, and nothing of them may be stored. The
+ * refused key id must still be free.
  *
  * Catches: a digest without a unique index, an insert that throws but has written, a key id that
  * is used up.
@@ -54,8 +54,8 @@ export async function refusesSecondDigest(fixture: StoreFixture): Promise<void> 
 }
 
 /**
- * Inserts 20 records at once that have one digest between them, and 20 more with one key id.
- * Exactly one call of each 20 may succeed, and only its record may be found.
+ * Inserts 20 records at once that have the same digest, and 20 more with the same key id. Exactly
+ * one call of each 20 may succeed, and only its record may be found.
  *
  * Catches: a check before the write instead of a constraint.
  */

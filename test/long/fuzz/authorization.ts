@@ -9,7 +9,7 @@ import type { Target } from './judge.ts';
 import { inner, requireComplaint, timed } from './judge.ts';
 import { inputsOf } from './vector-inputs.ts';
 
-const { authorizationOf } =
+const { readAuthorization } =
   await inner<typeof import('../../../src/core/request.js')>('core/request');
 const { parseAuthorization } = timed({ parseAuthorization: parse });
 
@@ -117,20 +117,20 @@ function checkRequests(text: string, answer: unknown): void {
     { req: { rawHeaders } },
   ];
   for (const request of once) {
-    assert.deepEqual(parseAuthorization(authorizationOf(request)), answer);
+    assert.deepEqual(parseAuthorization(readAuthorization(request)), answer);
   }
   const twice = [
     [text, text],
     { authorization: text, Authorization: text },
     { rawHeaders: [...rawHeaders, ...rawHeaders] },
   ];
-  for (const request of twice) assert.equal(kindOf(authorizationOf(request)), 'malformed');
+  for (const request of twice) assert.equal(kindOf(readAuthorization(request)), 'malformed');
 }
 
 /** What is no request is refused with a complaint. */
 function checkComplaint(input: unknown): void {
   try {
-    parseAuthorization(authorizationOf(input));
+    parseAuthorization(readAuthorization(input));
   } catch (error) {
     requireComplaint(error, input);
     const isText = typeof input !== 'object' || Array.isArray(input);

@@ -172,7 +172,7 @@ const BACK_OFFICE: readonly Safeguard[] = [
   {
     name: 'no wildcard reaches reserved scopes',
     file: 'src/core/issue.ts',
-    text: "assert(caught === '', ",
+    text: "assert(unnamed === '', ",
     instead: 'assert(true, ',
   },
   {
@@ -200,13 +200,13 @@ const INPUT: readonly Safeguard[] = [
   {
     name: 'unknown fields are refused',
     file: 'src/core/input.ts',
-    text: 'if (odd !== undefined)',
+    text: 'if (unknown !== undefined)',
     instead: 'if (false)',
   },
   {
     name: 'a field that is not its own is refused',
     file: 'src/core/input.ts',
-    text: 'if (lost !== undefined)',
+    text: 'if (hidden !== undefined)',
     instead: 'if (false)',
   },
   {

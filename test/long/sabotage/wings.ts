@@ -8,9 +8,9 @@ const MCP = 'test/mcp';
 const CACHED: readonly Safeguard[] = [
   {
     name: 'cache: single flight',
-    file: 'src/cache/flights.ts',
-    text: 'const flight = flights.get(name);',
-    instead: 'const flight = undefined as Flight | undefined;',
+    file: 'src/cache/pending-lookups.ts',
+    text: 'const lookup = pending.get(name);',
+    instead: 'const lookup = undefined as PendingLookup | undefined;',
     tests: CACHE,
   },
   {

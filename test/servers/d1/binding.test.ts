@@ -12,7 +12,7 @@ import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, FOLDER, SLOW } from '../../support/workerd.ts';
 
-const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, and no session of it';
+const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a session';
 
 describeWithWorkerd('a binding', SLOW, () => {
   const fresh = databases();

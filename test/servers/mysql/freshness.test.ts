@@ -61,7 +61,7 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
       const elsewhere = await openClient('mysql2 pool', settings);
       const other = mysqlStore(elsewhere.client);
       expect(await other.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
-      await expectRefusals(store, 'look-ups would miss what was revoked');
+      await expectRefusals(store, 'look-ups would miss later revocations');
       await query('COMMIT');
       expect(await store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
       await elsewhere.end();

@@ -10,7 +10,7 @@ import { alone, another, describePostgres, RECORD, value } from '../../support/p
 
 const NO_CLIENT =
   'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
-  'no transaction';
+  'not a transaction';
 
 // It takes seconds to start.
 beforeAll(sharedPglite, 60_000);
@@ -42,7 +42,7 @@ describe('a client', () => {
   test('of an older pg has to be a Pool', () => {
     for (const own of [{ processID: null }, { native: {} }]) {
       const client = { connect() {}, query() {}, ...own } as unknown as PostgresClient;
-      const told = 'postgresStore: a Client wants pg 8.21 or newer; pass a Pool';
+      const told = 'postgresStore: a Client needs pg 8.21 or newer; pass a Pool';
       expect(complaint(() => postgresStore(client))).toBe(told);
     }
   });

@@ -187,7 +187,7 @@ const STALENESS_MS = 300_000;
 describe('postgresInvalidation', () => {
   const NO_CHANNEL =
     'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; ' +
-    'no Pool';
+    'not a Pool';
 
   test('takes no Pool, no Client, and no function that makes anything else', async () => {
     const pool = new pg.Pool();

@@ -22,7 +22,7 @@ describe('the client', () => {
       createClientPool(settings),
       createCluster({ rootNodes: [], keyPrefix: 'a' }),
     ];
-    const ignored = 'a keyPrefix of node-redis does not come before raw commands';
+    const ignored = 'node-redis does not apply its keyPrefix to raw commands';
     for (const client of clients as readonly RedisClient[]) {
       const told = complaint(() => redisStore(client));
       expect(told).toBe(`redisStore: prefix: pass one; ${ignored}`);

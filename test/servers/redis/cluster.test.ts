@@ -197,7 +197,7 @@ const ELSEWHERE: readonly NonNullable<ClusterOptions['scaleReads']>[] = [
 
 test.each(ELSEWHERE)('a cluster that ioredis reads from replicas is refused: %s', (scaleReads) => {
   const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads, lazyConnect: true });
-  const message = "scaleReads must be 'master'; a replica would let revoked keys pass";
+  const message = "scaleReads must be 'master'; a replica would accept revoked keys";
   expect(() => redisStore(client)).toThrow(message);
   expect(() => redisStore(client)).toThrow(TypeError);
   client.disconnect();

@@ -50,8 +50,8 @@ describeWithRedis('the start of a store', () => {
 
     test.each([
       ['2', 'have schema 2 and this release knows 1; upgrade it'],
-      ['x', 'have schema that is no version'],
-      ['', 'have schema that is no version'],
+      ['x', 'have schema that is not a version'],
+      ['', 'have schema that is not a version'],
     ])('refuses keys of schema "%s", and leaves them', async (version, problem) => {
       const { own } = suite;
       const client = suite.client(kind);

@@ -10,7 +10,7 @@ afterEach(() => {
 describe('the client of the contract of adapters', () => {
   test('says what serve is to answer', async () => {
     for (const odd of [undefined, {}, 'http://localhost', { fetch: 1 }]) {
-      const message = 'adapterContract: let serve answer { url }, or { fetch }';
+      const message = 'adapterContract: serve must return { url } or { fetch }';
       await expect(runOf(() => odd as never, NONE)).rejects.toThrow(new TypeError(message));
     }
     const answersNothing = () => ({ fetch: () => undefined as never });
@@ -24,8 +24,8 @@ describe('the client of the contract of adapters', () => {
     await runOf(serveWith(), NONE);
     const close = vi.fn();
     const serve = () => ({ url: 'http://localhost', close });
-    const required = 'a url takes node:http (Node from 20.16 on, Bun, Deno)';
-    const message = `adapterContract: ${required}; let serve answer { fetch }`;
+    const required = 'a url needs node:http (Node from 20.16 on, Bun, Deno)';
+    const message = `adapterContract: ${required}; let serve return { fetch }`;
     await expect(runOf(serve, NONE)).rejects.toThrow(new TypeError(message));
     expect(close).toHaveBeenCalledTimes(1);
   });
@@ -55,7 +55,7 @@ describe('the client of the contract of adapters', () => {
 
   // Of what it finds it says what it is, and not the thing itself.
   test('looks for keys in whatever is answered', async () => {
-    const found = 'the answer to GET /reports holds a key';
+    const found = 'the answer to GET /reports contains a key';
     const keyOf = ({ headers }: Request) => headers.get('authorization')?.slice(7) ?? '';
     const inHeader = serveWith((answer, request) => {
       answer.headers.set('X-Seen', `<${keyOf(request)}>`);

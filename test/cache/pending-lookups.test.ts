@@ -5,7 +5,7 @@ import { cachedRing, freshRecord, holdLookUps } from '../support/cache.ts';
 import { delayed, issue, storeError, wrap } from '../support/keyring.ts';
 
 describe('look-ups in progress', () => {
-  it('single flight: 100 requests with one key are one query', async () => {
+  it('single lookup: 100 requests with one key are one query', async () => {
     const { keyring, lookUps } = cachedRing(delayed(memoryStore()));
     const { key } = await issue(keyring);
     const principals = await Promise.all(Array.from({ length: 100 }, () => keyring.verify(key)));

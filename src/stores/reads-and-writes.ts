@@ -1,8 +1,8 @@
-/** The two halves of a store. */
+/** A store in two parts, so that each can be made by itself. */
 import type { KeyStore } from '../core/store.js';
 
-/** What only reads. */
+/** The methods that only read. */
 export type Reads = Pick<KeyStore, 'findByDigest' | 'findById' | 'list' | 'summarize'>;
 
-/** What writes. */
+/** The methods that write. */
 export type Writes = Omit<KeyStore, keyof Reads>;
