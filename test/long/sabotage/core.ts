@@ -148,7 +148,7 @@ const BACK_OFFICE: readonly Safeguard[] = [
   {
     name: 'an undefined ceiling is refused',
     file: 'src/core/authority.ts',
-    text: "'scopes' in given ? given.scopes : WHOLE_CATALOG",
+    text: "Object.hasOwn(given, 'scopes') ? given.scopes : WHOLE_CATALOG",
     instead: 'given.scopes ?? WHOLE_CATALOG',
   },
   {
