@@ -1,4 +1,7 @@
-/** What must and must not compile. `tsc -p .` is the test: an `@ts-expect-error` without an error fails it. */
+/**
+ * A type test: what must and must not compile. `tsc -p .` runs it: an `@ts-expect-error` without an
+ * error fails.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type {
@@ -47,7 +50,7 @@ const catalog = defineScopes(
 const authority = { entityUuid: '00000000-0000-4000-8000-000000000001' };
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 
-// ── The catalog ───────────────────────────────────────────────────────────────────────────────────────
+// ── The catalog ──────────────────────────────────────────────────────────────────────────────────
 
 type Scope =
   | 'threats:read'
@@ -96,7 +99,7 @@ export function narrows(scope: Scope): void {
   } else same<typeof scope, 'threats:read' | 'threats:write' | 'decoys:read'>(true);
 }
 
-// ── Issue ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Issue ────────────────────────────────────────────────────────────────────────────────────────
 
 same<Parameters<typeof keyring.issue>[0], IssueInput<Scope | 'threats:*'>>(true);
 
@@ -143,7 +146,7 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
   void issued.info.seal;
 }
 
-// ── Principal, policy, errors ─────────────────────────────────────────────────────────────────────────
+// ── Principal, policy, errors ────────────────────────────────────────────────────────────────────
 
 export function frozen(principal: Principal): void {
   // @ts-expect-error: read only
@@ -152,10 +155,11 @@ export function frozen(principal: Principal): void {
   principal.entityUuid = '';
   // @ts-expect-error: read only
   principal.scopes = [];
-  // @ts-expect-error: no list of one's own to push to
-  principal.scopes.push('users:delete');
-  // @ts-expect-error: no list of one's own to push to
-  principal.accessibleEntities.push(authority.entityUuid);
+  // Lists that nobody can push to.
+  same<Principal['scopes'], readonly string[]>(true);
+  same<Principal['accessibleEntities'], readonly string[]>(true);
+  same<KeyInfo['scopes'], readonly string[]>(true);
+  same<KeyInfo['accessibleEntities'], readonly string[]>(true);
   // @ts-expect-error: read only
   principal.metadata = {};
   // @ts-expect-error: read only
@@ -268,7 +272,7 @@ export function logged(event: KeyringEvent): string {
   }
 }
 
-// ── Requests ──────────────────────────────────────────────────────────────────────────────────────────
+// ── Requests ─────────────────────────────────────────────────────────────────────────────────────
 
 type Headers = Readonly<Record<string, string | undefined>>;
 /** As `@types/aws-lambda` has those of API Gateway and of an Application Load Balancer. */
@@ -294,7 +298,7 @@ export const requestOf = (request: Request | IncomingMessage | Http2ServerReques
 // @ts-expect-error: it is around the request
 export const requestAround = (request: Request): RequestLike => ({ request, params: {} });
 
-// ── Schemas ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Schemas ──────────────────────────────────────────────────────────────────────────────────────
 
 same<ReturnType<typeof meSchema.parse>, Me>(true);
 same<ReturnType<typeof keyInfoSchema.parse>, KeyInfoJson>(true);
