@@ -373,20 +373,6 @@ describe('a scope that the catalog no longer knows', () => {
   });
 });
 
-describe('toMe', () => {
-  it('shows exactly four fields, in their order, of a principal with more', async () => {
-    const principal = await principalOf();
-    expect(JSON.stringify(toMe(principal))).toBe(
-      `{"entity_uuid":"${OWN}","key_id":"${principal.keyId}","scopes":["threats:read","decoys:read"],` +
-        `"accessible_entities":["${OWN}","${OTHER}"]}`,
-    );
-  });
-
-  it('refuses nothing with a TypeError', () => {
-    for (const value of [undefined, null]) expect(() => toMe(untyped(value))).toThrow(TypeError);
-  });
-});
-
 it('takes no copy for a principal, whatever the entity or the operation', async () => {
   const { keyring } = setUp();
   const { key } = await issue(keyring);
