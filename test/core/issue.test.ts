@@ -90,16 +90,6 @@ describe('issue', () => {
     expect((await keyring.verify(key)).scopes).toEqual([]);
   });
 
-  it('makes version 4 UUIDs and fresh keys from the bytes it is given', async () => {
-    const { keyring } = setUp({
-      random: (length) => new Uint8Array(length).fill(0xff).fill(7, length >> 1),
-    });
-    const { info, key } = await keyring.issue(input({}), AUTHORITY);
-    expect(info.keyId).toMatch(
-      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    );
-    expect(key.slice(5, 31)).toBe('7'.repeat(26));
-  });
 });
 
 describe('scopes', () => {

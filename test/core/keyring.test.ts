@@ -223,35 +223,6 @@ describe('createKeyring', () => {
   });
 });
 
-describe('a source of randomness', () => {
-  it.each([
-    ['too few bytes', (length: number) => new Uint8Array(length - 1)],
-    ['a list', (length: number) => new Array(length).fill(1)],
-    ['nothing', () => undefined],
-    ['a promise', async (length: number) => new Uint8Array(length)],
-    // 62 and 63 are no digits of base 62: rejected for ever, were there no end to it.
-    [
-      'only bytes that rejection sampling throws away',
-      (length: number) => new Uint8Array(length).fill(63),
-    ],
-  ])('that returns %s is refused, and nothing is stored', async (_what, random) => {
-    const store = memoryStore();
-    const { keyring } = setUp({ store, random: untyped(random) });
-    await typeError(() => issue(keyring), /^random: /);
-    expect((await keyring.list({}, AUTHORITY)).keys).toEqual([]);
-  });
-
-  it('that repeats itself cannot replace a key: the store refuses the second', async () => {
-    const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
-    const { key, info } = await issue(keyring);
-    expect(String(await thrown(() => issue(keyring)))).toBe(
-      'StoreError: store.insert failed: see cause',
-    );
-    expect((await keyring.verify(key)).keyId).toBe(info.keyId);
-    expect(await store.findById(info.keyId)).not.toBeNull();
-  });
-});
-
 it('refuses insecureAcceptUnpeppered until an invalid Date', () => {
   expect(() => setUp({ insecureAcceptUnpeppered: { until: new Date('x') } })).toThrow(TypeError);
 });

@@ -469,17 +469,3 @@ describe('no control character', () => {
   });
 });
 
-describe('an error', () => {
-  it('keeps its reason and key id for the log: neither JSON nor a spread shows them', async () => {
-    const { keyring } = setUp();
-    const { key, info } = await keyring.issue(
-      { name: 'n', scopes: [], expiresAt: 'never' },
-      AUTHORITY,
-    );
-    await keyring.revoke(info.keyId, AUTHORITY);
-    const error: unknown = await keyring.verify(key).catch((e: unknown) => e);
-    expect(isAccessError(error) && [error.reason, error.keyId]).toEqual(['revoked', info.keyId]);
-    expect(JSON.stringify(error)).toBe('{"code":"invalid_token"}');
-    expect({ ...(error as object) }).toEqual({ code: 'invalid_token' });
-  });
-});
