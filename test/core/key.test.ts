@@ -190,7 +190,7 @@ describe('redactKeys and keyPattern', () => {
   });
 });
 
-describe('wrong input to the functions on keys', () => {
+describe('every function on keys', () => {
   const key = generateKey({ prefix: 'acme' });
   const odd: readonly unknown[] = [
     undefined,
@@ -208,7 +208,7 @@ describe('wrong input to the functions on keys', () => {
     {},
   ];
 
-  it('is a malformed prefix: every function refuses it', () => {
+  it('refuses a malformed prefix', () => {
     for (const prefix of odd) {
       const options = { prefix } as { prefix: string };
       for (const call of [
@@ -223,7 +223,7 @@ describe('wrong input to the functions on keys', () => {
     }
   });
 
-  it('is missing, odd or unknown options: every function refuses them', () => {
+  it('refuses missing, odd and unknown options', () => {
     for (const options of [undefined, null, 'acme', 4, []]) {
       const none = options as unknown as { prefix: string };
       expect(complaint(() => generateKey(none))).toMatch(/^generateKey: pass an object/);
@@ -237,7 +237,7 @@ describe('wrong input to the functions on keys', () => {
     expect(complaint(() => generateKey(typo))).toMatch(/unknown field "ramdom"/);
   });
 
-  it('is a value that is no text: it is no key, and cannot be redacted', () => {
+  it('finds no key in a value that is no text', () => {
     for (const text of [undefined, null, 4, [], {}, [key]]) {
       expect(parseKey(text, { prefix: 'acme' })).toBeNull();
       expect(isKey(text, { prefix: 'acme' })).toBe(false);
@@ -247,7 +247,7 @@ describe('wrong input to the functions on keys', () => {
     }
   });
 
-  it('is not quoted if it is a key in place of the prefix', () => {
+  it('does not quote a key in place of the prefix', () => {
     const secret = key.slice(5);
     const long = generateKey({ prefix: 'a234567890123456789z' });
     for (const prefix of [key, secret, long, `${key} `, `${key}\n`]) {
