@@ -62,7 +62,7 @@ describe('admit', () => {
     },
   );
 
-  it('reports each denial with its code and reason, and the key if one was recognised', async () => {
+  it('reports each denial with code, reason, and the key if one was recognised', async () => {
     const { keyring, clock, events } = setUp();
     const { key, info } = await issue(keyring);
     const gone = await issue(keyring);

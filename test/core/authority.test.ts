@@ -193,8 +193,8 @@ describe('an authority', () => {
     await issueRefused({}, message, { authority });
   });
 
-  // A session class whose `scopes` was a getter granted the whole catalog: the field was not its own,
-  // and so counted as absent.
+  // A session class whose `scopes` was a getter granted the whole catalog: the field was not its
+  // own, and so counted as absent.
   it.each([
     [
       'a getter of its class',

@@ -148,7 +148,7 @@ describe('readEntities', () => {
     expect(Object.isFrozen(readEntities(OWN, [], 'entities'))).toBe(true);
   });
 
-  it('names the position of an odd entity in the list that was given, repetitions included', async () => {
+  it('names the position of an odd entity in the list as it was given', async () => {
     const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
     await typeError(
       () =>

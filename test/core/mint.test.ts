@@ -14,7 +14,8 @@ import {
 } from '../support/keyring.ts';
 
 describe('mint', () => {
-  it('gives a store plain objects that are deep-frozen: some serializers take nothing else', async () => {
+  // Some serializers accept nothing else.
+  it('gives a store plain objects that are deep-frozen', async () => {
     const rows: object[] = [];
     const store = wrap(memoryStore(), (method, args, call) => {
       if (method === 'insert') rows.push(args[0] as object);

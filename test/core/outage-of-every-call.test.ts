@@ -312,8 +312,8 @@ describe.each(Object.keys(STORES))('if any call of a store fails (%s)', (kind) =
       const calls = await callsOf(name, fresh());
       let cases = 0;
       for (const failed of casesOf(calls)) {
-        // No time-out passes but where a test moves the time, however busy the machine is. What stays
-        // real is `setImmediate`, which the store that answers by promise needs.
+        // However busy the machine is, no time-out passes unless a case moves the time. Only
+        // `setImmediate` stays real, because the store that answers by promise needs it.
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
         try {
           await expectHarmless(name, fresh(), failed);

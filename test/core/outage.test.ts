@@ -119,7 +119,7 @@ describe('a store that answers in the wrong shape', () => {
     }
   });
 
-  it('is broken if a malformed row would be shown; if a key depends on it, it is refused', async () => {
+  it('is broken if it shows a malformed row; a key that depends on one is refused', async () => {
     const bad = (row: KeyRecord) => ({ ...row, scopes: ['*:*'] });
     const { keyring, known } = await behind((method, _args, call) => {
       if (method === 'findById') return bad(call() as KeyRecord);
@@ -143,6 +143,20 @@ describe('a store that answers in the wrong shape', () => {
   it.each([null, undefined, 'row', 7])('is broken if verify gets a list of %j', async (row) => {
     const { key, keyring } = await readThrough((store) => returning(store, () => [row]));
     await storeError(() => keyring.verify(key));
+  });
+
+  it('is broken if its answer cannot be read', async () => {
+    const unreadable = {
+      get keyId(): string {
+        throw new Error('h1.p1$00');
+      },
+    };
+    for (const give of [() => unreadable, async () => unreadable]) {
+      const store = wrap(memoryStore(), give);
+      const error = await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+      expect(error.message).toBe('store.findById failed: see cause');
+      expect(error.cause).toEqual(new Error('h1.p1$00'));
+    }
   });
 
   it('is broken if the `then` of its answer cannot be read', async () => {
@@ -220,7 +234,7 @@ describe('a store that never answers', () => {
     await late;
   });
 
-  it('leaves no timer behind after an answer, and no unhandled rejection after a late one', async () => {
+  it('leaves no timer after an answer, nor an unhandled rejection after a late one', async () => {
     vi.useFakeTimers();
     const set = vi.spyOn(globalThis, 'setTimeout');
     const cleared = vi.spyOn(globalThis, 'clearTimeout');
@@ -245,7 +259,7 @@ describe('a store that never answers', () => {
     await late;
   });
 
-  it('keeps as many requests waiting as come within the time-out, and forgets them then', async () => {
+  it('keeps only the requests waiting that came within the time-out', async () => {
     vi.useFakeTimers();
     const timeout = 97;
     const perMs = 20;

@@ -52,7 +52,7 @@ describe('revoke', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  // A row that the store's condition and the core read differently stayed live, and revoke resolved.
+  // A row that the store and the core read differently stayed live, and revoke resolved.
   it('throws if the store wrote nothing and the key is not revoked', async () => {
     const inner = memoryStore();
     const { keyring, events } = setUp({ store: { ...inner, markEnded: () => false } });

@@ -334,7 +334,7 @@ describe('the input of rotate', () => {
 });
 
 describe('two rotations at once', () => {
-  it('have one winner: the successors of the others are revoked, and never handed out', async () => {
+  it('have one winner: the successors of the others are revoked and never shown', async () => {
     const inner = memoryStore();
     const inserted: KeyRecord[] = [];
     const store = wrap(delayed(inner), (method, args, call) => {
@@ -456,7 +456,7 @@ describe('a store that fails during a rotation', () => {
     await keyring.verify(fresh.key);
   });
 
-  it('is reported if the successor of a loser cannot be revoked, and no key is handed out', async () => {
+  it('is reported if the successor of a loser cannot be revoked', async () => {
     const inner = memoryStore();
     const clock = stoppedClock();
     const { info } = await issue(setUp({ store: inner, now: clock.now }).keyring);

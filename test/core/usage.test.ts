@@ -164,8 +164,8 @@ describe('the usage of keys', () => {
     expect(touches).toHaveLength(1);
   });
 
-  // Every scope was put back as used when its key was last used: while one row could not be written,
-  // no scope was advised against.
+  // Every scope was put back as used when its key was last used: while one row could not be
+  // written, no scope was advised against.
   it('is put back scope by scope if it could not be written', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
@@ -213,9 +213,9 @@ describe('the usage of keys', () => {
 });
 
 /**
- * How many timers `act` sets before it returns, less those that it clears. Keyrings of other files in
- * the same process write again every few seconds to a store that is gone: a count at any other moment
- * has their timers in it.
+ * How many timers `act` sets before it returns, less those that it clears. Keyrings of other files
+ * in the same process write again every few seconds to a store that is gone: a count at any other
+ * moment has their timers in it.
  */
 function timersSetBy(act: () => unknown): number {
   const before = vi.getTimerCount();

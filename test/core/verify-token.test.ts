@@ -84,7 +84,7 @@ describe('a token', () => {
     };
   }
 
-  it('is no denial if its verifier has a bug: the error is handed on without an event', async () => {
+  it('is not denied if its verifier has a bug: the error is handed on, with no event', async () => {
     const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
     const { keyring, events } = setUp({ tokens });
     const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
@@ -279,6 +279,31 @@ describe('a token', () => {
       });
       await denied(() => keyring.authenticate('Bearer a.b'), 'invalid_token', 'token_refused');
     }
+  });
+
+  it('expires to the millisecond, although its key lives on', async () => {
+    const { keyring, store, clock } = setUp();
+    const { key } = await issue(keyring);
+    const expiresAt = START + HOUR;
+    const claimed = { ...(await keyring.verify(key)), expiresAt };
+    const front = setUp({ store, now: clock.now, tokens: { verify: async () => claimed } });
+    clock.set(expiresAt - 1);
+    expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(expiresAt);
+    clock.set(expiresAt);
+    await denied(() => front.keyring.authenticate('Bearer a.b'), 'invalid_token', 'expired');
+  });
+
+  // A look-up that took its time let a token in that had expired meanwhile.
+  it('is refused if it expires while its key is looked up', async () => {
+    const { keyring, store, clock } = setUp();
+    const { key } = await issue(keyring);
+    const claimed = { ...(await keyring.verify(key)), expiresAt: START + 1 };
+    const slow = wrap(store, (method, _args, call) => {
+      if (method === 'findById') clock.advance(1);
+      return call();
+    });
+    const front = setUp({ store: slow, now: clock.now, tokens: { verify: async () => claimed } });
+    await denied(() => front.keyring.authenticate('Bearer a.b'), 'invalid_token', 'expired');
   });
 
   it('expires with its key if it claims to outlive it', async () => {

@@ -50,7 +50,9 @@ export const pepperOf = ({ id, secret, secretHex }: PepperVector): Pepper => ({
   secret: secret ?? bytesOf(secretHex),
 });
 
-const NOTATION: ReadonlyMap<string, (args: readonly [Json, number]) => Json> = new Map([
+type Unfold = (args: readonly [Json, number]) => Json;
+
+const NOTATION: ReadonlyMap<string, Unfold> = new Map<string, Unfold>([
   ['$repeat', ([text, count]) => String(text).repeat(count)],
   ['$list', ([element, count]) => Array.from({ length: count }, () => element)],
   ['$uuids', ([from, to]) => uuids(Number(from), to)],
