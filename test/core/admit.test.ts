@@ -1,10 +1,19 @@
-import { createKeyring, definePolicy, generateKey, hasScopes, type KeyringEvent } from 'keyscope';
-import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, it } from 'vitest';
 import {
+  AccessError,
+  createKeyring,
+  generateKey,
+  hasScopes,
+  type KeyringEvent,
+  type Principal,
+  StoreError,
+} from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it, vi } from 'vitest';
+import {
+  ANSWERING,
   AUTHORITY,
+  bearer,
   catalog,
-  delayed,
   denied,
   HOUR,
   issue,
@@ -12,6 +21,7 @@ import {
   OTHER,
   OWN,
   PLAIN,
+  policy,
   recording,
   START,
   setUp,
@@ -22,25 +32,9 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-const policy = definePolicy(catalog, {
-  whoami: [],
-  list: ['threats:read'],
-  remove: ['threats:delete'],
-});
-
-const bearer = (key: string) => `Bearer ${key}`;
-
-/** Something with a `then` of the test's own: what a listener may return that is no promise. */
-const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object => ({
-  then,
-});
-
 describe('admit', () => {
-  it.each([
-    ['at once', (store: ReturnType<typeof memoryStore>) => store],
-    ['by promise', delayed],
-  ])(
-    'yields principal and entity and says so, over a store that answers %s',
+  it.each(ANSWERING)(
+    'returns the principal and the entity, with an event, over a store that answers %s',
     async (_how, through) => {
       const { keyring, clock, events } = setUp({ store: through(memoryStore()) });
       const { key, info } = await keyring.issue(
@@ -68,7 +62,7 @@ describe('admit', () => {
     },
   );
 
-  it('tells every denial by code and reason, and the key where one was recognised', async () => {
+  it('reports each denial with code, reason, and the key if one was recognised', async () => {
     const { keyring, clock, events } = setUp();
     const { key, info } = await issue(keyring);
     const gone = await issue(keyring);
@@ -88,27 +82,19 @@ describe('admit', () => {
       [bearer(key), 'list', [OWN, OTHER], 'invalid_request', 'malformed_entity', info.keyId],
       [bearer(key), 'list', 'no uuid\r\n\u001b', 'invalid_request', 'malformed_entity', info.keyId],
     ] as const;
-    const told: KeyringEvent[] = [];
-    const time = expect.any(Number) as unknown as number;
+    const reported: KeyringEvent[] = [];
     for (const [request, operation, entityUuid, code, reason, keyId] of denials) {
       await denied(() => keyring.admit(request, { policy, operation, entityUuid }), code, reason);
       const entity = entityUuid === OWN || entityUuid === OTHER ? entityUuid : null;
-      told.push({
-        type: 'access.denied',
-        time,
-        keyId,
-        entityUuid: entity,
-        operation,
-        code,
-        reason,
-      });
+      const what = { keyId, entityUuid: entity, operation, code, reason };
+      reported.push({ type: 'access.denied', time: START + 1, ...what });
     }
-    expect(events).toEqual(told);
+    expect(events).toEqual(reported);
   });
 
   // Adapters pass the list of values that a parameter had: with none of them, the entity of a
   // denial was missing.
-  it("tells a denial without an entity on the key's own", async () => {
+  it("reports the key's own entity in a denial that names none", async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
     for (const entityUuid of [undefined, null, [], [undefined]]) {
@@ -121,7 +107,7 @@ describe('admit', () => {
     }
   });
 
-  it('tells a broken store as one, without a key', async () => {
+  it('reports a broken store as an outage, without a key', async () => {
     const store = wrap(memoryStore(), () => {
       throw new Error('down');
     });
@@ -133,70 +119,13 @@ describe('admit', () => {
         entityUuid: OWN,
       });
     await storeError(act);
-    const what = { code: 'store_error', reason: 'store_error' } as const;
-    expect(events).toEqual([
-      {
-        type: 'access.denied',
-        time: expect.any(Number),
-        keyId: null,
-        entityUuid: OWN,
-        operation: 'list',
-        ...what,
-      },
-    ]);
-  });
-
-  it('decides the same whatever its listener does', async () => {
-    const listeners: readonly (() => unknown)[] = [
-      () => {
-        throw new Error('sink');
-      },
-      () => Promise.reject(new Error('sink')),
-      () =>
-        thenable(() => {
-          throw new Error('sink');
-        }),
-      () => thenable((_, reject) => reject(new Error('sink'))),
-      () => new Promise(() => {}),
-      async () => 7,
-      () => null,
-    ];
-    for (const onEvent of listeners) {
-      const { keyring } = setUp({ onEvent });
-      const { key, info } = await issue(keyring);
-      await keyring.admit(bearer(key), { policy, operation: 'list' });
-      await denied(
-        () => keyring.admit(bearer(key), { policy, operation: 'remove' }),
-        'insufficient_scope',
-        'scope_missing',
-      );
-      const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-      await keyring.revoke(next.info.keyId, AUTHORITY);
-      await denied(
-        () => keyring.admit(bearer(key), { policy, operation: 'list' }),
-        'invalid_token',
-        'retired',
-      );
-    }
-    // An unhandled rejection would fail this run by itself; give it the turn it needs to show.
-    await new Promise((resolve) => setImmediate(resolve));
-  });
-
-  it('hands the listener a frozen event: it cannot rewrite what the next one reads', async () => {
-    const thrownBy: unknown[] = [];
-    const onEvent = (event: KeyringEvent) => {
-      try {
-        Object.assign(event, { keyId: NOWHERE });
-      } catch (error) {
-        thrownBy.push(error);
-      }
-    };
-    await issue(setUp({ onEvent }).keyring);
-    expect(thrownBy).toEqual([expect.any(TypeError)]);
+    const what = { keyId: null, entityUuid: OWN, operation: 'list' } as const;
+    const why = { code: 'store_error', reason: 'store_error' } as const;
+    expect(events).toEqual([{ type: 'access.denied', time: START, ...what, ...why }]);
   });
 
   it.each([
-    [undefined, /TypeError|admit/],
+    [undefined, /admit: pass an object/],
     [{ policy, operation: 'lists' }, /"lists" is not in the table/],
     [{ policy, operation: '__proto__' }, /not in the table/],
     [{ policy, operation: undefined }, /not in the table/],
@@ -204,12 +133,13 @@ describe('admit', () => {
     [{ policy, operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
     [{ policy, operation: 'list', principal: {} }, /unknown field "principal"/],
   ])(
-    'of bad input is a caller’s bug, case %#, before anybody is looked up, and no event',
+    'refuses bad input before anybody is looked up, without an event: case %#',
     async (input, message) => {
       const { store, calls } = recording(memoryStore());
       const { keyring, events } = setUp({ store });
       const { key } = await issue(keyring);
-      calls.length = events.length = 0;
+      calls.length = 0;
+      events.length = 0;
       const error = await thrown(() =>
         keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
       );
@@ -219,85 +149,162 @@ describe('admit', () => {
     },
   );
 
-  it('works off the object: no method needs `this`', async () => {
-    const {
-      issue: make,
-      admit,
-      verify,
-      authenticate,
-      flush,
-      revoke,
-      rotate,
-      list,
-      get,
-    } = setUp().keyring;
-    const { key, info } = await make(
-      { name: 'n', scopes: ['threats:read'], expiresAt: 'never' },
-      AUTHORITY,
+  it('gives a denial the time of the configured clock', async () => {
+    const { keyring, events } = setUp();
+    await keyring.admit(undefined, { policy, operation: 'list' }).catch(() => {});
+    expect(events).toMatchObject([{ time: START }]);
+  });
+
+  it('reports the entity that was asked for in a list of one', async () => {
+    const { keyring, events } = setUp();
+    const { key } = await issue(keyring);
+    await keyring
+      .admit(bearer(key), { policy, operation: 'list', entityUuid: [OTHER] })
+      .catch(() => {});
+    expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
+  });
+
+  it('says what to pass when there is no input, or no policy', async () => {
+    const { keyring } = setUp();
+    await typeError(() => keyring.admit('x', untyped<never>(undefined)), /^admit: /);
+    await typeError(() => keyring.admit('x', untyped<never>({ operation: 'list' })), /policy/);
+  });
+
+  it('treats two values of which one is undefined as repeated', async () => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    const act = () =>
+      keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: [OWN, undefined] });
+    await denied(act, 'invalid_request', 'malformed_entity');
+  });
+
+  it("reports the key's own entity when none was asked for", async () => {
+    const { keyring, events } = setUp();
+    const { key } = await keyring.issue({ ...PLAIN, scopes: [] }, AUTHORITY);
+    await keyring.admit(bearer(key), { policy, operation: 'list' }).catch(() => {});
+    expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
+  });
+
+  it('emits no event for a bug, since nobody was denied', async () => {
+    const bug = new TypeError('a verifier with a bug');
+    const { keyring, events } = setUp({ tokens: { verify: () => Promise.reject(bug) } });
+    const act = () => keyring.admit('Bearer a.b.c', { policy, operation: 'whoami' });
+    expect(await thrown(act)).toBe(bug);
+    expect(events).toEqual([]);
+  });
+
+  it('denies without a listener, too', async () => {
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog,
+      store: memoryStore(),
+      peppers: 'none',
+    });
+    await denied(
+      () => keyring.admit(undefined, { policy, operation: 'list' }),
+      'missing_credentials',
+      'no_header',
     );
-    await admit(bearer(key), { policy, operation: 'list' });
-    await authenticate(bearer(key));
-    await verify(key);
-    await flush();
-    await get(info.keyId, AUTHORITY);
-    await list({}, AUTHORITY);
-    const next = await rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    await revoke(next.info.keyId, AUTHORITY);
   });
 });
 
-it('gives a denial the time of the injected clock', async () => {
-  const { keyring, events } = setUp();
-  await keyring.admit(undefined, { policy, operation: 'list' }).catch(() => {});
-  expect(events).toMatchObject([{ time: START }]);
-});
+describe('admit with a function in place of a request', () => {
+  async function prepared() {
+    const { keyring, events, clock } = setUp();
+    const { key, info } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    events.length = 0;
+    clock.advance(HOUR);
+    return { keyring, events, principal, keyId: info.keyId };
+  }
 
-it('names the entity that was asked for in a list of one', async () => {
-  const { keyring, events } = setUp();
-  const { key } = await issue(keyring);
-  await keyring
-    .admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OTHER] })
-    .catch(() => {});
-  expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
-});
+  it.each<readonly [string, (principal: Principal) => Principal | PromiseLike<Principal>]>([
+    ['returns it', (principal) => principal],
+    ['returns a promise of it', async (principal) => principal],
+  ])('calls it once and admits the principal, if it %s', async (_how, answer) => {
+    const { keyring, events, principal, keyId } = await prepared();
+    const authenticator = vi.fn(() => answer(principal));
+    const admitted = await keyring.admit(authenticator, { policy, operation: 'list' });
+    expect(admitted).toEqual({ principal, entityUuid: OWN });
+    expect(authenticator.mock.calls).toEqual([[]]);
+    const granted = { keyId, entityUuid: OWN, operation: 'list' };
+    expect(events).toEqual([{ type: 'access.granted', time: START + HOUR, ...granted }]);
+    await keyring.flush();
+    expect((await keyring.get(keyId, AUTHORITY))?.lastUsedAt).toEqual(new Date(START + HOUR));
+  });
 
-it('says what to pass when there is no input, or no policy', async () => {
-  const { keyring } = setUp();
-  await typeError(() => keyring.admit('x', untyped<never>(undefined)), /^admit: /);
-  await typeError(() => keyring.admit('x', untyped<never>({ operation: 'list' })), /policy/);
-});
+  it('checks scopes and entity as for a request', async () => {
+    const { keyring, principal } = await prepared();
+    const admit = (input: { operation: 'list' | 'remove'; entityUuid?: unknown }) => () =>
+      keyring.admit(() => principal, { policy, ...input });
+    await denied(admit({ operation: 'remove' }), 'insufficient_scope', 'scope_missing');
+    const elsewhere = admit({ operation: 'list', entityUuid: OTHER });
+    await denied(elsewhere, 'entity_forbidden', 'entity_not_accessible');
+  });
 
-it('treats two values of which one is undefined as repeated', async () => {
-  const { keyring } = setUp();
-  const { key } = await issue(keyring);
-  const act = () =>
-    keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: [OWN, undefined] });
-  await denied(act, 'invalid_request', 'malformed_entity');
-});
+  const denial = new AccessError('invalid_token', 'revoked', { keyId: NOWHERE });
+  const outage = new StoreError('the key set cannot be fetched');
+  it.each<readonly [string, Error, object]>([
+    ['a denial', denial, { code: 'invalid_token', reason: 'revoked', keyId: NOWHERE }],
+    ['an outage', outage, { code: 'store_error', reason: 'store_error', keyId: null }],
+  ])('throws %s as it came, and reports it', async (_what, error, reported) => {
+    const authenticators = [
+      () => Promise.reject(error),
+      () => {
+        throw error;
+      },
+    ];
+    for (const authenticator of authenticators) {
+      const { keyring, events } = await prepared();
+      const input = { policy, operation: 'list', entityUuid: OTHER } as const;
+      expect(await thrown(() => keyring.admit(authenticator, input))).toBe(error);
+      const common = { type: 'access.denied', time: START + HOUR };
+      const asked = { entityUuid: OTHER, operation: 'list' };
+      expect(events).toEqual([{ ...common, ...asked, ...reported }]);
+    }
+  });
 
-it("names the key's own entity when none was asked for", async () => {
-  const { keyring, events } = setUp();
-  const { key } = await keyring.issue({ ...PLAIN, scopes: [] }, AUTHORITY);
-  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }).catch(() => {});
-  expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
-});
+  it('hands on any other error without an event', async () => {
+    const { keyring, events } = await prepared();
+    const bug = new RangeError('a bug in the authenticator');
+    const input = { policy, operation: 'list' } as const;
+    expect(await thrown(() => keyring.admit(() => Promise.reject(bug), input))).toBe(bug);
+    expect(events).toEqual([]);
+  });
 
-it('emits no event for a bug: nobody was denied', async () => {
-  const bug = new TypeError('a verifier with a bug');
-  const { keyring, events } = setUp({ tokens: { verify: () => Promise.reject(bug) } });
-  const policy = untyped<never>({ requires: () => [], authorize: () => OWN });
-  expect(
-    await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'x' as never })),
-  ).toBe(bug);
-  expect(events).toEqual([]);
-});
+  it.each<readonly [string, (principal: Principal) => unknown]>([
+    ['nothing', () => undefined],
+    ['null', () => null],
+    ['a key', () => 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY'],
+    ['an object without a private field', () => ({ keyId: NOWHERE, entityUuid: OWN })],
+    ['a copy of a principal', (principal) => ({ ...principal })],
+    ['a promise of a copy', async (principal) => ({ ...principal })],
+  ])('refuses %s in place of a principal as a bug, without an event', async (_what, answer) => {
+    const { keyring, events, principal } = await prepared();
+    for (const operation of ['whoami', 'list'] as const) {
+      const authenticator = () => untyped<Principal>(answer(principal));
+      const act = () => keyring.admit(authenticator, { policy, operation });
+      await typeError(act, /^principal: pass one that this copy of keyscope made/);
+    }
+    expect(events).toEqual([]);
+    await keyring.flush();
+    expect((await keyring.get(principal.keyId, AUTHORITY))?.lastUsedAt).toBeNull();
+  });
 
-it('denies when nobody listens, too', async () => {
-  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
-  const policy = definePolicy(catalog, { list: ['threats:read'] });
-  await denied(
-    () => keyring.admit(undefined, { policy, operation: 'list' }),
-    'missing_credentials',
-    'no_header',
-  );
+  it('does not call it if the operation is unknown', async () => {
+    const { keyring, principal } = await prepared();
+    const authenticator = vi.fn(() => principal);
+    const input = { policy, operation: untyped<'list'>('lists') };
+    await typeError(() => keyring.admit(authenticator, input), /not in the table/);
+    expect(authenticator).not.toHaveBeenCalled();
+  });
+
+  it('reports a broken clock as an outage, and does not call it', async () => {
+    const { principal } = await prepared();
+    const { keyring, events } = setUp({ now: () => Number.NaN });
+    const authenticator = vi.fn(() => principal);
+    await storeError(() => keyring.admit(authenticator, { policy, operation: 'list' }));
+    expect(authenticator).not.toHaveBeenCalled();
+    expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', keyId: null }]);
+  });
 });

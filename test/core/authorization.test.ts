@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { createKeyring, defineScopes, isAccessError, parseAuthorization } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beyondAscii } from '../support/beyond-ascii.ts';
 import type { Json, Vector } from '../support/vectors.ts';
 import { concat, failures, readVectors } from '../support/vectors.ts';
@@ -53,20 +53,20 @@ async function denial(request: unknown): Promise<readonly [string, string]> {
 const isLines = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.every((line) => typeof line === 'string');
 
-describe('vectors', () => {
-  test('there are at least 200, of every kind', () => {
+describe('the vectors of Authorization values', () => {
+  it('are at least 200, of every kind', () => {
     expect(tests.length).toBeGreaterThanOrEqual(200);
     expect(new Set(tests.map(({ result }) => result.kind)).size).toBe(4);
   });
 
-  test('parseAuthorization', async () => {
+  it('hold for parseAuthorization', async () => {
     const failed = await failures(tests, (vector) => {
       expect(parseAuthorization(inputOf(vector))).toEqual(expected(vector));
     });
     expect(failed).toEqual([]);
   });
 
-  test('authenticate, given the value, a list of lines, a header object and rawHeaders', async () => {
+  it('hold for authenticate with a value, lines, headers and rawHeaders', async () => {
     const failed = await failures(tests, async (vector) => {
       const input = inputOf(vector);
       const code = CODES[vector.result.kind];
@@ -81,7 +81,7 @@ describe('vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  test('authenticate, given a fetch Request: what it accepts as a header value', async () => {
+  it('hold for authenticate with a fetch Request, as far as it accepts the value', async () => {
     let asked = 0;
     const failed = await failures(tests, async (vector) => {
       const input = inputOf(vector);
@@ -103,7 +103,7 @@ describe('vectors', () => {
   });
 });
 
-describe('laws', () => {
+describe('parseAuthorization', () => {
   const TOKEN68 = /^[A-Za-z0-9\-._~+/]+=*$/;
   const anything = fc.oneof(
     fc.anything(),
@@ -112,7 +112,7 @@ describe('laws', () => {
     fc.bigInt(),
   );
 
-  test('never throws, and answers one of four kinds, whatever it is given', () => {
+  it('never throws, and answers one of four kinds', () => {
     fc.assert(
       fc.property(anything, (value) => {
         const answer = parseAuthorization(value);
@@ -122,7 +122,7 @@ describe('laws', () => {
     );
   });
 
-  test('a value is bearer exactly where it is the scheme, spaces and one token68', () => {
+  it('finds a bearer exactly in the scheme, spaces and one token68', () => {
     const piece = fc.constantFrom(
       'Bearer',
       'bearer',
@@ -151,7 +151,7 @@ describe('laws', () => {
     );
   });
 
-  test('a character beyond ASCII makes a credential malformed, in every position', () => {
+  it('finds a character beyond ASCII malformed, in every position', () => {
     const values = [
       'Bearer acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY',
       'Basic eDp5',
@@ -161,7 +161,7 @@ describe('laws', () => {
       expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
   });
 
-  test('two lines joined by a comma never yield a credential, whichever comes first', () => {
+  it('finds no credential in two lines joined by a comma', () => {
     const line = fc.constantFrom(
       ...tests.flatMap(({ input, result }) =>
         typeof input === 'string' && ['bearer', 'other-scheme'].includes(result.kind)
@@ -177,7 +177,7 @@ describe('laws', () => {
     );
   });
 
-  test('no answer but a bearer token holds anything of the value', () => {
+  it('repeats nothing of a value that is no bearer credential', () => {
     const key = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
     for (const value of [
       key,
@@ -190,12 +190,12 @@ describe('laws', () => {
     }
   });
 
-  test('answers cannot be changed for the next caller', () => {
+  it('returns frozen answers, which are shared', () => {
     for (const value of [undefined, 'Basic', 'Bearer'])
       expect(Object.isFrozen(parseAuthorization(value))).toBe(true);
   });
 
-  test('undefined is no header; values without text are no credential', () => {
+  it('reads undefined as no header, and any other value as malformed', () => {
     expect(parseAuthorization(undefined)).toEqual({ kind: 'missing' });
     const odd = [
       Symbol('a'),
@@ -204,7 +204,7 @@ describe('laws', () => {
       new String('Bearer a'),
       new Map(),
       [undefined],
-      new Array(1),
+      new Array<string>(1),
     ];
     for (const value of odd) expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
   });

@@ -16,7 +16,7 @@ import {
   unionScopes,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { uuid } from '../support/vectors.ts';
 
@@ -29,8 +29,8 @@ const catalog = defineScopes(
   { reserved: ['users:*', '*:delete'] },
 );
 
-describe('what it answers', () => {
-  test('all: in the order written, frozen', () => {
+describe('a catalog', () => {
+  it('lists all scopes in the order written', () => {
     const written = [
       'threats:read',
       'threats:write',
@@ -43,7 +43,7 @@ describe('what it answers', () => {
     expect([catalog, catalog.all].every(Object.isFrozen)).toBe(true);
   });
 
-  test('describe: the sentence, in NFC', () => {
+  it('describes a scope by its sentence, in NFC', () => {
     expect(catalog.describe('threats:write')).toBe('Write threats.');
     expect(defineScopes({ a: { b: 'Cafe\u0301.' } }).describe('a:b')).toBe('Caf\u00e9.');
     for (const odd of ['threats:delete', 'threats:*', '*:*', '', 'constructor', 'Threats:read']) {
@@ -51,7 +51,7 @@ describe('what it answers', () => {
     }
   });
 
-  test.each<[readonly string[], readonly string[]]>([
+  it.each<[readonly string[], readonly string[]]>([
     [[], []],
     [
       ['users:read', 'threats:read'],
@@ -68,24 +68,24 @@ describe('what it answers', () => {
       ['threats:read', 'threats:read', 'threats:*'],
       ['threats:read', 'threats:write'],
     ],
-  ])('expand %j', (patterns, scopes) => {
+  ])('expands %j', (patterns, scopes) => {
     expect(catalog.expand(patterns)).toEqual(scopes);
     expect(Object.isFrozen(catalog.expand(patterns))).toBe(true);
   });
 
-  test.each<[readonly string[], readonly string[], readonly string[]]>([
+  it.each<[readonly string[], readonly string[], readonly string[]]>([
     [['*:*'], ['*:read'], ['threats:write', 'decoys:delete', 'users:delete']],
     [['users:*'], ['users:*'], []],
     [['users:*'], ['users:read'], ['users:delete']],
     [['users:read'], ['*:*'], []],
     [['threats:read'], [], ['threats:read']],
     [[], ['*:*'], []],
-  ])('difference %j %j', (a, b, rest) => {
+  ])('subtracts from %j what is in %j', (a, b, rest) => {
     expect(catalog.difference(a, b)).toEqual(rest);
     expect(Object.isFrozen(catalog.difference(a, b))).toBe(true);
   });
 
-  test('defineScopes says what to pass where it is given a list', () => {
+  it('is not made of a list, and says what to pass', () => {
     for (const odd of [
       ['threats:read'],
       { threats: ['read'] },
@@ -99,7 +99,7 @@ describe('what it answers', () => {
       );
   });
 
-  test('expand and difference refuse what the catalog does not have, anywhere in the list', () => {
+  it('refuses to expand or subtract what it does not have, anywhere in a list', () => {
     for (const odd of [
       'threats:raed',
       'threats:delete',
@@ -117,7 +117,7 @@ describe('what it answers', () => {
     }
   });
 
-  test('isReserved: the scopes that reserved patterns mean, and nothing else', () => {
+  it('reserves the scopes that reserved patterns match, and nothing else', () => {
     expect(catalog.all.filter(catalog.isReserved)).toEqual([
       'decoys:delete',
       'users:read',
@@ -145,7 +145,7 @@ describe('what it answers', () => {
   });
 });
 
-describe('laws', () => {
+describe('the laws of a catalog', () => {
   const known = fc.constantFrom(
     ...catalog.all,
     'threats:*',
@@ -156,7 +156,7 @@ describe('laws', () => {
   );
   const sets = fc.array(known, { maxLength: 5 });
 
-  test('expand is the catalog filtered by the algebra, and stays what it is', () => {
+  it('make expand the catalog filtered by the algebra, once and for all', () => {
     fc.assert(
       fc.property(sets, (set) => {
         const expanded = catalog.expand(set);
@@ -168,7 +168,7 @@ describe('laws', () => {
     );
   });
 
-  test('difference and intersection make up the whole, and have nothing in common', () => {
+  it('make difference and intersection the whole, with nothing in common', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         const rest = catalog.difference(a, b);
@@ -190,7 +190,7 @@ describe('names that live on prototypes', () => {
   );
   const illegal = [...new Set(names)].filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name));
 
-  test('there are some of both kinds', () => {
+  it('are some legal ones and some illegal ones', () => {
     expect(legal).toEqual(
       expect.arrayContaining(['constructor', 'has', 'get', 'set', 'keys', 'valueof']),
     );
@@ -199,7 +199,7 @@ describe('names that live on prototypes', () => {
     );
   });
 
-  test('legal ones are names like any other, through every operation', async () => {
+  it('are names like any other if they are legal, in every operation', async () => {
     for (const name of legal) {
       // The pattern is granted, the name is in the catalog, and neither reaches a scope next to it.
       const named = defineScopes({
@@ -237,7 +237,7 @@ describe('names that live on prototypes', () => {
     }
   });
 
-  test('names that nobody defined are not there', () => {
+  it('are not in a catalog that does not define them', () => {
     const plain = definePolicy(catalog, { whoami: [] });
     for (const name of [...legal, ...illegal]) {
       for (const scope of [name, `${name}:read`, `threats:${name}`]) {
@@ -249,7 +249,7 @@ describe('names that live on prototypes', () => {
     }
   });
 
-  test('illegal ones are refused as resource and as action', () => {
+  it('are refused as resource and as action if they are illegal', () => {
     for (const name of illegal) {
       expect(complaint(() => defineScopes({ [name]: { read: 'A sentence.' } }))).toMatch(
         /^defineScopes: /,
@@ -258,25 +258,25 @@ describe('names that live on prototypes', () => {
         /^defineScopes: /,
       );
     }
-    expect(
-      complaint(() => defineScopes(JSON.parse('{"__proto__":{"read":"A sentence."}}'))),
-    ).toMatch(/^defineScopes: /);
+    const parsed = JSON.parse('{"__proto__":{"read":"A sentence."}}') as ScopeDefinition;
+    expect(complaint(() => defineScopes(parsed))).toMatch(/^defineScopes: /);
   });
 
-  test('own names alone make a catalog', () => {
-    const inherited = Object.assign(Object.create({ users: { read: 'Inherited.' } }), {
-      a: { b: 'A sentence.' },
+  it('are ignored if they are inherited', () => {
+    const inherited = Object.create({ users: { read: 'Inherited.' } }) as object;
+    const definition = Object.assign(inherited, { a: { b: 'A sentence.' } });
+    expect(defineScopes(definition).all).toEqual(['a:b']);
+    const actions = Object.assign(Object.create({ c: 'Inherited.' }) as object, {
+      b: 'A sentence.',
     });
-    expect(defineScopes(inherited as ScopeDefinition).all).toEqual(['a:b']);
-    const actions = Object.assign(Object.create({ c: 'Inherited.' }), { b: 'A sentence.' });
-    expect(defineScopes({ a: actions as Record<string, string> }).all).toEqual(['a:b']);
+    expect(defineScopes({ a: actions }).all).toEqual(['a:b']);
   });
 });
 
-describe('wrong input', () => {
+describe('defineScopes', () => {
   const key = generateKey({ prefix: 'acme' });
 
-  test.each<[string, unknown]>([
+  it.each<[string, unknown]>([
     ['nothing', undefined],
     ['null', null],
     ['a text', 'threats:read'],
@@ -308,14 +308,14 @@ describe('wrong input', () => {
     ['a sentence of a million characters', { a: { b: 'a'.repeat(1e6) } }],
     ['a sentence with LF', { a: { b: 'A.\n' } }],
     ['a sentence with half a surrogate pair', { a: { b: '\ud800' } }],
-  ])('a definition that is %s', (_, definition) => {
+  ])('refuses a definition that is or has %s', (_, definition) => {
     expect(complaint(() => defineScopes(definition as ScopeDefinition))).toMatch(/^defineScopes: /);
   });
 
-  test.each<[string, unknown, RegExp]>([
+  it.each<[string, unknown, RegExp]>([
     ['null', null, /^defineScopes: pass an object/],
     ['a list', ['users:*'], /^defineScopes: pass an object/],
-    // Taken for options without `reserved`, it left every scope unreserved.
+    // A Set was read as options without `reserved`, so that no scope was reserved.
     ['a Set', new Set(['users:*']), /^defineScopes: pass an object/],
     ['a Map', new Map([['reserved', ['users:*']]]), /^defineScopes: pass an object/],
     ['an unknown field', { reservd: ['a:b'] }, /^defineScopes: unknown field "reservd"/],
@@ -329,12 +329,12 @@ describe('wrong input', () => {
       /scopes that the catalog has, not "/,
     ],
     ['a reserved typo', { reserved: ['a:c'] }, /scopes that the catalog has, not "/],
-  ])('options that are %s', (_, options, message) => {
+  ])('refuses options that are or have %s', (_, options, message) => {
     const call = () => defineScopes({ a: { b: 'A sentence.' } }, options as { reserved?: [] });
     expect(complaint(call)).toMatch(message);
   });
 
-  test('a key in a name, a sentence or an option is not quoted', () => {
+  it('does not quote a key in a name, a sentence or an option', () => {
     const secret = key.slice(5);
     for (const call of [
       () => defineScopes({ [key]: { read: 'A sentence.' } }),
@@ -350,7 +350,7 @@ describe('wrong input', () => {
     }
   });
 
-  test('a list that is none, in expand and difference', () => {
+  it('makes a catalog that refuses what is no list of patterns', () => {
     for (const odd of [undefined, null, 'threats:read', 1, {}, [1], [null]]) {
       expect(complaint(() => catalog.expand(odd as string[]))).toMatch(/^scopes: /);
       expect(complaint(() => catalog.difference(odd as string[], []))).toMatch(/^scopes: /);
@@ -358,7 +358,7 @@ describe('wrong input', () => {
     }
   });
 
-  test('what it was defined from may change afterwards', () => {
+  it('copies its definition and its options', () => {
     const definition = { a: { b: 'A sentence.' } };
     const options = { reserved: ['a:b' as const] };
     const made = defineScopes(definition, options);

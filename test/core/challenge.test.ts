@@ -13,9 +13,9 @@ import {
   toResponse,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { complaint } from '../support/complaint.ts';
-import { untyped } from '../support/keyring.ts';
+import { thrown, untyped } from '../support/keyring.ts';
 import { uuid } from '../support/vectors.ts';
 
 /**
@@ -46,7 +46,8 @@ const KEY = generateKey({ prefix: 'acme' });
 const METADATA = 'https://api.example/.well-known/oauth-protected-resource';
 const options = { realm: 'acme', resourceMetadata: METADATA };
 const scopes = ['threats:read', 'users:write'];
-const [own, other] = [{ realm: 'acme' }, { resource_metadata: METADATA }];
+const own = { realm: 'acme' };
+const other = { resource_metadata: METADATA };
 
 interface Row {
   readonly code: AccessErrorCode;
@@ -130,8 +131,8 @@ const TABLE: readonly Row[] = [
   },
 ];
 
-describe('every code', () => {
-  test('is in the table', () => {
+describe('toResponse', () => {
+  it('is tested with every code', () => {
     const all: Readonly<Record<AccessErrorCode, true>> = {
       missing_credentials: true,
       invalid_request: true,
@@ -145,8 +146,8 @@ describe('every code', () => {
     expect(TABLE.map(({ code }) => code).sort()).toEqual(Object.keys(all).sort());
   });
 
-  test.each(TABLE)(
-    '$code',
+  it.each(TABLE)(
+    'answers $code with its status, challenge and problem',
     ({ code, reason, status, title, params, members = {}, details = {} }) => {
       const denial = new AccessError(code, reason, { ...details, keyId: uuid(1) });
       for (const given of [options, { realm: 'acme' }]) {
@@ -157,12 +158,11 @@ describe('every code', () => {
           'Content-Type': 'application/problem+json',
           'Cache-Control': 'no-store',
         });
-        const body = JSON.parse(response.body);
-        expect(body).toEqual({
+        expect(JSON.parse(response.body)).toEqual({
           type: 'about:blank',
           title,
           status,
-          detail: expect.any(String),
+          detail: expect.any(String) as unknown,
           ...members,
         });
         if (params === null) expect(challenge).toBeUndefined();
@@ -180,7 +180,7 @@ describe('every code', () => {
     },
   );
 
-  test('a broken store is 503, says when to come back, and nothing of the driver', () => {
+  it('answers a broken store with 503 and when to come back, without the driver’s words', () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.7');
     const { status, headers, body } = toResponse(
       new StoreError('store.findByDigest failed', cause),
@@ -200,7 +200,7 @@ describe('every code', () => {
     expect(body).not.toMatch(/store|10\.0\.0\.7|error/);
   });
 
-  test('anything else is 500 without detail', () => {
+  it('answers anything else with 500, without detail', () => {
     const pretenders = [
       { code: 'invalid_token' },
       { code: 'invalid_token', name: 'AccessError', reason: 'revoked' },
@@ -228,13 +228,14 @@ describe('every code', () => {
         'Content-Type': 'application/problem+json',
         'Cache-Control': 'no-store',
       });
-      expect(Object.keys(JSON.parse(body)).sort()).toEqual(['detail', 'status', 'title', 'type']);
+      const names = Object.keys(JSON.parse(body) as object);
+      expect(names.sort()).toEqual(['detail', 'status', 'title', 'type']);
       expect(body).not.toContain('secret');
       expect(body).not.toContain(KEY.slice(5));
     }
   });
 
-  test('every reason of invalid_token gives the same bytes, a real revoked key included', async () => {
+  it('gives the same bytes for every reason of invalid_token', async () => {
     const reasons: readonly DenialReason[] = [
       'malformed_key',
       'wrong_checksum',
@@ -245,8 +246,8 @@ describe('every code', () => {
       'expired',
       'token_refused',
     ];
-    const made = reasons.map(
-      (reason, i) => new AccessError('invalid_token', reason, { keyId: uuid(i) }),
+    const denials: unknown[] = reasons.map(
+      (reason, index) => new AccessError('invalid_token', reason, { keyId: uuid(index) }),
     );
     const catalog = defineScopes({ a: { b: 'A sentence.' } });
     const keyring = createKeyring({
@@ -261,17 +262,12 @@ describe('every code', () => {
     );
     await keyring.revoke(info.keyId, { entityUuid: uuid(1) });
     for (const bad of [key, KEY, `${KEY}0`, ''])
-      made.push(
-        await keyring.verify(bad).then(
-          () => fail(),
-          (e) => e,
-        ),
-      );
-    const bytes = made.map((denial) => JSON.stringify(toResponse(denial, options)));
+      denials.push(await thrown(() => keyring.verify(bad)));
+    const bytes = denials.map((denial) => JSON.stringify(toResponse(denial, options)));
     expect(new Set(bytes).size).toBe(1);
   });
 
-  test('an error of another copy of the package is known by its brand', () => {
+  it('recognises an error of another copy of the package by its brand', () => {
     const foreign = {
       [Symbol.for('keyscope.AccessError')]: true,
       code: 'not_found',
@@ -282,7 +278,22 @@ describe('every code', () => {
     );
   });
 
-  test('no two calls share what a framework may change', () => {
+  it('answers an error of another version of the package', () => {
+    const error = new AccessError('insufficient_scope', 'scope_missing', {
+      requiredScopes: untyped('a:b'),
+    });
+    expect(toResponse(error, { realm: 'r' }).status).toBe(403);
+  });
+
+  it('sends the scopes of an error of another copy only if all of them are scopes', () => {
+    const requiredScopes = ['threats:read', 'a" b'];
+    const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes });
+    expect(toResponse(error, { realm: 'r' }).headers['WWW-Authenticate']).toBe(
+      'Bearer realm="r", error="insufficient_scope"',
+    );
+  });
+
+  it('shares nothing between calls that a framework may change', () => {
     const denial = new AccessError('not_found', 'no_such_key');
     const first = toResponse(denial, options);
     (first.headers as Record<string, string>)['X-Changed'] = 'yes';
@@ -290,30 +301,26 @@ describe('every code', () => {
   });
 });
 
-function fail(): never {
-  throw new Error('was let in');
-}
-
-describe('quoting', () => {
+describe('the realm and the URL in a challenge', () => {
   const denial = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes: scopes });
   const challenge = (given: ChallengeOptions) =>
     toResponse(denial, given).headers['WWW-Authenticate'] ?? '';
 
-  test.each([
+  it.each([
     ['a quote', 'the "acme" API', 'realm="the \\"acme\\" API"'],
     ['a backslash', 'a\\b', 'realm="a\\\\b"'],
     ['both', '\\"', 'realm="\\\\\\""'],
     ['a trailing backslash', 'a\\', 'realm="a\\\\"'],
     ['a comma and an equals sign', 'a, error="x"', 'realm="a, error=\\"x\\""'],
     ['the empty text', '', 'realm=""'],
-  ])('%s', (_, realm, written) => {
+  ])('are quoted with %s', (_, realm, written) => {
     expect(challenge({ realm })).toContain(`Bearer ${written}, error=`);
     expect(readChallenge(challenge({ realm })).params.get('realm')).toBe(realm);
   });
 
-  test('any printable realm and URL are read back as they were, and no parameter is added', () => {
+  it('are read back as they were, without another parameter', () => {
     const printable = fc.string({
-      unit: fc.integer({ min: 0x20, max: 0x7e }).map((c) => String.fromCharCode(c)),
+      unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     });
     fc.assert(
       fc.property(printable, printable, (realm, resourceMetadata) => {
@@ -331,13 +338,13 @@ describe('quoting', () => {
     );
   });
 
-  test('what a Headers object takes is what a client reads', () => {
+  it('are read by a client as they were set in Headers', () => {
     const { headers } = toResponse(denial, { realm: 'a "b" \\ c' });
     const sent = new Headers(headers).get('www-authenticate') ?? '';
     expect(readChallenge(sent).params.get('realm')).toBe('a "b" \\ c');
   });
 
-  test('control characters and everything beyond ASCII are refused, in every position', () => {
+  it('are refused with control characters or beyond ASCII, in every position', () => {
     const odd = [
       '\r',
       '\n',
@@ -365,7 +372,7 @@ describe('quoting', () => {
     }
   });
 
-  test('a malformed realm shows at the first denial of any kind', () => {
+  it('are checked at the first denial of any kind', () => {
     for (const { code, reason } of TABLE) {
       complaint(() => toResponse(new AccessError(code, reason), { realm: 'a\r\nb' }));
     }
@@ -373,18 +380,17 @@ describe('quoting', () => {
     complaint(() => toResponse(undefined, { realm: 'a\r\nb' }));
   });
 
-  test('a million characters return', () => {
+  it('may have a million characters', () => {
     const realm = '"\\'.repeat(500_000);
-    expect(readChallengeLength(challenge({ realm }))).toBe(2 * realm.length);
+    const value = challenge({ realm });
+    expect(value.indexOf('", error=') - 'Bearer realm="'.length).toBe(2 * realm.length);
   });
-  const readChallengeLength = (value: string) =>
-    value.indexOf('", error=') - 'Bearer realm="'.length;
 });
 
-describe('wrong input', () => {
+describe('the options of toResponse', () => {
   const denial = new AccessError('not_found', 'no_such_key');
 
-  test.each<[string, unknown, RegExp]>([
+  it.each<[string, unknown, RegExp]>([
     ['left out', undefined, /^toResponse: pass an object/],
     ['null', null, /^toResponse: pass an object/],
     ['a text', 'acme', /^toResponse: pass an object/],
@@ -405,11 +411,11 @@ describe('wrong input', () => {
       /^resource_?[mM]etadata: pass/,
     ],
     ['of an unknown field', { realm: 'acme', scope: 'a' }, /^toResponse: unknown field "scope"/],
-  ])('options that are %s', (_, given, message) => {
+  ])('are refused if they are %s', (_, given, message) => {
     expect(complaint(() => toResponse(denial, given as ChallengeOptions))).toMatch(message);
   });
 
-  test('a key where the realm belongs is not quoted', () => {
+  it('are not quoted if they have a key in place of the realm', () => {
     const secret = KEY.slice(5);
     for (const given of [
       { realm: `${KEY}\n` },
@@ -419,19 +425,4 @@ describe('wrong input', () => {
       expect(complaint(() => toResponse(denial, given))).not.toContain(secret);
     }
   });
-});
-
-it('answers an error of another version of the package', () => {
-  const error = new AccessError('insufficient_scope', 'scope_missing', {
-    requiredScopes: untyped('a:b'),
-  });
-  expect(toResponse(error, { realm: 'r' }).status).toBe(403);
-});
-
-it('shows the scopes of an error of another copy only if all of them are scopes', () => {
-  const requiredScopes = ['threats:read', 'a" b'];
-  const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes });
-  expect(toResponse(error, { realm: 'r' }).headers['WWW-Authenticate']).toBe(
-    'Bearer realm="r", error="insufficient_scope"',
-  );
 });

@@ -1,4 +1,4 @@
-import { createKeyring, digestKey, type KeyStore } from 'keyscope';
+import { createKeyring, digestKey, type KeyringOptions } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
@@ -6,136 +6,279 @@ import {
   catalog,
   denied,
   HOUR,
-  issue,
   PEPPER,
   PEPPER_2,
+  readThrough,
   rowOf,
   START,
   setUp,
   stoppedClock,
   storeError,
+  untyped,
 } from '../support/keyring.ts';
 
-/** A keyring, one key of it, and a second keyring that reads the same store through `through`. */
-async function reader(
-  through: (store: KeyStore) => KeyStore,
-  options: Parameters<typeof setUp>[0] = {},
-) {
-  const store = memoryStore();
-  const { keyring } = setUp({ ...options, store });
-  const { key, info } = await issue(keyring);
-  return { ...setUp({ ...options, store: through(store) }), key, info, store };
-}
+const good = () => ({
+  prefix: 'acme',
+  catalog,
+  store: memoryStore(),
+  peppers: [PEPPER] as unknown,
+});
+const make = (over: object) => () =>
+  createKeyring(untyped<KeyringOptions<typeof catalog>>({ ...good(), ...over }));
 
-describe('peppers of a keyring', () => {
-  it('digests new keys under the first and verifies under each', async () => {
-    const store = memoryStore();
-    const before = setUp({ store, peppers: [PEPPER] });
-    const old = await issue(before.keyring);
-    const after = setUp({ store, peppers: [PEPPER_2, PEPPER] });
-    const fresh = await issue(after.keyring);
-    expect((await rowOf(store, old.info.keyId)).digest).toBe(digestKey(old.key, PEPPER));
-    expect((await rowOf(store, fresh.info.keyId)).digest).toBe(digestKey(fresh.key, PEPPER_2));
-    expect((await after.keyring.verify(old.key)).keyId).toBe(old.info.keyId);
-    expect((await after.keyring.verify(fresh.key)).keyId).toBe(fresh.info.keyId);
-    // Taking a pepper out ends the keys made under it.
-    const only = setUp({ store, peppers: [PEPPER_2] });
-    await denied(() => only.keyring.verify(old.key), 'invalid_token', 'unknown_key');
-    await only.keyring.verify(fresh.key);
+describe('the options of a keyring', () => {
+  it('are accepted as the tests below have them but for one thing', () => {
+    expect(make({})).not.toThrow();
   });
 
-  it('depends on the secret, not on the id alone', async () => {
-    const { key, store } = await reader((s) => s);
-    const other = setUp({ store, peppers: [{ id: PEPPER.id, secret: PEPPER_2.secret }] });
-    await denied(() => other.keyring.verify(key), 'invalid_token', 'unknown_key');
+  const bad: readonly (readonly [string, object, RegExp])[] = [
+    [
+      'an unknown option',
+      { pepper: PEPPER },
+      /createKeyring: unknown field "pepper"; it takes prefix, catalog/,
+    ],
+    ['a misspelled option', { storeTimeoutMS: 1 }, /unknown field "storeTimeoutMS"/],
+
+    ['no prefix', { prefix: undefined }, /prefix: 1 to 20/],
+    ['an empty prefix', { prefix: '' }, /prefix: 1 to 20/],
+    ['an upper-case prefix', { prefix: 'Acme' }, /prefix/],
+    ['a prefix with a digit first', { prefix: '1acme' }, /prefix/],
+    ['a prefix that ends in _', { prefix: 'acme_' }, /prefix/],
+    ['a prefix with -', { prefix: 'ac-me' }, /prefix/],
+    ['a prefix of 21 characters', { prefix: 'a'.repeat(21) }, /prefix/],
+    ['a prefix and a newline', { prefix: 'acme\n' }, /prefix/],
+    ['a prefix that is a list', { prefix: ['acme'] }, /prefix/],
+
+    ['no catalog', { catalog: undefined }, /catalog: pass what defineScopes returned/],
+    ['null for a catalog', { catalog: null }, /catalog: pass what defineScopes returned/],
+    [
+      'a definition for a catalog',
+      { catalog: { threats: { read: 'x' } } },
+      /catalog: pass what defineScopes/,
+    ],
+    ['a list for a catalog', { catalog: ['threats:read'] }, /catalog: pass what defineScopes/],
+    [
+      'an object like a catalog that defineScopes did not make',
+      { catalog: { all: ['threats:read'] } },
+      /catalog: pass what defineScopes/,
+    ],
+
+    ['no store', { store: undefined }, /store: pass an object with the method/],
+    ['null for a store', { store: null }, /store: pass an object with the method/],
+    ['an empty store', { store: {} }, /store: pass an object with the method/],
+    ['a factory for a store', { store: memoryStore }, /store: pass an object with the method/],
+    [
+      'a promise of a store',
+      { store: Promise.resolve(memoryStore()) },
+      /store: pass an object with the method/,
+    ],
+
+    [
+      'no peppers',
+      { peppers: undefined },
+      /peppers: pass \[\{ id, secret \}\], or 'none' to go without/,
+    ],
+    ['null for peppers', { peppers: null }, /peppers: pass/],
+    ['an empty list of peppers', { peppers: [] }, /peppers: pass/],
+    ['one pepper', { peppers: PEPPER }, /peppers: pass/],
+    ['a text for peppers', { peppers: PEPPER.secret }, /peppers: pass/],
+    ['another word for peppers', { peppers: 'None' }, /peppers: pass/],
+    ["'none' in a list", { peppers: ['none'] }, /pepper/],
+    ['a hole in the peppers', { peppers: new Array(1) }, /pepper/],
+    [
+      'two peppers of one id',
+      { peppers: [PEPPER, { ...PEPPER_2, id: PEPPER.id }] },
+      /two of them have the same id/,
+    ],
+    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two of them have the same id/],
+    ['an upper-case pepper id', { peppers: [{ ...PEPPER, id: 'P1' }] }, /pepper: id/],
+    ['an empty pepper id', { peppers: [{ ...PEPPER, id: '' }] }, /pepper: id/],
+    ['a pepper id with $', { peppers: [{ ...PEPPER, id: 'a$b' }] }, /pepper: id/],
+    [
+      'a pepper id of 33 characters',
+      { peppers: [{ ...PEPPER, id: 'a'.repeat(33) }] },
+      /pepper: id/,
+    ],
+    ['a pepper id that is a number', { peppers: [{ ...PEPPER, id: 1 }] }, /pepper: id/],
+    ['no secret', { peppers: [{ id: 'p1' }] }, /pepper p1: secret/],
+    [
+      'a secret of 31 bytes',
+      { peppers: [{ id: 'p1', secret: new Uint8Array(31) }] },
+      /pepper p1: the secret has 31 bytes/,
+    ],
+    [
+      'a secret of 31 characters',
+      { peppers: [{ id: 'p1', secret: 'x'.repeat(31) }] },
+      /pepper p1: the secret has 31 bytes/,
+    ],
+    [
+      'a secret of half a pair',
+      { peppers: [{ id: 'p1', secret: '\ud800'.repeat(32) }] },
+      /pepper p1: secret/,
+    ],
+    [
+      'a secret that is a list',
+      { peppers: [{ id: 'p1', secret: new Array(32).fill(1) }] },
+      /pepper p1: secret/,
+    ],
+    [
+      'a secret in an ArrayBuffer',
+      { peppers: [{ id: 'p1', secret: new ArrayBuffer(32) }] },
+      /pepper p1: secret/,
+    ],
+    [
+      'an unknown field of a pepper',
+      { peppers: [{ ...PEPPER, key: 'x' }] },
+      /pepper: unknown field "key"/,
+    ],
+
+    ['a time-out of 0', { storeTimeoutMs: 0 }, /storeTimeoutMs: pass a whole number from 1 to/],
+    ['a time-out below 0', { storeTimeoutMs: -1 }, /storeTimeoutMs/],
+    ['a time-out that is not whole', { storeTimeoutMs: 1.5 }, /storeTimeoutMs/],
+    ['a time-out that is no number', { storeTimeoutMs: Number.NaN }, /storeTimeoutMs/],
+    ['a time-out without end', { storeTimeoutMs: Number.POSITIVE_INFINITY }, /storeTimeoutMs/],
+    ['a time-out that is a text', { storeTimeoutMs: '2000' }, /storeTimeoutMs/],
+    // `setTimeout` takes more than 2^31-1 for 1.
+    ['a time-out beyond what timers can do', { storeTimeoutMs: 2 ** 31 }, /storeTimeoutMs/],
+
+    [
+      'a token verifier that is a function',
+      { tokens: () => {} },
+      /^tokens\.verify: pass a function/,
+    ],
+    ['a token verifier without verify', { tokens: {} }, /^tokens\.verify: pass a function/],
+    ['null for a token verifier', { tokens: null }, /^tokens\.verify: pass a function/],
+    ['checkParent that is null', { checkParent: null }, /checkParent: pass true or false/],
+    ['checkParent that is a text', { checkParent: 'false' }, /checkParent: pass true or false/],
+    ['checkParent that is 0', { checkParent: 0 }, /checkParent: pass true or false/],
+
+    ['a Date for a clock', { now: new Date() }, /now/],
+    ['null for a clock', { now: null }, /now/],
+    ['a number for random', { random: 4 }, /random/],
+    ['an emitter for a listener', { onEvent: { emit() {} } }, /onEvent/],
+
+    [
+      'true for insecureAcceptUnpeppered',
+      { insecureAcceptUnpeppered: true },
+      /insecureAcceptUnpeppered: pass an object/,
+    ],
+    [
+      'no date in it',
+      { insecureAcceptUnpeppered: {} },
+      /insecureAcceptUnpeppered: pass \{ until: Date \}/,
+    ],
+    [
+      'a text in it',
+      { insecureAcceptUnpeppered: { until: '2999-01-01' } },
+      /pass \{ until: Date \}/,
+    ],
+    ['milliseconds in it', { insecureAcceptUnpeppered: { until: 7 } }, /pass \{ until: Date \}/],
+    [
+      'another field in it',
+      { insecureAcceptUnpeppered: { until: new Date(), x: 1 } },
+      /unknown field "x"/,
+    ],
+    [
+      'an invalid date in it',
+      { insecureAcceptUnpeppered: { until: new Date('x') } },
+      /pass \{ until: Date \}/,
+    ],
+    [
+      'it beside no peppers',
+      { insecureAcceptUnpeppered: { until: new Date() }, peppers: 'none' },
+      /insecureAcceptUnpeppered: /,
+    ],
+  ];
+
+  it.each(bad)('are refused with %s, and says what to write instead', (_what, over, message) => {
+    expect(make(over)).toThrow(TypeError);
+    expect(make(over)).toThrow(message);
   });
 
-  it('takes text and its UTF-8 bytes for the same secret, and copies the bytes', async () => {
-    const secret = new TextEncoder().encode(PEPPER.secret);
-    const { key, store } = await reader((s) => s, { peppers: [{ id: PEPPER.id, secret }] });
-    const late = setUp({ store, peppers: [{ id: PEPPER.id, secret }] });
-    secret.fill(0);
-    await late.keyring.verify(key);
-    await setUp({ store, peppers: [PEPPER] }).keyring.verify(key);
+  it.each([undefined, null, 7, 'acme', []])('are refused if they are %j', (options) => {
+    const act = () => createKeyring(untyped<KeyringOptions<typeof catalog>>(options));
+    expect(act).toThrow(TypeError);
+    expect(act).toThrow(/createKeyring: pass an object/);
   });
 
-  describe('insecureAcceptUnpeppered', () => {
-    const until = START + HOUR;
+  it('are refused if one is on a prototype', () => {
+    const inherited = Object.create({ peppers: 'none' }) as object;
+    const { peppers: _peppers, ...rest } = good();
+    const options = untyped<KeyringOptions<typeof catalog>>(Object.assign(inherited, rest));
+    expect(() => createKeyring(options)).toThrow(/write peppers as an own field/);
+  });
 
-    async function gained() {
-      const { key, info, store } = await reader((s) => s, { peppers: 'none' });
-      const clock = stoppedClock();
-      // What its methods say was believed, and a Date whose getTime says otherwise had no end.
-      const insecureAcceptUnpeppered = {
-        until: Object.assign(new Date(until), { getTime: () => Infinity }),
-      };
-      const { keyring } = setUp({
-        store,
-        now: clock.now,
-        peppers: [PEPPER],
-        insecureAcceptUnpeppered,
-      });
-      return { key, info, store, clock, keyring };
-    }
-
-    it.each([
-      [until - 1, true],
-      [until, false],
-      [until + 1, false],
-    ])('at %i takes unpeppered keys: %s', async (time, taken) => {
-      const { key, keyring, clock } = await gained();
-      clock.set(time);
-      if (taken) await keyring.verify(key);
-      else await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
-    });
-
-    it('ends for a key that was in use before', async () => {
-      const { key, keyring, clock } = await gained();
-      await keyring.verify(key);
-      clock.set(until);
-      await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
-    });
-
-    it('is never the default', async () => {
-      const { key, store } = await gained();
-      await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'unknown_key');
-    });
-
-    it('lets an unpeppered key be rotated into a peppered one before, not after', async () => {
-      const { info, store, keyring, clock } = await gained();
-      const next = await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-      expect((await rowOf(store, next.info.keyId)).digest).toBe(digestKey(next.key, PEPPER));
-      expect((await rowOf(store, next.info.keyId)).seal).toMatch(/^[0-9a-f]{64}$/);
-      const late = await gained();
-      late.clock.set(until);
-      await denied(
-        () => late.keyring.rotate(late.info.keyId, { overlapMs: 0 }, AUTHORITY),
-        'invalid_token',
-        'unknown_key',
-      );
-      clock.set(until);
-      await keyring.verify(next.key);
-    });
-
-    it('asks the clock before it digests: a broken one is no reason to take them', async () => {
-      const { key, store } = await gained();
-      const insecureAcceptUnpeppered = { until: new Date(until) };
-      const now = () => Number.NaN;
-      await storeError(() => setUp({ store, now, insecureAcceptUnpeppered }).keyring.verify(key));
-    });
+  it('are checked without a call of store, clock, random source or listener', () => {
+    const never = () => {
+      throw new Error('asked');
+    };
+    const store = Object.fromEntries(Object.keys(memoryStore()).map((name) => [name, never]));
+    make({ store, now: never, random: never, onEvent: never })();
   });
 });
 
-describe('two keyrings on one store', () => {
-  it('of other prefixes do not take each other’s keys, on one store', async () => {
-    const { key, store, clock } = await reader((s) => s);
-    const other = createKeyring({
-      prefix: 'acme_eu',
-      catalog,
+describe('insecureAcceptUnpeppered', () => {
+  const until = START + HOUR;
+
+  async function prepared() {
+    const { key, info, store } = await readThrough((store) => store, { peppers: 'none' });
+    const clock = stoppedClock();
+    // Its `getTime` was believed: a Date whose method says otherwise had no end.
+    const insecureAcceptUnpeppered = {
+      until: Object.assign(new Date(until), { getTime: () => Infinity }),
+    };
+    const { keyring } = setUp({
       store,
-      peppers: [PEPPER],
       now: clock.now,
+      peppers: [PEPPER],
+      insecureAcceptUnpeppered,
     });
-    await denied(() => other.verify(key), 'invalid_token', 'malformed_key');
+    return { key, info, store, clock, keyring };
+  }
+
+  it.each([
+    [until - 1, true],
+    [until, false],
+    [until + 1, false],
+  ])('accepts unpeppered keys only before its date: at %i, %s', async (time, taken) => {
+    const { key, keyring, clock } = await prepared();
+    clock.set(time);
+    if (taken) await keyring.verify(key);
+    else await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
+  });
+
+  it('ends for a key that was in use before, too', async () => {
+    const { key, keyring, clock } = await prepared();
+    await keyring.verify(key);
+    clock.set(until);
+    await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
+  });
+
+  it('is not the default', async () => {
+    const { key, store } = await prepared();
+    await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'unknown_key');
+  });
+
+  it('lets an unpeppered key be rotated into a peppered one, until its date', async () => {
+    const { info, store, keyring, clock } = await prepared();
+    const next = await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
+    expect((await rowOf(store, next.info.keyId)).digest).toBe(digestKey(next.key, PEPPER));
+    expect((await rowOf(store, next.info.keyId)).seal).toMatch(/^[0-9a-f]{64}$/);
+    const late = await prepared();
+    late.clock.set(until);
+    await denied(
+      () => late.keyring.rotate(late.info.keyId, { overlapMs: 0 }, AUTHORITY),
+      'invalid_token',
+      'unknown_key',
+    );
+    clock.set(until);
+    await keyring.verify(next.key);
+  });
+
+  it('accepts no unpeppered key by a broken clock', async () => {
+    const { key, store } = await prepared();
+    const insecureAcceptUnpeppered = { until: new Date(until) };
+    const now = () => Number.NaN;
+    await storeError(() => setUp({ store, now, insecureAcceptUnpeppered }).keyring.verify(key));
   });
 });

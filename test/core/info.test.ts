@@ -1,40 +1,60 @@
 import { inspect } from 'node:util';
-import { type IssuedKey, type IssueInput, StoreError } from 'keyscope';
+import type { IssuedKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { AUTHORITY, dump, issue, PLAIN, rowOf, setUp, untyped } from '../support/keyring.ts';
+import { toKeyInfo } from '../../src/core/info.js';
+import { issue, START, setUp, untyped } from '../support/keyring.ts';
+import { RECORD } from '../support/records.ts';
 
-/** What a request's body holds, types unchecked, laid over the least that `issue` takes. */
-const input = (over: object): IssueInput<never> => untyped({ ...PLAIN, ...over });
+describe('toKeyInfo', () => {
+  const ended = {
+    ...RECORD,
+    expiresAt: START + 1,
+    revokedAt: START + 2,
+    retireAt: START + 3,
+    lastUsedAt: START + 4,
+    scopesUsed: { 'threats:read': START + 5 },
+  };
 
-it('shows no key of an issued one, even where inspection calls getters', async () => {
-  const issued = await issue(setUp().keyring);
-  expect(inspect(issued, { showHidden: true, getters: true, depth: Infinity })).not.toContain(
-    issued.key.slice(5),
-  );
-});
+  it('shows every field but digest and seal, and each time as a Date', () => {
+    const { digest: _digest, seal: _seal, ...shown } = ended;
+    expect(toKeyInfo(ended)).toEqual({
+      ...shown,
+      createdAt: new Date(1),
+      expiresAt: new Date(START + 1),
+      revokedAt: new Date(START + 2),
+      retireAt: new Date(START + 3),
+      lastUsedAt: new Date(START + 4),
+      scopesUsed: { 'threats:read': new Date(START + 5) },
+    });
+  });
 
-it('inspects an issued key as its info, and a StoreError as its stack', async () => {
-  const error = new StoreError('store.insert failed: see cause', new Error('secret row'));
-  expect(inspect(error, { getters: true })).toBe(error.stack);
-  const { keyring } = setUp();
-  const issued = await issue(keyring);
-  expect(inspect(issued, { getters: true })).toContain(issued.info.keyId);
+  it('shows null for a time that there is not, and the epoch for 0', () => {
+    const none = { expiresAt: null, revokedAt: null, retireAt: null, lastUsedAt: null };
+    expect(toKeyInfo(RECORD)).toMatchObject({ ...none, scopesUsed: {} });
+    const epoch = { expiresAt: 0, revokedAt: 0, retireAt: 0, lastUsedAt: 0 };
+    const shown = toKeyInfo({ ...RECORD, ...epoch });
+    for (const name of ['expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'] as const)
+      expect(shown[name]).toEqual(new Date(0));
+  });
+
+  it('hands out Dates that are the caller’s own', () => {
+    const first = toKeyInfo(ended);
+    for (const date of [first.createdAt, first.scopesUsed['threats:read']]) date?.setTime(0);
+    expect(toKeyInfo(ended)).toMatchObject({
+      createdAt: new Date(1),
+      scopesUsed: { 'threats:read': new Date(START + 5) },
+    });
+  });
+
+  it('shows a scope with the name of a prototype as a scope', () => {
+    const scopesUsed = JSON.parse('{"__proto__":5}') as Record<string, number>;
+    const shown = toKeyInfo({ ...RECORD, scopesUsed });
+    expect(Object.entries(shown.scopesUsed)).toEqual([['__proto__', new Date(5)]]);
+    expect(Object.getPrototypeOf(shown.scopesUsed)).toBe(Object.prototype);
+  });
 });
 
 describe('the plaintext of an issued key', () => {
-  it('stands nowhere in the store, nor does any ten characters of it', async () => {
-    const { keyring, store } = setUp();
-    const { key, info } = await keyring.issue(
-      input({ scopes: ['threats:*', 'threats:delete'], justification: 'j' }),
-      AUTHORITY,
-    );
-    const text = `${await dump(store)}${JSON.stringify(await rowOf(store, info.keyId))}`;
-    expect(text).toContain(info.keyId);
-    const secret = key.slice('acme_'.length);
-    for (let i = 0; i + 10 <= secret.length; i++)
-      expect(text).not.toContain(secret.slice(i, i + 10));
-  });
-
   const shows: readonly (readonly [string, (issued: IssuedKey) => string])[] = [
     ['String()', (issued) => String(issued)],
     ['a template', (issued) => `${untyped<string>(issued)}`],
@@ -48,9 +68,9 @@ describe('the plaintext of an issued key', () => {
     [
       'a for-in loop',
       (issued) => {
-        let all = '';
-        for (const name in issued) all += inspect(Reflect.get(issued, name));
-        return all;
+        const shown: string[] = [];
+        for (const name in issued) shown.push(inspect(Reflect.get(issued, name)));
+        return shown.join();
       },
     ],
     ['inspect', (issued) => inspect(issued)],
@@ -59,6 +79,10 @@ describe('the plaintext of an issued key', () => {
       (issued) => inspect(issued, { showHidden: true, depth: Infinity }),
     ],
     ['inspect with getters', (issued) => inspect(issued, { getters: true, depth: Infinity })],
+    [
+      'inspect with getters and everything hidden',
+      (issued) => inspect(issued, { showHidden: true, getters: true, depth: Infinity }),
+    ],
     ['inspect of a list', (issued) => inspect([{ issued }], { showHidden: true, depth: Infinity })],
     ['Object.assign', (issued) => inspect(Object.assign({}, issued), { getters: true })],
     [
@@ -67,17 +91,22 @@ describe('the plaintext of an issued key', () => {
     ],
   ];
 
-  it.each(shows)('does not come out by %s', async (_how, show) => {
+  it.each(shows)('is not shown by %s', async (_how, show) => {
     const { keyring } = setUp();
-    const issued = await keyring.issue(input({}), AUTHORITY);
+    const issued = await issue(keyring);
     const text = show(issued);
     expect(text).not.toContain(issued.key.slice(5));
     expect(issued.key).toHaveLength(37);
   });
 
+  it('is inspected as the info beside it', async () => {
+    const issued = await issue(setUp().keyring);
+    expect(inspect(issued, { getters: true })).toContain(issued.info.keyId);
+  });
+
   it('cannot be replaced on the result', async () => {
     const { keyring } = setUp();
-    const issued = await keyring.issue(input({}), AUTHORITY);
+    const issued = await issue(keyring);
     expect(() => Object.assign(issued, { key: 'acme_x' })).toThrow(TypeError);
     expect(() => Object.assign(issued, { info: null })).toThrow(TypeError);
   });

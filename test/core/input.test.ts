@@ -1,6 +1,15 @@
-import { createKeyring, defineScopes, isKey, parseKey, redactKeys, toMe } from 'keyscope';
-import { memoryStore } from 'keyscope/stores/memory';
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import {
+  assert,
+  quote,
+  readEntities,
+  readExpiry,
+  readFields,
+  readInteger,
+  readStrings,
+  readText,
+} from '../../src/core/input.js';
+import { complaint } from '../support/complaint.ts';
 import {
   AUTHORITY,
   OTHER,
@@ -12,56 +21,162 @@ import {
   untyped,
 } from '../support/keyring.ts';
 
-const catalog = defineScopes({ threats: { read: 'Read.' } });
-
-// The names of its letters were listed before it was seen to be no object: 0.2 s for a megabyte.
-it('does not take a text apart that should be an object', async () => {
-  const { keyring } = setUp();
-  const ownKeys = vi.spyOn(Reflect, 'ownKeys');
-  await typeError(
-    () => keyring.issue(untyped('a'.repeat(1_000_000)), AUTHORITY),
-    /issue: pass an object of name/,
-  );
-  const texts = ownKeys.mock.calls.filter(
-    ([target]) => Object.prototype.toString.call(target) === '[object String]',
-  );
-  ownKeys.mockRestore();
-  expect(texts).toEqual([]);
+describe('assert', () => {
+  it('throws a TypeError that quotes what was given', () => {
+    expect(assert(true, 'pass it', 7)).toBeUndefined();
+    expect(complaint(() => assert(false, 'pass it'))).toBe('pass it');
+    expect(complaint(() => assert(false, 'pass it', 'a', null))).toBe('pass it, not "a", not null');
+  });
 });
 
-it('names the position of an odd entity in the list that was given, repetitions included', async () => {
-  const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
-  await typeError(
-    () =>
-      setUp().keyring.issue(
-        { ...PLAIN, accessibleEntities },
-        { entityUuid: OWN, entities: [OTHER] },
-      ),
-    /^accessibleEntities: element 3: .*not "odd"/,
+describe('quote', () => {
+  it.each([
+    ['a text', '"a text"'],
+    ['', '""'],
+    ['a"b\\c', '"a\\"b\\\\c"'],
+    ['a\r\n\u001b', '"a\\r\\n\\u001b"'],
+    ['\u007f\u0085é\u2028', '"\\u007f\\u0085\\u00e9\\u2028"'],
+    ['🦊', '"\\ud83e\\udd8a"'],
+    ['a'.repeat(19), `"${'a'.repeat(19)}"`],
+    [`x ${'aA0+/=_-'.repeat(3)} y`, '"x [masked] y"'],
+    ['a b '.repeat(32), `"${'a b '.repeat(32)}"`],
+    ['a b '.repeat(33), 'a text of 132 characters'],
+    [['a'], 'a list'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [Number.NaN, 'NaN'],
+    [0, '0'],
+    [false, 'false'],
+    [7, 'a value of type number'],
+    [{ secret: 1 }, 'a value of type object'],
+    [Symbol('secret'), 'a value of type symbol'],
+  ])('writes case %# for people, without what could be a secret', (value, quoted) => {
+    expect(quote(value)).toBe(quoted);
+  });
+});
+
+describe('readFields', () => {
+  it('returns the object itself, for each field to be read once', () => {
+    const value = { a: 1 };
+    expect(readFields(value, ['a', 'b'], 'make')).toBe(value);
+  });
+
+  it.each([
+    [undefined, /^make: pass an object of a, b$/],
+    [[], /^make: pass an object of a, b$/],
+    [new Map(), /^make: pass an object of a, b$/],
+    [{ a: 1, c: 2 }, /^make: unknown field "c"; it takes a, b$/],
+    [Object.create({ a: 1 }), /^make: write a as an own field; here it is inherited or not/],
+    [Object.defineProperty({}, 'b', { value: 1 }), /^make: write b as an own field/],
+  ])('refuses case %#, and says what to write instead', (value: unknown, message) => {
+    expect(complaint(() => readFields(value, ['a', 'b'], 'make'))).toMatch(message);
+  });
+
+  // The names of its letters were listed before it was seen to be no object: 0.2 s for a megabyte.
+  it('does not list the letters of a text that should be an object', async () => {
+    const { keyring } = setUp();
+    const ownKeys = vi.spyOn(Reflect, 'ownKeys');
+    await typeError(
+      () => keyring.issue(untyped('a'.repeat(1_000_000)), AUTHORITY),
+      /issue: pass an object of name/,
+    );
+    const texts = ownKeys.mock.calls.filter(
+      ([target]) => Object.prototype.toString.call(target) === '[object String]',
+    );
+    ownKeys.mockRestore();
+    expect(texts).toEqual([]);
+  });
+});
+
+describe('readStrings', () => {
+  it('copies a list', () => {
+    const list = ['a', 'b'];
+    const copy = readStrings(list, 'names');
+    list.push('c');
+    expect(copy).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['a', /^names: pass a list of strings, not "a"$/],
+    [{ length: 0 }, /^names: pass a list of strings/],
+    [['a', 1], /^names: element 1: pass a text, not a value of type number$/],
+    [Object.assign([], { 1: 'a' }), /^names: element 0: pass a text, not undefined$/],
+  ])('refuses case %#, and names the first odd element', (value: unknown, message) => {
+    expect(complaint(() => readStrings(value, 'names'))).toMatch(message);
+  });
+
+  it('refuses an element that breaks the rule, and says what to write', () => {
+    const rule = { holds: (text: string) => text.length === 1, instead: 'write one letter' };
+    expect(readStrings(['a', 'b'], 'names', rule)).toEqual(['a', 'b']);
+    const said = complaint(() => readStrings(['a', 'ab'], 'names', rule));
+    expect(said).toBe('names: element 1: write one letter, not "ab"');
+  });
+});
+
+describe('readText', () => {
+  it('composes, and counts characters and not UTF-16 units', () => {
+    expect(readText('u\u0308', 1, 'name')).toBe('\u00fc');
+    expect(readText('🦊'.repeat(5), 5, 'name')).toBe('🦊'.repeat(5));
+  });
+
+  it('measures a text before it composes it', () => {
+    const normalize = vi.spyOn(String.prototype, 'normalize');
+    expect(complaint(() => readText('a'.repeat(41), 5, 'name'))).toBe('name: at most 5 characters');
+    expect(normalize).not.toHaveBeenCalled();
+    normalize.mockRestore();
+  });
+});
+
+describe('readInteger', () => {
+  it.each([1, 2, 5])('accepts %d from 1 to 5', (value) => {
+    expect(readInteger(value, 1, 5, 'limit')).toBe(value);
+  });
+
+  it.each([0, 6, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '2', 2n, null, undefined, [2]])(
+    'refuses %s',
+    (value) => {
+      const said = complaint(() => readInteger(value, 1, 5, 'limit'));
+      expect(said).toBe('limit: pass a whole number from 1 to 5');
+    },
   );
 });
 
-it('reads a Date as it is, whatever its methods answer', async () => {
-  class Odd extends Date {
-    override getTime(): number {
-      return Infinity;
+describe('readEntities', () => {
+  it('puts the own entity first, and removes repeats', () => {
+    expect(readEntities(OWN, [OTHER, OWN, OTHER], 'entities')).toEqual([OWN, OTHER]);
+    expect(readEntities(OWN, undefined, 'entities')).toEqual([OWN]);
+    expect(Object.isFrozen(readEntities(OWN, [], 'entities'))).toBe(true);
+  });
+
+  it('names the position of an odd entity in the list as it was given', async () => {
+    const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
+    await typeError(
+      () =>
+        setUp().keyring.issue(
+          { ...PLAIN, accessibleEntities },
+          { entityUuid: OWN, entities: [OTHER] },
+        ),
+      /^accessibleEntities: element 3: .*not "odd"/,
+    );
+  });
+});
+
+describe('readExpiry', () => {
+  it('reads never as null, and refuses what is not after now', () => {
+    expect(readExpiry('never', START)).toBeNull();
+    expect(readExpiry(new Date(START + 1), START)).toBe(START + 1);
+    for (const odd of [new Date(START), new Date(Number.NaN), START + 1, null, undefined, 'Never'])
+      expect(complaint(() => readExpiry(odd, START))).toMatch(/^expiresAt: pass a valid Date/);
+  });
+
+  it('reads the time of a Date, whatever its methods answer', async () => {
+    class Odd extends Date {
+      override getTime(): number {
+        return Infinity;
+      }
     }
-  }
-  const { keyring } = setUp();
-  const { info } = await keyring.issue({ ...PLAIN, expiresAt: new Odd(START + 1000) }, AUTHORITY);
-  expect(info.expiresAt).toEqual(new Date(START + 1000));
-});
-
-it('names what is missing in our words, not in the engine’s', () => {
-  const none = untyped<{ prefix: string }>(undefined);
-  for (const call of [
-    () => parseKey('x', none),
-    () => isKey('x', none),
-    () => redactKeys('x', none),
-  ])
-    expect(call).toThrow(/^prefix: .*, not undefined$/);
-  expect(() => parseKey('x', untyped({ prefix: null }))).toThrow(/^prefix: .*, not null$/);
-  expect(() => toMe(untyped(undefined))).toThrow(/^toMe: pass the principal/);
-  const options = { prefix: 'acme', catalog, store: memoryStore(), peppers: 'none', tokens: null };
-  expect(() => createKeyring(options as never)).toThrow(/^tokens\.verify: pass a function/);
+    const { keyring } = setUp();
+    const { info } = await keyring.issue({ ...PLAIN, expiresAt: new Odd(START + 1000) }, AUTHORITY);
+    expect(info.expiresAt).toEqual(new Date(START + 1000));
+  });
 });

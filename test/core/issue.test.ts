@@ -1,49 +1,33 @@
-import { createKeyring, defineScopes, digestKey, type IssueInput, isKey } from 'keyscope';
+import { createKeyring, defineScopes, digestKey, isKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
+  ANSWERING,
   AUTHORITY,
-  delayed,
+  dump,
   HOUR,
+  issueRefused,
   NOWHERE,
   OTHER,
   OWN,
   PEPPER,
   PLAIN,
-  recording,
   rowOf,
   START,
   setUp,
   THIRD,
   typeError,
   untyped,
+  untypedInput,
 } from '../support/keyring.ts';
 
-/** What a request's body holds, types unchecked, laid over the least that `issue` takes. */
-const input = (over: object): IssueInput<never> => untyped({ ...PLAIN, ...over });
-
-/** Asserts that an input is refused with advice, and that the store was not even asked. */
-async function refused(
-  over: object,
-  message: RegExp,
-  under: { readonly authority?: unknown } = { authority: AUTHORITY },
-): Promise<void> {
-  const { store, calls } = recording(memoryStore());
-  const { keyring, events } = setUp({ store });
-  await typeError(() => keyring.issue(input(over), untyped(under.authority)), message);
-  expect({ calls, events }).toEqual({ calls: [], events: [] });
-}
-
 describe('issue', () => {
-  it.each([
-    ['at once', (store: ReturnType<typeof memoryStore>) => store],
-    ['by promise', delayed],
-  ])(
+  it.each(ANSWERING)(
     'stores what was asked for and nothing else, in a store that answers %s',
     async (_how, through) => {
       const { keyring, store, events } = setUp({ store: through(memoryStore()) });
       const { key, info } = await keyring.issue(
-        input({
+        untypedInput({
           expiresAt: new Date(START + HOUR),
           accessibleEntities: [THIRD, OTHER],
           justification: 'nightly',
@@ -57,7 +41,7 @@ describe('issue', () => {
         keyId: info.keyId,
         name: 'ci',
         digest: digestKey(key, PEPPER),
-        seal: expect.stringMatching(/^[0-9a-f]{64}$/),
+        seal: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
         entityUuid: OWN,
         accessibleEntities: [OWN, THIRD, OTHER],
         scopes: ['threats:read'],
@@ -83,26 +67,15 @@ describe('issue', () => {
     },
   );
 
-  it('takes a list of scopes that is empty: such a key opens nothing', async () => {
+  it('accepts an empty list of scopes, for a key that opens nothing', async () => {
     const { keyring } = setUp();
-    const { key, info } = await keyring.issue(input({ scopes: [] }), AUTHORITY);
+    const { key, info } = await keyring.issue(untypedInput({ scopes: [] }), AUTHORITY);
     expect(info.scopes).toEqual([]);
     expect((await keyring.verify(key)).scopes).toEqual([]);
   });
-
-  it('makes version 4 UUIDs and fresh keys from the bytes it is given', async () => {
-    const { keyring } = setUp({
-      random: (length) => new Uint8Array(length).fill(0xff).fill(7, length >> 1),
-    });
-    const { info, key } = await keyring.issue(input({}), AUTHORITY);
-    expect(info.keyId).toMatch(
-      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    );
-    expect(key.slice(5, 31)).toBe('7'.repeat(26));
-  });
 });
 
-describe('scopes', () => {
+describe('the scopes of a new key', () => {
   it.each([
     [
       ['threats:read', 'decoys:update'],
@@ -118,9 +91,9 @@ describe('scopes', () => {
     ],
     [['*:update'], ['decoys:update']],
     [['constructor:*'], ['constructor:read']],
-  ])('%j are expanded now, in catalog order', async (scopes, stored) => {
+  ])('are expanded at once, in catalog order: %j', async (scopes, stored) => {
     const { keyring, store } = setUp();
-    const { info } = await keyring.issue(input({ scopes }), AUTHORITY);
+    const { info } = await keyring.issue(untypedInput({ scopes }), AUTHORITY);
     expect((await rowOf(store, info.keyId)).scopes).toEqual(stored);
   });
 
@@ -132,19 +105,19 @@ describe('scopes', () => {
     [['*:delete', 'threats:delete'], /name users:delete or/],
     [['*:read'], /name users:read or/],
   ])(
-    '%j reach reserved scopes, which are refused by name, justified or not',
+    'are refused if a wildcard reaches reserved ones, justified or not: %j',
     async (scopes, message) => {
-      await refused({ scopes }, message);
-      await refused({ scopes, justification: 'I insist' }, message);
+      await issueRefused({ scopes }, message);
+      await issueRefused({ scopes, justification: 'I insist' }, message);
     },
   );
 
-  it('reserved ones are granted where each is named and a justification is given, which is kept', async () => {
+  it('include reserved ones if each is named and justified', async () => {
     const scopes = ['users:delete', 'threats:*', 'threats:delete'];
-    await refused({ scopes }, /justification: .*threats:delete users:delete/);
+    await issueRefused({ scopes }, /justification: .*threats:delete users:delete/);
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(
-      input({ scopes, justification: 'off-boarding' }),
+      untypedInput({ scopes, justification: 'off-boarding' }),
       AUTHORITY,
     );
     const row = await rowOf(store, info.keyId);
@@ -167,22 +140,37 @@ describe('scopes', () => {
     ['a scope and a space', ['threats:read '], /not "threats:read "/],
     ['an upper-case scope', ['Threats:read'], /not "Threats:read"/],
     ['a Kelvin sign', ['threats:\u212Aill'], /\\u212a/],
-    ['257 of them', new Array(257).fill('threats:read'), /at most 256/],
+    ['257 of them', Array.from({ length: 257 }, () => 'threats:read'), /at most 256/],
   ])('are refused when they are %s', async (_what, scopes, message) => {
-    await refused({ scopes }, message);
+    await issueRefused({ scopes }, message);
   });
 
-  it('are at most 256 of them, which all work', async () => {
+  it('may be 256 names', async () => {
     const { keyring } = setUp();
     const { info } = await keyring.issue(
-      input({ scopes: new Array(256).fill('threats:read') }),
+      untypedInput({ scopes: Array.from({ length: 256 }, () => 'threats:read') }),
       AUTHORITY,
     );
     expect(info.scopes).toEqual(['threats:read']);
   });
+
+  it('may be 256 by a wildcard', async () => {
+    const actions = Object.fromEntries(
+      Array.from({ length: 256 }, (_, i) => [`a${i}`, 'One of many.']),
+    );
+    const wide = defineScopes({ r: actions });
+    const keyring = createKeyring({
+      prefix: 'acme',
+      catalog: wide,
+      store: memoryStore(),
+      peppers: 'none',
+    });
+    const input = { name: 'n', scopes: ['*:*'], expiresAt: 'never' } as const;
+    expect((await keyring.issue(input, { entityUuid: OWN })).info.scopes).toHaveLength(256);
+  });
 });
 
-describe('the first argument', () => {
+describe('the first argument of issue', () => {
   const bytes = (count: number) => 'ü'.repeat(count / 2);
   const many = (count: number) =>
     Array.from(
@@ -231,11 +219,11 @@ describe('the first argument', () => {
     ['metadata', { '\udfff': 'a' }, /metadata/],
     ['metadata', pairs(17), /metadata: /],
     ['metadata', { a: bytes(2048) }, /metadata: /],
-  ])('%s is refused: case %#', async (field, value, message) => {
-    await refused({ [field]: value }, message);
+  ])('is refused with an odd %s: case %#', async (field, value, message) => {
+    await issueRefused({ [field]: value }, message);
   });
 
-  it.each([undefined, null, 7, 'name', [PLAIN]])('%j is no input', async (value) => {
+  it.each([undefined, null, 7, 'name', [PLAIN]])('is refused if it is %j', async (value) => {
     const { keyring } = setUp();
     await typeError(() => keyring.issue(untyped(value), AUTHORITY), /issue: pass an object/);
   });
@@ -248,11 +236,11 @@ describe('the first argument', () => {
     );
   });
 
-  it('goes up to its limits', async () => {
+  it('is accepted up to its limits', async () => {
     const { keyring } = setUp();
     const entities = many(999);
     const { info } = await keyring.issue(
-      input({
+      untypedInput({
         name: '\u{1f511}'.repeat(100),
         justification: 'x'.repeat(500),
         accessibleEntities: entities,
@@ -262,36 +250,36 @@ describe('the first argument', () => {
       { entityUuid: OWN, entities },
     );
     expect(info.accessibleEntities).toHaveLength(1000);
-    await refused(
+    await issueRefused(
       { accessibleEntities: [...entities, NOWHERE] },
       /at most 1000 entities, your own included/,
     );
   });
 
-  // The bound of a key was one of its maker too: an operator of 1,001 organizations could make no
+  // The bound of a key was one of its maker, too: an operator of 1,001 organizations could make no
   // key at all.
-  it('an authority may hold more entities than a key', async () => {
+  it('is accepted under an authority of more entities than a key may have', async () => {
     const { keyring } = setUp();
     const entities = many(5000);
-    const { info } = await keyring.issue(input({ accessibleEntities: entities.slice(-1) }), {
+    const { info } = await keyring.issue(untypedInput({ accessibleEntities: entities.slice(-1) }), {
       entityUuid: OWN,
       entities,
     });
     expect(info.accessibleEntities).toEqual([OWN, entities.at(-1)]);
   });
 
-  it('has its name composed: what looks the same is the same', async () => {
+  it('has its name composed, so that what looks the same is the same', async () => {
     const { keyring } = setUp();
-    const { info } = await keyring.issue(input({ name: 'Zu\u0308rich' }), AUTHORITY);
+    const { info } = await keyring.issue(untypedInput({ name: 'Zu\u0308rich' }), AUTHORITY);
     expect(info.name).toBe('Z\u00fcrich');
     // 100 characters that composing makes of 200.
-    await keyring.issue(input({ name: 'u\u0308'.repeat(100) }), AUTHORITY);
+    await keyring.issue(untypedInput({ name: 'u\u0308'.repeat(100) }), AUTHORITY);
   });
 
-  it('names properties of Object.prototype in metadata without reaching it', async () => {
+  it('may name properties of Object.prototype in metadata', async () => {
     const { keyring, store } = setUp();
     const metadata = JSON.parse('{"__proto__":"a","constructor":"b","toString":"c"}') as object;
-    const { key, info } = await keyring.issue(input({ metadata }), AUTHORITY);
+    const { key, info } = await keyring.issue(untypedInput({ metadata }), AUTHORITY);
     const principal = await keyring.verify(key);
     for (const shown of [
       principal.metadata,
@@ -303,11 +291,11 @@ describe('the first argument', () => {
     expect(({} as { a?: unknown }).a).toBeUndefined();
   });
 
-  it('is copied: what the caller changes later changes nothing', async () => {
+  it('is copied, so that later changes change nothing', async () => {
     const { keyring, store } = setUp();
     const asked = { scopes: ['threats:read'], accessibleEntities: [OWN], metadata: { a: '1' } };
     const expiresAt = new Date(START + HOUR);
-    const { info } = await keyring.issue(input({ ...asked, expiresAt }), AUTHORITY);
+    const { info } = await keyring.issue(untypedInput({ ...asked, expiresAt }), AUTHORITY);
     asked.scopes.push('users:delete');
     asked.accessibleEntities.push(OTHER);
     asked.metadata.a = '2';
@@ -323,24 +311,33 @@ describe('the first argument', () => {
     info.createdAt.setTime(0);
     expect((await keyring.get(info.keyId, AUTHORITY))?.createdAt).toEqual(new Date(START));
   });
-});
 
-it('refuses metadata that is not a plain object, and drops nothing', async () => {
-  const metadata = untyped<Record<string, string>>(new Map([['team', 'a']]));
-  await typeError(() => setUp().keyring.issue({ ...PLAIN, metadata }, AUTHORITY), /metadata/);
-});
-
-it('grants 256 scopes of a wildcard', async () => {
-  const actions = Object.fromEntries(
-    Array.from({ length: 256 }, (_, i) => [`a${i}`, 'One of many.']),
-  );
-  const wide = defineScopes({ r: actions });
-  const keyring = createKeyring({
-    prefix: 'acme',
-    catalog: wide,
-    store: memoryStore(),
-    peppers: 'none',
+  it('is refused with metadata that is no plain object, so that nothing is dropped', async () => {
+    const metadata = untyped<Record<string, string>>(new Map([['team', 'a']]));
+    await typeError(() => setUp().keyring.issue({ ...PLAIN, metadata }, AUTHORITY), /metadata/);
   });
-  const input = { name: 'n', scopes: ['*:*'], expiresAt: 'never' } as const;
-  expect((await keyring.issue(input, { entityUuid: OWN })).info.scopes).toHaveLength(256);
+
+  // In better-auth (CVE-2025-61928), a field of the body decided whose key was made.
+  it('carries no authority, although a request body may be spread into it', async () => {
+    const bodies = [
+      { entityUuid: OTHER },
+      { entities: [OTHER] },
+      { keyId: NOWHERE },
+      { rotatedFrom: NOWHERE },
+      { digest: 's1$00', seal: null },
+      { revokedAt: null },
+      { createdAt: 0 },
+      JSON.parse('{"__proto__":{"entityUuid":"x"}}') as object,
+      { constructor: 1 },
+    ];
+    for (const body of bodies) {
+      const { keyring, store } = setUp();
+      const spread = Object.defineProperties({ ...PLAIN }, Object.getOwnPropertyDescriptors(body));
+      await typeError(
+        () => keyring.issue(untypedInput({ ...spread, ...body }), AUTHORITY),
+        /unknown field/,
+      );
+      expect(await dump(store)).toBe('[[],[],[]]');
+    }
+  });
 });

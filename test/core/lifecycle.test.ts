@@ -2,9 +2,9 @@
  * The life cycle at ±1 ms of each deadline: each vector on a keyring of its own, through its public
  * operations.
  */
-import { createKeyring, defineScopes, isAccessError } from 'keyscope';
+import { createKeyring, defineScopes, type IssuedKey, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Vector } from '../support/vectors.ts';
 import { failures, readVectors, uuid } from '../support/vectors.ts';
 
@@ -29,6 +29,8 @@ type LifecycleVector = Vector & {
 const { tests } = readVectors<{ tests: readonly LifecycleVector[] }>('lifecycle');
 const catalog = defineScopes({ threats: { read: 'Read threats.' } });
 const authority = { entityUuid: uuid(1) };
+/** What a `Date` can hold (ECMA-262 §21.4.1.1). */
+const MAX_TIME = 8.64e15;
 const expiry = (time: number | null): Date | 'never' => (time === null ? 'never' : new Date(time));
 
 async function reasonOf(call: () => Promise<unknown>): Promise<string> {
@@ -41,7 +43,7 @@ async function reasonOf(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
-function world(peppers: 'none' | readonly { id: string; secret: string }[]) {
+function keyringAt(peppers: 'none' | readonly { id: string; secret: string }[]) {
   let time = 0;
   const keyring = createKeyring({
     prefix: 'acme',
@@ -51,16 +53,10 @@ function world(peppers: 'none' | readonly { id: string; secret: string }[]) {
     now: () => time,
   });
   const keys: { readonly key: string; readonly keyId: string }[] = [];
-  const keep = ({
-    key,
-    info,
-  }: {
-    readonly key: string;
-    readonly info: { readonly keyId: string };
-  }) => {
+  const keep = ({ key, info }: IssuedKey): void => {
     keys.push({ key, keyId: info.keyId });
   };
-  const at = (i: number) => keys[i] ?? { key: '', keyId: '' };
+  const keyAt = (index: number) => keys[index] ?? { key: '', keyId: '' };
   const perform = async ({ issue, rotate, revoke }: Step): Promise<void> => {
     if (issue) {
       keep(
@@ -73,9 +69,9 @@ function world(peppers: 'none' | readonly { id: string; secret: string }[]) {
       const { key, overlapMs, expiresAt } = rotate;
       const input =
         expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
-      keep(await keyring.rotate(at(key).keyId, input, authority));
+      keep(await keyring.rotate(keyAt(key).keyId, input, authority));
     } else if (revoke) {
-      await keyring.revoke(at(revoke.key).keyId, authority);
+      await keyring.revoke(keyAt(revoke.key).keyId, authority);
     }
   };
   return {
@@ -85,7 +81,7 @@ function world(peppers: 'none' | readonly { id: string; secret: string }[]) {
     },
     verify: (key: number, when: number) => {
       time = when;
-      return reasonOf(() => keyring.verify(at(key).key));
+      return reasonOf(() => keyring.verify(keyAt(key).key));
     },
   };
 }
@@ -93,29 +89,29 @@ function world(peppers: 'none' | readonly { id: string; secret: string }[]) {
 describe.each([
   ['with a pepper', [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }]],
   ['without peppers', 'none'],
-] as const)('%s', (_, peppers) => {
-  test('every vector ends as it says', async () => {
+] as const)('the life of a key %s', (_, peppers) => {
+  it('ends when each vector says', async () => {
     expect(tests.length).toBeGreaterThan(100);
     const failed = await failures(tests, async ({ steps, verify, result }) => {
-      const { run, verify: outcome } = world(peppers);
+      const { run, verify: outcome } = keyringAt(peppers);
       for (const step of steps) expect(await run(step)).toBe(step.refused ?? 'accepted');
       expect(await outcome(verify.key, verify.at)).toBe(result);
     });
     expect(failed).toEqual([]);
   });
 
-  test('a deadline is looked at anew in each verification, and a verification changes nothing', async () => {
+  it('ends then whatever was verified before: no verification changes anything', async () => {
     // The same store and record for all: what one verification finds out must not stand in for the
     // next.
     const failed = await failures(tests, async ({ steps, verify, result }) => {
-      const { run, verify: outcome } = world(peppers);
+      const { run, verify: outcome } = keyringAt(peppers);
       for (const step of steps) await run(step);
       for (const when of [
         verify.at - 1_000_000_000_000,
         verify.at + 1_000_000_000_000,
         verify.at - 1,
       ]) {
-        await outcome(verify.key, Math.min(when, 8.64e15)); // what a Date can hold
+        await outcome(verify.key, Math.min(when, MAX_TIME));
       }
       expect(await outcome(verify.key, verify.at)).toBe(result);
     });

@@ -1,31 +1,93 @@
 import { memoryStore } from 'keyscope/stores/memory';
-import { expect, it } from 'vitest';
-import { AUTHORITY, issue, PLAIN, setUp, wrap } from '../support/keyring.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  dump,
+  issue,
+  PLAIN,
+  rowOf,
+  setUp,
+  thrown,
+  typeError,
+  untyped,
+  wrap,
+} from '../support/keyring.ts';
 
-it('gives a store plain objects, frozen to the bottom: some serializers take nothing else', async () => {
-  const rows: object[] = [];
-  const store = wrap(memoryStore(), (method, args, call) => {
-    if (method === 'insert') rows.push(args[0] as object);
-    return call();
+describe('mint', () => {
+  // Some serializers accept nothing else.
+  it('gives a store plain objects that are deep-frozen', async () => {
+    const rows: object[] = [];
+    const store = wrap(memoryStore(), (method, args, call) => {
+      if (method === 'insert') rows.push(args[0] as object);
+      return call();
+    });
+    const { keyring } = setUp({ store });
+    const { info } = await keyring.issue({ ...PLAIN, metadata: { a: '1' } }, AUTHORITY);
+    await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) {
+      expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
+      const values: readonly unknown[] = [row, ...Object.values(row as Record<string, unknown>)];
+      const parts = values.filter((part) => typeof part === 'object' && part !== null);
+      expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
+    }
   });
-  const { keyring } = setUp({ store });
-  const { info } = await keyring.issue({ ...PLAIN, metadata: { a: '1' } }, AUTHORITY);
-  await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-  expect(rows).toHaveLength(2);
-  for (const row of rows) {
-    expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
-    const parts = [row, ...Object.values(row)].filter(
-      (part) => typeof part === 'object' && part !== null,
-    );
-    expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
-  }
+
+  it('takes ids from the platform, as version 4, whatever the source of randomness', async () => {
+    const random = (length: number) => new Uint8Array(length).fill(0x5a);
+    const made = [issue(setUp({ random }).keyring), issue(setUp({ random }).keyring)];
+    const ids = (await Promise.all(made)).map(({ info }) => info.keyId);
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('makes keys of the bytes of the configured source', async () => {
+    const { keyring } = setUp({
+      random: (length) => new Uint8Array(length).fill(0xff).fill(7, length / 2),
+    });
+    const { key } = await issue(keyring);
+    expect(key.slice(5, 31)).toBe('7'.repeat(26));
+  });
+
+  it('stores no part of the plaintext, not even ten characters of it', async () => {
+    const { keyring, store } = setUp();
+    const scopes = ['threats:read', 'threats:delete'] as const;
+    const input = { ...PLAIN, scopes, justification: 'j' };
+    const { key, info } = await keyring.issue(input, AUTHORITY);
+    const text = `${await dump(store)}${JSON.stringify(await rowOf(store, info.keyId))}`;
+    expect(text).toContain(info.keyId);
+    const secret = key.slice('acme_'.length);
+    for (let index = 0; index + 10 <= secret.length; index++)
+      expect(text).not.toContain(secret.slice(index, index + 10));
+  });
 });
 
-it('takes ids from the platform, as version 4, whatever the source of the keys', async () => {
-  const random = (length: number) => new Uint8Array(length).fill(0x5a);
-  const made = [issue(setUp({ random }).keyring), issue(setUp({ random }).keyring)];
-  const ids = (await Promise.all(made)).map(({ info }) => info.keyId);
-  expect(new Set(ids).size).toBe(2);
-  for (const id of ids)
-    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+describe('a source of randomness', () => {
+  it.each([
+    ['too few bytes', (length: number) => new Uint8Array(length - 1)],
+    ['a list', (length: number) => Array.from({ length }, () => 1)],
+    ['nothing', () => undefined],
+    ['a promise', async (length: number) => new Uint8Array(length)],
+    // 62 and 63 are no digits of base 62: rejected for ever, were there no end to it.
+    [
+      'only bytes that rejection sampling throws away',
+      (length: number) => new Uint8Array(length).fill(63),
+    ],
+  ])('is refused if it returns %s, and nothing is stored', async (_what, random) => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, random: untyped(random) });
+    await typeError(() => issue(keyring), /^random: /);
+    expect((await keyring.list({}, AUTHORITY)).keys).toEqual([]);
+  });
+
+  it('cannot replace a key by repeating itself: the store refuses the second', async () => {
+    const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
+    const { key, info } = await issue(keyring);
+    expect(String(await thrown(() => issue(keyring)))).toBe(
+      'StoreError: store.insert failed: see cause',
+    );
+    expect((await keyring.verify(key)).keyId).toBe(info.keyId);
+    expect(await store.findById(info.keyId)).not.toBeNull();
+  });
 });

@@ -1,18 +1,11 @@
 import { inspect } from 'node:util';
-import {
-  definePolicy,
-  isStoreError,
-  type KeyRecord,
-  type KeyStore,
-  StoreError,
-  toResponse,
-} from 'keyscope';
+import { isStoreError, type KeyRecord, type KeyStore, StoreError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   AUTHORITY,
   type Between,
-  catalog,
+  bearer,
   delayed,
   denied,
   HOUR,
@@ -20,8 +13,11 @@ import {
   METHODS,
   type Method,
   OWN,
+  policy,
   type Ring,
+  readThrough,
   recording,
+  returning,
   rowOf,
   START,
   setUp,
@@ -31,8 +27,6 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-const policy = definePolicy(catalog, { list: ['threats:read'] });
-
 /** A key made before anything breaks. */
 type Known = { readonly key: string; readonly keyId: string };
 
@@ -40,8 +34,8 @@ type Known = { readonly key: string; readonly keyId: string };
 const OPERATIONS: Readonly<Record<string, (keyring: Ring, known: Known) => Promise<unknown>>> = {
   issue: (keyring) => issue(keyring),
   verify: (keyring, { key }) => keyring.verify(key),
-  authenticate: (keyring, { key }) => keyring.authenticate(`Bearer ${key}`),
-  admit: (keyring, { key }) => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }),
+  authenticate: (keyring, { key }) => keyring.authenticate(bearer(key)),
+  admit: (keyring, { key }) => keyring.admit(bearer(key), { policy, operation: 'list' }),
   revoke: (keyring, { keyId }) => keyring.revoke(keyId, AUTHORITY),
   rotate: (keyring, { keyId }) => keyring.rotate(keyId, { overlapMs: HOUR }, AUTHORITY),
   list: (keyring) => keyring.list({}, AUTHORITY),
@@ -59,14 +53,14 @@ async function behind(between: Between) {
   );
   const { keyring } = setUp({ store });
   const { key, info } = await issue(keyring);
-  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+  await keyring.admit(bearer(key), { policy, operation: 'list' });
   armed = true;
   return { keyring, known: { key, keyId: info.keyId } };
 }
 
 /**
- * The timers of one delay that have neither fired nor been cleared. Not all timers: keyrings of other
- * files, in the same process, set some too.
+ * The timers of one delay that have neither fired nor been cleared. Not all timers: keyrings of
+ * other files set some in the same process, too.
  */
 function pendingTimers(delay: number): ReadonlySet<unknown> {
   const pending = new Set<unknown>();
@@ -110,7 +104,7 @@ describe('a store that answers in the wrong shape', () => {
     list: [['list', [null, ...nothing, [null], [{}], ['row']]]],
   };
 
-  it.each(Object.keys(wrong))('is broken: %s', async (name) => {
+  it.each(Object.keys(wrong))('is broken, whatever the shape: %s', async (name) => {
     for (const [method, answers] of wrong[name] ?? []) {
       for (const answer of answers) {
         for (const give of [() => answer, async () => answer]) {
@@ -125,7 +119,7 @@ describe('a store that answers in the wrong shape', () => {
     }
   });
 
-  it('with the wrong fields in a row is broken where it would be shown, and refused where the key is at stake', async () => {
+  it('is broken if it shows a malformed row; a key that depends on one is refused', async () => {
     const bad = (row: KeyRecord) => ({ ...row, scopes: ['*:*'] });
     const { keyring, known } = await behind((method, _args, call) => {
       if (method === 'findById') return bad(call() as KeyRecord);
@@ -138,10 +132,73 @@ describe('a store that answers in the wrong shape', () => {
     // Whatever the row says, the key can be ended.
     await revoke?.(keyring, known);
   });
+
+  it('is broken if verify gets no list of rows', async () => {
+    for (const answer of [undefined, null, {}, 'row', 0, new Set()]) {
+      const { key, keyring } = await readThrough((store) => returning(store, () => answer));
+      await storeError(() => keyring.verify(key));
+    }
+  });
+
+  it.each([null, undefined, 'row', 7])('is broken if verify gets a list of %j', async (row) => {
+    const { key, keyring } = await readThrough((store) => returning(store, () => [row]));
+    await storeError(() => keyring.verify(key));
+  });
+
+  it('is broken if its answer cannot be read', async () => {
+    const unreadable = {
+      get keyId(): string {
+        throw new Error('h1.p1$00');
+      },
+    };
+    for (const give of [() => unreadable, async () => unreadable]) {
+      const store = wrap(memoryStore(), give);
+      const error = await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+      expect(error.message).toBe('store.findById failed: see cause');
+      expect(error.cause).toEqual(new Error('h1.p1$00'));
+    }
+  });
+
+  it('is broken if the `then` of its answer cannot be read', async () => {
+    const odd = Object.defineProperty({}, 'then', {
+      get: () => {
+        throw new Error('h1.p1$00');
+      },
+    });
+    const store = wrap(memoryStore(), () => odd);
+    await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+  });
+
+  it('is broken if it says that it did not insert: no key is handed out', async () => {
+    const store = wrap(memoryStore(), (method, _args, call) =>
+      method === 'insert' ? false : call(),
+    );
+    await storeError(() => issue(setUp({ store }).keyring));
+  });
+
+  it('is broken if a list of rows has a hole: the key is not called bad', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner }).keyring);
+    const holed = (rows: unknown) =>
+      Object.assign(new Array<unknown>(2), { 1: (rows as unknown[])[0] });
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'findByDigest' ? holed(call()) : call(),
+    );
+    await storeError(() => setUp({ store }).keyring.verify(key));
+  });
+
+  it('is broken if any line of a summary is malformed', async () => {
+    const lines = [
+      { scheme: 's1', live: 1, lastUsedAt: null },
+      { scheme: 's1', live: 'one', lastUsedAt: null },
+    ];
+    const store = { ...memoryStore(), summarize: () => untyped<[]>(lines) };
+    await storeError(() => setUp({ store }).keyring.pepperReport());
+  });
 });
 
 describe('a store that never answers', () => {
-  it.each(Object.keys(OPERATIONS))('is given up on after the time-out: %s', async (name) => {
+  it.each(Object.keys(OPERATIONS))('is given up after the time-out: %s', async (name) => {
     vi.useFakeTimers();
     const { keyring, known } = await behind(() => new Promise(() => {}));
     let settled: unknown;
@@ -155,7 +212,7 @@ describe('a store that never answers', () => {
     expect(String(settled)).toMatch(/^StoreError: store\.\w+ did not answer within 2000 ms$/);
   });
 
-  it('is given the time that was configured, for each call', async () => {
+  it('has the configured time for each call', async () => {
     vi.useFakeTimers();
     const inner = memoryStore();
     const slow = wrap(
@@ -177,7 +234,7 @@ describe('a store that never answers', () => {
     await late;
   });
 
-  it('leaves no timer behind when it answered, and no unhandled rejection when it answers late', async () => {
+  it('leaves no timer after an answer, nor an unhandled rejection after a late one', async () => {
     vi.useFakeTimers();
     const set = vi.spyOn(globalThis, 'setTimeout');
     const cleared = vi.spyOn(globalThis, 'clearTimeout');
@@ -187,8 +244,8 @@ describe('a store that never answers', () => {
     await vi.advanceTimersByTimeAsync(10);
     await issued;
     const own = set.mock.results
-      .filter((_, i) => set.mock.calls[i]?.[1] === 123_457)
-      .map(({ value }) => value);
+      .filter((_, index) => set.mock.calls[index]?.[1] === 123_457)
+      .map(({ value }): unknown => value);
     expect(own).toHaveLength(1);
     expect(cleared.mock.calls.flat()).toEqual(expect.arrayContaining(own));
     const rejecting = wrap(
@@ -202,7 +259,7 @@ describe('a store that never answers', () => {
     await late;
   });
 
-  it('keeps as many requests waiting as come within the time-out, and nothing of them afterwards', async () => {
+  it('keeps only the requests waiting that came within the time-out', async () => {
     vi.useFakeTimers();
     const timeout = 97;
     const perMs = 20;
@@ -214,14 +271,12 @@ describe('a store that never answers', () => {
     const timers = pendingTimers(timeout);
     const seen = { waiting: 0, most: 0, timers: 0, other: 0 };
     const admit = async () => {
-      const error = await thrown(() =>
-        keyring.admit(`Bearer ${key}`, { policy, operation: 'list' }),
-      );
+      const error = await thrown(() => keyring.admit(bearer(key), { policy, operation: 'list' }));
       seen.waiting -= 1;
       if (!isStoreError(error)) seen.other += 1;
     };
     for (let passed = 0; passed < ms; passed++) {
-      for (let i = 0; i < perMs; i++) {
+      for (let count = 0; count < perMs; count++) {
         seen.waiting += 1;
         void admit();
       }
@@ -240,7 +295,7 @@ describe('a store that never answers', () => {
     expect(events).toHaveLength(perMs * ms);
   });
 
-  it('holds nobody else up: garbage is refused at once meanwhile', async () => {
+  it('delays nobody else: garbage is refused at once meanwhile', async () => {
     vi.useFakeTimers();
     const { keyring, known } = await behind(() => new Promise(() => {}));
     const pending = keyring.verify(known.key).catch(() => 'timed out');
@@ -262,11 +317,11 @@ describe('what a driver says', () => {
     ['an object', { message: said }],
     ['nothing', undefined],
     ['null', null],
-    // Its message was shown.
+    // The message of an error of ours was shown.
     ['an error of ours', new StoreError(said)],
-    // Reading it throws: the request waited for ever, and the process ended on the rejection.
+    // Reading it throws: the request waited for ever, and the rejection ended the process.
     ['what cannot be read', new Proxy({}, { get: unreadable })],
-  ])('is in the cause and nowhere else: %s', async (_what, cause) => {
+  ])('is only in the cause: %s', async (_what, cause) => {
     for (const fail of [
       () => {
         throw cause;
@@ -295,9 +350,10 @@ describe('what a driver says', () => {
   });
 });
 
-describe('a clock that throws', () => {
-  // It was handed on as it came: 500, and no `access.denied` for the log.
-  it('is broken, as one is that answers no time', async () => {
+describe('a clock', () => {
+  // Its error was handed on as it came: 500, and no `access.denied` for the log.
+  it('is broken if it throws, and an event has the time of the machine', async () => {
+    vi.useFakeTimers({ now: START });
     const broken = new Error('no time server');
     const store = memoryStore();
     const { key, info } = await issue(setUp({ store }).keyring);
@@ -315,17 +371,18 @@ describe('a clock that throws', () => {
         broken,
       ]);
     }
+    // A log needs a time all the same, and no other clock is at hand.
     expect(events).toMatchObject([
-      { type: 'access.denied', code: 'store_error', operation: 'list' },
+      { type: 'access.denied', time: START, code: 'store_error', operation: 'list' },
     ]);
-    // A time all the same, for a log: no other clock is at hand.
-    expect(Math.abs(Number(events[0]?.time) - Date.now())).toBeLessThan(HOUR);
     await keyring.list({}, AUTHORITY);
   });
-});
 
-describe('a clock that counts fractions of a millisecond', () => {
-  it('is rounded down: a key that it times is kept, and works', async () => {
+  it('is broken if it answers a time beyond what a Date holds', async () => {
+    await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
+  });
+
+  it('is rounded down to whole milliseconds', async () => {
     const { keyring, store } = setUp({ now: () => START + 0.75 });
     const { key, info } = await issue(keyring);
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
@@ -335,8 +392,8 @@ describe('a clock that counts fractions of a millisecond', () => {
   });
 });
 
-describe('a store that is none', () => {
-  it.each(METHODS)('because it has no %s, fails at start', (method) => {
+describe('an object in place of a store', () => {
+  it.each(METHODS)('is refused at start if it has no method %s', (method) => {
     const store = memoryStore();
     const { [method]: _left, ...rest } = store;
     for (const odd of [rest, { ...rest, [method]: null }, { ...rest, [method]: 'function' }]) {
@@ -372,49 +429,9 @@ describe('a store that is none', () => {
     }
     const { keyring } = setUp({ store: new Store() });
     const { key, info } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     await keyring.flush();
     await keyring.revoke(info.keyId, AUTHORITY);
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(1);
   });
-});
-
-it('treats an answer whose `then` cannot be read as a broken store', async () => {
-  const odd = Object.defineProperty({}, 'then', {
-    get: () => {
-      throw new Error('h1.p1$00');
-    },
-  });
-  const store = wrap(memoryStore(), () => odd);
-  await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
-});
-
-it('treats a clock beyond what a Date holds as broken', async () => {
-  await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
-});
-
-it('hands out no key when the store says that it did not insert', async () => {
-  const store = wrap(memoryStore(), (method, _args, call) =>
-    method === 'insert' ? false : call(),
-  );
-  await storeError(() => issue(setUp({ store }).keyring));
-});
-
-it('treats a list of rows with a hole as an outage, not as a bad key', async () => {
-  const inner = memoryStore();
-  const { key } = await issue(setUp({ store: inner }).keyring);
-  const holed = (rows: unknown) => Object.assign(new Array(2), { 1: (rows as unknown[])[0] });
-  const store = wrap(inner, (method, _args, call) =>
-    method === 'findByDigest' ? holed(call()) : call(),
-  );
-  await storeError(() => setUp({ store }).keyring.verify(key));
-});
-
-it('checks every line of a summary', async () => {
-  const lines = [
-    { scheme: 's1', live: 1, lastUsedAt: null },
-    { scheme: 's1', live: 'one', lastUsedAt: null },
-  ];
-  const store = { ...memoryStore(), summarize: () => untyped<[]>(lines) };
-  await storeError(() => setUp({ store }).keyring.pepperReport());
 });

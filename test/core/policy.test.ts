@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { coversScopes, definePolicy, defineScopes, hasScopes, type Principal } from 'keyscope';
 import { describe, expect, it } from 'vitest';
+import { entityMeant } from '../../src/core/policy.js';
 import {
   catalog,
   denied,
@@ -39,7 +40,7 @@ async function holding(scopes: readonly string[]) {
   return keyring.verify(key);
 }
 
-describe('authorize', () => {
+describe('policy.authorize', () => {
   it('returns the entity it checked, the key’s own unless another is asked for', async () => {
     const principal = await holding(['threats:read']);
     const authorize = (...rest: [options?: { entityUuid?: unknown }]) =>
@@ -69,7 +70,7 @@ describe('authorize', () => {
     ['a wildcard', '*'],
     ['a prototype name', '__proto__'],
   ])(
-    'an entity that is %s is an invalid request, never the first or the own',
+    'refuses an entity that is %s, and takes neither the first nor the own',
     async (_what, entityUuid) => {
       const principal = await holding(['threats:read']);
       const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
@@ -86,7 +87,7 @@ describe('authorize', () => {
     }
   });
 
-  it('checks scopes first: who may not do it learns nothing of entities', async () => {
+  it('checks scopes first, so that who lacks one learns nothing of entities', async () => {
     const principal = await holding(['threats:read']);
     for (const entityUuid of [undefined, THIRD, '', [OWN, OTHER]]) {
       const act = async () => policy.authorize(principal, 'triage', { entityUuid });
@@ -95,14 +96,14 @@ describe('authorize', () => {
     }
   });
 
-  it('wants every scope of the operation', async () => {
+  it('requires every scope of the operation', async () => {
     expect(policy.authorize(await holding(['threats:read', 'threats:write']), 'triage')).toBe(OWN);
     const act = async () =>
       policy.authorize(await holding(['threats:write', 'users:write']), 'triage');
     await denied(act, 'insufficient_scope', 'scope_missing');
   });
 
-  it('lets any valid key in where the table says [], and nowhere else', async () => {
+  it('lets any valid key in if the table says [], and only then', async () => {
     const principal = await holding([]);
     expect(policy.authorize(principal, 'whoami', { entityUuid: OTHER })).toBe(OTHER);
     const act = async () => policy.authorize(principal, 'whoami', { entityUuid: THIRD });
@@ -120,16 +121,46 @@ describe('authorize', () => {
     null,
     7,
     ['whoami'],
-  ])('the operation %j is not in the table: a TypeError', async (operation) => {
+  ])('refuses the operation %j, which is not in the table', async (operation) => {
     const principal = await holding(['threats:read']);
     const name = untyped<'whoami'>(operation);
     expect(() => policy.authorize(principal, name)).toThrow(/^policy: .* is not in the table/);
     expect(() => policy.leastScopes([name])).toThrow(TypeError);
   });
+
+  it('refuses unknown options, and does not fall back to the own entity', async () => {
+    const { keyring } = setUp();
+    const principal = await keyring.verify((await issue(keyring)).key);
+    for (const options of [OTHER, { entity: OTHER }, null]) {
+      expect(() => policy.authorize(principal, 'listThreats', untyped(options))).toThrow(
+        /^authorize: /,
+      );
+    }
+  });
 });
 
-describe('the table', () => {
-  it('lists what a principal may use, in the order written', async () => {
+describe('entityMeant', () => {
+  it.each([
+    ['the own entity for nothing', undefined, OWN],
+    ['the own entity for null', null, OWN],
+    ['the own entity for an empty list', [], OWN],
+    ['the own entity for a list of nothing', [undefined], OWN],
+    ['the one in a list of one', [OTHER], OTHER],
+    ['what was asked for', OTHER, OTHER],
+    ['an empty text, which was asked for', '', ''],
+    ['a list of two as it is', [OWN, OTHER], [OWN, OTHER]],
+    ['a list of one and nothing as it is', [OTHER, undefined], [OTHER, undefined]],
+  ])('is %s', (_what, asked, meant) => {
+    expect(entityMeant(asked, OWN)).toEqual(meant);
+  });
+
+  it('is nothing if nothing was asked for and nobody authenticated', () => {
+    expect(entityMeant(undefined, undefined)).toBeUndefined();
+  });
+});
+
+describe('a policy', () => {
+  it('lists the operations that a principal may use, in the order written', async () => {
     expect(policy.operations).toEqual([
       'whoami',
       'listThreats',
@@ -149,7 +180,7 @@ describe('the table', () => {
     ]);
   });
 
-  it('allows exactly what authorize lets through, for every set of scopes', async () => {
+  it('allows exactly what authorize lets through, whatever the scopes', async () => {
     const cases = fc.uniqueArray(fc.constantFrom(...catalog.all));
     await fc.assert(
       fc.asyncProperty(cases, async (scopes) => {
@@ -173,7 +204,7 @@ describe('the table', () => {
     );
   });
 
-  it('knows the least scopes for an integration, in catalog order', () => {
+  it('names the fewest scopes that an integration needs, in catalog order', () => {
     expect(policy.leastScopes(['createUser', 'triage', 'listThreats'])).toEqual([
       'threats:read',
       'threats:write',
@@ -183,7 +214,7 @@ describe('the table', () => {
     expect(policy.leastScopes(['whoami'])).toEqual([]);
   });
 
-  it('names what nobody mapped', () => {
+  it('names the operations that are not in the table', () => {
     expect(policy.unmapped(['whoami', 'exportReport', 'toString', 'exportReport'])).toEqual([
       'exportReport',
       'toString',
@@ -196,7 +227,7 @@ describe('the table', () => {
     }
   });
 
-  it('is frozen, and holds copies of what it was made from', async () => {
+  it('is frozen, and copies what it is made of', async () => {
     const scopes: 'threats:read'[] = [];
     const table = { open: scopes };
     const own = definePolicy(catalog, table);
@@ -232,28 +263,31 @@ describe('the table', () => {
       /"list": element 0: name a scope of the catalog, not "threats:raed"/,
     ],
     ['a malformed scope', { list: ['threats'] }, /definePolicy: "list": .*"threats"/],
-    ['a hole', { list: new Array(1) }, /element 0/],
-  ])('%s is no table', (_what, table, message) => {
+    ['a hole', { list: new Array<string>(1) }, /element 0/],
+  ])('is not made of a table that is or has %s', (_what, table, message) => {
     const make = () => definePolicy(catalog, untyped<Record<string, readonly []>>(table));
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
   });
 
-  it('takes a table from a module of its own, of which nothing but the names tells', () => {
+  it('is made of a module namespace, too', () => {
     const table = Object.defineProperty({ whoami: [] }, Symbol.toStringTag, { value: 'Module' });
     expect(definePolicy(catalog, table).operations).toEqual(['whoami']);
   });
 
-  it.each([undefined, null, {}, { all: catalog.all }])('%j is no catalog', (given) => {
-    const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
-    expect(make).toThrow(
-      new TypeError('definePolicy: pass what defineScopes returned, then the table'),
-    );
-  });
+  it.each([undefined, null, {}, { all: catalog.all }])(
+    'is not made of %j as a catalog',
+    (given) => {
+      const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
+      expect(make).toThrow(
+        new TypeError('definePolicy: pass what defineScopes returned, then the table'),
+      );
+    },
+  );
 
-  // `undefined` was answered with the engine's own words for reading a property of it.
+  // For `undefined` the error was the engine's own, about reading a property of it.
   it.each([undefined, null, 'key', {}])(
-    '%j is no principal, for an operation without scopes either',
+    'refuses %j as a principal, also for an operation without scopes',
     (given) => {
       const said =
         'principal: pass one that this copy of keyscope made; does the route have a guard?';
@@ -264,18 +298,8 @@ describe('the table', () => {
     },
   );
 
-  it('takes reserved scopes as any other: what is reserved concerns handing out', () => {
+  it('may require reserved scopes, as only granting them is special', () => {
     const other = defineScopes({ a: { b: 'c' } }, { reserved: ['a:b'] });
     expect(definePolicy(other, { x: ['a:b'] }).leastScopes(['x'])).toEqual(['a:b']);
   });
-});
-
-it('refuses options that it does not understand, and never falls back to the own entity', async () => {
-  const { keyring } = setUp();
-  const principal = await keyring.verify((await issue(keyring)).key);
-  for (const options of [OTHER, { entity: OTHER }, null]) {
-    expect(() => policy.authorize(principal, 'listThreats', untyped(options))).toThrow(
-      /^authorize: /,
-    );
-  }
 });

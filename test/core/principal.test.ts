@@ -17,12 +17,12 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
   AUTHORITY,
-  catalog,
   denied,
   issue,
   NOWHERE,
   OTHER,
   OWN,
+  rejecting,
   rowOf,
   setUp,
   THIRD,
@@ -46,11 +46,8 @@ async function principalOf(
   return keyring.verify(key);
 }
 
-/** The guards throw as they are called; here their error is what a promise would reject with. */
-const rejecting = (act: () => unknown) => async () => act();
-
 describe('requireScopes', () => {
-  it('returns where all are held, and says what is needed where one is missing', async () => {
+  it('returns if all are held, and says what is needed if one is missing', async () => {
     const principal = await principalOf();
     expect(requireScopes(principal, 'threats:read')).toBeUndefined();
     requireScopes(principal, 'decoys:read', 'threats:read', 'decoys:read');
@@ -63,7 +60,7 @@ describe('requireScopes', () => {
     expect(error.keyId).toBe(principal.keyId);
   });
 
-  it('without scopes is a TypeError, for it would let everybody in', async () => {
+  it('refuses to be called without scopes, which would let everybody in', async () => {
     const principal = await principalOf();
     for (const guard of [requireScopes, hasScopes]) {
       expect(() => guard(principal)).toThrow(/^scopes: name at least one/);
@@ -89,8 +86,8 @@ describe('requireScopes', () => {
     7,
     ['threats:read'],
     { toString: () => 'threats:read' },
-  ])('%j is no requirement: a TypeError, whether held or not', async (scope) => {
-    // A wildcard on the required side must never be a question that can be answered with yes.
+  ])('refuses to require %j, whether it is held or not', async (scope) => {
+    // No answer to a wildcard on the required side may be yes.
     const principal = await principalOf();
     for (const guard of [requireScopes, hasScopes]) {
       expect(() => guard(principal, untyped(scope))).toThrow(TypeError);
@@ -111,7 +108,7 @@ describe('requireScopes', () => {
     'threats:write',
     'decoys:update',
     'x:read',
-  ])('holding threats:read and decoys:read does not grant %s', async (scope) => {
+  ])('denies %s to a key that has threats:read and decoys:read', async (scope) => {
     const principal = await principalOf();
     expect(hasScopes(principal, scope)).toBe(false);
     await denied(
@@ -121,7 +118,7 @@ describe('requireScopes', () => {
     );
   });
 
-  it('of a key without scopes grants nothing, not even names of Object.prototype', async () => {
+  it('denies everything to a key without scopes, names of Object.prototype included', async () => {
     const principal = await principalOf([]);
     for (const name of ['constructor', 'valueof', 'tostring', 'has', 'size']) {
       for (const scope of [`${name}:read`, `threats:${name}`])
@@ -161,7 +158,7 @@ describe('requireEntity', () => {
     [OWN],
     { toString: () => OWN },
     '\u{ff10}a0a0a0a-0000-4000-8000-00000000000a',
-  ])('%j is malformed, and addresses nothing', async (entity) => {
+  ])('refuses %j as malformed', async (entity) => {
     const principal = await principalOf();
     await denied(
       rejecting(() => requireEntity(principal, entity)),
@@ -178,12 +175,12 @@ describe('a principal', () => {
     whoami: [],
   });
 
-  it('cannot be copied, forged or taken from JSON: a request body is none', async () => {
+  it('cannot be copied, forged or read from JSON', async () => {
     const principal = await principalOf();
     const fakes: readonly unknown[] = [
       { ...principal },
       { ...principal, scopes: ['threats:read', 'users:delete'] },
-      Object.assign(Object.create(Object.getPrototypeOf(principal)), principal),
+      Object.assign(Object.create(Object.getPrototypeOf(principal) as object) as object, principal),
       Object.create(principal),
       structuredClone(principal),
       JSON.parse(JSON.stringify(principal)),
@@ -216,7 +213,16 @@ describe('a principal', () => {
     }
   });
 
-  it('is none where there is none', () => {
+  it('cannot be copied, whatever the entity or the operation', async () => {
+    const { keyring } = setUp();
+    const { key } = await issue(keyring);
+    const copy = { ...(await keyring.verify(key)) };
+    expect(() => requireEntity(copy, 'malformed')).toThrow(TypeError);
+    expect(() => canAddress(copy, 'malformed')).toThrow(TypeError);
+    expect(() => policy.allowed(copy)).toThrow(TypeError);
+  });
+
+  it('is not null or undefined', () => {
     for (const nothing of [undefined, null].map((value) => untyped<Principal>(value))) {
       expect(() => requireScopes(nothing, 'threats:read')).toThrow(TypeError);
       expect(() => requireEntity(nothing, OWN)).toThrow(TypeError);
@@ -224,12 +230,12 @@ describe('a principal', () => {
     }
   });
 
-  it('is known to another keyring of the same package: guards ask no keyring', async () => {
+  it('is accepted by a policy of another catalog: guards ask no keyring', async () => {
     expect(policy.authorize(await principalOf(), 'list')).toBe(OWN);
   });
 
-  // It had the prototype of a class: strict comparisons found no principal equal to what it holds.
-  it('is data, and so is the record: they equal what they hold, in strict comparisons too', async () => {
+  // It had the prototype of a class: strict comparisons found no principal equal to its own fields.
+  it('is plain data, as the record is, also in strict comparisons', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -240,7 +246,7 @@ describe('a principal', () => {
     }
   });
 
-  it('and its lists cannot be changed, in strict mode with a TypeError', async () => {
+  it('cannot be changed, nor can its lists', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -271,7 +277,7 @@ describe('a principal', () => {
     expect(hasScopes(await keyring.verify(key), 'users:delete')).toBe(false);
   });
 
-  it('does not grant by a prototype that somebody polluted', async () => {
+  it('grants nothing by a polluted prototype', async () => {
     const principal = await principalOf([]);
     Object.defineProperty(Object.prototype, 'threats:read', { value: true, configurable: true });
     try {
@@ -283,8 +289,8 @@ describe('a principal', () => {
   });
 });
 
-describe('what a key was granted', () => {
-  it('is its own, also among more combinations of scopes than are remembered', async () => {
+describe('the shared sets of scopes', () => {
+  it('give each key its own grant, beyond as many as are remembered', async () => {
     const actions = Array.from({ length: 11 }, (_, i) => [`a${i}`, 'Do it.'] as const);
     const wide = defineScopes({ things: Object.fromEntries(actions) });
     const keyring = createKeyring({
@@ -295,28 +301,26 @@ describe('what a key was granted', () => {
     });
     // Each number names a subset: those scopes whose bit is set.
     for (let subset = 0; subset < 2 ** actions.length; subset += 1) {
-      const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
+      const scopes = wide.all.filter((_, index) => (subset >> index) % 2 === 1);
       const { key } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, AUTHORITY);
       const principal = await keyring.verify(key);
       expect(wide.all.filter((scope) => hasScopes(principal, scope))).toEqual(scopes);
     }
   });
-});
 
-describe('what is remembered of scopes', () => {
   setFlagsFromString('--expose-gc');
-  const gc: () => void = runInNewContext('gc');
+  const gc = runInNewContext('gc') as () => void;
   const heap = () => {
     gc();
     return process.memoryUsage().heapUsed;
   };
 
-  it('is bounded, whatever combinations of them whoever may issue keys chooses', async () => {
+  it('are bounded, whatever combinations are issued', async () => {
     const actions = Array.from({ length: 16 }, (_, i) => [`a${i}`, 'Do it.'] as const);
     const wide = defineScopes({ things: Object.fromEntries(actions) });
     let subset = 0;
     const verify = async () => {
-      const scopes = wide.all.filter((_, i) => (subset >> i) % 2 === 1);
+      const scopes = wide.all.filter((_, index) => (subset >> index) % 2 === 1);
       return {
         keyId: NOWHERE,
         entityUuid: OWN,
@@ -335,7 +339,8 @@ describe('what is remembered of scopes', () => {
     const before = heap();
     for (subset = 1; subset <= 20_000; subset++) await keyring.authenticate('Bearer a.b.c');
     expect(heap() - before).toBeLessThan(5e6);
-    await keyring.authenticate('Bearer a.b.c'); // All of it is still in use.
+    // Until here, all of it is in use.
+    await keyring.authenticate('Bearer a.b.c');
   });
 });
 
@@ -371,27 +376,4 @@ describe('a scope that the catalog no longer knows', () => {
     // The older keyring still grants it: it is the catalog that decides, not the record.
     expect(hasScopes(await keyring.verify(key), 'threats:read')).toBe(true);
   });
-});
-
-describe('toMe', () => {
-  it('shows exactly four fields, in their order, of a principal with more', async () => {
-    const principal = await principalOf();
-    expect(JSON.stringify(toMe(principal))).toBe(
-      `{"entity_uuid":"${OWN}","key_id":"${principal.keyId}","scopes":["threats:read","decoys:read"],` +
-        `"accessible_entities":["${OWN}","${OTHER}"]}`,
-    );
-  });
-
-  it('refuses nothing with a TypeError', () => {
-    for (const value of [undefined, null]) expect(() => toMe(untyped(value))).toThrow(TypeError);
-  });
-});
-
-it('takes no copy for a principal, whatever the entity or the operation', async () => {
-  const { keyring } = setUp();
-  const { key } = await issue(keyring);
-  const copy = { ...(await keyring.verify(key)) };
-  expect(() => requireEntity(copy, 'malformed')).toThrow(TypeError);
-  expect(() => canAddress(copy, 'malformed')).toThrow(TypeError);
-  expect(() => definePolicy(catalog, { whoami: [] }).allowed(copy)).toThrow(TypeError);
 });

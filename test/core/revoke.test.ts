@@ -2,6 +2,7 @@ import { type AccessError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
+  ANSWERING,
   AUTHORITY,
   delayed,
   denied,
@@ -22,12 +23,10 @@ import {
 } from '../support/keyring.ts';
 
 describe('revoke', () => {
-  it.each([
-    ['at once', (store: ReturnType<typeof memoryStore>) => store],
-    ['by promise', delayed],
-  ])('ends the key at once, in a store that answers %s', async (_how, through) => {
+  it.each(ANSWERING)('ends the key at once, in a store that answers %s', async (_how, through) => {
     const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
-    const [{ key, info }, neighbour] = [await issue(keyring), await issue(keyring)];
+    const { key, info } = await issue(keyring);
+    const neighbour = await issue(keyring);
     const before = await rowOf(store, info.keyId);
     await keyring.verify(key);
     clock.advance(HOUR);
@@ -41,7 +40,7 @@ describe('revoke', () => {
     ]);
   });
 
-  it('is idempotent: the first time and the one event stay', async () => {
+  it('is idempotent: the time of the first call stays, and its event is the only one', async () => {
     const { keyring, store, clock, events } = setUp({ store: delayed(memoryStore()) });
     const { key, info } = await issue(keyring);
     const revoke = () => keyring.revoke(info.keyId, AUTHORITY);
@@ -53,9 +52,8 @@ describe('revoke', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  // A row of which the store's condition and the core read different things stayed live, and revoke
-  // resolved.
-  it('throws where the store wrote nothing and the key is not revoked', async () => {
+  // A row that the store and the core read differently stayed live, and revoke resolved.
+  it('throws if the store wrote nothing and the key is not revoked', async () => {
     const inner = memoryStore();
     const { keyring, events } = setUp({ store: { ...inner, markEnded: () => false } });
     const { key, info } = await issue(keyring);
@@ -68,12 +66,12 @@ describe('revoke', () => {
       revokedAt: untyped('null '),
     }));
     await storeError(() => setUp({ store: odd }).keyring.revoke(info.keyId, AUTHORITY));
-    // Once somebody has revoked it, false is the truth.
+    // Once somebody has revoked it, `false` is true.
     await setUp({ store: inner }).keyring.revoke(info.keyId, AUTHORITY);
     await keyring.revoke(info.keyId, AUTHORITY);
   });
 
-  it('ends a key that is retiring, expired or tampered with as well', async () => {
+  it('ends a key that is retiring, expired or tampered with, too', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const { key, info } = await issue(keyring);
@@ -83,7 +81,7 @@ describe('revoke', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  it('answers for another entity’s key as for none, and touches nothing', async () => {
+  it('denies another entity’s key like an unknown one, and writes nothing', async () => {
     const inner = memoryStore();
     const { key, info } = await issue(setUp({ store: inner }).keyring);
     const { store, calls } = recording(inner);
@@ -103,9 +101,11 @@ describe('revoke', () => {
       const authority = { entityUuid: OTHER, entities: [OWN] };
       errors.push(await denied(() => keyring.revoke(keyId, authority), 'not_found', 'no_such_key'));
     }
-    const seen = errors.map((e) =>
-      JSON.stringify([e.message, e.keyId, Object.entries(e), toResponse(e, { realm: 'acme' })]),
-    );
+    const seen = errors.map((error) => {
+      const { message, keyId } = error;
+      const response = toResponse(error, { realm: 'acme' });
+      return JSON.stringify([message, keyId, Object.entries(error), response]);
+    });
     expect(new Set(seen).size).toBe(1);
     expect(new Set(calls)).toEqual(new Set(['findById']));
     expect(events).toEqual([]);
@@ -113,7 +113,7 @@ describe('revoke', () => {
     await keyring.verify(key);
   });
 
-  it('asks the store only about what can be a key id', async () => {
+  it('asks the store only for what can be a key id', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const odd = ["' OR 1=1 --", '%', `${NOWHERE}\u0000`, `${NOWHERE} `, '{"$ne":null}'];
@@ -122,25 +122,28 @@ describe('revoke', () => {
     expect(calls).toEqual([]);
   });
 
-  it.each([undefined, null, 7, { $ne: null }, [NOWHERE]])('%j is no key id', async (keyId) => {
-    await typeError(
-      () => setUp().keyring.revoke(untyped(keyId), AUTHORITY),
-      /keyId: pass a string/,
-    );
-  });
+  it.each([undefined, null, 7, { $ne: null }, [NOWHERE]])(
+    'refuses %j as a key id',
+    async (keyId) => {
+      await typeError(
+        () => setUp().keyring.revoke(untyped(keyId), AUTHORITY),
+        /keyId: pass a string/,
+      );
+    },
+  );
 
   it.each([undefined, {}, { entityUuid: '*' }, { entityUuid: OWN, all: true }])(
-    '%j is no authority',
+    'refuses %j as an authority',
     async (authority) => {
       await typeError(() => setUp().keyring.revoke(NOWHERE, untyped(authority)), /authority/);
     },
   );
-});
 
-it('revokes a key whose row is malformed', async () => {
-  const store = memoryStore();
-  const { key, info } = await issue(setUp({ store }).keyring);
-  const { keyring } = setUp({ store: tampering(store, (row) => ({ ...row, scopes: ['*:*'] })) });
-  await keyring.revoke(info.keyId, AUTHORITY);
-  await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'revoked');
+  it('ends a key whose row is malformed', async () => {
+    const store = memoryStore();
+    const { key, info } = await issue(setUp({ store }).keyring);
+    const { keyring } = setUp({ store: tampering(store, (row) => ({ ...row, scopes: ['*:*'] })) });
+    await keyring.revoke(info.keyId, AUTHORITY);
+    await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'revoked');
+  });
 });

@@ -11,6 +11,7 @@ import {
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
+  ANSWERING,
   AUTHORITY,
   catalog,
   delayed,
@@ -61,48 +62,46 @@ const rows = (store: Parameters<typeof dump>[0]) =>
   store.list({ entityUuid: OWN, after: null, limit: 99 });
 
 describe('rotate', () => {
-  it.each([
-    ['at once', (store: ReturnType<typeof memoryStore>) => store],
-    ['by promise', delayed],
-  ])('copies everything but the key, in a store that answers %s', async (_how, through) => {
-    const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
-    const old = await issueWide(keyring);
-    clock.advance(HOUR);
-    const next = await keyring.rotate(old.info.keyId, { overlapMs: 2 * HOUR }, WIDE);
-    const [before, after] = [
-      await rowOf(store, old.info.keyId),
-      await rowOf(store, next.info.keyId),
-    ];
-    expect(after).toEqual({
-      ...before,
-      keyId: next.info.keyId,
-      digest: digestKey(next.key, PEPPER),
-      seal: expect.stringMatching(/^[0-9a-f]{64}$/),
-      createdAt: START + HOUR,
-      retireAt: null,
-      rotatedFrom: old.info.keyId,
-    });
-    expect(next.info.keyId).not.toBe(old.info.keyId);
-    expect(next.key).not.toBe(old.key);
-    expect(after.seal).not.toBe(before.seal);
-    expect(before.retireAt).toBe(START + 3 * HOUR);
-    expect(events.slice(1)).toEqual([
-      {
-        type: 'key.rotated',
-        time: START + HOUR,
+  it.each(ANSWERING)(
+    'copies everything but the key, in a store that answers %s',
+    async (_how, through) => {
+      const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
+      const old = await issueWide(keyring);
+      clock.advance(HOUR);
+      const next = await keyring.rotate(old.info.keyId, { overlapMs: 2 * HOUR }, WIDE);
+      const before = await rowOf(store, old.info.keyId);
+      const after = await rowOf(store, next.info.keyId);
+      expect(after).toEqual({
+        ...before,
         keyId: next.info.keyId,
-        entityUuid: OWN,
+        digest: digestKey(next.key, PEPPER),
+        seal: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+        createdAt: START + HOUR,
+        retireAt: null,
         rotatedFrom: old.info.keyId,
-        retireAt: START + 3 * HOUR,
-      },
-    ]);
-    expect({ ...(await keyring.verify(next.key)) }).toEqual({
-      ...(await keyring.verify(old.key)),
-      keyId: next.info.keyId,
-      expiresAt: before.expiresAt, // the old key's own principal ends with its overlap
-    });
-    expect((await keyring.verify(old.key)).expiresAt).toBe(START + 3 * HOUR);
-  });
+      });
+      expect(next.info.keyId).not.toBe(old.info.keyId);
+      expect(next.key).not.toBe(old.key);
+      expect(after.seal).not.toBe(before.seal);
+      expect(before.retireAt).toBe(START + 3 * HOUR);
+      expect(events.slice(1)).toEqual([
+        {
+          type: 'key.rotated',
+          time: START + HOUR,
+          keyId: next.info.keyId,
+          entityUuid: OWN,
+          rotatedFrom: old.info.keyId,
+          retireAt: START + 3 * HOUR,
+        },
+      ]);
+      expect({ ...(await keyring.verify(next.key)) }).toEqual({
+        ...(await keyring.verify(old.key)),
+        keyId: next.info.keyId,
+        expiresAt: before.expiresAt, // the old key's own principal ends with its overlap
+      });
+      expect((await keyring.verify(old.key)).expiresAt).toBe(START + 3 * HOUR);
+    },
+  );
 
   it.each([
     [0, 0, false],
@@ -112,7 +111,7 @@ describe('rotate', () => {
     [HOUR, HOUR - 1, true],
     [HOUR, HOUR, false],
   ])(
-    'with overlap %i ms, the old key at %i ms after is still good: %s',
+    'ends the old key with the overlap: of %i ms, after %i ms it is still good: %s',
     async (overlapMs, later, good) => {
       const { keyring, clock } = setUp();
       const { key, info } = await issue(keyring);
@@ -124,7 +123,7 @@ describe('rotate', () => {
     },
   );
 
-  it('never extends the old key’s own expiry', async () => {
+  it('never extends the expiry of the old key', async () => {
     const { keyring, clock } = setUp();
     const { key, info } = await issueWide(keyring, new Date(START + 1));
     const next = await keyring.rotate(info.keyId, { overlapMs: HOUR, expiresAt: 'never' }, WIDE);
@@ -139,7 +138,7 @@ describe('rotate', () => {
     ['shortened', { expiresAt: new Date(START + 1) }, START + 1],
     ['extended', { expiresAt: new Date(START + 99 * HOUR) }, START + 99 * HOUR],
     ['lifted', { expiresAt: 'never' }, null],
-  ])('has its expiry %s', async (_what, given, expected) => {
+  ])('makes a successor with its expiry %s', async (_what, given, expected) => {
     const { keyring, store } = setUp();
     const { info } = await issueWide(keyring);
     const next = await keyring.rotate(info.keyId, { overlapMs: 0, ...given }, WIDE);
@@ -156,7 +155,7 @@ describe('rotate', () => {
     await setUp({ store, peppers: [PEPPER_2] }).keyring.verify(next.key);
   });
 
-  it('can be done again on the successor: a chain, each naming the one before', async () => {
+  it('makes a chain if the successor is rotated: each names the one before', async () => {
     const { keyring, store } = setUp();
     const first = await issue(keyring);
     const second = await keyring.rotate(first.info.keyId, { overlapMs: 0 }, AUTHORITY);
@@ -166,7 +165,7 @@ describe('rotate', () => {
   });
 });
 
-describe('a predecessor that would not authenticate', () => {
+describe('rotate of a key that would not authenticate', () => {
   const faults: readonly (readonly [string, Partial<KeyRecord>])[] = [
     ['record_tampered', { scopes: ['threats:read', 'users:delete', 'users:write'] }],
     ['record_tampered', { seal: null }],
@@ -177,7 +176,7 @@ describe('a predecessor that would not authenticate', () => {
     ['unknown_key', { digest: `h1.gone$${'0'.repeat(64)}` }],
   ];
 
-  it.each(faults)('is refused as %s, with %j, and nothing is written', async (reason, edit) => {
+  it.each(faults)('is refused as %s, and writes nothing: %j', async (reason, edit) => {
     // Rotating first and asking later would seal a widened or injected row as genuine.
     const inner = memoryStore();
     const { info } = await issueWide(setUp({ store: inner }).keyring);
@@ -206,7 +205,7 @@ describe('a predecessor that would not authenticate', () => {
     await act();
   });
 
-  it('is refused where it has no pepper and the keyring has one', async () => {
+  it('is refused if the key has no pepper and the keyring has one', async () => {
     const store = memoryStore();
     const { info } = await issue(setUp({ store, peppers: 'none' }).keyring);
     const before = await dump(store);
@@ -220,7 +219,7 @@ describe('a predecessor that would not authenticate', () => {
   });
 });
 
-describe('the authority', () => {
+describe('the authority over a rotation', () => {
   it('is never exceeded, whatever the key carries', async () => {
     const { keyring } = setUp();
     const pattern = fc.constantFrom(...catalog.all, 'threats:*', '*:delete', '*:*');
@@ -249,7 +248,7 @@ describe('the authority', () => {
     );
   });
 
-  it('bounds a rotation as it bounds an issue: the successor is as strong as the old key', async () => {
+  it('must cover the old key, since the successor is as strong', async () => {
     const { keyring, store, events } = setUp();
     const { key, info } = await issueWide(keyring);
     const before = await dump(store);
@@ -275,7 +274,7 @@ describe('the authority', () => {
     await act({ ...WIDE, scopes: ['threats:read', '*:delete'] })();
   });
 
-  it('has no key of another entity, even of one that the key can address', async () => {
+  it('reaches no key of another entity, even of one that the key can address', async () => {
     const { keyring, store } = setUp();
     const { info } = await issueWide(keyring);
     const before = await dump(store);
@@ -298,7 +297,7 @@ describe('the authority', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('the input of rotate', () => {
   it.each<readonly [object | null | undefined, RegExp]>([
     [undefined, /rotate: pass an object/],
     [null, /rotate: pass an object/],
@@ -317,7 +316,7 @@ describe('what is asked for', () => {
     [{ overlapMs: 0, scopes: ['users:delete'] }, /unknown field "scopes"/],
     [{ overlapMs: 0, entityUuid: OTHER }, /unknown field "entityUuid"/],
     [{ overlapMs: 0, name: 'new' }, /unknown field "name"/],
-  ])('case %# is refused before the store is asked', async (input, message) => {
+  ])('is refused before the store is asked if it is odd: case %#', async (input, message) => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const { info } = await issue(keyring);
@@ -326,7 +325,7 @@ describe('what is asked for', () => {
     expect(calls).toEqual([]);
   });
 
-  it.each([undefined, null, 7, ['id']])('%j is no key id', async (keyId) => {
+  it.each([undefined, null, 7, ['id']])('is refused with %j as the key id', async (keyId) => {
     await typeError(
       () => setUp().keyring.rotate(untyped(keyId), { overlapMs: 0 }, AUTHORITY),
       /keyId: pass a string/,
@@ -335,7 +334,7 @@ describe('what is asked for', () => {
 });
 
 describe('two rotations at once', () => {
-  it('have one winner: the loser’s successor is revoked, and its plaintext never leaves', async () => {
+  it('have one winner: the successors of the others are revoked and never shown', async () => {
     const inner = memoryStore();
     const inserted: KeyRecord[] = [];
     const store = wrap(delayed(inner), (method, args, call) => {
@@ -356,7 +355,7 @@ describe('two rotations at once', () => {
     expect(won).toHaveLength(1);
     expect(
       lost.map((error) => isAccessError(error) && [error.code, error.reason, error.keyId]),
-    ).toEqual(new Array(3).fill(['conflict', 'already_ended', info.keyId]));
+    ).toEqual(Array.from({ length: 3 }, () => ['conflict', 'already_ended', info.keyId]));
     const [winner] = won;
     const successors = (await rows(inner)).filter((row) => row.rotatedFrom === info.keyId);
     expect(successors).toHaveLength(4);
@@ -373,7 +372,7 @@ describe('two rotations at once', () => {
     expect(inserted.filter((row) => row.rotatedFrom !== null)).toHaveLength(4);
   });
 
-  it('a second one, while the overlap lasts, is a conflict and does not prolong it', async () => {
+  it('conflict if the overlap lasts, which the second does not prolong', async () => {
     const { keyring, store, clock } = setUp();
     const { key, info } = await issue(keyring);
     await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
@@ -387,7 +386,7 @@ describe('two rotations at once', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'retired');
   });
 
-  it('a revocation in between wins: the successor is revoked too', async () => {
+  it('lose to a revocation in between: the successor is revoked, too', async () => {
     const inner = memoryStore();
     const { keyring, clock } = setUp({ store: inner });
     const { info } = await issue(keyring);
@@ -403,9 +402,29 @@ describe('two rotations at once', () => {
     );
     expect((await rows(inner)).map((row) => row.revokedAt)).toEqual([START, START]);
   });
+
+  it('write nothing the second time while the overlap lasts', async () => {
+    const { keyring } = setUp();
+    const { info } = await issue(keyring);
+    await keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY);
+    await denied(
+      () => keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY),
+      'conflict',
+      'already_ended',
+    );
+    expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
+  });
+
+  it('name the key in the conflict', async () => {
+    const { keyring } = setUp();
+    const { info } = await issue(keyring);
+    await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
+    const again = () => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
+    expect((await denied(again, 'conflict', 'already_ended')).keyId).toBe(info.keyId);
+  });
 });
 
-describe('a store that fails in the middle', () => {
+describe('a store that fails during a rotation', () => {
   // The calls of a rotation: findById, insert, markEnded; and of one that loses: a second
   // markEnded.
   it.each([
@@ -415,32 +434,29 @@ describe('a store that fails in the middle', () => {
     [2, 'after'],
     [3, 'before'],
     [3, 'after'],
-  ])(
-    'at call %i, %s it happened, hands out no key; one that somebody holds is never doubled',
-    async (n, when) => {
-      const inner = memoryStore();
-      const { key, info } = await issue(setUp({ store: inner }).keyring);
-      let calls = 0;
-      const store = wrap(inner, (_method, _args, call) => {
-        calls += 1;
-        if (calls !== n) return call();
-        if (when === 'after') call();
-        throw new Error('connection lost');
-      });
-      const { keyring, events } = setUp({ store });
-      await storeError(() => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY));
-      expect(events).toEqual([]);
-      await keyring.verify(key);
-      // The remedy that the documentation names works: revoke whatever successor there is, issue
-      // anew.
-      for (const row of await rows(inner))
-        if (row.rotatedFrom !== null) await keyring.revoke(row.keyId, AUTHORITY);
-      const fresh = await keyring.issue(PLAIN, AUTHORITY);
-      await keyring.verify(fresh.key);
-    },
-  );
+  ])('leaves no key that nobody can end: at call %i, %s it took effect', async (position, when) => {
+    const inner = memoryStore();
+    const { key, info } = await issue(setUp({ store: inner }).keyring);
+    let calls = 0;
+    const store = wrap(inner, (_method, _args, call) => {
+      calls += 1;
+      if (calls !== position) return call();
+      if (when === 'after') call();
+      throw new Error('connection lost');
+    });
+    const { keyring, events } = setUp({ store });
+    await storeError(() => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY));
+    expect(events).toEqual([]);
+    await keyring.verify(key);
+    // The remedy that the documentation names works: revoke whatever successor there is, issue
+    // anew.
+    for (const row of await rows(inner))
+      if (row.rotatedFrom !== null) await keyring.revoke(row.keyId, AUTHORITY);
+    const fresh = await keyring.issue(PLAIN, AUTHORITY);
+    await keyring.verify(fresh.key);
+  });
 
-  it('at the revocation of a loser’s successor reports the store, and still hands out nothing', async () => {
+  it('is reported if the successor of a loser cannot be revoked', async () => {
     const inner = memoryStore();
     const clock = stoppedClock();
     const { info } = await issue(setUp({ store: inner, now: clock.now }).keyring);
@@ -457,24 +473,4 @@ describe('a store that fails in the middle', () => {
     expect(String(error)).toBe('StoreError: store.markEnded failed: see cause');
     expect(marks).toBe(2);
   });
-});
-
-it('writes nothing in a second rotation within the overlap', async () => {
-  const { keyring } = setUp();
-  const { info } = await issue(keyring);
-  await keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY);
-  await denied(
-    () => keyring.rotate(info.keyId, { overlapMs: 1000 }, AUTHORITY),
-    'conflict',
-    'already_ended',
-  );
-  expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
-});
-
-it('names the key in the conflict of a second rotation', async () => {
-  const { keyring } = setUp();
-  const { info } = await issue(keyring);
-  await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-  const again = () => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-  expect((await denied(again, 'conflict', 'already_ended')).keyId).toBe(info.keyId);
 });

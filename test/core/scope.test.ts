@@ -13,14 +13,14 @@ import {
   hasScopes,
   intersectScopes,
   normalizeScopes,
+  type Principal,
   parseScopes,
   requireScopes,
   unionScopes,
 } from 'keyscope';
 import { issueInputSchema, meSchema } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
-import { beforeAll, describe, expect, it, test } from 'vitest';
-import type { Principal } from '../../src/index.js';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type Algebra,
   brokenLaws,
@@ -88,13 +88,13 @@ const readers = (set: readonly string[]): Readonly<Record<string, () => unknown>
   'equalScopes, second': () => equalScopes([], set),
 });
 
-describe('vectors', () => {
-  test('there are at least 120 texts, 100 of them malformed', () => {
+describe('the vectors of scopes', () => {
+  it('are at least 120 texts, 100 of them malformed', () => {
     expect(tests.length).toBeGreaterThanOrEqual(120);
     expect(tests.filter(({ result }) => result === 'malformed').length).toBeGreaterThanOrEqual(100);
   });
 
-  test('one element, through every function of the algebra', async () => {
+  it('hold for every function on a list of one element', async () => {
     const failed = await failures(tests, (vector) => {
       const element = inputOf(vector);
       const set = [element];
@@ -112,7 +112,7 @@ describe('vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  test('a character beyond ASCII makes it none, in every position, and refuses the list that it is in', () => {
+  it('hold with a character beyond ASCII in any position: the whole list is refused', () => {
     for (const text of ['users:kiosks', '*:disk', 'tasks:*'].flatMap(beyondAscii)) {
       for (const [name, read] of Object.entries(readers(['a:b', text])))
         expect(complaint(read), name).toMatch(/^scopes: /);
@@ -120,7 +120,7 @@ describe('vectors', () => {
     }
   });
 
-  test('what is granted to and required of a key is concrete', async () => {
+  it('hold for what is granted to a key and required of it, which is concrete', async () => {
     const failed = await failures(tests, async (vector) => {
       const element = inputOf(vector);
       const concrete = vector.result === 'concrete';
@@ -148,7 +148,7 @@ describe('vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  test('the names of a catalog are concrete scopes', async () => {
+  it('hold for the names of a catalog, which are concrete', async () => {
     const failed = await failures(tests, (vector) => {
       const element = inputOf(vector);
       if (typeof element !== 'string' || element.split(':').length !== 2) return;
@@ -161,7 +161,7 @@ describe('vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  test('the zod schemas answer alike', async () => {
+  it('hold for the zod schemas', async () => {
     const failed = await failures(tests, (vector) => {
       const scopes = [inputOf(vector)];
       const body = { name: 'ci', scopes, expiresAt: 'never' };
@@ -172,7 +172,7 @@ describe('vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  test('lists and texts: the minimal set, or refused as a whole', async () => {
+  it('hold for lists and texts: the minimal set, or refused as a whole', async () => {
     const failed = await failures(lists, (vector) => {
       const input = listOf(vector);
       if (vector.result === 'malformed') {
@@ -206,16 +206,16 @@ const ours: Algebra = {
 };
 
 describe('the algebra', () => {
-  test('keeps every law', () => {
+  it('keeps every law', () => {
     expect(brokenLaws(ours, runs(1000))).toEqual([]);
   });
 
-  test('means what it says, on all 512 sets of 9 patterns against all 48 minimal ones', () => {
+  it('agrees with a model on all 512 sets of 9 patterns against all 48 minimal ones', () => {
     expect([PATTERNS.length, SETS.length, MINIMAL.length]).toEqual([9, 512, 48]);
     expect(disagreements(ours)).toEqual([]);
   });
 
-  test('writes and reads back: the minimal set, sorted and frozen', () => {
+  it('reads back what it writes: the minimal set, sorted and frozen', () => {
     fc.assert(
       fc.property(patternSet, (set) => {
         const minimal = normalizeScopes(set);
@@ -228,7 +228,7 @@ describe('the algebra', () => {
     );
   });
 
-  test('returns frozen lists and leaves what it was given as it was', () => {
+  it('returns frozen lists, and leaves its arguments as they were', () => {
     fc.assert(
       fc.property(patternSet, patternSet, (a, b) => {
         const before = JSON.stringify([a, b]);
@@ -245,11 +245,12 @@ describe('the algebra', () => {
   // Wrong on purpose, each in a way that was seen in the wild.
   const matchBy = (matches: (granted: string, required: string) => boolean): Algebra => {
     const covers: Algebra['covers'] = (granted, required) =>
-      required.every((r) => granted.some((g) => matches(g, r)));
-    const minimal = (set: readonly string[]) =>
-      [...new Set(set)]
-        .filter((one, i, all) => !all.some((other, j) => i !== j && matches(other, one)))
-        .sort();
+      required.every((pattern) => granted.some((held) => matches(held, pattern)));
+    const minimal = (set: readonly string[]) => {
+      const all = [...new Set(set)];
+      const isCovered = (one: string) => all.some((other) => other !== one && matches(other, one));
+      return all.filter((one) => !isCovered(one)).sort();
+    };
     return {
       covers,
       normalize: minimal,
@@ -260,18 +261,26 @@ describe('the algebra', () => {
     };
   };
   const isWider = (granted: string, required: string) => {
-    const [r, a] = granted.split(':');
-    const [s, b] = required.split(':');
-    return (r === '*' || r === s) && (a === '*' || a === b);
+    const [resource, action] = granted.split(':');
+    const [wantedResource, wantedAction] = required.split(':');
+    const coversResource = resource === '*' || resource === wantedResource;
+    const coversAction = action === '*' || action === wantedAction;
+    return coversResource && coversAction;
   };
   const widen = (set: readonly string[]): readonly string[] => {
     const both = set.filter((one) => /:(x|xy|a|b)$/.test(one)).map((one) => one.split(':')[0]);
-    const full = both.find((resource, i) => both.indexOf(resource) !== i && resource !== '*');
+    const isRepeated = (resource: string | undefined, index: number) =>
+      both.indexOf(resource) !== index && resource !== '*';
+    const full = both.find(isRepeated);
     return normalizeScopes(full === undefined ? set : [...set, `${full}:*`]);
   };
   const wrong: Readonly<Record<string, Algebra>> = {
-    'matches by prefix': matchBy((g, r) => isWider(g, r) || r.startsWith(g.replace(/\*$/, ''))),
-    'matches by substring': matchBy((g, r) => isWider(g, r) || r.includes(g.replaceAll('*', ''))),
+    'matches by prefix': matchBy(
+      (held, pattern) => isWider(held, pattern) || pattern.startsWith(held.replace(/\*$/, '')),
+    ),
+    'matches by substring': matchBy(
+      (held, pattern) => isWider(held, pattern) || pattern.includes(held.replaceAll('*', '')),
+    ),
     'minimises two actions to a wildcard': {
       ...ours,
       normalize: widen,
@@ -281,7 +290,9 @@ describe('the algebra', () => {
     'takes a required wildcard as any of them': {
       ...ours,
       covers: (granted, required) =>
-        required.every((r) => granted.some((g) => isWider(g, r) || isWider(r, g))),
+        required.every((pattern) =>
+          granted.some((held) => isWider(held, pattern) || isWider(pattern, held)),
+        ),
     },
     'forgets that wildcards meet': matchBy(isWider),
     'takes nothing as everything': {
@@ -289,12 +300,12 @@ describe('the algebra', () => {
       covers: (granted, required) => granted.length === 0 || coversScopes(granted, required),
     },
     'looks at the resource alone': matchBy(
-      (g, r) => g === '*:*' || g.split(':')[0] === r.split(':')[0],
+      (held, pattern) => held === '*:*' || held.split(':')[0] === pattern.split(':')[0],
     ),
   };
 
-  test.each(Object.entries(wrong))(
-    'the laws and the model catch an algebra that %s',
+  it.each(Object.entries(wrong))(
+    'is checked by laws and a model that catch one that %s',
     (_, algebra) => {
       expect(brokenLaws(algebra, 300)).not.toEqual([]);
       expect(disagreements(algebra)).not.toEqual([]);
@@ -302,8 +313,8 @@ describe('the algebra', () => {
   );
 });
 
-describe('wrong input', () => {
-  test('a key in place of a scope is refused and not quoted', () => {
+describe('every function on scopes', () => {
+  it('refuses a key in place of a scope, and does not quote it', () => {
     const odd = [
       KEY,
       SECRET,
@@ -330,7 +341,7 @@ describe('wrong input', () => {
     }
   });
 
-  test('control and other characters are quoted as escapes, and long texts measured', () => {
+  it('quotes odd characters as escapes, and only the length of a long text', () => {
     const message = complaint(() => parseScopes(['a:\u001b[31m\r\n\u0430']));
     expect(message).toMatch(/^[ -~]*$/);
     expect(message).toContain('\\u001b');
@@ -345,12 +356,12 @@ describe('wrong input', () => {
     );
   });
 
-  test('no scope at all is not required: it is refused', () => {
+  it('refuses to require no scope at all', () => {
     expect(complaint(() => requireScopes(principal))).toMatch(/^scopes: name at least one/);
     expect(complaint(() => hasScopes(principal))).toMatch(/^scopes: name at least one/);
   });
 
-  test('a sparse list, an array-like and an iterable are no lists', () => {
+  it('refuses a sparse list, an array-like object and an iterable', () => {
     const sparse: string[] = ['a:b'];
     sparse.length = 3;
     for (const set of [sparse, new Set(['a:b']), { 0: 'a:b', length: 1 }, 'a:b', undefined]) {
@@ -360,12 +371,12 @@ describe('wrong input', () => {
     expect(complaint(() => parseScopes(undefined as unknown as string))).toMatch(/^scopes: /);
   });
 
-  test('a text is measured before it is split, a list before it is read', () => {
+  it('measures a text before it splits it, and a list before it reads it', () => {
     let read = 0;
     const list = new Proxy(new Array<string>(1_000_000).fill('a:b'), {
       get(target, name, receiver) {
         if (name !== 'length') read += 1;
-        return Reflect.get(target, name, receiver);
+        return Reflect.get(target, name, receiver) as unknown;
       },
     });
     expect(complaint(() => parseScopes(list))).toMatch(/at most 256/);
@@ -374,14 +385,16 @@ describe('wrong input', () => {
   });
 });
 
-it('writes a text of 4,096 characters, and none that is longer', () => {
-  // 32 scopes of 127 characters with 31 spaces between them, and then one character more, and
-  // two.
-  const scopes = (more: number) =>
-    Array.from(
-      { length: 32 },
-      (_, i) => `${'a'.repeat(60 + (i === 0 ? more : 0))}${i + 10}:${'b'.repeat(64)}`,
-    );
-  expect(formatScopes(scopes(1))).toHaveLength(4096);
-  expect(() => formatScopes(scopes(2))).toThrow('longer than 4096 characters');
+describe('formatScopes', () => {
+  it('writes a text of up to 4,096 characters', () => {
+    // 32 scopes of 127 characters with 31 spaces between them, and then one character more, and
+    // two.
+    const scopes = (more: number) =>
+      Array.from(
+        { length: 32 },
+        (_, i) => `${'a'.repeat(60 + (i === 0 ? more : 0))}${i + 10}:${'b'.repeat(64)}`,
+      );
+    expect(formatScopes(scopes(1))).toHaveLength(4096);
+    expect(() => formatScopes(scopes(2))).toThrow('longer than 4096 characters');
+  });
 });

@@ -1,22 +1,33 @@
 /**
- * Digests and hashes: known answers on both backends, and both against the platform's own
- * `createHmac`.
+ * Hashes and digests: known answers on both backends, and both against the platform's own
+ * `createHmac`. Randomness: keys that are evenly distributed, from a secure source.
  */
 
 import { createHash, createHmac, hash, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import {
   createKeyring,
-  defineScopes,
   digestBackend,
   digestKey,
   generateKey,
+  isKey,
   type Pepper,
+  parseKey,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { afterEach, describe, expect, it, test, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { hmacSha256, nobleSha256, readPeppers, type Sha256 } from '../../src/core/secret.js';
-import { catalog } from '../support/keyring.ts';
+import { complaint } from '../support/complaint.ts';
+import {
+  catalog,
+  denied,
+  issue,
+  PEPPER,
+  PEPPER_2,
+  readThrough,
+  rowOf,
+  setUp,
+} from '../support/keyring.ts';
 import { runs } from '../support/runs.ts';
 import {
   bytesOf,
@@ -47,7 +58,7 @@ const backends: Readonly<Record<string, Sha256>> = {
 };
 
 describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
-  test('SHA-256: FIPS 180-4 and more', async () => {
+  it('computes SHA-256 as FIPS 180-4 has it', async () => {
     expect(having('Sha256').length).toBeGreaterThan(15);
     const failed = await failures(having('Sha256'), (vector) => {
       expect(sha256(textOf(vector))).toBe(vector.result);
@@ -55,7 +66,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     expect(failed).toEqual([]);
   });
 
-  test('HMAC-SHA-256: RFC 4231 and more, the prepared key used twice', async () => {
+  it('computes HMAC-SHA-256 as RFC 4231 has it, with a key that is used twice', async () => {
     expect(having('HmacSha256').length).toBeGreaterThan(20);
     const failed = await failures(having('HmacSha256'), (vector) => {
       const mac = hmacSha256(sha256, bytesOf(vector.secretHex));
@@ -66,7 +77,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     expect(failed).toEqual([]);
   });
 
-  test('equals createHmac and createHash on any secret and text', () => {
+  it('equals createHmac and createHash on any secret and text', () => {
     const text = fc
       .string({ unit: 'grapheme', maxLength: 80 })
       .filter((value) => value.isWellFormed());
@@ -83,7 +94,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     );
   });
 
-  test('a prepared key is a copy: the caller may wipe its secret', () => {
+  it('copies a secret, so that the caller may wipe it', () => {
     const secret = new Uint8Array(40).fill(7);
     const mac = hmacSha256(sha256, secret);
     const before = mac('text');
@@ -92,8 +103,8 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
   });
 });
 
-describe('the seal', () => {
-  test('is an HMAC under a key that HKDF derives from the pepper with a label of its own (RFC 5869)', () => {
+describe('the seal of a pepper', () => {
+  it('is an HMAC under a key that HKDF derives with a label of its own (RFC 5869)', () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 200 });
     fc.assert(
       fc.property(bytes, fc.string({ unit: 'grapheme-ascii' }), (secret, text) => {
@@ -112,29 +123,18 @@ describe('digestKey', () => {
   const key = generateKey({ prefix: 'acme' });
   const secret = 'a secret of at least thirty-two bytes';
 
-  /** What the `TypeError` says; any other error, or none, fails the test. */
-  const complaint = (call: () => unknown): string => {
-    try {
-      call();
-    } catch (error) {
-      if (error instanceof TypeError) return error.message;
-      throw error;
-    }
-    throw new Error('was accepted');
-  };
-
-  test('known answers', async () => {
+  it('gives the known answers', async () => {
     const failed = await failures(having('Digest'), ({ key: given = '', pepper, result }) => {
       expect(digestKey(given, pepper ? pepperOf(pepper) : undefined)).toBe(result);
     });
     expect(failed).toEqual([]);
   });
 
-  test('this process uses the native hash, as Node has one', () => {
+  it('uses the native hash here, since Node has one', () => {
     expect(digestBackend).toBe('native');
   });
 
-  test('a runtime without node:crypto loads noble, and gives the same answers', async () => {
+  it('uses noble without node:crypto, and gives the same answers', async () => {
     for (const without of [{}, { hash: undefined }, undefined]) {
       vi.stubGlobal('process', { ...process, getBuiltinModule: () => without });
       vi.resetModules();
@@ -147,8 +147,7 @@ describe('digestKey', () => {
     }
   });
 
-  test('is what the store holds, and neither digest nor its parts are a key', async () => {
-    const catalog = defineScopes({ a: { b: 'A sentence.' } });
+  it('gives what the store holds, of which no part is a key', async () => {
     for (const peppers of ['none', [{ id: 'p1', secret }]] as const) {
       const store = memoryStore();
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
@@ -166,7 +165,7 @@ describe('digestKey', () => {
     }
   });
 
-  test('differs with every key, every secret and every id', () => {
+  it('differs with every key, every secret and every id', () => {
     const made = [
       digestKey(key),
       digestKey(generateKey({ prefix: 'acme' })),
@@ -178,7 +177,7 @@ describe('digestKey', () => {
     expect(made[2]?.split('$')[1]).toBe(made[3]?.split('$')[1]);
   });
 
-  test.each<[string, unknown, RegExp]>([
+  it.each<[string, unknown, RegExp]>([
     ['null', null, /^pepper: pass an object/],
     ['a text', secret, /^pepper: pass an object/],
     ['a list', [{ id: 'p1', secret }], /^pepper: pass an object/],
@@ -221,11 +220,11 @@ describe('digestKey', () => {
       { id: 'p1', secret: `${'é'.repeat(15)}a` },
       /^pepper p1: the secret has 31 bytes/,
     ],
-  ])('a pepper that is %s', (_, pepper, message) => {
+  ])('refuses a pepper that is %s', (_, pepper, message) => {
     expect(complaint(() => digestKey(key, pepper as Pepper))).toMatch(message);
   });
 
-  test('a key that is no text; a secret where the id belongs is not quoted', () => {
+  it('refuses a key that is no text, and quotes no secret', () => {
     for (const odd of [undefined, null, 4, [key], { key }]) {
       expect(complaint(() => digestKey(odd as unknown as string))).toMatch(/^key: pass a string/);
     }
@@ -238,8 +237,45 @@ describe('digestKey', () => {
       key.slice(5),
     );
   });
+});
 
-  test.each<[string, unknown, RegExp]>([
+describe('the peppers of a keyring', () => {
+  const secret = 'a secret of at least thirty-two bytes';
+
+  it('digest new keys under the first, and verify under each', async () => {
+    const store = memoryStore();
+    const before = setUp({ store, peppers: [PEPPER] });
+    const old = await issue(before.keyring);
+    const after = setUp({ store, peppers: [PEPPER_2, PEPPER] });
+    const fresh = await issue(after.keyring);
+    expect((await rowOf(store, old.info.keyId)).digest).toBe(digestKey(old.key, PEPPER));
+    expect((await rowOf(store, fresh.info.keyId)).digest).toBe(digestKey(fresh.key, PEPPER_2));
+    expect((await after.keyring.verify(old.key)).keyId).toBe(old.info.keyId);
+    expect((await after.keyring.verify(fresh.key)).keyId).toBe(fresh.info.keyId);
+    // Taking a pepper out ends the keys made under it.
+    const only = setUp({ store, peppers: [PEPPER_2] });
+    await denied(() => only.keyring.verify(old.key), 'invalid_token', 'unknown_key');
+    await only.keyring.verify(fresh.key);
+  });
+
+  it('differ by their secret, not by the id alone', async () => {
+    const { key, store } = await readThrough((inner) => inner);
+    const other = setUp({ store, peppers: [{ id: PEPPER.id, secret: PEPPER_2.secret }] });
+    await denied(() => other.keyring.verify(key), 'invalid_token', 'unknown_key');
+  });
+
+  it('are the same as text and as UTF-8 bytes, which are copied', async () => {
+    const secret = new TextEncoder().encode(PEPPER.secret);
+    const { key, store } = await readThrough((inner) => inner, {
+      peppers: [{ id: PEPPER.id, secret }],
+    });
+    const late = setUp({ store, peppers: [{ id: PEPPER.id, secret }] });
+    secret.fill(0);
+    await late.keyring.verify(key);
+    await setUp({ store, peppers: [PEPPER] }).keyring.verify(key);
+  });
+
+  it.each<[string, unknown, RegExp]>([
     ['left out', undefined, /^peppers: pass/],
     ['null', null, /^peppers: pass/],
     ['another word', 'None', /^peppers: pass/],
@@ -262,8 +298,7 @@ describe('digestKey', () => {
       ],
       /^pepper p2/,
     ],
-  ])('a keyring whose peppers are %s', (_, peppers, message) => {
-    const catalog = defineScopes({ a: { b: 'A sentence.' } });
+  ])('are refused if they are %s', (_, peppers, message) => {
     const options = { prefix: 'acme', catalog, store: memoryStore(), peppers } as Parameters<
       typeof createKeyring
     >[0];
@@ -271,17 +306,166 @@ describe('digestKey', () => {
     expect(said).toMatch(message);
     expect(said).not.toContain(secret);
   });
+
+  it('are not quoted if the secret stands in place of the id', () => {
+    const secret = 'Zm9v+YmFyMTIzNDU2/Nzg5MGFiY2+RlZmdoaWprbG1ub3A=';
+    const make = () =>
+      createKeyring({
+        prefix: 'acme',
+        catalog,
+        store: memoryStore(),
+        peppers: [{ id: secret, secret: 'p1' }],
+      });
+    expect(make).toThrow(TypeError);
+    expect(make).not.toThrow(/Zm9v/);
+  });
 });
 
-it('does not quote a pepper that was handed in as its own id', () => {
-  const secret = 'Zm9v+YmFyMTIzNDU2/Nzg5MGFiY2+RlZmdoaWprbG1ub3A=';
-  const make = () =>
-    createKeyring({
-      prefix: 'acme',
-      catalog,
-      store: memoryStore(),
-      peppers: [{ id: secret, secret: 'p1' }],
+// ── Randomness ──────────────────────────────────────────────────────────────────────────────────
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const base62 = (length: number) =>
+  fc
+    .array(fc.constantFrom(...ALPHABET), { minLength: length, maxLength: length })
+    .map((digits) => digits.join(''));
+const prefixes = fc.stringMatching(/^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/);
+
+/**
+ * Pearson's statistic over all entropy characters of `count` keys; the threshold is 61 degrees, p
+ * = 10^-9.
+ */
+function chiSquare(count: number, random?: (length: number) => Uint8Array): number {
+  const seen = new Map<string, number>(Array.from(ALPHABET, (digit) => [digit, 0]));
+  const options = random ? { prefix: 'acme', random } : { prefix: 'acme' };
+  for (let made = 0; made < count; made++) {
+    for (const digit of generateKey(options).slice(5, 31))
+      seen.set(digit, (seen.get(digit) ?? 0) + 1);
+  }
+  expect(seen.size).toBe(62);
+  const even = (count * 26) / 62;
+  let sum = 0;
+  for (const times of seen.values()) sum += (times - even) ** 2 / even;
+  return sum;
+}
+const THRESHOLD = 150;
+
+/** A small generator with a seed (xorshift32), so that the sample is the same in every run. */
+function seeded(seed: number): (length: number) => Uint8Array {
+  let state = seed;
+  return (length) =>
+    Uint8Array.from({ length }, () => {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      return (state >>> 11) & 255;
     });
-  expect(make).toThrow(TypeError);
-  expect(make).not.toThrow(/Zm9v/);
+}
+
+describe('generateKey', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it('makes a key of its prefix and of no other', () => {
+    fc.assert(
+      fc.property(prefixes, prefixes, (prefix, other) => {
+        const key = generateKey({ prefix });
+        expect(parseKey(key, { prefix })?.prefix).toBe(prefix);
+        expect(key).toHaveLength(prefix.length + 33);
+        if (other !== prefix) expect(isKey(key, { prefix: other })).toBe(false);
+      }),
+    );
+  });
+
+  it('makes keys of which no single character can be changed', () => {
+    fc.assert(
+      fc.property(base62(26), fc.nat(31), fc.constantFrom(...ALPHABET), (entropy, at, digit) => {
+        const bytes = Uint8Array.from(entropy, (digit) => ALPHABET.indexOf(digit));
+        const random = (length: number) =>
+          Uint8Array.from({ length }, (_, index) => bytes[index] ?? 0);
+        const key = generateKey({ prefix: 'acme', random });
+        expect(key.slice(5, 31)).toBe(entropy);
+        const changed = key.slice(0, 5 + at) + digit + key.slice(6 + at);
+        expect(isKey(changed, { prefix: 'acme' })).toBe(changed === key);
+      }),
+    );
+  });
+
+  it('favours no character: chi-square over 520,000 of them', () => {
+    expect(chiSquare(20_000, seeded(20_240_607))).toBeLessThan(THRESHOLD);
+    expect(chiSquare(4_000)).toBeLessThan(THRESHOLD);
+  });
+
+  it('is checked by a chi-square that sees a modulo bias', () => {
+    // 256 = 4 · 62 + 8: under `byte % 62` the first eight characters are a quarter more frequent.
+    const even = seeded(1);
+    const biased = (length: number) => even(length).map((byte) => byte % 62);
+    expect(chiSquare(20_000, biased)).toBeGreaterThan(THRESHOLD);
+  });
+
+  it('takes 6 bits of a byte and throws 62 and 63 away', () => {
+    const all = (length: number) =>
+      Uint8Array.from({ length }, (_, index) =>
+        index % 2 === 0 ? 62 + (index & 2) / 2 : 0x40 | index,
+      );
+    // Of 32 bytes the odd ones count: 1, 3, … 31, then again from 1.
+    const wanted = Array.from({ length: 26 }, (_, index) => ALPHABET[(2 * index + 1) % 32]).join(
+      '',
+    );
+    expect(generateKey({ prefix: 'acme', random: all }).slice(5, 31)).toBe(wanted);
+  });
+
+  it('draws again until there are enough usable bytes', () => {
+    const few = (length: number) => new Uint8Array(length).fill(63).fill(10, 0, 1);
+    expect(generateKey({ prefix: 'acme', random: few }).slice(5, 31)).toBe('A'.repeat(26));
+  });
+
+  it('repeats none of 20,000 keys, in any case of letters', () => {
+    const keys = Array.from({ length: 20_000 }, () => generateKey({ prefix: 'acme' }));
+    expect(new Set(keys).size).toBe(20_000);
+    expect(new Set(keys.map((key) => key.slice(5, 31).toLowerCase())).size).toBe(20_000);
+  });
+
+  it('takes its bytes from getRandomValues and never from Math.random', async () => {
+    const weak = vi.spyOn(Math, 'random').mockImplementation(() => {
+      throw new Error('Math.random was asked');
+    });
+    const strong = vi.spyOn(globalThis.crypto, 'getRandomValues');
+    generateKey({ prefix: 'acme' });
+    expect(strong).toHaveBeenCalledTimes(1);
+    await issue(setUp().keyring);
+    expect(strong).toHaveBeenCalledTimes(2);
+    expect(weak).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, unknown]>([
+    ['too few bytes', (length: number) => new Uint8Array(length - 1)],
+    ['too many bytes', (length: number) => new Uint8Array(length + 1)],
+    ['no bytes', () => new Uint8Array(0)],
+    ['a list of numbers', (length: number) => Array.from({ length }, () => 7)],
+    ['a text', (length: number) => 'a'.repeat(length)],
+    ['nothing', () => undefined],
+    ['null', () => null],
+    ['a number', () => 4],
+    ['a promise', async (length: number) => new Uint8Array(length)],
+    ['an ArrayBuffer', (length: number) => new ArrayBuffer(length)],
+    ['wider elements', (length: number) => new Uint16Array(length)],
+    [
+      'only bytes that are thrown away: 0xff',
+      (length: number) => new Uint8Array(length).fill(0xff),
+    ],
+    ['only bytes that are thrown away: 62', (length: number) => new Uint8Array(length).fill(62)],
+    ['no function but null', null],
+    ['no function but a text', 'random'],
+    ['no function but bytes', new Uint8Array(32)],
+  ])('refuses %s as its source of randomness, without hanging', (_, random) => {
+    const options = { prefix: 'acme', random } as { prefix: string };
+    expect(complaint(() => generateKey(options))).toMatch(/^random: /);
+  });
+
+  it('hands on an error of its source as it is', () => {
+    const broken = new Error('no entropy');
+    const random = () => {
+      throw broken;
+    };
+    expect(() => generateKey({ prefix: 'acme', random })).toThrow(broken);
+  });
 });

@@ -1,15 +1,17 @@
-import { createKeyring, definePolicy, type KeyStore, type UsageEntry } from 'keyscope';
+import { createKeyring, type KeyStore, type UsageEntry } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { guardStore } from '../../src/core/outage.js';
-import { createUsage } from '../../src/core/usage.js';
+import { createUsage, mergeUsage } from '../../src/core/usage.js';
 import {
   AUTHORITY,
+  bearer,
   catalog,
   delayed,
   HOUR,
   issue,
   PEPPER,
+  policy,
   recording,
   rowOf,
   START,
@@ -20,13 +22,7 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-const policy = definePolicy(catalog, {
-  whoami: [],
-  list: ['threats:read'],
-  triage: ['threats:read', 'threats:write'],
-});
-
-/** A keyring whose touches are kept, over a store that `fails` while it says so. */
+/** A keyring over a store that keeps each batch of usage, and throws while `fails` says so. */
 function watched(fails: () => boolean = () => false, inner: KeyStore = memoryStore()) {
   const touches: (readonly UsageEntry[])[] = [];
   const store = wrap(inner, (method, args, call) => {
@@ -43,17 +39,17 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('usage', () => {
+describe('the usage of keys', () => {
   it('is noted after authorization, and written in one batch by flush', async () => {
     const { keyring, clock, touches, inner } = watched();
     const scopes = ['threats:read', 'threats:write'] as const;
     const a = await keyring.issue({ name: 'a', scopes, expiresAt: 'never' }, AUTHORITY);
     const b = await issue(keyring);
-    await keyring.admit(`Bearer ${a.key}`, { policy, operation: 'triage' });
+    await keyring.admit(bearer(a.key), { policy, operation: 'triage' });
     clock.advance(10);
-    await keyring.admit(`Bearer ${a.key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(a.key), { policy, operation: 'list' });
     clock.advance(10);
-    await keyring.admit(`Bearer ${b.key}`, { policy, operation: 'whoami' });
+    await keyring.admit(bearer(b.key), { policy, operation: 'whoami' });
     expect(touches).toEqual([]);
     await keyring.flush();
     expect(touches).toEqual([
@@ -75,15 +71,13 @@ describe('usage', () => {
     expect((await rowOf(inner, b.info.keyId)).lastUsedAt).toBe(START + 20);
   });
 
-  it('is not noted where the request was refused, nor by verify and authenticate', async () => {
+  it('is noted neither for a refused request nor by verify and authenticate', async () => {
     const { keyring, touches } = watched();
     const { key } = await issue(keyring);
     await keyring.verify(key);
-    await keyring.authenticate(`Bearer ${key}`);
-    await thrown(() => keyring.admit(`Bearer ${key}`, { policy, operation: 'triage' }));
-    await thrown(() =>
-      keyring.admit(`Bearer ${key}`, { policy, operation: 'list', entityUuid: '' }),
-    );
+    await keyring.authenticate(bearer(key));
+    await thrown(() => keyring.admit(bearer(key), { policy, operation: 'triage' }));
+    await thrown(() => keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: '' }));
     await thrown(() => keyring.admit(undefined, { policy, operation: 'list' }));
     await keyring.flush();
     expect(touches).toEqual([]);
@@ -97,17 +91,17 @@ describe('usage', () => {
       expiresAt: 'never',
     } as const;
     const { key } = await keyring.issue(input, AUTHORITY);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     await keyring.flush();
     expect(touches.flat().map(({ scopesUsed }) => scopesUsed)).toEqual([{ 'threats:read': START }]);
   });
 
-  it('makes no call where nothing is pending', async () => {
+  it('costs no call if there is none to write', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     await keyring.flush();
     const { key } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     await keyring.flush();
     await keyring.flush();
     expect(calls.filter((method) => method === 'touch')).toHaveLength(1);
@@ -118,7 +112,7 @@ describe('usage', () => {
     const { key, info } = await issue(keyring);
     const use = async (time: number) => {
       clock.set(time);
-      await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+      await keyring.admit(bearer(key), { policy, operation: 'list' });
     };
     await use(START + HOUR);
     await use(START);
@@ -132,11 +126,11 @@ describe('usage', () => {
     });
   });
 
-  it('writes nothing but usage: marks that were set meanwhile stay', async () => {
+  it('changes nothing else, so that marks set meanwhile stay', async () => {
     // Writing back the record that was read would undo a revocation.
     const { keyring, inner } = watched();
     const { key, info } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     await keyring.revoke(info.keyId, AUTHORITY);
     const before = await rowOf(inner, info.keyId);
     await keyring.flush();
@@ -144,12 +138,13 @@ describe('usage', () => {
     expect(await rowOf(inner, info.keyId)).toEqual({ ...before, ...used });
   });
 
-  it('that could not be written is kept, and joined by what came since', async () => {
+  it('is kept if it could not be written, together with what came since', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
-    const [a, b] = [await issue(keyring), await issue(keyring)];
+    const a = await issue(keyring);
+    const b = await issue(keyring);
     const use = ({ key }: { key: string }) =>
-      keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+      keyring.admit(bearer(key), { policy, operation: 'list' });
     await use(a);
     await use(b);
     await storeError(() => keyring.flush());
@@ -169,18 +164,18 @@ describe('usage', () => {
     expect(touches).toHaveLength(1);
   });
 
-  // Every scope counted as used when its key was last: while one row could not be written, nothing
-  // was advised against.
-  it('that could not be written is put back as it was, scope by scope', async () => {
+  // Every scope was put back as used when its key was last used: while one row could not be
+  // written, no scope was advised against.
+  it('is put back scope by scope if it could not be written', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
     const { key, info } = await keyring.issue(
       { name: 'CI', scopes: ['threats:read', 'threats:write'], expiresAt: 'never' },
       AUTHORITY,
     );
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'triage' });
+    await keyring.admit(bearer(key), { policy, operation: 'triage' });
     clock.advance(5);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     await storeError(() => keyring.flush());
     down = false;
     await keyring.flush();
@@ -188,10 +183,10 @@ describe('usage', () => {
     expect(touches).toEqual([[{ keyId: info.keyId, lastUsedAt: START + 5, scopesUsed }]]);
   });
 
-  it('noted while a batch is being written goes into the next', async () => {
+  it('goes into the next batch while one is being written', async () => {
     const { keyring, clock, touches } = watched(undefined, delayed(memoryStore()));
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
     await use();
     const first = keyring.flush();
     clock.advance(1);
@@ -201,24 +196,26 @@ describe('usage', () => {
     expect(touches.map(([entry]) => entry?.lastUsedAt)).toEqual([START, START + 1]);
   });
 
-  it('a request never waits for it: a store that never answers a touch holds nobody up', async () => {
+  it('delays no request, although the store never answers', async () => {
+    vi.useFakeTimers();
     const store = wrap(memoryStore(), (method, _args, call) =>
       method === 'touch' ? new Promise(() => {}) : call(),
     );
     const { keyring } = setUp({ store, storeTimeoutMs: 5 });
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
     await use();
-    const flushing = keyring.flush();
+    const flushing = storeError(() => keyring.flush());
     await use();
-    await storeError(() => flushing);
+    await vi.advanceTimersByTimeAsync(5);
+    await flushing;
   });
 });
 
 /**
- * How many timers `act` sets before it returns, less those that it takes back. Keyrings of other
- * files, in the same process, try again every few seconds to write to a store that is gone: a count
- * at any other moment has theirs in it.
+ * How many timers `act` sets before it returns, less those that it clears. Keyrings of other files
+ * in the same process write again every few seconds to a store that is gone: a count at any other
+ * moment has their timers in it.
  */
 function timersSetBy(act: () => unknown): number {
   const before = vi.getTimerCount();
@@ -226,12 +223,12 @@ function timersSetBy(act: () => unknown): number {
   return vi.getTimerCount() - before;
 }
 
-describe('the timer', () => {
-  it('writes by itself after some seconds, once for all that came, and starts again with the next use', async () => {
+describe('the timer of usage', () => {
+  it('writes once after some seconds, and starts again with the next use', async () => {
     vi.useFakeTimers();
     const { keyring, touches } = watched();
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
     expect([timersSetBy(use), timersSetBy(use), timersSetBy(use)]).toEqual([1, 0, 0]);
     await vi.advanceTimersByTimeAsync(500);
     expect(touches).toHaveLength(0);
@@ -239,28 +236,28 @@ describe('the timer', () => {
     expect(touches).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(touches).toHaveLength(1);
-    // A new one: while nothing was pending there was none, and an idle process is not woken.
+    // Nothing was pending and no timer was set: an idle process is not woken.
     expect(timersSetBy(use)).toBe(1);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(touches).toHaveLength(2);
   });
 
-  it('is taken back by flush', async () => {
+  it('is cleared by flush', async () => {
     vi.useFakeTimers();
     const { keyring, touches } = watched();
     const { key } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     expect(timersSetBy(keyring.flush)).toBe(-1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(touches).toHaveLength(1);
   });
 
-  it('survives a store that is down: no rejection goes unhandled, and nothing is lost', async () => {
+  it('tries again while the store is down, without an unhandled rejection or a loss', async () => {
     vi.useFakeTimers();
     let down = true;
     const { keyring, touches } = watched(() => down);
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
     await use();
     await vi.advanceTimersByTimeAsync(60_000);
     down = false;
@@ -273,14 +270,14 @@ describe('the timer', () => {
     const timers = vi.spyOn(globalThis, 'setTimeout');
     const { keyring } = watched();
     const { key } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([
       false,
     ]);
     await keyring.flush();
   });
 
-  it('works where a timer is a number, as in browsers and workers', async () => {
+  it('may be a number, as in browsers and workers', async () => {
     const numbers = vi
       .spyOn(globalThis, 'setTimeout')
       .mockReturnValue(7 as unknown as NodeJS.Timeout);
@@ -293,15 +290,17 @@ describe('the timer', () => {
       now,
     });
     const { key } = await issue(keyring);
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
     await keyring.flush();
     expect(numbers).toHaveBeenCalledTimes(1);
   });
+});
 
-  it('bounds what it keeps while the store is down, and goes on noting the keys it has', async () => {
+describe('the batches of usage', () => {
+  it('hold at most 50,000 keys, and go on noting those', async () => {
     const batches: (readonly UsageEntry[])[] = [];
     const usage = createUsage({ ...memoryStore(), touch: (batch) => void batches.push(batch) });
-    for (let i = 0; i <= 50_000; i++) usage.record(`key ${i}`, [], START);
+    for (let number = 0; number <= 50_000; number++) usage.record(`key ${number}`, [], START);
     usage.record('key 0', ['threats:read'], START + 1);
     await usage.flush();
     expect(batches.map(({ length }) => length)).toEqual(Array.from({ length: 50 }, () => 1000));
@@ -312,9 +311,9 @@ describe('the timer', () => {
     });
   });
 
-  // All keys went out at once: a server that needs longer for them than a store may take never had
-  // them acknowledged.
-  it('goes out in parts, each of which has the whole time that a store may take', async () => {
+  // All keys were written at once: a server that needs longer for them than a store may take never
+  // acknowledged them.
+  it('are written in parts, each of which has the whole time that a store may take', async () => {
     vi.useFakeTimers();
     const written: string[] = [];
     const touch = (entries: readonly UsageEntry[]) =>
@@ -324,16 +323,16 @@ describe('the timer', () => {
       });
     const store = guardStore({ ...memoryStore(), touch }, 1500);
     const usage = createUsage(store);
-    for (let i = 0; i < 2500; i++) usage.record(`key ${i}`, [], START);
+    for (let number = 0; number < 2500; number++) usage.record(`key ${number}`, [], START);
     const flushed = usage.flush();
     await vi.advanceTimersByTimeAsync(2500);
     await flushed;
     expect(written).toHaveLength(2500);
   });
 
-  // On Workers a write dies with the request that began it, and a flush that waited for it never
-  // came to its own.
-  it('is written though a write before it never ends', async () => {
+  // On Workers a write dies with the request that began it: a flush that waited for it never began
+  // its own.
+  it('are sent although the one before never ends', async () => {
     const touched: string[][] = [];
     let hangs = true;
     const touch = (entries: readonly UsageEntry[]) => {
@@ -350,53 +349,72 @@ describe('the timer', () => {
     await usage.flush();
     expect(touched).toEqual([['a'], ['b'], ['c']]);
   });
-});
 
-it('waits for the batch that is under way, so that a shutdown loses nothing', async () => {
-  const inner = memoryStore();
-  let finish = () => {};
-  const slow = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const store = wrap(inner, (method, _args, call) =>
-    method === 'touch' ? slow.then(call) : call(),
-  );
-  const { keyring } = setUp({ store });
-  const { key, info } = await issue(keyring);
-  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
-  keyring.flush();
-  let done = false;
-  const shutdown = keyring.flush().then(() => {
-    done = true;
-  });
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(done).toBe(false);
-  finish();
-  await shutdown;
-  expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
-});
-
-// The flush of a shutdown resolved while the batch before it had failed and was back in memory.
-it('writes again what the batch under way could not write', async () => {
-  const inner = memoryStore();
-  let fail = () => {};
-  let touches = 0;
-  const store = wrap(inner, (method, _args, call) => {
-    if (method !== 'touch' || touches++ > 0) return call();
-    return new Promise((_, reject) => {
-      fail = () => reject(new Error('down for a moment'));
+  it('are waited for by flush, so that a shutdown loses nothing', async () => {
+    const inner = memoryStore();
+    let finish = () => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
     });
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'touch' ? slow.then(call) : call(),
+    );
+    const { keyring } = setUp({ store });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    const first = keyring.flush();
+    let done = false;
+    const shutdown = keyring.flush().then(() => {
+      done = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toBe(false);
+    finish();
+    await first;
+    await shutdown;
+    expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
   });
-  const { keyring } = setUp({ store });
-  const { key, info } = await issue(keyring);
-  await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
-  const timers = keyring.flush().catch(() => 'failed');
-  const shutdown = keyring.flush();
-  fail();
-  await shutdown;
-  expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
-  expect(await timers).toBe('failed');
-  // What failed long ago is no reason to fail or to write again.
-  await keyring.flush();
-  expect(touches).toBe(2);
+
+  // The flush of a shutdown resolved while the batch before it had failed and was back in memory.
+  it('are written again by flush if they failed while it waited', async () => {
+    const inner = memoryStore();
+    let fail = () => {};
+    let touches = 0;
+    const store = wrap(inner, (method, _args, call) => {
+      if (method !== 'touch') return call();
+      touches += 1;
+      if (touches > 1) return call();
+      return new Promise((_, reject) => {
+        fail = () => reject(new Error('down for a moment'));
+      });
+    });
+    const { keyring } = setUp({ store });
+    const { key, info } = await issue(keyring);
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    const timers = keyring.flush().catch(() => 'failed');
+    const shutdown = keyring.flush();
+    fail();
+    await shutdown;
+    expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
+    expect(await timers).toBe('failed');
+    // What failed long ago is no reason to fail or to write again.
+    await keyring.flush();
+    expect(touches).toBe(2);
+  });
+});
+
+describe('mergeUsage', () => {
+  it('moves each time forward and none back', () => {
+    const old = { lastUsedAt: 5, scopesUsed: { 'a:b': 5, 'a:c': 1 } };
+    const more = { lastUsedAt: 3, scopesUsed: { 'a:b': 3, 'a:c': 3, 'a:d': 3 } };
+    const merged = { lastUsedAt: 5, scopesUsed: { 'a:b': 5, 'a:c': 3, 'a:d': 3 } };
+    expect(mergeUsage(old, more)).toEqual(merged);
+    expect(old.scopesUsed).toEqual({ 'a:b': 5, 'a:c': 1 });
+  });
+
+  it('begins with nothing for a key that was never used', () => {
+    const usage = { lastUsedAt: 3, scopesUsed: { 'a:b': 3 } };
+    expect(mergeUsage(undefined, usage)).toEqual(usage);
+    expect(mergeUsage({ lastUsedAt: null, scopesUsed: {} }, usage)).toEqual(usage);
+  });
 });

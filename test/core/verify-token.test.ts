@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import {
   AccessError,
-  definePolicy,
   hasScopes,
   type KeyRecord,
   type Principal,
@@ -11,6 +10,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
   AUTHORITY,
+  bearer,
   catalog,
   denied,
   HOUR,
@@ -19,6 +19,7 @@ import {
   OTHER,
   OWN,
   PLAIN,
+  policy,
   recording,
   START,
   setUp,
@@ -31,59 +32,7 @@ import {
 } from '../support/keyring.ts';
 import { runs } from '../support/runs.ts';
 
-const policy = definePolicy(catalog, {
-  whoami: [],
-  list: ['threats:read'],
-  remove: ['threats:delete'],
-});
-
-const bearer = (key: string) => `Bearer ${key}`;
-
-it('shows the expiry of the key for a token that outlives it', async () => {
-  const store = memoryStore();
-  const { keyring } = setUp({ store, peppers: 'none' });
-  const { key } = await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 5) }, AUTHORITY);
-  const claimed = setUp({
-    store: tampering(store, (row) => ({ ...row, expiresAt: null })),
-    peppers: 'none',
-  });
-  const front = setUp({
-    store,
-    peppers: 'none',
-    tokens: { verify: () => claimed.keyring.verify(key) },
-  });
-  expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(START + 5);
-});
-
-it('lists the operations of a token that was narrowed to another entity', async () => {
-  const store = memoryStore();
-  const { keyring } = setUp({ store, peppers: 'none' });
-  const input = { ...PLAIN, accessibleEntities: [OTHER] };
-  const { key } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER] });
-  const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
-  const front = setUp({ store, peppers: 'none', tokens: { verify: async () => claimed } });
-  const principal = await front.keyring.authenticate('Bearer a.b');
-  expect(policy.allowed(principal)).toEqual(['whoami', 'list']);
-});
-
-it('grants nothing to the claims of a verifier that names no scopes and no entities', async () => {
-  const store = memoryStore();
-  const { keyring } = setUp({ store, peppers: 'none' });
-  const { key } = await issue(keyring);
-  const { scopes: _s, accessibleEntities: _a, ...claimed } = await keyring.verify(key);
-  for (const checkParent of [true, false]) {
-    const tokens = { verify: async (): Promise<never> => untyped(claimed) };
-    const principal = await setUp({
-      store,
-      peppers: 'none',
-      tokens,
-      checkParent,
-    }).keyring.authenticate('Bearer a.b');
-    expect([principal.scopes, principal.accessibleEntities]).toEqual([[], []]);
-  }
-});
-
-describe('tokens at the front door', () => {
+describe('a token', () => {
   /**
    * A verifier of tokens that look like `a.<key>`: its principal is the key's own, as `claims` has
    * edited it. Peppers 'none', so that the edited row is taken for genuine, as a token's claims
@@ -135,7 +84,7 @@ describe('tokens at the front door', () => {
     };
   }
 
-  it('hands on what is no denial as it is, and reports no denial', async () => {
+  it('is not denied if its verifier has a bug: the error is handed on, with no event', async () => {
     const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
     const { keyring, events } = setUp({ tokens });
     const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
@@ -143,7 +92,7 @@ describe('tokens at the front door', () => {
     expect(events).toEqual([]);
   });
 
-  it('never expires where neither the token nor its key does', async () => {
+  it('never expires if neither it nor its key does', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store, peppers: 'none' });
     const { key } = await keyring.issue(
@@ -154,7 +103,7 @@ describe('tokens at the front door', () => {
     expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBeNull();
   });
 
-  it('tells keys and tokens apart by shape alone', async () => {
+  it('is told from a key by its shape alone', async () => {
     const { keyring, key, token, seen, info } = await door({});
     expect((await keyring.authenticate(bearer(key))).via).toBe('key');
     expect(seen).toEqual([]);
@@ -175,7 +124,7 @@ describe('tokens at the front door', () => {
     );
   });
 
-  it('without a verifier a token is a malformed key', async () => {
+  it('is a malformed key if there is no verifier', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const act = () => keyring.authenticate('Bearer eyJhbGciOiJub25lIn0.e30.');
@@ -183,17 +132,17 @@ describe('tokens at the front door', () => {
     expect(calls).toEqual([]);
   });
 
-  it('verify takes keys alone: a token comes in by its header only', async () => {
+  it('is accepted in a header only: verify accepts keys alone', async () => {
     const { keyring, key, seen } = await door({});
     await denied(() => keyring.verify(`a.${key}`), 'invalid_token', 'malformed_key');
     expect(seen).toEqual([]);
   });
 
-  it('grants what token and parent both hold, never more than either', async () => {
-    const scope = fc.subarray([...catalog.all]);
-    const entity = fc.subarray([OTHER, THIRD, NOWHERE]);
+  it('grants what it and its parent both have, and never more than either', async () => {
+    const someScopes = fc.subarray([...catalog.all]);
+    const someEntities = fc.subarray([OTHER, THIRD, NOWHERE]);
     await fc.assert(
-      fc.asyncProperty(scope, entity, async (scopes, entities) => {
+      fc.asyncProperty(someScopes, someEntities, async (scopes, entities) => {
         const { keyring, parent, key, token } = await door({
           scopes,
           accessibleEntities: [OWN, ...entities],
@@ -201,13 +150,14 @@ describe('tokens at the front door', () => {
         const own = await parent.verify(key);
         const principal = await keyring.authenticate(token);
         expect(principal.scopes).toEqual(
-          own.scopes.filter((s) => scopes.includes(s as 'threats:read')),
+          own.scopes.filter((scope) => scopes.includes(scope as 'threats:read')),
         );
         expect(principal.accessibleEntities).toEqual(
           entities.includes(OTHER) ? [OWN, OTHER] : [OWN],
         );
-        for (const s of catalog.all) {
-          expect(hasScopes(principal, s)).toBe(hasScopes(own, s) && scopes.includes(s));
+        for (const scope of catalog.all) {
+          const isInBoth = hasScopes(own, scope) && scopes.includes(scope);
+          expect(hasScopes(principal, scope)).toBe(isInBoth);
         }
         const { entityUuid } = await keyring.admit(token, {
           policy,
@@ -220,7 +170,7 @@ describe('tokens at the front door', () => {
     );
   });
 
-  it('refuses a token whose parent would not authenticate', async () => {
+  it('is refused if its parent would not authenticate', async () => {
     const revoked = await door({});
     await revoked.keyring.authenticate(revoked.token);
     await revoked.parent.revoke(revoked.info.keyId, AUTHORITY);
@@ -252,7 +202,7 @@ describe('tokens at the front door', () => {
     await denied(() => foreign.keyring.authenticate(foreign.token), 'invalid_token', 'unknown_key');
   });
 
-  it('looks the parent up once, and not at all without checkParent', async () => {
+  it('has its parent looked up once, and not at all without checkParent', async () => {
     const checked = await door({ scopes: ['threats:read'] });
     await checked.keyring.authenticate(checked.token);
     expect(checked.calls).toEqual(['findById']);
@@ -265,7 +215,7 @@ describe('tokens at the front door', () => {
     await trusting.keyring.authenticate(trusting.token);
   });
 
-  it('passes the verifier’s refusal on, and a broken store as one', async () => {
+  it('is refused as its verifier does, and with a broken store as an outage', async () => {
     const refusal = new AccessError('invalid_token', 'token_refused');
     for (const verify of [
       () => Promise.reject(refusal),
@@ -296,7 +246,7 @@ describe('tokens at the front door', () => {
     via: 'jwt',
   };
 
-  it('takes the claims of any verifier without a parent check, and copies them', async () => {
+  it('is what its verifier claims without a check of the parent; lists are copied', async () => {
     const scopes = ['threats:read'];
     const tokens = { verify: async () => untyped<Principal>({ ...claims, scopes }) };
     const { keyring } = setUp({ tokens, checkParent: false });
@@ -321,13 +271,86 @@ describe('tokens at the front door', () => {
     [null],
     [undefined],
     [true],
-  ])('refuses a token with malformed claims: %j', async (answer) => {
+  ])('is refused with malformed claims: %j', async (answer) => {
     for (const checkParent of [true, false]) {
       const { keyring } = setUp({
         tokens: { verify: async () => untyped<Principal>(answer) },
         checkParent,
       });
       await denied(() => keyring.authenticate('Bearer a.b'), 'invalid_token', 'token_refused');
+    }
+  });
+
+  it('expires to the millisecond, although its key lives on', async () => {
+    const { keyring, store, clock } = setUp();
+    const { key } = await issue(keyring);
+    const expiresAt = START + HOUR;
+    const claimed = { ...(await keyring.verify(key)), expiresAt };
+    const front = setUp({ store, now: clock.now, tokens: { verify: async () => claimed } });
+    clock.set(expiresAt - 1);
+    expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(expiresAt);
+    clock.set(expiresAt);
+    await denied(() => front.keyring.authenticate('Bearer a.b'), 'invalid_token', 'expired');
+  });
+
+  // A look-up that took its time let a token in that had expired meanwhile.
+  it('is refused if it expires while its key is looked up', async () => {
+    const { keyring, store, clock } = setUp();
+    const { key } = await issue(keyring);
+    const claimed = { ...(await keyring.verify(key)), expiresAt: START + 1 };
+    const slow = wrap(store, (method, _args, call) => {
+      if (method === 'findById') clock.advance(1);
+      return call();
+    });
+    const front = setUp({ store: slow, now: clock.now, tokens: { verify: async () => claimed } });
+    await denied(() => front.keyring.authenticate('Bearer a.b'), 'invalid_token', 'expired');
+  });
+
+  it('expires with its key if it claims to outlive it', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const { key } = await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 5) }, AUTHORITY);
+    const claimed = setUp({
+      store: tampering(store, (row) => ({ ...row, expiresAt: null })),
+      peppers: 'none',
+    });
+    const front = setUp({
+      store,
+      peppers: 'none',
+      tokens: { verify: () => claimed.keyring.verify(key) },
+    });
+    expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBe(START + 5);
+  });
+
+  it('keeps its operations if it was narrowed to another entity', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const input = { ...PLAIN, accessibleEntities: [OTHER] };
+    const { key } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER] });
+    const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
+    const front = setUp({ store, peppers: 'none', tokens: { verify: async () => claimed } });
+    const principal = await front.keyring.authenticate('Bearer a.b');
+    expect(policy.allowed(principal)).toEqual(['whoami', 'list']);
+  });
+
+  it('grants nothing if its verifier names no scopes and no entities', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store, peppers: 'none' });
+    const { key } = await issue(keyring);
+    const {
+      scopes: _scopes,
+      accessibleEntities: _entities,
+      ...claimed
+    } = await keyring.verify(key);
+    for (const checkParent of [true, false]) {
+      const tokens = { verify: async (): Promise<never> => untyped(claimed) };
+      const principal = await setUp({
+        store,
+        peppers: 'none',
+        tokens,
+        checkParent,
+      }).keyring.authenticate('Bearer a.b');
+      expect([principal.scopes, principal.accessibleEntities]).toEqual([[], []]);
     }
   });
 });

@@ -2,17 +2,20 @@ import { digestKey, generateKey, type KeyRecord, type KeyStore, toResponse } fro
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
+  ANSWERING,
   AUTHORITY,
   catalog,
-  delayed,
   denied,
   HOUR,
   issue,
+  NOWHERE,
   OTHER,
   OWN,
   PEPPER,
   PEPPER_2,
+  readThrough,
   recording,
+  returning,
   rowOf,
   START,
   setUp,
@@ -30,23 +33,12 @@ const withCharacter = (key: string, at: number): string => {
   return key.slice(0, at) + other + key.slice(at + 1);
 };
 
-/** A keyring, one key of it, and a second keyring that reads the same store through `through`. */
-async function reader(
-  through: (store: KeyStore) => KeyStore,
-  options: Parameters<typeof setUp>[0] = {},
-) {
-  const store = memoryStore();
-  const { keyring } = setUp({ ...options, store });
-  const { key, info } = await issue(keyring);
-  return { ...setUp({ ...options, store: through(store) }), key, info, store };
-}
-
 afterEach(() => {
   vi.restoreAllMocks();
   vi.resetModules();
 });
 
-describe('the order of the steps', () => {
+describe('the steps of verify', () => {
   const garbage: readonly (readonly [
     string,
     (key: string) => unknown,
@@ -55,7 +47,7 @@ describe('the order of the steps', () => {
     ['nothing', () => undefined, 'malformed_key'],
     ['null', () => null, 'malformed_key'],
     ['a number', () => 42, 'malformed_key'],
-    ['a String object', (key) => Object(key), 'malformed_key'],
+    ['a String object', (key) => new String(key), 'malformed_key'],
     ['a list of the key', (key) => [key], 'malformed_key'],
     [
       'an object that turns into the key',
@@ -78,7 +70,7 @@ describe('the order of the steps', () => {
     ['a checksum character changed', (key) => withCharacter(key, key.length - 1), 'wrong_checksum'],
   ];
 
-  it.each(garbage)('refuses %s before the store is asked', async (_what, make, reason) => {
+  it.each(garbage)('refuse %s before the store is asked', async (_what, make, reason) => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const { key } = await issue(keyring);
@@ -88,7 +80,7 @@ describe('the order of the steps', () => {
     expect(error.keyId).toBeUndefined();
   });
 
-  it('hashes nothing for garbage, and once for a key', async () => {
+  it('hash nothing for garbage, and once for a key', async () => {
     const { getBuiltinModule } = process;
     const crypto = getBuiltinModule('node:crypto');
     let hashes = 0;
@@ -115,7 +107,7 @@ describe('the order of the steps', () => {
     expect(hashes).toBe(1);
   });
 
-  it('asks the store once, with every candidate digest, whatever the outcome', async () => {
+  it('ask the store once, with every candidate digest, whatever the outcome', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store, peppers: [PEPPER, PEPPER_2] });
     const { key } = await issue(keyring);
@@ -125,8 +117,8 @@ describe('the order of the steps', () => {
     expect(calls).toEqual(['findByDigest', 'findByDigest']);
   });
 
-  // From the last fault to the first: each row has all the faults below it too, and its own is the
-  // one reported.
+  // From the last step to the first: each row has the faults of the rows above it, too, and its own
+  // is the one reported.
   const past = { expiresAt: START - 1 };
   const faults: readonly (readonly [string, Partial<KeyRecord>, string])[] = [
     ['expired', past, 'expired'],
@@ -134,34 +126,34 @@ describe('the order of the steps', () => {
     ['revoked before both', { ...past, retireAt: START, revokedAt: START + HOUR }, 'revoked'],
   ];
 
-  it.each(faults)('reports %s', async (_what, edit, reason) => {
+  it.each(faults)('report %s', async (_what, edit, reason) => {
     // Without a pepper there is no seal in the way of the edit.
-    const { key, keyring } = await reader(
+    const { key, keyring } = await readThrough(
       (store) => tampering(store, (row) => ({ ...row, ...edit })),
       { peppers: 'none' },
     );
     await denied(() => keyring.verify(key), 'invalid_token', reason as 'expired');
   });
 
-  it('reports tampering before revoked, retired and expired', async () => {
+  it('report a tampered row before revoked, retired and expired', async () => {
     const edit = { ...past, retireAt: START, revokedAt: START };
-    const { key, info, keyring } = await reader((store) =>
+    const { key, info, keyring } = await readThrough((store) =>
       tampering(store, (row) => ({ ...row, ...edit })),
     );
     const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
     expect(error.keyId).toBe(info.keyId);
   });
 
-  it("says nothing of a wrong row's state: it is unknown, and not named, although revoked", async () => {
+  it('say nothing of the state of a wrong row: the key is unknown, and not named', async () => {
     const edit = { digest: digestKey(generateKey({ prefix: 'acme' }), PEPPER), revokedAt: START };
-    const { key, keyring } = await reader((store) =>
+    const { key, keyring } = await readThrough((store) =>
       tampering(store, (row) => ({ ...row, ...edit })),
     );
     const error = await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
     expect(error.keyId).toBeUndefined();
   });
 
-  it('revokes by presence: no clock is asked, so none can bring a key back', async () => {
+  it('refuse a revoked key without asking a clock, so that none can bring it back', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
@@ -184,11 +176,8 @@ const untypedModule = (module: object): ReturnType<typeof process.getBuiltinModu
   module as ReturnType<typeof process.getBuiltinModule>;
 
 describe('verify', () => {
-  it.each([
-    ['at once', (store: KeyStore) => store],
-    ['by promise', delayed],
-  ])(
-    'yields the frozen principal from a store that answers %s, and writes nothing',
+  it.each(ANSWERING)(
+    'returns the frozen principal from a store that answers %s, and writes nothing',
     async (_how, through) => {
       const { store, calls } = recording(memoryStore());
       const { keyring } = setUp({ store: through(store) });
@@ -225,10 +214,11 @@ describe('verify', () => {
       { name: 'n', scopes: [], expiresAt: new Date(START + 1) },
       authority,
     );
-    const [revoked, retired] = [await issue(keyring), await issue(keyring)];
+    const revoked = await issue(keyring);
+    const retired = await issue(keyring);
     await keyring.revoke(revoked.info.keyId, authority);
     await keyring.rotate(retired.info.keyId, { overlapMs: 0 }, authority);
-    const tampered = await reader((store) =>
+    const tampered = await readThrough((store) =>
       tampering(store, (row) => ({ ...row, name: 'other' })),
     );
     clock.advance(1);
@@ -266,7 +256,7 @@ describe('verify', () => {
       await thrown(() => keyring.verify(stolen));
   });
 
-  it('refuses a clock that answers no time, as broken infrastructure', async () => {
+  it('treats a clock that answers no time as broken', async () => {
     for (const time of [
       Number.NaN,
       Number.POSITIVE_INFINITY,
@@ -275,15 +265,15 @@ describe('verify', () => {
       '1700000000000',
       10n,
     ]) {
-      const { key, keyring } = await reader((store) => store);
+      const { key, keyring } = await readThrough((store) => store);
       await keyring.verify(key);
-      const odd = await reader((store) => store);
+      const odd = await readThrough((store) => store);
       const broken = setUp({ store: odd.store, now: () => time as number });
       await storeError(() => broken.keyring.verify(odd.key));
     }
   });
 
-  it('checks the life cycle on each use, although the record object is the same one', async () => {
+  it('checks the life cycle on each use, although the record is the same object', async () => {
     // Remembering the answer beside the seal would let a key live on past its deadline.
     const { keyring, clock } = setUp();
     const expiresAt = new Date(START + HOUR);
@@ -294,31 +284,89 @@ describe('verify', () => {
   });
 });
 
-it('reads a list of rows that could be taken for a promise as a list', async () => {
-  const inner = memoryStore();
-  const { key, info } = await issue(setUp({ store: inner }).keyring);
-  let forging = false;
-  const spoof = (rows: unknown) => {
-    let asked = 0;
-    const then = forging
-      ? {
-          get: () =>
-            asked++ === 0
-              ? undefined
-              : (answer: (rows: unknown) => void) => answer({ keyId: 'forged' }),
-        }
-      : { value: 5 };
-    return Object.defineProperty([...(rows as unknown[])], 'then', then);
-  };
-  const store = wrap(inner, (method, _args, call) =>
-    method === 'findByDigest' ? spoof(call()) : call(),
-  );
-  const { keyring } = setUp({ store });
-  expect((await keyring.verify(key)).keyId).toBe(info.keyId);
-  forging = true;
-  await denied(
-    () => keyring.verify(generateKey({ prefix: 'acme' })),
-    'invalid_token',
-    'unknown_key',
-  );
+describe('the rows of a look-up', () => {
+  const otherDigit = (first: string): string => (first === '$0' ? '$1' : '$0');
+
+  it('refuses the row of another key', async () => {
+    // Without the comparison, a store with a case-insensitive collation would let another key in.
+    const store = memoryStore();
+    const { keyring } = setUp({ store });
+    const mine = await issue(keyring);
+    const other = await issue(keyring);
+    const row = await rowOf(store, other.info.keyId);
+    for (const rows of [[row], [{ ...row }], [{ ...row, digest: row.digest.toUpperCase() }]]) {
+      const wrong = setUp({ store: returning(store, () => rows) });
+      await denied(() => wrong.keyring.verify(mine.key), 'invalid_token', 'unknown_key');
+    }
+  });
+
+  // The key was let in, and nobody looked at the row that has no business there.
+  it('treats an extra row as a broken store, whichever row comes first', async () => {
+    const store = memoryStore();
+    const { keyring } = setUp({ store });
+    const mine = await issue(keyring);
+    const own = await rowOf(store, mine.info.keyId);
+    const foreign = await rowOf(store, (await issue(keyring)).info.keyId);
+    for (const rows of [
+      [own, foreign],
+      [foreign, own],
+      [own, own],
+      [own, {}],
+      [foreign, foreign],
+    ]) {
+      const wrong = setUp({ store: returning(store, () => rows) });
+      await storeError(() => wrong.keyring.verify(mine.key));
+    }
+  });
+
+  it.each([
+    ['at the end', (text: string) => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`],
+    ['in the first digit', (text: string) => text.replace(/\$./, otherDigit)],
+    ['by a character less', (text: string) => text.slice(0, -1)],
+    ['by a space more', (text: string) => `${text} `],
+    ['in the pepper id', (text: string) => text.replace('p1', 'p2')],
+  ])('refuses a digest that differs %s', async (_where, edit) => {
+    const through = (store: KeyStore) =>
+      tampering(store, (row) => ({ ...row, digest: edit(row.digest) }));
+    const { key, keyring } = await readThrough(through);
+    await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
+  });
+
+  it('treats two matches as a broken store', async () => {
+    const twice = (rows: readonly KeyRecord[]) =>
+      rows.flatMap((row) => [row, { ...row, keyId: NOWHERE }]);
+    const { key, keyring } = await readThrough((store) => returning(store, twice));
+    await storeError(() => keyring.verify(key));
+    const same = await readThrough((store) => returning(store, (rows) => [...rows, ...rows]));
+    await storeError(() => same.keyring.verify(same.key));
+  });
+
+  it('are read as a list, although they could be taken for a promise', async () => {
+    const inner = memoryStore();
+    const { key, info } = await issue(setUp({ store: inner }).keyring);
+    let forging = false;
+    const spoof = (rows: unknown) => {
+      const list = [...(rows as unknown[])];
+      if (!forging) return Object.defineProperty(list, 'then', { value: 5 });
+      // No function when it is first asked for, and a forger afterwards.
+      let asked = 0;
+      const forge = (answer: (rows: unknown) => void): void => answer({ keyId: 'forged' });
+      const get = (): unknown => {
+        asked += 1;
+        return asked === 1 ? undefined : forge;
+      };
+      return Object.defineProperty(list, 'then', { get });
+    };
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'findByDigest' ? spoof(call()) : call(),
+    );
+    const { keyring } = setUp({ store });
+    expect((await keyring.verify(key)).keyId).toBe(info.keyId);
+    forging = true;
+    await denied(
+      () => keyring.verify(generateKey({ prefix: 'acme' })),
+      'invalid_token',
+      'unknown_key',
+    );
+  });
 });

@@ -1,11 +1,13 @@
 /**
- * What the keyring tests share: a clock that stands still, fixed entities, and small real wrappers
- * around a store.
+ * What the tests of keyrings share: fixed entities, a catalog and a policy, a clock that stands
+ * still, small real wrappers around a store, and assertions on what was thrown.
  */
 import type {
   AccessErrorCode,
   Awaitable,
   DenialReason,
+  IssuedKey,
+  IssueInput,
   KeyRecord,
   KeyringEvent,
   KeyringOptions,
@@ -15,6 +17,7 @@ import type {
 import {
   AccessError,
   createKeyring,
+  definePolicy,
   defineScopes,
   isAccessError,
   isStoreError,
@@ -47,6 +50,14 @@ export const catalog = defineScopes(
   { reserved: ['users:*', '*:delete'] },
 );
 
+/** Operations that need no scope, one, two, and one that `PLAIN` is not granted. */
+export const policy = definePolicy(catalog, {
+  whoami: [],
+  list: ['threats:read'],
+  triage: ['threats:read', 'threats:write'],
+  remove: ['threats:delete'],
+});
+
 export const PEPPER = { id: 'p1', secret: 'first-pepper-first-pepper-first-pepper!' } as const;
 export const PEPPER_2 = { id: 'p2', secret: 'second-pepper-second-pepper-second-one!' } as const;
 
@@ -64,7 +75,7 @@ export function stoppedClock(start: number = START) {
   };
 }
 
-// ── Wrappers around a store ───────────────────────────────────────────────────────────────────────────
+// ── Wrappers around a store ──────────────────────────────────────────────────────────────────────
 
 export type Method = keyof KeyStore;
 export const METHODS: readonly Method[] = [
@@ -115,6 +126,12 @@ export const delayed = (store: KeyStore): KeyStore =>
     return call();
   });
 
+/** The two ways in which a store may answer, for `it.each`. */
+export const ANSWERING: readonly (readonly [string, (store: KeyStore) => KeyStore])[] = [
+  ['at once', (store) => store],
+  ['by promise', delayed],
+];
+
 /** Notes the name of every call. */
 export function recording(store: KeyStore): { readonly store: KeyStore; readonly calls: Method[] } {
   const calls: Method[] = [];
@@ -144,7 +161,7 @@ export function tampering(store: KeyStore, edit: (row: KeyRecord) => object): Ke
   });
 }
 
-// ── Keyrings ──────────────────────────────────────────────────────────────────────────────────────────
+// ── Keyrings ─────────────────────────────────────────────────────────────────────────────────────
 
 type Options = Partial<KeyringOptions<typeof catalog>>;
 
@@ -164,7 +181,20 @@ export type Ring = ReturnType<typeof setUp>['keyring'];
 export const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
 export const AUTHORITY = { entityUuid: OWN } as const;
 
-export const issue = (keyring: Ring) => keyring.issue(PLAIN, AUTHORITY);
+export const issue = (keyring: Ring): Promise<IssuedKey> => keyring.issue(PLAIN, AUTHORITY);
+
+/** What a request's body has, its types unchecked, laid over the least that `issue` takes. */
+export const untypedInput = (over: object): IssueInput<never> => untyped({ ...PLAIN, ...over });
+
+export const bearer = (credential: string): string => `Bearer ${credential}`;
+
+/** A key in a fresh store, and a second keyring that reads that store through `through`. */
+export async function readThrough(through: (store: KeyStore) => KeyStore, options: Options = {}) {
+  const store = memoryStore();
+  const { keyring } = setUp({ ...options, store });
+  const { key, info } = await issue(keyring);
+  return { ...setUp({ ...options, store: through(store) }), key, info, store };
+}
 
 /** The row of a key, found as an operator would find it. */
 export async function rowOf(store: KeyStore, keyId: string): Promise<KeyRecord> {
@@ -181,7 +211,10 @@ export async function dump(store: KeyStore): Promise<string> {
   return JSON.stringify(await Promise.all(lists));
 }
 
-// ── What was thrown ───────────────────────────────────────────────────────────────────────────────────
+// ── What was thrown ──────────────────────────────────────────────────────────────────────────────
+
+/** Makes of a guard, which throws as it is called, what `denied` and `thrown` take. */
+export const rejecting = (act: () => unknown) => async (): Promise<unknown> => act();
 
 /**
  * What `act` rejects with. A synchronous throw fails the test: every operation answers by promise.
@@ -230,6 +263,18 @@ export async function typeError(act: () => Promise<unknown>, message: RegExp): P
   const error = await thrown(act);
   expect(error).toBeInstanceOf(TypeError);
   expect((error as TypeError).message).toMatch(message);
+}
+
+/** Asserts that `issue` refuses an input with a `TypeError`, and did not even ask the store. */
+export async function issueRefused(
+  over: object,
+  message: RegExp,
+  under: { readonly authority: unknown } = { authority: AUTHORITY },
+): Promise<void> {
+  const { store, calls } = recording(memoryStore());
+  const { keyring, events } = setUp({ store });
+  await typeError(() => keyring.issue(untypedInput(over), untyped(under.authority)), message);
+  expect({ calls, events }).toEqual({ calls: [], events: [] });
 }
 
 /** The same value without its type: what a caller in JavaScript can pass. */

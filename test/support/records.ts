@@ -1,7 +1,13 @@
-/** Rows for the tests of stores: one with every kind of value, and as many more as wanted. */
+/**
+ * The fixture of a record: one with every kind of value, and as many like it as wanted. It stands
+ * on its own, so that any test and any helper can start from it.
+ */
 import type { KeyRecord } from 'keyscope';
-import { OWN } from './sqlite.ts';
 
+/** The entity of {@link RECORD}; the one that `keyring.ts` and `sqlite.ts` call theirs. */
+const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
+
+/** A live key of the least that a store must keep; its texts go beyond ASCII and 16 bits. */
 export const RECORD: KeyRecord = {
   keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
   name: 'ci 🦊',
@@ -22,13 +28,13 @@ export const RECORD: KeyRecord = {
 };
 
 /** Others like `record`, numbered in hexadecimal. */
-export const numbered =
-  (record: KeyRecord) =>
-  (n: number): KeyRecord => {
-    const digits = n.toString(16).padStart(8, '0');
+export function numbered(record: KeyRecord): (number: number) => KeyRecord {
+  return (number) => {
+    const digits = number.toString(16).padStart(8, '0');
     return {
       ...record,
       keyId: `${digits}-0000-4000-8000-000000000000`,
       digest: `s1$${digits.repeat(8)}`,
     };
   };
+}

@@ -18,7 +18,8 @@ export interface Vector {
 }
 
 export function readVectors<File>(name: string): File {
-  return JSON.parse(readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), 'utf8'));
+  const text = readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), 'utf8');
+  return JSON.parse(text) as File;
 }
 
 /** One line a failing vector: which it is and what it says. */
@@ -32,8 +33,8 @@ export const concat = (parts: readonly Part[]): string =>
     .map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1])))
     .join('');
 
-export const uuid = (n: number): string =>
-  `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+export const uuid = (number: number): string =>
+  `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
 
 /** A pepper whose secret is text, or bytes in hexadecimal. */
 export type PepperVector = {
@@ -49,12 +50,17 @@ export const pepperOf = ({ id, secret, secretHex }: PepperVector): Pepper => ({
   secret: secret ?? bytesOf(secretHex),
 });
 
-const NOTATION: Readonly<Record<string, (args: readonly [Json, number]) => Json>> = {
-  $repeat: ([text, n]) => String(text).repeat(n),
-  $list: ([element, n]) => Array.from({ length: n }, () => element),
-  $uuids: ([from, to]) =>
-    Array.from({ length: to - Number(from) + 1 }, (_, i) => uuid(Number(from) + i)),
-};
+type Unfold = (args: readonly [Json, number]) => Json;
+
+const NOTATION: ReadonlyMap<string, Unfold> = new Map<string, Unfold>([
+  ['$repeat', ([text, count]) => String(text).repeat(count)],
+  ['$list', ([element, count]) => Array.from({ length: count }, () => element)],
+  ['$uuids', ([from, to]) => uuids(Number(from), to)],
+]);
+
+function uuids(from: number, to: number): readonly string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => uuid(from + index));
+}
 
 /**
  * Unfolds `$repeat`, `$list` and `$uuids` wherever they stand; every other field stays, `__proto__`
@@ -64,10 +70,11 @@ export function unfold(value: Json): Json {
   if (Array.isArray(value)) return value.map(unfold);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
-  const [name, args] = entries[0] ?? [];
-  const notation = entries.length === 1 && name !== undefined ? NOTATION[name] : undefined;
-  if (notation !== undefined && Object.hasOwn(NOTATION, String(name)))
-    return notation(args as unknown as [Json, number]);
+  if (entries.length === 1) {
+    const [name = '', args] = entries[0] ?? [];
+    const notation = NOTATION.get(name);
+    if (notation !== undefined) return notation(args as unknown as [Json, number]);
+  }
   return Object.fromEntries(entries.map(([field, content]) => [field, unfold(content)]));
 }
 

@@ -1,0 +1,89 @@
+/**
+ * Canaries: secrets that are searched for, in every spelling, in everything that a program shows of
+ * a value.
+ */
+import { inspect } from 'node:util';
+import { isStoreError, type KeyRecord } from 'keyscope';
+
+/** A secret under the name with which a test reports it. */
+export interface Canary {
+  readonly name: string;
+  readonly spellings: readonly string[];
+}
+
+/** A text, and its bytes in hexadecimal and base64. */
+export function canary(name: string, secret: string): Canary {
+  const bytes = Buffer.from(secret);
+  const spellings = [secret, bytes.toString('hex'), ...base64Of(bytes)];
+  return { name, spellings: [...new Set(spellings)] };
+}
+
+function base64Of(bytes: Buffer): readonly string[] {
+  return [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
+}
+
+/** A key and the parts of its secret. Shorter runs would be found by chance. */
+export function keyCanaries(name: string, key: string): readonly Canary[] {
+  return [
+    canary(name, key),
+    canary(`${name}: secret`, key.slice(-32)),
+    canary(`${name}: entropy`, key.slice(-32, -6)),
+    canary(`${name}: first half`, key.slice(-32, -16)),
+    canary(`${name}: second half`, key.slice(-16)),
+  ];
+}
+
+/** The digest and the seal of a row. */
+export function rowCanaries(name: string, { digest, seal }: KeyRecord): readonly Canary[] {
+  const hex = digest.slice(digest.indexOf('$') + 1);
+  return [...hexCanaries(`${name}: digest`, hex), ...hexCanaries(`${name}: seal`, seal ?? hex)];
+}
+
+/** The hexadecimal text, in every spelling, and the bytes that it stands for, in base64. */
+function hexCanaries(name: string, hex: string): readonly Canary[] {
+  const bytes = { name: `${name} bytes`, spellings: base64Of(Buffer.from(hex, 'hex')) };
+  return [canary(name, hex), bytes];
+}
+
+const EVERYTHING = {
+  depth: Number.POSITIVE_INFINITY,
+  showHidden: true,
+  maxArrayLength: null,
+  maxStringLength: null,
+};
+
+/**
+ * Everything that a logger could find in a value: text, JSON, every kind of inspection, and all own
+ * properties, hidden ones and symbols too. Left out is only the `cause` of a `StoreError`, which is
+ * the driver's own.
+ */
+function* reveal(value: unknown, seen: Set<unknown> = new Set()): Generator<string> {
+  if (typeof value === 'string') yield value;
+  const isPart = typeof value === 'object' || typeof value === 'function';
+  if (!isPart || value === null || seen.has(value)) return;
+  seen.add(value);
+  yield String(value);
+  yield JSON.stringify(value) ?? '';
+  yield inspect(value, { depth: Number.POSITIVE_INFINITY });
+  yield inspect(value, EVERYTHING);
+  for (const name of Reflect.ownKeys(value)) {
+    yield String(name);
+    const property = Object.getOwnPropertyDescriptor(value, name);
+    if (isStoreError(value) && name === 'cause') {
+      if (property?.enumerable) yield 'the cause of a StoreError is enumerable';
+      continue;
+    }
+    const isData = property !== undefined && 'value' in property;
+    yield* reveal(isData ? property.value : Reflect.get(value, name), seen);
+  }
+}
+
+/** The names of the canaries that stand anywhere in `values`. */
+export function canariesIn(
+  values: readonly unknown[],
+  canaries: readonly Canary[],
+): readonly string[] {
+  const text = values.flatMap((value) => [...reveal(value)]).join('\n');
+  const isIn = ({ spellings }: Canary) => spellings.some((spelling) => text.includes(spelling));
+  return canaries.filter(isIn).map(({ name }) => name);
+}
