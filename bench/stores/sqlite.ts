@@ -2,19 +2,23 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { KeyRecord } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { recordOf } from './keys.ts';
 import { COLUMN_LIST, COLUMNS, type Filled, LOOK_UP, type Target } from './target.ts';
+
+type FieldValue = KeyRecord[keyof KeyRecord];
+
+function toColumn(value: FieldValue): string | number | null {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
 
 function insertAll(database: DatabaseSync, count: number): void {
   const places = COLUMNS.map(() => '?').join(', ');
   const insert = database.prepare(`INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${places})`);
   database.exec('BEGIN');
   for (let i = 0; i < count; i++) {
-    const values = Object.values(recordOf(i)).map((value) =>
-      typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
-    );
-    insert.run(...values);
+    insert.run(...Object.values({ ...recordOf(i) }).map(toColumn));
   }
   database.exec('COMMIT');
   database.exec('ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)');

@@ -1,4 +1,6 @@
-/** What `npm run test:sabotage` switches off is still there: a text that moved would stop the run. */
+/**
+ * What `npm run test:sabotage` switches off is still there: a text that moved would stop the run.
+ */
 import { describe, expect, it } from 'vitest';
 import { SAFEGUARDS } from '../long/sabotage/safeguards.ts';
 import { readProjectFile } from '../support/source.ts';

@@ -9,6 +9,7 @@ const LINES = 500;
 const ACROSS: readonly string[] = [
   'core/leaks', // No key, header or digest in errors, events and logs, whoever makes them.
   'core/lifecycle', // The life of a key over all operations, as the vectors have it.
+  'core/stored-format', // Records that were stored long ago verify for ever.
   'cache/interleavings', // Look-ups, changes and time in every order.
   'jwt/parent-key', // A token and the key that it was exchanged for, at one keyring.
   'schemas/issues', // What every schema says of what it refuses.

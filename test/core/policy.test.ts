@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { coversScopes, definePolicy, defineScopes, hasScopes, type Principal } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { entityMeant } from '../../src/core/policy.js';
+import { requestedEntity } from '../../src/core/policy.js';
 import {
   catalog,
   denied,
@@ -139,7 +139,7 @@ describe('policy.authorize', () => {
   });
 });
 
-describe('entityMeant', () => {
+describe('requestedEntity', () => {
   it.each([
     ['the own entity for nothing', undefined, OWN],
     ['the own entity for null', null, OWN],
@@ -151,11 +151,11 @@ describe('entityMeant', () => {
     ['a list of two as it is', [OWN, OTHER], [OWN, OTHER]],
     ['a list of one and nothing as it is', [OTHER, undefined], [OTHER, undefined]],
   ])('is %s', (_what, asked, meant) => {
-    expect(entityMeant(asked, OWN)).toEqual(meant);
+    expect(requestedEntity(asked, OWN)).toEqual(meant);
   });
 
   it('is nothing if nothing was asked for and nobody authenticated', () => {
-    expect(entityMeant(undefined, undefined)).toBeUndefined();
+    expect(requestedEntity(undefined, undefined)).toBeUndefined();
   });
 });
 

@@ -273,7 +273,7 @@ test('no field of a request begins a line of a log or stands in an event', async
     for (const name of NAMES) await everyField(name);
     await everyMessage();
     await everyForm(cookie);
-    const texts = events.flatMap((event) => Object.values(event)).map(String);
+    const texts = events.flatMap((event): unknown[] => Object.values(event)).map(String);
     expect(texts.filter((text) => BREAKS.test(text) || text.includes('forged'))).toEqual([]);
     // Without an outage there is nothing to report; with one, each report is a line.
     expect(lines.length > 0).toBe(broken);
