@@ -402,7 +402,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  test('refuses a realm that no header can carry, or an unknown option, when it is made', async () => {
+  test('refuses a realm that no header can carry, and an unknown option, at once', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => () =>
       GUARDS[framework]({ keyring, policy, realm: REALM, ...options });
