@@ -39,7 +39,7 @@ describe('an authority', () => {
     [['threats:read', 'decoys:*'], ['decoys:read'], ['threats:read', 'decoys:update']],
     [['decoys:*'], [], ['decoys:read', 'decoys:update']],
     [['threats:write'], ['*:read'], ['threats:write']],
-  ])('that asks for %j under %j cannot grant %j', async (scopes, held, excess) => {
+  ])('is exceeded by %j if it holds %j: the excess is %j', async (scopes, held, excess) => {
     const { store, calls } = recording(memoryStore());
     const { keyring, events } = setUp({ store });
     const authority = { entityUuid: OWN, scopes: held };

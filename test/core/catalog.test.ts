@@ -156,7 +156,7 @@ describe('the laws of a catalog', () => {
   );
   const sets = fc.array(known, { maxLength: 5 });
 
-  it('make expand the catalog filtered by the algebra, once and for all', () => {
+  it('expand patterns as the algebra covers scopes, and no further', () => {
     fc.assert(
       fc.property(sets, (set) => {
         const expanded = catalog.expand(set);
@@ -168,7 +168,7 @@ describe('the laws of a catalog', () => {
     );
   });
 
-  it('make difference and intersection the whole, with nothing in common', () => {
+  it('divide a set into its difference and its intersection with another', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         const rest = catalog.difference(a, b);
@@ -190,7 +190,7 @@ describe('names that live on prototypes', () => {
   );
   const illegal = [...new Set(names)].filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name));
 
-  it('are some legal ones and some illegal ones', () => {
+  it('include legal and illegal ones', () => {
     expect(legal).toEqual(
       expect.arrayContaining(['constructor', 'has', 'get', 'set', 'keys', 'valueof']),
     );

@@ -27,7 +27,7 @@ const make = (over: object) => () =>
   createKeyring(untyped<KeyringOptions<typeof catalog>>({ ...good(), ...over }));
 
 describe('the options of a keyring', () => {
-  it('are accepted as the tests below have them but for one thing', () => {
+  it('are accepted if nothing is wrong with them', () => {
     expect(make({})).not.toThrow();
   });
 
@@ -190,10 +190,13 @@ describe('the options of a keyring', () => {
     ],
   ];
 
-  it.each(bad)('are refused with %s, and says what to write instead', (_what, over, message) => {
-    expect(make(over)).toThrow(TypeError);
-    expect(make(over)).toThrow(message);
-  });
+  it.each(bad)(
+    'are refused with %s, and the error says what to write instead',
+    (_what, over, message) => {
+      expect(make(over)).toThrow(TypeError);
+      expect(make(over)).toThrow(message);
+    },
+  );
 
   it.each([undefined, null, 7, 'acme', []])('are refused if they are %j', (options) => {
     const act = () => createKeyring(untyped<KeyringOptions<typeof catalog>>(options));

@@ -72,7 +72,7 @@ describe('readFields', () => {
     expect(complaint(() => readFields(value, ['a', 'b'], 'make'))).toMatch(message);
   });
 
-  // The names of its letters were listed before it was seen to be no object: 0.2 s for a megabyte.
+  // The letters of a megabyte of text were listed as fields before it was seen to be no object.
   it('does not list the letters of a text that should be an object', async () => {
     const { keyring } = setUp();
     const ownKeys = vi.spyOn(Reflect, 'ownKeys');

@@ -298,7 +298,7 @@ describe('a policy', () => {
     },
   );
 
-  it('may require reserved scopes, as only granting them is special', () => {
+  it('may require reserved scopes, which are special only to grant', () => {
     const other = defineScopes({ a: { b: 'c' } }, { reserved: ['a:b'] });
     expect(definePolicy(other, { x: ['a:b'] }).leastScopes(['x'])).toEqual(['a:b']);
   });

@@ -284,7 +284,7 @@ describe('verify', () => {
   });
 });
 
-describe('the rows of a look-up', () => {
+describe('the look-up of verify', () => {
   const otherDigit = (first: string): string => (first === '$0' ? '$1' : '$0');
 
   it('refuses the row of another key', async () => {
@@ -341,7 +341,7 @@ describe('the rows of a look-up', () => {
     await storeError(() => same.keyring.verify(same.key));
   });
 
-  it('are read as a list, although they could be taken for a promise', async () => {
+  it('reads a list of rows as a list, although it could be taken for a promise', async () => {
     const inner = memoryStore();
     const { key, info } = await issue(setUp({ store: inner }).keyring);
     let forging = false;
