@@ -60,7 +60,7 @@ export function createUsage(store: KeyStore): UsageRecorder {
       }
     } catch (error) {
       notes.putBack(batch);
-      if (batch.length > 0) startTimer();
+      startTimer();
       throw error;
     }
   }
