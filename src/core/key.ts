@@ -196,10 +196,10 @@ export function redactKeys(text: string, options: { readonly prefix: string }): 
   const { prefix } = createKeyFormat(options?.prefix);
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
-  const length = prefix.length + 1 + SECRET_LENGTH;
+  const longest = prefix.length + SECRET_LENGTH;
   // Matches a whole key, or the part of a key before another one begins: of overlapping keys, only
   // the last one leaves a mark.
-  const found = new RegExp(`(?=${key}).{1,${length - 1}}?(?=${key})|(${key})`, 'g');
+  const found = new RegExp(`(?=${key}).{1,${longest}}?(?=${key})|(${key})`, 'g');
   return text.replace(found, (_, whole?: string) => {
     return whole === undefined ? '' : `${prefix}_[redacted]`;
   });
