@@ -19,6 +19,7 @@ import {
   START,
   stoppedClock,
 } from '../support/keyring.ts';
+import { runs } from '../support/runs.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -86,7 +87,7 @@ describe('one process', () => {
         expect(take(cached, each)).toEqual(take(plain, each));
       }
     });
-    fc.assert(property, { numRuns: 10_000 });
+    fc.assert(property, { numRuns: runs(1000) });
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * The cache's promise over many interleavings of two processes; the unit tests run a tenth of them.
+ * The cache's promise over many interleavings of two processes; the unit tests run fewer.
  */
 import { it } from 'vitest';
 import { interleavings } from '../support/interleavings.ts';

@@ -1,5 +1,5 @@
 /**
- * How often each property is tried: 1,000 times, and as often as KEYSCOPE_TEST_RUNS says where it
+ * How often each property is tried: 500 times, and as often as KEYSCOPE_TEST_RUNS says where it
  * says so, which is what `npm run test:laws` does. Loaded before every file of tests.
  */
 import fc from 'fast-check';
@@ -11,4 +11,4 @@ export function runs(usual: number): number {
   return KEYSCOPE_TEST_RUNS === undefined ? usual : Math.max(usual, Number(KEYSCOPE_TEST_RUNS));
 }
 
-fc.configureGlobal({ numRuns: runs(1000) });
+fc.configureGlobal({ numRuns: runs(500) });
