@@ -26,8 +26,13 @@ const summary: Reporter = {
 // `npm test` runs the units, what the repository says of itself (layout, style, sizes, supply chain),
 // and the examples over real sockets. What needs a database server, a cluster, processes of its own
 // or long is apart: `npm run test:stores`.
-function project(name: string, include: string[]): TestProjectInlineConfiguration {
-  return { extends: true, test: { name, include, exclude: [] } };
+// One project after another: a process that changes between them loads everything anew each time.
+function project(
+  name: string,
+  groupOrder: number,
+  include: string[],
+): TestProjectInlineConfiguration {
+  return { extends: true, test: { name, include, exclude: [], sequence: { groupOrder } } };
 }
 
 export default defineConfig({
@@ -41,10 +46,10 @@ export default defineConfig({
   },
   test: {
     projects: [
-      project('unit', ['test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts']),
-      project('repository', ['test/*.test.ts', 'test/architecture/*.test.ts']),
-      project('examples', ['test/{examples,http}/**/*.test.ts']),
-      project('servers', ['test/{servers,slow}/**/*.test.ts']),
+      project('unit', 1, ['test/{core,cache,jwt,mcp,schemas,stores,testing}/**/*.test.ts']),
+      project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
+      project('examples', 3, ['test/{examples,http}/**/*.test.ts']),
+      project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },
