@@ -181,6 +181,19 @@ describe('a row that a store returned', () => {
 });
 
 describe('readRecord', () => {
+  it('takes 256 scopes and 1,000 entities, and not one more', () => {
+    const scopes = Array.from({ length: 257 }, (_, index) => `threats:a${index}`);
+    const others = Array.from({ length: 1_000 }, (_, index) => {
+      const digits = index.toString(16).padStart(8, '0');
+      return `${digits}-0000-4000-8000-000000000000`;
+    });
+    const entities = [RECORD.entityUuid, ...others];
+    const most = { scopes: scopes.slice(1), accessibleEntities: entities.slice(0, -1) };
+    expect(readRecord({ ...RECORD, ...most })).toMatchObject(most);
+    expect(readRecord({ ...RECORD, ...most, scopes })).toBeNull();
+    expect(readRecord({ ...RECORD, ...most, accessibleEntities: entities })).toBeNull();
+  });
+
   it('returns a deep-frozen copy, and the same object for such a copy', () => {
     const row = { ...RECORD, scopes: [...RECORD.scopes], metadata: { ...RECORD.metadata } };
     const record = readRecord(row);

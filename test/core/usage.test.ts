@@ -266,6 +266,18 @@ describe('the timer of usage', () => {
     expect(touches).toHaveLength(1);
   });
 
+  it('is set again by a write that failed, although nobody uses a key', async () => {
+    vi.useFakeTimers();
+    let down = true;
+    const { keyring, touches } = watched(() => down);
+    const { key } = await issue(keyring);
+    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await vi.advanceTimersByTimeAsync(10_000);
+    down = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(touches).toHaveLength(1);
+  });
+
   it('keeps no process alive', async () => {
     const timers = vi.spyOn(globalThis, 'setTimeout');
     const { keyring } = watched();
