@@ -1,8 +1,9 @@
 // Only what needs types, and what Biome therefore cannot tell: a promise that nobody awaits, and an
 // `any` that comes in unseen. Everything else about style is in biome.jsonc.
+import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-export default tseslint.config({
+export default defineConfig({
   files: ['src/**/*.ts', 'test/**/*.ts', 'examples/**/*.ts', 'bench/**/*.ts'],
   ignores: ['test/readme/blocks/**', 'test/workerd/**'],
   languageOptions: {

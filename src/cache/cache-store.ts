@@ -8,13 +8,13 @@
  * parents of tokens, which are rare or need the current state: it asks the store each time, as do
  * `list` and `summarize`.
  */
-import { assert } from '../core/input.js';
+import { assert, hasMethods } from '../core/input.js';
 import type { Awaitable, KeyStore, UsageEntry } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';
 import { createChannel } from './channel.js';
 import { createLookups, type Lookups } from './lookups.js';
-import { type CacheOptions, hasMethods, readCacheOptions } from './options.js';
+import { type CacheOptions, readCacheOptions } from './options.js';
 
 const METHODS: readonly (keyof KeyStore)[] = [
   'insert',
@@ -79,7 +79,7 @@ export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
 function assertIsStore(store: unknown): void {
   for (const name of METHODS) {
     const instead = `cacheStore: the store has no method ${name}; see KeyStore`;
-    assert(hasMethods(store, [name]), instead);
+    assert(hasMethods(store, name), instead);
   }
 }
 

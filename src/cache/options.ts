@@ -1,5 +1,5 @@
 /** How look-ups are cached: the options of `cacheStore`, and how they are read. */
-import { assert, readFields, readInteger } from '../core/input.js';
+import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import { createSteadyClock } from './steady-clock.js';
 
@@ -73,20 +73,14 @@ export function readCacheOptions(options: unknown): CacheSettings {
 
 function readCacheClock(now: unknown): () => number {
   if (now === undefined) return createSteadyClock();
-  assert(typeof now === 'function', 'now: pass a function or leave it out');
+  assertFunction(now, 'now');
   return now as () => number;
 }
 
 function isLookupCache(value: unknown): value is LookupCache {
-  return hasMethods(value, ['get', 'set', 'delete']);
+  return hasMethods(value, 'get', 'set', 'delete');
 }
 
 function isInvalidation(value: unknown): value is Invalidation {
-  return hasMethods(value, ['publish', 'subscribe']);
-}
-
-/** Whether `value` has all of these methods, its own or inherited. */
-export function hasMethods(value: unknown, names: readonly string[]): boolean {
-  const object = value as Readonly<Record<string, unknown>> | null | undefined;
-  return names.every((name) => typeof object?.[name] === 'function');
+  return hasMethods(value, 'publish', 'subscribe');
 }

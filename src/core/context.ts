@@ -1,7 +1,7 @@
 /** The configuration of a keyring, checked and completed, which all operations share. */
 import type { Catalog } from './catalog.js';
 import { createEmit, type Emit, type EventListener } from './events.js';
-import { assert, readFields, readInteger } from './input.js';
+import { assert, assertFunction, readFields, readInteger } from './input.js';
 import { createKeyFormat, type KeyFormat } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
@@ -118,18 +118,15 @@ export function createContext(options: KeyringOptions): Context {
   });
 }
 
-function assertFunction(value: unknown, name: string): void {
-  assert(typeof value === 'function', `${name}: pass a function or leave it out`);
-}
-
 /** Until when keys without a pepper are accepted beside others; null if they are not. */
 function readUnpepperedUntil(accept: unknown, peppers: unknown): number | null {
   if (accept === undefined) return null;
   const { until } = readFields(accept, ['until'], 'insecureAcceptUnpeppered');
-  const isDate = until instanceof Date && !Number.isNaN(new Date(until).getTime());
   const instead = 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers';
-  assert(isDate && peppers !== 'none', instead);
-  return new Date(until).getTime();
+  assert(until instanceof Date && peppers !== 'none', instead);
+  const time = new Date(until).getTime();
+  assert(!Number.isNaN(time), instead);
+  return time;
 }
 
 function acceptSchemes(schemes: Schemes, until: number | null, clock: Clock): () => Schemes {

@@ -17,6 +17,11 @@ export function assert(holds: boolean, instead: string, ...given: unknown[]): as
   throw new TypeError(instead + quoted.join(''));
 }
 
+/** Throws unless `value` is a function. Not checked: what it takes and returns. */
+export function assertFunction(value: unknown, name: string): void {
+  assert(typeof value === 'function', `${name}: pass a function or leave it out`);
+}
+
 /** How a rejected value appears in a message. */
 export function quote(value: unknown): string {
   if (typeof value === 'string') return quoteText(value);
@@ -42,6 +47,12 @@ function quoteText(text: string): string {
 /** Checks the tag, which excludes lists, and Map and Set, whose content would be silently lost. */
 export function isObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === '[object Object]';
+}
+
+/** Whether `value` has all of these methods, its own or inherited. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  const object = value as Readonly<Record<string, unknown>> | null | undefined;
+  return names.every((name) => typeof object?.[name] === 'function');
 }
 
 /**

@@ -14,7 +14,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { encoder } from './bytes.js';
-import { assert, readFields } from './input.js';
+import { assert, assertFunction, readFields } from './input.js';
 import { ALPHABET, createKeyFormat, ENTROPY_LENGTH } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */
@@ -255,6 +255,6 @@ interface GenerateOptions {
 export function generateKey(options: GenerateOptions): string {
   const given = readFields(options, ['prefix', 'random'], 'generateKey');
   const { prefix, random = platformRandom } = given;
-  assert(typeof random === 'function', 'random: pass a function or leave it out');
+  assertFunction(random, 'random');
   return createKeyFormat(prefix).complete(drawEntropy(random as RandomBytes));
 }

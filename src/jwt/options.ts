@@ -1,5 +1,5 @@
 /** Readers of the options that issuer and verifier share. */
-import { assert, readInteger } from '../core/input.js';
+import { assert, assertFunction, readInteger } from '../core/input.js';
 import type { Clock } from '../core/outage.js';
 import { isName } from './claims.js';
 
@@ -26,6 +26,6 @@ export function readTtl(value: unknown, what: 'ttlSeconds' | 'maxTtlSeconds'): n
 /** Reads a clock. Not checked: what it returns. */
 export function readClockOption(now: unknown): Clock {
   if (now === undefined) return Date.now;
-  assert(typeof now === 'function', 'now: pass a function or leave it out');
+  assertFunction(now, 'now');
   return now as Clock;
 }

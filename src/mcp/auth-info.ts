@@ -1,5 +1,5 @@
 /** Converts a caller to what the SDKs pass to handlers, and back. */
-import { assert, readFields } from '../core/input.js';
+import { assert, assertFunction, readFields } from '../core/input.js';
 import { hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
 import { readResource } from './resource.js';
 
@@ -60,7 +60,7 @@ const SYNTHETIC_MS = 300_000;
 export function toAuthInfo(principal: Principal, options: AuthInfoOptions): McpAuthInfo {
   readFields(options, ['resource', 'now'], 'toAuthInfo');
   const { resource, now = Date.now } = options;
-  assert(typeof now === 'function', 'now: pass a function or leave it out');
+  assertFunction(now, 'now');
   // Refuses copies. Without scopes to check, nothing else below would notice one.
   requirePrincipal(principal);
   return createAuthInfo(principal, readResource(resource, 'resource'), now());

@@ -2,7 +2,7 @@
  * The clients that a service may pass, as structural types, and how each kind is queried. Imports
  * no driver.
  */
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 
 /** A query as `pg` accepts it; if it has a name, it is prepared once per connection. */
 export interface PgQuery {
@@ -60,13 +60,6 @@ export interface Session {
   send(statement: Statement): PromiseLike<unknown>;
   /** Runs several statements as one simple query: all of them or none. */
   runScript(script: string): PromiseLike<unknown>;
-}
-
-/** Whether `value` has methods of these names. */
-export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  if (value === undefined || value === null) return false;
-  const fields = value as Readonly<Record<string, unknown>>;
-  return names.every((name) => typeof fields[name] === 'function');
 }
 
 /**

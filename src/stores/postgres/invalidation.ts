@@ -1,8 +1,7 @@
 /** Tells other processes over LISTEN and NOTIFY which key has ended. */
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
-import { hasMethods } from './clients.js';
 import {
   CHANNEL,
   type Channel,

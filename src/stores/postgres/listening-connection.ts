@@ -2,8 +2,8 @@
  * LISTEN and NOTIFY over `pg`, on a connection of its own that is made again when it is lost. The
  * other drivers do this by themselves.
  */
-import { assert } from '../../core/input.js';
-import { hasMethods, type PgQuery } from './clients.js';
+import { assert, hasMethods } from '../../core/input.js';
+import type { PgQuery } from './clients.js';
 import { pause } from './pause.js';
 
 /** The database's channel that carries the ids of ended keys. */
