@@ -121,7 +121,7 @@ async function oursPeppered(count: number): Promise<Contender> {
   const ids: string[] = [];
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
-    const { key, info } = await keyring.issue(input, { entityUuid: ENTITY });
+    const { key, info } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
     ids.push(info.keyId);
     keys.push(key);
   }

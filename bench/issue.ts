@@ -39,7 +39,7 @@ function byHand(): Case {
 
 function ours(name: string, peppers: Peppers): Case {
   const input = { name: 'integration', scopes: SCOPES, expiresAt: new Date(EXPIRES) };
-  const authority = { entityUuid: ENTITY };
+  const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
   const fresh = () => createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers });
   let keyring = fresh();
   return {

@@ -86,7 +86,7 @@ async function setUp(alg: TokenAlgorithm) {
     tokens: verifier,
   });
   const input = { name: 'bench', scopes: [...SCOPES], expiresAt: 'never' } as const;
-  const { key } = await keyring.issue(input, { entityUuid: ENTITY });
+  const { key } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
   const principal = await keyring.verify(key);
   const { accessToken } = await issuer.exchange(principal);
   return { privateKey, jwks, issuer, verifier, keyring, principal, accessToken };
@@ -148,7 +148,7 @@ async function openDoors() {
   const store = memoryStore();
   const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: PEPPERS });
   const input = { name: 'bench', scopes: ['threats:read'], expiresAt: 'never' } as const;
-  const { key } = await keyring.issue(input, { entityUuid: ENTITY });
+  const { key } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
   const handler = createMcpHandler(makeServer);
   const tools = [{ name: 'listThreats' }];
   const gate = createMcpGate({ keyring, policy, tools, realm: REALM, resource: RESOURCE });

@@ -22,7 +22,7 @@ import mariadb from 'mariadb';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
 import postgres from 'postgres';
-import { createClient, createCluster } from 'redis';
+import { createClient, createCluster, createSentinel } from 'redis';
 import { createGuard as expressGuard } from '../examples/express/adapter.ts';
 import { createGuard as fastifyGuard } from '../examples/fastify/adapter.ts';
 import { type Guarded, createGuard as honoGuard } from '../examples/hono/adapter.ts';
@@ -42,6 +42,7 @@ export const mysqls = [mysqlStore(mysql.createPool({})), mysqlStore(mariadb.crea
 export const redises = [
   redisStore(createClient()),
   redisStore(createCluster({ rootNodes: [] })),
+  redisStore(createSentinel({ name: 'keys', sentinelRootNodes: [] })),
   redisStore(new Redis()),
 ];
 const store = cacheStore(memoryStore(), {

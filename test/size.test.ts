@@ -18,16 +18,16 @@ describe('size', () => {
     expect(bytes, what).toBeGreaterThan(bound / 2);
   }
 
-  it('takes at most 15.5 kB in a Worker, minified and gzipped, with its dependencies', async () => {
+  it('takes at most 15.8 kB in a Worker, minified and gzipped, dependencies and all', async () => {
     const { code, gzipped } = await bundle(BUNDLES[CREATE] ?? '');
     expect(code).toMatch(/as createKeyring[,}]/);
     expect(code).not.toMatch(/\bimport\b/);
-    expectAtMost('createKeyring in a Worker', gzipped, 15_500);
+    expectAtMost('createKeyring in a Worker', gzipped, 15_800);
   });
 
   it("has Node load little on import 'keyscope'", async () => {
     const { own, others } = await loaded('src/index.ts');
-    expectAtMost("import 'keyscope'", own, 70_000);
+    expectAtMost("import 'keyscope'", own, 90_000);
     expectAtMost('its dependencies', others, 70_000);
   });
 });

@@ -6,11 +6,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type {
   AccessErrorCode,
+  AddressedKey,
   Catalog,
   IssueInput,
   KeyInfo,
   Keyring,
   KeyringEvent,
+  ListPage,
   Me,
   PatternOf,
   Policy,
@@ -31,6 +33,7 @@ import {
   issueInputSchema,
   issueInputSchemaFor,
   type keyInfoSchema,
+  listInputSchema,
   type meSchema,
 } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -47,7 +50,7 @@ const catalog = defineScopes(
   },
   { reserved: ['users:*', '*:delete'] },
 );
-const authority = { entityUuid: '00000000-0000-4000-8000-000000000001' };
+const authority = { entityUuid: '00000000-0000-4000-8000-000000000001', scopes: 'all' } as const;
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 
 // ── The catalog ──────────────────────────────────────────────────────────────────────────────────
@@ -144,6 +147,32 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
   void issued.info.digest;
   // @ts-expect-error: nor the seal
   void issued.info.seal;
+}
+
+/** A page of either kind. */
+type EitherPage = ListPage<KeyInfo | AddressedKey>;
+
+export async function listings(query: unknown, flag: boolean): Promise<void> {
+  const { entityUuid } = authority;
+  const own = await keyring.list({ limit: 5 }, { entityUuid });
+  same<typeof own, ListPage>(true);
+  const first = await keyring.list(undefined, { entityUuid });
+  same<typeof first, ListPage>(true);
+  const spelt = await keyring.list({ addressing: false }, { entityUuid });
+  same<typeof spelt, ListPage>(true);
+  const addressed = await keyring.list({ addressing: true }, { entityUuid });
+  same<typeof addressed, ListPage<AddressedKey>>(true);
+  // It was typed as a page of own keys, and may be one of others.
+  const either = await keyring.list({ addressing: flag }, { entityUuid });
+  same<typeof either, EitherPage>(true);
+  const asked = await keyring.list(listInputSchema.parse(query), { entityUuid });
+  same<typeof asked, EitherPage>(true);
+  const [key] = asked.keys;
+  // @ts-expect-error: what addresses this entity shows no metadata
+  if (key !== undefined && 'name' in key) void key.metadata;
+  const input = { ...listInputSchema.parse(query), addressing: false } as const;
+  const said = await keyring.list(input, { entityUuid });
+  same<typeof said, ListPage>(true);
 }
 
 // ── Principal, policy, errors ────────────────────────────────────────────────────────────────────
@@ -256,7 +285,15 @@ export function logged(event: KeyringEvent): string {
   switch (event.type) {
     case 'key.issued':
     case 'key.revoked':
+    case 'key.suspended':
+    case 'key.resumed':
+    case 'key.identified':
       return same<typeof event.keyId, string>(true) ?? event.entityUuid;
+    case 'key.withdrawn':
+      return `${event.withdrawnEntity} by ${event.actor ?? 'nobody'}`;
+    case 'management.denied':
+      same<typeof event.keyId, string | null>(true);
+      return `${event.action} ${event.code} ${event.denialReason}`;
     case 'key.rotated':
       return `${event.rotatedFrom} ends ${new Date(event.retireAt).toISOString()}`;
     case 'access.granted':

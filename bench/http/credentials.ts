@@ -51,7 +51,7 @@ export async function ourKeys(): Promise<OurKeys> {
   const keyring = createKeyring({ prefix: PREFIX, catalog, store: memoryStore(), peppers: 'none' });
   async function make(scopes: typeof SCOPES): Promise<string> {
     const input = { name: 'bench', scopes, expiresAt: new Date(EXPIRES) };
-    const { key } = await keyring.issue(input, { entityUuid: ENTITY });
+    const { key } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
     return key;
   }
   const tokens = await Promise.all(Array.from({ length: COUNT }, () => make(SCOPES)));

@@ -1,7 +1,7 @@
 /** Keys without plaintexts, by their number. */
 import { createHash } from 'node:crypto';
 import type { KeyRecord } from 'keyscope';
-import { ENTITY, idOf } from '../keys.ts';
+import { ENTITY, idOf, PREFIX } from '../keys.ts';
 
 /**
  * What stands in the tables here are digests of numbers: servers make a million of them faster than
@@ -14,20 +14,31 @@ export function digestOf(index: number): string {
 
 export function recordOf(index: number): KeyRecord {
   return {
+    format: 1,
     keyId: idOf(index),
+    prefix: PREFIX,
+    hint: 'KrPP',
     name: 'integration',
     digest: digestOf(index),
-    seal: null,
     entityUuid: ENTITY,
     accessibleEntities: [ENTITY],
     scopes: ['threats:read', 'decoys:read'],
     justification: null,
     metadata: {},
     createdAt: 1_700_000_000_000 + index,
+    createdBy: null,
     expiresAt: null,
-    revokedAt: null,
-    retireAt: null,
     rotatedFrom: null,
+    rootKeyId: idOf(index),
+    delegation: null,
+    seal: null,
+    revokedAt: null,
+    suspendedAt: null,
+    retireAt: null,
+    withdrawn: [],
+    endedBy: null,
+    endReason: null,
+    changedAt: null,
     lastUsedAt: null,
     scopesUsed: {},
   };

@@ -1,19 +1,19 @@
 import { mysqlStore } from 'keyscope/stores/mysql';
 import mysql, { type Connection } from 'mysql2/promise';
-import { ENTITY, idOf } from '../keys.ts';
-import { COLUMN_LIST, type Filled, LOOK_UP, OWN, type Target } from './target.ts';
+import { recordOf } from './keys.ts';
+import { copySql, type Filled, LOOK_UP, type Numbered, OWN, type Target } from './target.ts';
 
 const { KEYSCOPE_TEST_MYSQL: SERVER = 'mysql://root@127.0.0.1:3306/test' } = process.env;
 
-function insertSql(count: number): string {
-  return `
-    INSERT INTO keyscope_keys (${COLUMN_LIST})
-    SELECT concat(lpad(lower(hex(seq)), 8, '0'), '-0000-4000-8000-000000000000'), 'integration',
-      concat('s1$', sha2(concat('key ', seq), 256)), NULL, '${ENTITY}', '["${ENTITY}"]',
-      '["threats:read","decoys:read"]', NULL, '{}', 1700000000000 + seq,
-      NULL, NULL, NULL, NULL, NULL, '{}'
-    FROM seq_0_to_${count - 1}`;
-}
+const KEY_ID = "concat(lpad(lower(hex(seq)), 8, '0'), '-0000-4000-8000-000000000000')";
+
+/** The key `seq`, as `recordOf` has it. */
+const NUMBERED: Numbered = {
+  key_id: KEY_ID,
+  digest: "concat('s1$', sha2(concat('key ', seq), 256))",
+  created_at: 'created_at + seq',
+  root_key_id: KEY_ID,
+};
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -29,8 +29,8 @@ async function open(count: number): Promise<Filled> {
   const uri = new URL(SERVER);
   uri.pathname = `/${database}`;
   const pool = mysql.createPool({ uri: uri.href, connectionLimit: 10 });
-  await mysqlStore(pool).findById(idOf(0));
-  await pool.query(insertSql(count));
+  await mysqlStore(pool).insert(recordOf(0));
+  await pool.query(copySql(NUMBERED, `seq_1_to_${count - 1}`));
   await pool.query('ANALYZE TABLE keyscope_keys');
   return {
     async bare(digest) {

@@ -1,20 +1,19 @@
 import { postgresStore } from 'keyscope/stores/postgres';
 import pg from 'pg';
-import { ENTITY, idOf } from '../keys.ts';
-import { type Filled, LOOK_UP, OWN, type Target } from './target.ts';
+import { recordOf } from './keys.ts';
+import { copySql, type Filled, LOOK_UP, type Numbered, OWN, type Target } from './target.ts';
 
 const { KEYSCOPE_TEST_POSTGRES: URL = 'postgres://postgres@127.0.0.1:5432/test' } = process.env;
 
-/** The id's last group is beyond what `idOf` makes of a number, so the number is in the first. */
-function insertSql(count: number): string {
-  return `
-    INSERT INTO keyscope_keys
-    SELECT (lpad(to_hex(i), 8, '0') || '-0000-4000-8000-000000000000')::uuid, 'integration',
-      's1$' || encode(sha256(convert_to('key ' || i, 'UTF8')), 'hex'), NULL, '${ENTITY}',
-      '{${ENTITY}}', '{threats:read,decoys:read}', NULL, '{}', 1700000000000 + i,
-      NULL, NULL, NULL, NULL, NULL, '{}'
-    FROM generate_series(0, ${count - 1}) AS i`;
-}
+const KEY_ID = "(lpad(to_hex(i), 8, '0') || '-0000-4000-8000-000000000000')::uuid";
+
+/** The key `i`, as `recordOf` has it. */
+const NUMBERED: Numbered = {
+  key_id: KEY_ID,
+  digest: "'s1$' || encode(sha256(convert_to('key ' || i, 'UTF8')), 'hex')",
+  created_at: 'created_at + i',
+  root_key_id: KEY_ID,
+};
 
 /** The number in the one column of the one row. */
 async function readNumber(pool: pg.Pool, sql: string): Promise<number> {
@@ -28,8 +27,8 @@ async function open(count: number): Promise<Filled> {
   const options = `-c search_path=${schema}`;
   const pool = new pg.Pool({ connectionString: URL, max: 10, options });
   await pool.query(`CREATE SCHEMA ${schema}`);
-  await postgresStore(pool).findById(idOf(0));
-  await pool.query(insertSql(count));
+  await postgresStore(pool).insert(recordOf(0));
+  await pool.query(copySql(NUMBERED, `generate_series(1, ${count - 1}) AS i`));
   await pool.query('VACUUM ANALYZE keyscope_keys');
   return {
     async bare(digest) {

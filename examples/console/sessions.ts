@@ -1,20 +1,24 @@
 /** Signing in and out, and who is signed in. */
 import { randomBytes } from 'node:crypto';
-import { getConnInfo } from '@hono/node-server/conninfo';
-import type { Context, Hono } from 'hono';
+import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { IssuedKey } from 'keyscope';
 import { LRUCache } from 'lru-cache';
 import type { SignedIn } from '../platform/host/accounts.ts';
+import { socketAddress } from '../platform/host/client-address.ts';
+import { Busy } from '../platform/host/turns.ts';
 import { signInPage } from './pages/sign-in.ts';
 import { BASE, SIGN_IN, SIGN_OUT } from './paths.ts';
-import { createThrottle, visitorAt } from './throttle.ts';
-import type { ConsoleService, Env, Session, Visit } from './visit.ts';
+import { createThrottle, type Throttle, visitorAt } from './throttle.ts';
+import type { Answer, ConsoleService, Env, Session, Visit } from './visit.ts';
 import { field, isSecure } from './visit.ts';
 
 const SESSION_MS = 8 * 3_600_000;
 const MOST_SESSIONS = 10_000;
-/** Forms that a session may have open at once. */
+/** Forms that a session may have open at once, and new keys that it may be about to see. */
 const MOST_FORMS = 50;
+/** How long a new key waits for the page that shows it. */
+const SHOWN_WITHIN_MS = 60_000;
 
 interface CookieOptions {
   readonly path: string;
@@ -60,7 +64,16 @@ function createSessions(service: ConsoleService): Sessions {
     begin(c, account) {
       sessions.delete(idOf(c));
       const id = randomBytes(32).toString('base64url');
-      sessions.set(id, { account, forms: new LRUCache({ max: MOST_FORMS }) });
+      sessions.set(id, {
+        account,
+        forms: new LRUCache({ max: MOST_FORMS }),
+        newKeys: new LRUCache<string, IssuedKey>({
+          max: MOST_FORMS,
+          ttl: SHOWN_WITHIN_MS,
+          ttlResolution: 0,
+          perf: { now: service.now },
+        }),
+      });
       setCookie(c, name, id, { ...options, maxAge: SESSION_MS / 1000 });
     },
     find: (c) => sessions.get(idOf(c)),
@@ -71,28 +84,81 @@ function createSessions(service: ConsoleService): Sessions {
   };
 }
 
-const peerOf = (c: Context): string => getConnInfo(c).remote.address ?? '';
+/** How long somebody has to wait, in words. */
+function inWords(seconds: number): string {
+  if (seconds === 1) return 'in a second';
+  return seconds < 60 ? `in ${seconds} seconds` : `in ${Math.ceil(seconds / 60)} minutes`;
+}
+
+function waitPage(c: Visit, email: string, status: 429 | 503, seconds: number): Answer {
+  const problem = status === 429 ? 'There were too many wrong tries.' : 'Many people sign in now.';
+  const words = `${problem} Try again ${inWords(seconds)}.`;
+  return c.html(signInPage(words, email), status, { 'Retry-After': String(seconds) });
+}
+
+/** Thrown instead of making a try that has to wait. */
+class TooOften extends Error {
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    super('There were too many wrong tries.');
+    this.seconds = seconds;
+  }
+}
+
+/**
+ * Tries to sign in. Whoever has to wait anyway takes no turn. A try is counted when it is made and
+ * before it has ended, because others may come in the meantime; those that get no turn are none.
+ */
+async function trySignIn(
+  { accounts }: ConsoleService,
+  throttle: Throttle,
+  address: string,
+  email: string,
+  password: string,
+): Promise<SignedIn | null> {
+  const wait = throttle.secondsUntil(address, email);
+  if (wait > 0) throw new TooOften(wait);
+  const begin = (): void => {
+    const seconds = throttle.countTry(address, email);
+    if (seconds > 0) throw new TooOften(seconds);
+  };
+  const isFirst = throttle.isKnown(address, email);
+  const account = await accounts.signIn(email, password, { begin, isFirst });
+  if (account !== null) throttle.forgive(address, email);
+  return account;
+}
+
+async function enter(
+  c: Visit,
+  service: ConsoleService,
+  throttle: Throttle,
+): Promise<SignedIn | Response> {
+  const { clientAddress = socketAddress } = service;
+  const email = field(c, 'email');
+  const address = visitorAt(clientAddress(c.env.incoming));
+  try {
+    const account = await trySignIn(service, throttle, address, email, field(c, 'password'));
+    return account ?? c.html(signInPage('Email or password is wrong.', email), 401);
+  } catch (error) {
+    if (error instanceof TooOften) return waitPage(c, email, 429, error.seconds);
+    if (error instanceof Busy) return waitPage(c, email, 503, 1);
+    throw error;
+  }
+}
 
 /** Serves the sign-in, and lets nobody past without it: pages that are served later are behind. */
 export function serveSessions(app: Hono<Env>, service: ConsoleService): void {
-  const { accounts, now, clientAddress = peerOf } = service;
+  const { accounts, now } = service;
   const sessions = createSessions(service);
   const throttle = createThrottle(now);
 
   app.get(SIGN_IN.slice(BASE.length), (c) => c.html(signInPage(null, '')));
 
   app.post(SIGN_IN.slice(BASE.length), async (c) => {
-    const email = field(c, 'email');
-    const address = visitorAt(clientAddress(c));
-    const seconds = throttle.countTry(address, email);
-    if (seconds > 0) {
-      const words = `That was wrong too often. Try again in ${Math.ceil(seconds / 60)} minutes.`;
-      return c.html(signInPage(words, email), 429, { 'Retry-After': String(seconds) });
-    }
-    const account = await accounts.signIn(email, field(c, 'password'));
-    if (account === null) return c.html(signInPage('Email or password is wrong.', email), 401);
-    throttle.forgive(address, email);
-    sessions.begin(c, account);
+    const entered = await enter(c, service, throttle);
+    if (entered instanceof Response) return entered;
+    sessions.begin(c, entered);
     return c.redirect(BASE, 303);
   });
 

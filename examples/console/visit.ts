@@ -1,9 +1,11 @@
 /** What the console knows of a request while it answers it, and how it refuses one. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { IssuedKey } from 'keyscope';
 import type { LRUCache } from 'lru-cache';
 import type { Member, SignedIn } from '../platform/host/accounts.ts';
 import type { Platform } from '../platform/host/boot.ts';
+import type { ClientAddress } from '../platform/host/client-address.ts';
 
 /** What the console is made of: a {@link Platform}, and what tests and servers add to it. */
 export interface ConsoleService
@@ -14,7 +16,7 @@ export interface ConsoleService
    * A visitor's address. Default: the other end of the connection, which behind a proxy is the
    * proxy.
    */
-  readonly clientAddress?: (c: Context) => string;
+  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /** Whether visitors reach the service over TLS. */
@@ -25,6 +27,8 @@ export interface Session {
   readonly account: SignedIn;
   /** Forms that were shown and not yet sent, so that none makes two keys. */
   readonly forms: LRUCache<string, true>;
+  /** By key id: keys that were made and not yet shown. Each is read once, within a minute. */
+  readonly newKeys: LRUCache<string, IssuedKey>;
 }
 
 export interface Env {
@@ -58,6 +62,8 @@ export async function readForm(c: Visit): Promise<URLSearchParams> {
   if (!FORM.test(type)) throw new Refused(415, 'This is no form of the console.');
   return new URLSearchParams(await c.req.text());
 }
+
+export type Answer = Response | Promise<Response>;
 
 /** A field of the form that was sent; empty if it has none of this name. */
 export const field = (c: Visit, name: string): string => c.var.form.get(name) ?? '';

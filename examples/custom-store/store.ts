@@ -12,12 +12,12 @@
  * otherwise that takes a transaction or a conditional statement.
  *
  * What it does not do: serve two processes, which would overwrite each other's keys; many keys,
- * because each write writes all of them; Windows, where a folder cannot be synced. It blocks the
- * process while the disk syncs.
+ * because each write writes all of them; Windows, where a folder cannot be synced; reports, which
+ * need the optional methods of `KeyStore`. It blocks the process while the disk syncs.
  */
 import fs from 'node:fs';
 import { dirname } from 'node:path';
-import type { KeyRecord, KeyStore, ListPosition, SchemeSummary } from 'keyscope';
+import type { KeyRecord, KeyStore, ListPosition, Mark } from 'keyscope';
 
 /** Replaces the file: readers find the old content or the new one, whenever the power fails. */
 function replace(path: string, content: string): void {
@@ -38,9 +38,26 @@ function newestFirst(one: ListPosition, other: ListPosition): number {
   return one.keyId < other.keyId ? 1 : -1;
 }
 
-function isLive({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
-  const hasEnded = (deadline: number | null) => deadline !== null && deadline <= now;
-  return revokedAt === null && !hasEnded(retireAt) && !hasEnded(expiresAt);
+/** What a mark changes; null where its condition does not hold. `KeyStore` has the rules. */
+function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
+  const { revokedAt, suspendedAt, retireAt, withdrawn } = record;
+  const { at } = mark;
+  if (mark.kind === 'withdraw') {
+    if (withdrawn.includes(mark.entityUuid)) return null;
+    return { changedAt: at, withdrawn: [...withdrawn, mark.entityUuid] };
+  }
+  if (revokedAt !== null) return null;
+  if (mark.kind === 'resume') {
+    if (suspendedAt === null) return null;
+    return { changedAt: at, suspendedAt: null, endedBy: null, endReason: null };
+  }
+  const end = { changedAt: at, endedBy: mark.by, endReason: mark.reason };
+  if (mark.kind === 'revoke') return { ...end, revokedAt: at, seal: mark.seal };
+  if (suspendedAt !== null) return null;
+  if (mark.kind === 'suspend') return { ...end, suspendedAt: at };
+  const isAsRead = withdrawn.join() === (mark.withdrawn ?? []).join();
+  if (retireAt !== null || !isAsRead) return null;
+  return { ...end, retireAt: at, changedAt: mark.changedAt ?? at };
 }
 
 /** The later of two times; the first may be missing. */
@@ -76,17 +93,24 @@ export function jsonFileStore(path: string): KeyStore {
 
     findById: (keyId) => structuredClone(byId.get(keyId) ?? null),
 
-    list({ entityUuid, after, limit }) {
-      const own = all().filter((record) => record.entityUuid === entityUuid);
-      const rest = own.filter((record) => after === null || newestFirst(record, after) > 0);
+    list({ prefix, entityUuid, addressing = false, after, limit }) {
+      const listed = all()
+        .filter((record) => record.prefix === prefix)
+        .filter((record) => record.accessibleEntities.includes(entityUuid))
+        .filter((record) => (record.entityUuid === entityUuid) !== addressing);
+      const rest = listed.filter((record) => after === null || newestFirst(record, after) > 0);
       return structuredClone(rest.sort(newestFirst).slice(0, limit));
     },
 
-    markEnded(keyId, ending) {
+    listLineage(rootKeyId) {
+      return structuredClone(all().filter((record) => record.rootKeyId === rootKeyId));
+    },
+
+    mark(keyId, mark) {
       const record = byId.get(keyId);
-      if (record === undefined || record.revokedAt !== null) return false;
-      if ('retireAt' in ending && record.retireAt !== null) return false;
-      write([{ ...record, ...ending }]);
+      const changes = record === undefined ? null : changesOf(record, mark);
+      if (record === undefined || changes === null) return false;
+      write([{ ...record, ...changes }]);
       return true;
     },
 
@@ -103,17 +127,6 @@ export function jsonFileStore(path: string): KeyStore {
         changed.set(record.keyId, { ...record, lastUsedAt, scopesUsed });
       }
       if (changed.size > 0) write(changed.values());
-    },
-
-    summarize(now) {
-      const rows = new Map<string, SchemeSummary>();
-      for (const { digest, lastUsedAt } of all().filter((record) => isLive(record, now))) {
-        const scheme = digest.slice(0, digest.indexOf('$'));
-        const row = rows.get(scheme) ?? { scheme, live: 0, lastUsedAt: null };
-        const newest = lastUsedAt === null ? row.lastUsedAt : later(row.lastUsedAt, lastUsedAt);
-        rows.set(scheme, { scheme, live: row.live + 1, lastUsedAt: newest });
-      }
-      return [...rows.values()];
     },
   };
 }

@@ -16,7 +16,7 @@ type Reply = FastifyReply<object, RawServerBase>;
 export interface GuardOptions<Op extends string> extends ChallengeOptions {
   readonly keyring: Pick<Keyring, 'admit'>;
   readonly policy: Policy<Op>;
-  /** Called before an answer of 503. The error's `cause` is the driver's, which may quote rows. */
+  /** Called before an answer of 503. `causeOf(error)` is the driver's, which may quote rows. */
   readonly onOutage?: (error: StoreError) => void;
 }
 

@@ -61,7 +61,7 @@ function answerMetadata({ document }: Metadata, { method }: Request): Response {
 export function createMcp(service: Service): (request: Request) => Promise<Response | null> {
   // What the service is called is configuration. A `Host` header is whatever a client writes.
   const resource = `${service.publicUrl}${MCP_PATH}`;
-  const metadata = protectedResourceMetadata({ resource, scopes: catalog.all, name: REALM });
+  const metadata = protectedResourceMetadata({ resource, scopes: catalog, name: REALM });
   const gate = createMcpGate({
     keyring: service.mcpKeyring ?? service.keyring,
     policy,
@@ -76,7 +76,8 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
   const handler = createMcpHandler((context) => createMcpServer(service, context), {
     maxSubscriptions: 0,
   });
-  const origins = [new URL(resource).hostname];
+  const { corsOrigins = [] } = service;
+  const origins = [resource, ...corsOrigins].map((url) => new URL(url).hostname);
 
   return async (request) => {
     const { pathname } = new URL(request.url);

@@ -20,7 +20,7 @@ import type { Principal, TokenVerifier } from 'keyscope';
 import { AccessError, isAccessError, parseAuthorization, toMe, toResponse } from 'keyscope';
 import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
 import { REALM } from '../platform/host/http.ts';
-import { listen, readPort, stop, whyNot } from '../platform/host/listen.ts';
+import { atFirstSignal, listen, readPort, stop, whyNot } from '../platform/host/listen.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { audiences } from '../platform/host/tokens.ts';
 import { catalog } from '../platform/service/catalog.ts';
@@ -139,7 +139,7 @@ async function start(): Promise<void> {
   const jwks = new URL(`${issuer}/.well-known/jwks.json`);
   const server = createServer(createTokens({ issuer, audience, jwks }), REALM);
   const url = await listen(server, readPort(8788));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server));
+  atFirstSignal(() => stop(server));
   console.log(instructions(issuer, url));
 }
 

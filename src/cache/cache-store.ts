@@ -4,15 +4,14 @@
  * record on each request (its seal once, because it is frozen), so an entry may outlive its key's
  * expiry, but the key does not.
  *
- * Only `findByDigest` is cached. `findById` serves `revoke`, `rotate`, `get`, `advise` and the
- * parents of tokens, which are rare or need the current state: it asks the store each time, as do
- * `list` and `summarize`.
+ * `findByDigest` is cached, and for tokens `findById`, but not where a caller asks for a `fresh`
+ * answer. Everything else asks the store each time: it is rare, or needs the current state.
  */
 import { assert, hasMethods } from '../core/input.js';
-import type { Awaitable, KeyStore, UsageEntry } from '../core/store.js';
+import type { Awaitable, CallOptions, KeyStore, UsageEntry } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';
-import { createChannel } from './channel.js';
+import { type ChannelState, createChannel } from './channel.js';
 import { createLookups, type Lookups } from './lookups.js';
 import { type CacheOptions, readCacheOptions } from './options.js';
 
@@ -21,22 +20,41 @@ const METHODS: readonly (keyof KeyStore)[] = [
   'findByDigest',
   'findById',
   'list',
-  'markEnded',
+  'listLineage',
+  'mark',
   'touch',
-  'summarize',
 ];
 
+/** A store that caches look-ups. */
+export interface CachedStore extends KeyStore {
+  /**
+   * How the channel to other processes stands: for a health check, which may call this as often as
+   * it likes. Keeps the channel's beat going where there are no look-ups.
+   */
+  channelState(): ChannelState;
+}
+
 /**
- * Makes a store that caches look-ups. When a key is revoked, retired or made through this store,
- * the store shows it at once. When that happens through any other store or process, it shows within
- * `maxStalenessMs`, and a new key that was tried before it existed within 5 s. With `invalidation`,
- * an end shows as soon as its message arrives; while the channel is down, the bound holds. A cached
- * answer is returned at once, without a promise.
+ * Makes a store that caches look-ups. When a key is made, revoked, suspended, resumed or retired
+ * through this store, or an entity withdraws from it, the store shows it at once. When that happens
+ * through any other store or process, it shows within `maxStalenessMs`, and a new key that was
+ * tried before it existed within 5 s. With `invalidation`, a mark shows as soon as its message
+ * arrives; while the channel is down, the bound holds. A cached answer is returned at once, without
+ * a promise.
  *
- * Concurrent look-ups of one key share one query, except on Cloudflare Workers, where a query
- * belongs to one request. Errors are not cached. While the store is down, keys pass only as long as
- * their entries live. Usage that other processes record shows late in `findByDigest`, as does that
- * of more than 10,000 keys; `list` and `get` show it at once.
+ * With `invalidation`, the cache publishes a beat every 5 s, alongside look-ups, and must hear it
+ * itself within 5 s; beside many other processes less often, so that all of them together publish
+ * some two a second. If it does not hear it, the channel is silent: `onError` is told once, and
+ * `channelState` says so. When the channel comes up, everything cached until then is looked up
+ * again. Not noticed: messages that were lost between two beats that were heard.
+ *
+ * Concurrent look-ups of one key share one query, and at most two while other keys are marked,
+ * except on Cloudflare Workers, where a query belongs to one request. It is aborted once none of
+ * them waits any more. Errors are not cached.
+ * While the store is down, keys pass only as long as their entries live; with
+ * `insecureStaleIfErrorMs`, known ones for so much longer. Usage that other processes
+ * record shows late in cached answers, as does that of more than 10,000 keys; `list` and `get` show
+ * it at once.
  *
  * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are
  * not).
@@ -44,35 +62,47 @@ const METHODS: readonly (keyof KeyStore)[] = [
  * @param store The store that keeps the keys.
  * @param options `cache`: where look-ups are kept. `maxStalenessMs`: their maximum age, in
  *   milliseconds.
+ * @returns A store that offers what `store` offers of the optional methods.
  * @throws TypeError that says what to pass instead.
  * @example
  * const cache = new LRUCache<string, object>({ max: 10_000 });
  * const store = cacheStore(postgresStore(pool), { cache, maxStalenessMs: 10_000 });
  */
-export function cacheStore(store: KeyStore, options: CacheOptions): KeyStore {
+export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore {
   assertIsStore(store);
   const settings = readCacheOptions(options);
-  const channel = createChannel(settings, (keyId) => lookups.outdate(keyId));
-  const lookups = createLookups(settings, (digests) => {
-    channel.ensureSubscribed();
-    return store.findByDigest(digests);
+  const channel = createChannel(settings, {
+    onChange: (keyId) => lookups.outdate(keyId),
+    onUp: () => lookups.outdateAll(),
   });
-  channel.ensureSubscribed();
+  const lookups = createLookups(settings, {
+    findByDigest(digests, call) {
+      channel.tend();
+      return store.findByDigest(digests, call);
+    },
+    findById(keyId, call) {
+      channel.tend();
+      return store.findById(keyId, call);
+    },
+  });
+  channel.tend();
 
   return {
-    findByDigest: lookups.find,
-    findById: (keyId) => store.findById(keyId),
-    list: (query) => store.list(query),
-    summarize: summarizeOf(store),
+    findByDigest: lookups.findByDigest,
+    findById: lookups.findById,
+    list: (query, call) => store.list(query, call),
+    listLineage: (rootKeyId, call) => store.listLineage(rootKeyId, call),
     // The digest may have been looked up before and be cached as absent.
-    insert: (record) =>
-      outdateAround(lookups, [record.digest, record.keyId], () => store.insert(record)),
-    markEnded: (keyId, ending) =>
+    insert: (record, call) =>
+      outdateAround(lookups, [record.digest, record.keyId], () => store.insert(record, call)),
+    mark: (keyId, mark, call) =>
       runThen(
-        () => outdateAround(lookups, [keyId], () => store.markEnded(keyId, ending)),
+        () => outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call)),
         () => channel.publish(keyId),
       ),
-    touch: (entries) => touch(store, lookups, entries),
+    touch: (entries, call) => touch(store, lookups, entries, call),
+    channelState: channel.state,
+    ...optionalOf(store),
   };
 }
 
@@ -96,20 +126,31 @@ function outdateAround<T>(
   return runThen(write, () => names.forEach(lookups.outdate));
 }
 
-function touch(store: KeyStore, lookups: Lookups, entries: readonly UsageEntry[]): Awaitable<void> {
-  const answer = store.touch(entries);
+function touch(
+  store: KeyStore,
+  lookups: Lookups,
+  entries: readonly UsageEntry[],
+  call: CallOptions | undefined,
+): Awaitable<void> {
+  const answer = store.touch(entries, call);
   const addWritten = (): void => {
     for (const { keyId, ...usage } of entries) lookups.addUsage(keyId, usage);
   };
   return isThenable(answer) ? Promise.resolve(answer).then(addWritten) : addWritten();
 }
 
+type Optional = Pick<KeyStore, 'summarize' | 'listExpiring' | 'listAll' | 'listChanged'>;
+
 /**
- * Has as many parameters as the store's own method: `storeContract` uses that number to tell
- * whether the method accepts a time.
+ * The optional methods that the store offers. Bound, they have as many parameters as the store's
+ * own: from that, `storeContract` tells whether `summarize` accepts a time.
  */
-function summarizeOf(store: KeyStore): KeyStore['summarize'] {
-  const summarize = (now?: number) => store.summarize(now ?? Date.now());
-  Object.defineProperty(summarize, 'length', { value: store.summarize.length });
-  return summarize;
+function optionalOf(store: KeyStore): Optional {
+  const { summarize, listExpiring, listAll, listChanged } = store;
+  return {
+    ...(summarize && { summarize: summarize.bind(store) }),
+    ...(listExpiring && { listExpiring: listExpiring.bind(store) }),
+    ...(listAll && { listAll: listAll.bind(store) }),
+    ...(listChanged && { listChanged: listChanged.bind(store) }),
+  };
 }

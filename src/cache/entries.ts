@@ -1,8 +1,8 @@
 /** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
 import { setBounded } from './bounded-map.js';
 import type { Changes } from './changes.js';
-import { type Entry, isYounger, NO_ROWS } from './entry.js';
-import type { CacheSettings } from './options.js';
+import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
+import type { CacheSettings, LookupCache } from './options.js';
 
 /**
  * How long "no such key" is trusted, in milliseconds. A key that another process has made works
@@ -19,32 +19,26 @@ const MAX_ABSENT = 1_024;
 /** The look-ups that have been answered, by name. */
 export interface Entries {
   /** Opens an entry without an answer. Its age and the changes that outdate it count from now. */
-  open(digests: readonly string[]): Entry;
+  open(question: Question): Entry;
   /** The entry of this name, if it is young enough and still correct. */
   recall(name: string): Entry | undefined;
+  /** The entry of this name, if it may be used while the store fails. */
+  recallStale(name: string): Entry | undefined;
   /** Keeps an answered entry, unless the kept one was sent later. */
   keep(name: string, entry: Entry): void;
+  /** The same, but only if there is one to replace. */
+  replace(name: string, entry: Entry): void;
 }
 
 /** Starts empty, although the user's cache may hold entries of other caches. */
 export function createEntries(settings: CacheSettings, changes: Changes): Entries {
-  const { cache, maxStalenessMs, now } = settings;
+  const { cache, maxStalenessMs, staleIfErrorMs, now } = settings;
   const owner = {};
-  const absent = new Map<string, Entry>();
+  const { find, drop, put } = createPlaces(cache, owner);
 
-  function open(digests: readonly string[]): Entry {
+  function open({ keys, keyId }: Question): Entry {
     const generation = changes.generation();
-    return { owner, digests: [...digests], rows: NO_ROWS, since: now(), generation };
-  }
-
-  function find(name: string): Entry | undefined {
-    const entry = cache.get(name) as Entry | undefined;
-    return entry?.owner === owner ? entry : absent.get(name);
-  }
-
-  function drop(name: string): void {
-    cache.delete(name);
-    absent.delete(name);
+    return { owner, keys: [...keys], keyId, rows: NO_ROWS, since: now(), generation };
   }
 
   function recall(name: string): Entry | undefined {
@@ -52,8 +46,16 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
     if (entry === undefined) return undefined;
     const limitMs = entry.rows.length > 0 ? maxStalenessMs : ABSENT_MS;
     if (isYounger(entry.since, limitMs, settings) && changes.update(entry)) return entry;
-    drop(name);
+    if (recallStale(name) === undefined) drop(name);
     return undefined;
+  }
+
+  function recallStale(name: string): Entry | undefined {
+    const entry = find(name);
+    if (entry === undefined || !holdsLiveKey(entry)) return undefined;
+    const age = now() - entry.since;
+    const isUsable = staleIfErrorMs > 0 && age >= 0 && age < maxStalenessMs + staleIfErrorMs;
+    return isUsable && changes.update(entry) ? entry : undefined;
   }
 
   function keep(name: string, entry: Entry): void {
@@ -61,9 +63,44 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
     const kept = find(name);
     if (kept !== undefined && kept.since > entry.since) return;
     drop(name);
-    if (entry.rows.length > 0) cache.set(name, entry);
-    else setBounded(absent, name, entry, MAX_ABSENT);
+    put(name, entry);
   }
 
-  return { open, recall, keep };
+  function replace(name: string, entry: Entry): void {
+    if (find(name) !== undefined) keep(name, entry);
+  }
+
+  return { open, recall, recallStale, keep, replace };
+}
+
+/** Where entries are. */
+interface Places {
+  find(name: string): Entry | undefined;
+  drop(name: string): void;
+  put(name: string, entry: Entry): void;
+}
+
+/** Known keys are in the cache of the user, which may hold entries of others; unknown ones here. */
+function createPlaces(cache: LookupCache, owner: object): Places {
+  const absent = new Map<string, Entry>();
+  return {
+    find(name) {
+      const entry = cache.get(name) as Entry | undefined;
+      return entry?.owner === owner ? entry : absent.get(name);
+    },
+    drop(name) {
+      cache.delete(name);
+      absent.delete(name);
+    },
+    put(name, entry) {
+      if (entry.rows.length > 0) cache.set(name, entry);
+      else setBounded(absent, name, entry, MAX_ABSENT);
+    },
+  };
+}
+
+/** Whether an entry has a key that was neither revoked nor suspended when it was looked up. */
+function holdsLiveKey({ rows }: Entry): boolean {
+  const record = rows[0];
+  return record !== undefined && record.revokedAt === null && record.suspendedAt === null;
 }

@@ -9,6 +9,16 @@ export type Rows = readonly KeyRecord[];
 /** The answer to a look-up of an unknown key. */
 export const NO_ROWS: Rows = Object.freeze([]);
 
+/** What a look-up asks for. */
+export interface Question {
+  /** The name of its entry in the user's cache. */
+  readonly name: string;
+  /** The digests, or the key id. A change of one of them outdates the answer. */
+  readonly keys: readonly string[];
+  /** The id of the key that it asks for, where that is known beforehand. */
+  readonly keyId: string | undefined;
+}
+
 /** The answer to one look-up: a record, or none. */
 export interface Entry {
   /**
@@ -16,7 +26,10 @@ export interface Entry {
    * changes.
    */
   readonly owner: object;
-  readonly digests: readonly string[];
+  /** As in its question. */
+  readonly keys: readonly string[];
+  /** As in its question. */
+  readonly keyId: string | undefined;
   /** At most one record. Frozen, because every hit returns this same list. */
   rows: Rows;
   /** The time before the look-up was sent. */

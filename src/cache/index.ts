@@ -1,5 +1,11 @@
 /** `keyscope/cache`. */
 
 export type { Invalidation } from '../core/invalidation.js';
-export { cacheStore } from './cache-store.js';
+export { type CachedStore, cacheStore } from './cache-store.js';
+export type { ChannelState } from './channel.js';
 export type { CacheOptions, LookupCache } from './options.js';
+export {
+  type PollingInvalidation,
+  type PollingOptions,
+  pollingInvalidation,
+} from './polling.js';

@@ -1,12 +1,12 @@
-/** Look-ups by digest: answered from the cache, or by one query that concurrent callers share. */
-import { readRecord, type Usage } from '../core/record.js';
-import type { Awaitable } from '../core/store.js';
-import { isThenable } from '../core/thenable.js';
+/** The look-ups that are cached: by digest, and by key id. */
+import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
+import type { Awaitable, CallOptions, KeyStore } from '../core/store.js';
+import { isUuid } from '../core/uuid.js';
 import { createChanges } from './changes.js';
 import { createEntries } from './entries.js';
-import { type Entry, NO_ROWS, type Rows } from './entry.js';
+import { NO_ROWS, type Question, type Rows } from './entry.js';
+import { type CacheState, createLookup, type LookupKind } from './lookup.js';
 import type { CacheSettings } from './options.js';
-import { createPendingLookups } from './pending-lookups.js';
 
 /**
  * Separates the digests in an entry's name. No digest contains it; a look-up with a text that does
@@ -14,65 +14,62 @@ import { createPendingLookups } from './pending-lookups.js';
  */
 const SEPARATOR = '\n';
 
-/** Looks up records by digest, as a store does. */
-export type Find = (digests: readonly string[]) => Awaitable<Rows>;
+/**
+ * How the names of entries by key id begin. No digest begins like this; a look-up with a text that
+ * does is not cached.
+ */
+const BY_ID = 'id:';
+
+/** Where the answers come from that are cached. */
+export type LookupStore = Pick<KeyStore, 'findByDigest' | 'findById'>;
 
 /** Cached look-ups. */
-export interface Lookups {
-  /** Returns what is cached at once, without a promise. */
-  readonly find: Find;
+export interface Lookups extends LookupStore {
   /** Outdates a key id or digest: look-ups from now on see the change. */
   outdate(name: string): void;
+  /** Outdates everything that was looked up until now. */
+  outdateAll(): void;
   /** Remembers usage that was recorded for a key. */
   addUsage(keyId: string, usage: Usage): void;
 }
 
 /**
- * Starts with an empty cache.
- *
- * @param findInStore Looks up in the store.
+ * Starts with an empty cache. What is cached is returned at once, without a promise; told to be
+ * `fresh`, a look-up asks the store.
  */
-export function createLookups(settings: CacheSettings, findInStore: Find): Lookups {
-  const changes = createChanges();
+export function createLookups(settings: CacheSettings, store: LookupStore): Lookups {
+  const changes = createChanges(settings);
   const entries = createEntries(settings, changes);
-  const pending = createPendingLookups(settings);
+  const state: CacheState = { settings, changes, entries };
+  const lookUpDigests = createLookup(byDigest(store), state);
+  const lookUpId = createLookup(byId(store), state);
 
-  function find(digests: readonly string[]): Awaitable<Rows> {
-    const name = nameOf(digests);
-    if (name === undefined) return findInStore(digests);
-    const entry = entries.recall(name);
-    if (entry !== undefined) return entry.rows;
-    return pending.join(name) ?? send(name, digests);
-  }
+  return {
+    findByDigest(digests, options) {
+      const name = nameOf(digests);
+      if (name === undefined) return store.findByDigest(digests, options);
+      return lookUpDigests({ name, keys: digests, keyId: undefined }, options);
+    },
+    findById(keyId, options) {
+      // Callers may pass anything.
+      if (!isUuid(keyId)) return store.findById(keyId, options);
+      return lookUpId({ name: BY_ID + keyId, keys: [keyId], keyId }, options);
+    },
+    outdate: changes.add,
+    outdateAll: changes.addAll,
+    addUsage: changes.addUsage,
+  };
+}
 
-  function send(name: string, digests: readonly string[]): Awaitable<Rows> {
-    // Opened before the look-up is sent: its age counts from here, and so do the changes that
-    // outdate it.
-    const entry = entries.open(digests);
-    const answer = findInStore(digests);
-    if (!isThenable(answer)) return receive(name, entry, answer);
-    const rows = Promise.resolve(answer).then((settled) => receive(name, entry, settled));
-    pending.add(name, entry.since, rows);
-    return rows;
-  }
+// ── By digest ───────────────────────────────────────────────────────────────────────────────────
 
-  function receive(name: string, entry: Entry, answer: Rows): Rows {
-    const rows = readAnswer(answer, entry.digests);
-    // Not cached; the core refuses it.
-    if (rows === undefined) return answer;
-    entry.rows = rows;
-    // If the key has changed in the meantime, this answers only requests from before the change.
-    if (changes.update(entry)) entries.keep(name, entry);
-    return entry.rows;
-  }
-
-  function outdate(name: string): void {
-    changes.add(name);
-    // Which keys they will return is not known until they are answered, so none can be joined.
-    pending.clear();
-  }
-
-  return { find, outdate, addUsage: changes.addUsage };
+function byDigest(store: LookupStore): LookupKind<Question, Rows> {
+  return {
+    ask: ({ keys }, options) => store.findByDigest(keys, options),
+    read: (answer, { keys }) => readRows(answer, ({ digest }) => keys.includes(digest)),
+    toAnswer: (rows) => rows,
+    keepsFresh: true,
+  };
 }
 
 /** One name for the digests of a look-up; `undefined` if they cannot have one. */
@@ -83,18 +80,46 @@ function nameOf(digests: readonly string[]): string | undefined {
 
 /** Callers may pass anything as a digest. */
 function isNamePart(digest: unknown): boolean {
-  return typeof digest === 'string' && !digest.includes(SEPARATOR);
+  if (typeof digest !== 'string') return false;
+  return !digest.includes(SEPARATOR) && !digest.startsWith(BY_ID);
 }
+
+// ── By key id ───────────────────────────────────────────────────────────────────────────────────
+
+/** A question for one key. */
+interface IdQuestion extends Question {
+  readonly keyId: string;
+}
+
+function byId(store: LookupStore): LookupKind<IdQuestion, KeyRecord | null> {
+  function ask(
+    { keyId }: IdQuestion,
+    options: CallOptions | undefined,
+  ): Awaitable<KeyRecord | null> {
+    return store.findById(keyId, options);
+  }
+
+  function read(answer: unknown, question: IdQuestion): Rows | undefined {
+    const rows = answer === null ? [] : [answer];
+    return readRows(rows, ({ keyId }) => keyId === question.keyId);
+  }
+
+  // Management asks for fresh answers. Kept, those of a job that reads each key would evict the
+  // keys in use.
+  return { ask, read, toAnswer: (rows) => rows[0] ?? null, keepsFresh: false };
+}
+
+// ── Answers ─────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Returns the rows to cache: none, or one that is well-formed and was asked for. `undefined` for
  * any other answer.
  */
-function readAnswer(answer: unknown, digests: readonly string[]): Rows | undefined {
+function readRows(answer: unknown, isAsked: (record: KeyRecord) => boolean): Rows | undefined {
   if (!Array.isArray(answer) || answer.length > 1) return undefined;
   if (answer.length === 0) return NO_ROWS;
   // A frozen copy, the same object for every hit, so the keyring checks its seal only once.
   const record = readRecord(answer[0]);
-  if (record === null || !digests.includes(record.digest)) return undefined;
+  if (record === null || !isAsked(record)) return undefined;
   return Object.freeze([record]);
 }

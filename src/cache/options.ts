@@ -14,7 +14,10 @@ const DAY_MS = 86_400_000;
  * entries at any time.
  */
 export interface LookupCache {
-  /** `name`: the digests of a look-up; with one pepper, a single digest. Never a key. */
+  /**
+   * `name`: the digests of a look-up, with one pepper a single digest; or `id:` and a key id. Never
+   * a key.
+   */
   get(name: string): unknown;
   set(name: string, entry: object): unknown;
   delete(name: string): unknown;
@@ -22,16 +25,32 @@ export interface LookupCache {
 
 /** How look-ups are cached. */
 export interface CacheOptions {
-  /** Bounded. About 2 KiB per key. */
+  /** Bounded. About 2 KiB per key; as much again for one that is also used through tokens. */
   readonly cache: LookupCache;
   /**
    * The maximum age of an answer, in milliseconds, 1 to 86,400,000: how long a key that was revoked
-   * elsewhere may still work. Nothing is kept for more than 30,000, which satisfies a longer limit,
-   * too.
+   * or suspended elsewhere may still work. Nothing is kept for more than 30,000, which satisfies a
+   * longer limit, too.
    */
   readonly maxStalenessMs: number;
-  /** Tells other processes about revocations, so that they need not wait that long. */
+  /**
+   * For how long beyond `maxStalenessMs` a key that was live may still work while the store fails,
+   * or does not answer within a second; in milliseconds, at most 86,400,000. Default: 0, so that a
+   * failing store is answered with 503.
+   *
+   * Insecure, because a key that was revoked elsewhere may then work for `maxStalenessMs` plus
+   * this: where the store cannot be reached, nobody can tell. Not used for a key that was marked in
+   * this process, or of which the channel told, nor for an unknown key or a `fresh` answer.
+   */
+  readonly insecureStaleIfErrorMs?: number | undefined;
+  /** Tells other processes of every mark on a key, so that they need not wait that long. */
   readonly invalidation?: Invalidation | undefined;
+  /**
+   * Told of every error of `invalidation`, which delays no request and fails no call, and once when
+   * it has fallen silent. Log it: until the channel works again, only `maxStalenessMs` holds. What
+   * it throws or rejects with is dropped.
+   */
+  readonly onError?: ((error: unknown, what: 'invalidation') => unknown) | undefined;
   /**
    * Milliseconds; for tests. An entry from the future is stale. Default: a clock that never goes
    * back.
@@ -44,11 +63,22 @@ export interface CacheSettings {
   readonly cache: LookupCache;
   /** In milliseconds; at most 30,000. */
   readonly maxStalenessMs: number;
+  /** How long an entry may be used beyond that while the store fails. In milliseconds. */
+  readonly staleIfErrorMs: number;
   readonly invalidation: Invalidation | undefined;
+  /** Tells of an error of the channel. Never throws. */
+  readonly report: (error: unknown) => void;
   readonly now: () => number;
 }
 
-const OPTIONS = ['cache', 'maxStalenessMs', 'invalidation', 'now'] as const;
+const OPTIONS = [
+  'cache',
+  'maxStalenessMs',
+  'insecureStaleIfErrorMs',
+  'invalidation',
+  'onError',
+  'now',
+] as const;
 
 /**
  * Reads the options. Not checked: that `cache` is bounded.
@@ -56,9 +86,12 @@ const OPTIONS = ['cache', 'maxStalenessMs', 'invalidation', 'now'] as const;
  * @throws TypeError that says what to pass instead.
  */
 export function readCacheOptions(options: unknown): CacheSettings {
-  const { cache, maxStalenessMs, invalidation, now } = readFields(options, OPTIONS, 'cacheStore');
+  const given = readFields(options, OPTIONS, 'cacheStore');
+  const { cache, maxStalenessMs, insecureStaleIfErrorMs = 0, invalidation, onError, now } = given;
   assert(isLookupCache(cache), 'cache: pass something bounded with get, set and delete');
   const allowed = readInteger(maxStalenessMs, 1, DAY_MS, 'maxStalenessMs, in milliseconds');
+  const what = 'insecureStaleIfErrorMs, in milliseconds';
+  const staleIfErrorMs = readInteger(insecureStaleIfErrorMs, 0, DAY_MS, what);
   assert(
     invalidation === undefined || isInvalidation(invalidation),
     'invalidation: pass { publish, subscribe } or leave it out',
@@ -66,7 +99,9 @@ export function readCacheOptions(options: unknown): CacheSettings {
   return {
     cache,
     maxStalenessMs: Math.min(allowed, MAX_AGE_MS),
+    staleIfErrorMs,
     invalidation,
+    report: readListener(onError),
     now: readCacheClock(now),
   };
 }
@@ -75,6 +110,15 @@ function readCacheClock(now: unknown): () => number {
   if (now === undefined) return createSteadyClock();
   assertFunction(now, 'now');
   return now as () => number;
+}
+
+function readListener(onError: unknown): (error: unknown) => void {
+  if (onError === undefined) return () => {};
+  assertFunction(onError, 'onError');
+  const listener = onError as NonNullable<CacheOptions['onError']>;
+  // Asynchronous, so that an error that the listener throws becomes a rejection.
+  const tell = async (error: unknown): Promise<unknown> => listener(error, 'invalidation');
+  return (error) => void tell(error).catch(() => {});
 }
 
 function isLookupCache(value: unknown): value is LookupCache {

@@ -2,6 +2,7 @@
 import { authenticate } from './authenticate.js';
 import type { Context } from './context.js';
 import { isAccessError, isStoreError } from './errors.js';
+import type { EventContext } from './events.js';
 import { assert, readFields } from './input.js';
 import { type Policy, requestedEntity } from './policy.js';
 import type { Principal } from './principal.js';
@@ -19,6 +20,11 @@ export interface AdmitInput<Operation extends string = string> {
    * is meant.
    */
   readonly entityUuid?: unknown;
+  /**
+   * What events say about the request, such as its id and the client's address: at most 8 texts,
+   * each cut to 200 characters. It never refuses a request.
+   */
+  readonly context?: EventContext | undefined;
 }
 
 /** The caller, and the entity that it may act on. */
@@ -39,7 +45,7 @@ export async function admit(
   request: RequestLike | Authenticator,
   input: AdmitInput,
 ): Promise<Admission> {
-  readFields(input, ['policy', 'operation', 'entityUuid'], 'admit');
+  readFields(input, ['policy', 'operation', 'entityUuid', 'context'], 'admit');
   const { policy, operation, entityUuid: asked } = input;
   const instead = 'admit: pass { policy, operation }, the policy from definePolicy';
   assert(typeof policy?.requires === 'function', instead);
@@ -56,12 +62,19 @@ export async function admit(
     principal = isThenable(found) ? await found : found;
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
-    reportDenial(context, error, { time, principal, operation, asked });
+    reportDenial(context, error, { time, principal, operation, asked, said: input.context });
     throw error;
   }
   const { keyId } = principal;
-  context.usage.record(keyId, scopes, time);
-  context.emit?.({ type: 'access.granted', time, keyId, entityUuid, operation });
+  context.usage.record(principal, scopes, time);
+  context.emit?.({
+    type: 'access.granted',
+    time,
+    keyId,
+    entityUuid,
+    operation,
+    context: context.readEventContext(input.context),
+  });
   return { principal, entityUuid };
 }
 
@@ -73,6 +86,8 @@ interface Attempt {
   readonly principal: Principal | null;
   readonly operation: string;
   readonly asked: unknown;
+  /** What the service says about the request. */
+  readonly said: unknown;
 }
 
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
@@ -93,5 +108,6 @@ function reportDenial(context: Context, error: unknown, attempt: Attempt): void 
     operation,
     code,
     reason,
+    context: context.readEventContext(attempt.said),
   });
 }

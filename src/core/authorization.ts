@@ -41,6 +41,7 @@ const TOKEN68 = '[0-9A-Za-z._~+/-]+=*';
 const PARAM = `${TOKEN}[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[\\t !#-[\\]-~]|\\\\[\\t -~])*")`;
 const PARAMS = `${PARAM}(?:[ \\t]*,[ \\t]*${PARAM})*`;
 const BEARER = new RegExp(`^Bearer +${TOKEN68}$`, 'i');
+const NOTHING = /^/;
 const OTHER = new RegExp(`^(?!Bearer(?: |$))${TOKEN}(?: +(?:${TOKEN68}|${PARAMS}))?$`, 'i');
 
 /**
@@ -66,6 +67,10 @@ export function parseAuthorization(value: unknown): Authorization {
 
 function parseLine(line: unknown): Authorization {
   if (typeof line !== 'string' || line.length > MAX_LENGTH) return MALFORMED;
-  if (BEARER.test(line)) return { kind: 'bearer', token: line.slice(line.lastIndexOf(' ') + 1) };
-  return OTHER.test(line) ? OTHER_SCHEME : MALFORMED;
+  const isBearer = BEARER.test(line);
+  const isOther = !isBearer && OTHER.test(line);
+  // `RegExp.input` and its kin keep the text of the last match, for everyone in this process.
+  NOTHING.test('');
+  if (isBearer) return { kind: 'bearer', token: line.slice(line.lastIndexOf(' ') + 1) };
+  return isOther ? OTHER_SCHEME : MALFORMED;
 }

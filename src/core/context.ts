@@ -1,14 +1,23 @@
 /** The configuration of a keyring, checked and completed, which all operations share. */
 import type { Catalog } from './catalog.js';
-import { createEmit, type Emit, type EventListener } from './events.js';
-import { assert, assertFunction, readFields, readInteger } from './input.js';
+import type { ContextReader, Emit, ErrorListener, EventListener } from './events.js';
+import { createContextReader, createEmit, createReport } from './events.js';
+import {
+  assert,
+  assertFunction,
+  readFields,
+  readFlag,
+  readInteger,
+  readMaxLifetime,
+  readText,
+} from './input.js';
 import { createKeyFormat, type KeyFormat } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
-import { platformRandom, readPeppers } from './secret.js';
+import { platformRandom, readPeppers, UNPEPPERED } from './secret.js';
 import type { KeyStore } from './store.js';
 import type { TokenVerifier } from './tokens.js';
-import { createUsage, type UsageRecorder } from './usage.js';
+import { createUsage, readUsageOptions, type UsageOptions, type UsageRecorder } from './usage.js';
 
 /** How a service keeps its keys. */
 export interface KeyringOptions<C extends Catalog = Catalog> {
@@ -21,6 +30,14 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
    * database makes keys.
    */
   readonly peppers: Peppers;
+  /**
+   * Names the installation, such as `acme production`: at most 200 characters, default none. Seals
+   * hold for one deployment, so that a row copied from staging authenticates nowhere else. Choose
+   * it once: another name ends every key.
+   */
+  readonly deployment?: string | undefined;
+  /** The longest life of a key that `issue` and `rotate` allow, in milliseconds. Default: none. */
+  readonly maxLifetimeMs?: number | undefined;
   /** Verifies short-lived tokens, which are then accepted alongside keys. */
   readonly tokens?: TokenVerifier | undefined;
   /**
@@ -28,8 +45,16 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
    * true.
    */
   readonly checkParent?: boolean | undefined;
-  /** How long an asynchronous store may take, in milliseconds: 1 to 600,000. Default: 2,000. */
+  /**
+   * How long an asynchronous store may take, and so may `tokens`, in milliseconds: 1 to 600,000.
+   * Default: 2,000.
+   */
   readonly storeTimeoutMs?: number | undefined;
+  /**
+   * When `lastUsedAt` and `scopesUsed` are written; `'off'` writes neither. Default: every 5
+   * seconds, and once a minute for each key.
+   */
+  readonly usage?: UsageOptions | 'off' | undefined;
   /**
    * Accepts keys made without a pepper alongside peppered ones, until a date: for a service that
    * adds its first pepper while such keys are in use. Until then, anyone who can write to the
@@ -42,11 +67,16 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   /** Bytes for keys, not for their ids; for tests. Default: the platform's secure source. */
   readonly random?: RandomBytes | undefined;
   /**
-   * Told of keys made, revoked and rotated, and of every `admit` that admits or denies. An `admit`
-   * that throws a `TypeError` (unknown operation, odd request) emits nothing. Whatever the listener
-   * throws is dropped.
+   * Told of everything that happens to keys, of every refusal in their management, and of every
+   * `admit` that admits or denies. What throws a `TypeError` (unknown operation, odd request) emits
+   * nothing. A listener that throws changes no decision; `onError` hears of it.
    */
   readonly onEvent?: EventListener | undefined;
+  /**
+   * Told of what is swallowed for the request's sake: usage that could not be written, a listener
+   * that threw. Log it; without it, nobody hears of them.
+   */
+  readonly onError?: ErrorListener | undefined;
 }
 
 const OPTIONS = [
@@ -54,13 +84,17 @@ const OPTIONS = [
   'catalog',
   'store',
   'peppers',
+  'deployment',
+  'maxLifetimeMs',
   'tokens',
   'checkParent',
   'storeTimeoutMs',
+  'usage',
   'insecureAcceptUnpeppered',
   'now',
   'random',
   'onEvent',
+  'onError',
 ] as const satisfies readonly (keyof KeyringOptions)[];
 
 /**
@@ -76,46 +110,62 @@ export interface Context {
   readonly acceptedSchemes: () => Schemes;
   /** Returns a well-formed answer in time, or throws a `StoreError`. */
   readonly store: KeyStore;
+  /** How long a verifier of tokens may take, in milliseconds, as a store may. */
+  readonly timeoutMs: number;
   /** Returns a time, or throws a `StoreError`. */
   readonly clock: Clock;
+  /** In milliseconds; null if there is no limit. */
+  readonly maxLifetimeMs: number | null;
   readonly random: RandomBytes;
   readonly tokens: TokenVerifier | undefined;
   readonly checkParent: boolean;
   readonly usage: UsageRecorder;
   /** Undefined if there is no listener. */
   readonly emit: Emit | undefined;
+  /** What an event says about a request. */
+  readonly readEventContext: ContextReader;
 }
 
 export function createContext(options: KeyringOptions): Context {
   const given = readFields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
-  const { catalog, tokens, onEvent, peppers, insecureAcceptUnpeppered } = given;
+  const { catalog, tokens, onEvent, onError, peppers, insecureAcceptUnpeppered } = given;
   const { now = Date.now, random = platformRandom } = given;
   const { checkParent = true, storeTimeoutMs = 2000 } = given;
-  assertFunction(now, 'now');
-  assertFunction(random, 'random');
-  if (onEvent !== undefined) assertFunction(onEvent, 'onEvent');
+  for (const name of ['now', 'random', 'onEvent', 'onError'] as const) {
+    if (given[name] !== undefined) assertFunction(given[name], name);
+  }
   if (tokens !== undefined) assertFunction(tokens?.verify, 'tokens.verify');
   const isCatalog = typeof catalog?.expand === 'function';
   assert(isCatalog, 'catalog: pass what defineScopes returned');
-  assert(typeof checkParent === 'boolean', 'checkParent: pass true or false');
   const unpepperedUntil = readUnpepperedUntil(insecureAcceptUnpeppered, peppers);
   const format = createKeyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
   const clock = (): number => readClock(now);
+  const binding = { prefix: format.prefix, deployment: readDeployment(given.deployment) };
+  const schemes = readPeppers(peppers, binding);
+  const report = createReport(onError);
   return Object.freeze({
     format,
     catalog,
     knownScopes: new Set(catalog.all),
-    acceptedSchemes: acceptSchemes(readPeppers(peppers), unpepperedUntil, clock),
+    acceptedSchemes: acceptSchemes(schemes, unpepperedUntil, clock),
     store,
     clock,
+    maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'maxLifetimeMs'),
     random,
     tokens,
-    checkParent,
-    usage: createUsage(store),
-    emit: createEmit(onEvent),
+    timeoutMs,
+    checkParent: readFlag(checkParent, 'checkParent'),
+    usage: createUsage(store, readUsageOptions(given.usage), timeoutMs, report),
+    emit: createEmit(onEvent, report),
+    readEventContext: createContextReader(format.prefix),
   });
+}
+
+function readDeployment(value: unknown): string {
+  // The empty name is what a keyring without one has.
+  return value === undefined || value === '' ? '' : readText(value, 200, 'deployment');
 }
 
 /** Until when keys without a pepper are accepted beside others; null if they are not. */
@@ -132,6 +182,6 @@ function readUnpepperedUntil(accept: unknown, peppers: unknown): number | null {
 function acceptSchemes(schemes: Schemes, until: number | null, clock: Clock): () => Schemes {
   // By the epoch it was over before it began: no need to ask the clock.
   if (until === null || until <= 0) return () => schemes;
-  const withUnpeppered: Schemes = [...schemes, ...readPeppers('none')];
+  const withUnpeppered: Schemes = [...schemes, UNPEPPERED];
   return () => (clock() < until ? withUnpeppered : schemes);
 }

@@ -1,14 +1,14 @@
 /**
- * The three ways in which keyscope says no, which never mix: a denial is an `AccessError`, an
- * outage a `StoreError`, and a caller's bug a plain `TypeError` (see `input.ts`). A broken store is
- * never reported as a bad key, nor a typo as a denial.
+ * The ways in which keyscope says no, which never mix: a denial is an `AccessError`, an outage a
+ * `StoreError`, what a request got wrong an `InputError`, and any other bug of the caller a plain
+ * `TypeError`. A broken store is never reported as a bad key, nor a typo as a denial.
  */
 import { isUuid } from './uuid.js';
 
 // ── Denied ──────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Why a caller was denied. Codes are API and closed; the sentences of {@link DENIALS} may change.
+ * Why a caller was denied. Codes are API and closed; the sentences of {@link DETAILS} may change.
  */
 export type AccessErrorCode =
   /** No `Authorization` header, or one with another auth-scheme. */
@@ -23,72 +23,21 @@ export type AccessErrorCode =
   | 'entity_forbidden'
   /** Management: more scopes or entities than the authority may grant. */
   | 'ceiling_exceeded'
-  /** Management: no such key under this entity. */
+  /** Management: no such key under this entity. In the events of an MCP gate: no such tool. */
   | 'not_found'
   /** Management: the key was rotated or revoked first. */
   | 'conflict';
 
-/** How a denial is answered. */
-export interface Denial {
-  readonly status: number;
-  /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
-  readonly title: string;
-  /** The sentence that the caller gets. */
-  readonly detail: string;
-  /** `bare`: without `error`, as RFC 6750 §3.1 requires if no credential was sent. */
-  readonly challenge: 'bare' | 'error' | 'none';
-}
-
-/** How each code is answered. */
-export const DENIALS: Readonly<Record<AccessErrorCode, Denial>> = {
-  missing_credentials: {
-    status: 401,
-    title: 'Unauthorized',
-    detail: 'Send the key as "Authorization: Bearer <API_KEY>".',
-    challenge: 'bare',
-  },
-  invalid_request: {
-    status: 400,
-    title: 'Bad Request',
-    detail: 'Send one bearer credential and at most one lower-case entity UUID.',
-    challenge: 'error',
-  },
-  invalid_token: {
-    status: 401,
-    title: 'Unauthorized',
-    detail: 'The credential is not valid: it may be mistyped, revoked or expired.',
-    challenge: 'error',
-  },
-  insufficient_scope: {
-    status: 403,
-    title: 'Forbidden',
-    detail: 'The key was not granted a scope that this operation requires.',
-    challenge: 'error',
-  },
-  entity_forbidden: {
-    status: 403,
-    title: 'Forbidden',
-    detail: 'The key cannot address this entity.',
-    challenge: 'none',
-  },
-  ceiling_exceeded: {
-    status: 403,
-    title: 'Forbidden',
-    detail: 'You cannot grant more than you hold yourself.',
-    challenge: 'none',
-  },
-  not_found: {
-    status: 404,
-    title: 'Not Found',
-    detail: 'There is no such key.',
-    challenge: 'none',
-  },
-  conflict: {
-    status: 409,
-    title: 'Conflict',
-    detail: 'The key has already been rotated or revoked.',
-    challenge: 'none',
-  },
+/** The sentence that the caller gets. */
+export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
+  missing_credentials: 'Send the key as "Authorization: Bearer <API_KEY>".',
+  invalid_request: 'Send one bearer credential and at most one lower-case entity UUID.',
+  invalid_token: 'The credential is not valid: it may be mistyped, revoked or expired.',
+  insufficient_scope: 'The key was not granted a scope that this operation requires.',
+  entity_forbidden: 'The key cannot address this entity.',
+  ceiling_exceeded: 'You cannot grant more than you hold yourself.',
+  not_found: 'There is no such key.',
+  conflict: 'The key has already been rotated or revoked.',
 };
 
 /** The reason, for the server's log only: a response that told them apart would be an oracle. */
@@ -102,14 +51,27 @@ export type DenialReason =
   | 'malformed_key'
   | 'wrong_checksum'
   | 'unknown_key'
+  /** A later release wrote the record. */
+  | 'unknown_format'
+  /** The pepper that the key was made under is not configured. */
+  | 'orphaned'
+  /** The record is malformed, or its seal does not match. */
   | 'record_tampered'
   | 'revoked'
+  | 'suspended'
   | 'retired'
   | 'expired'
   | 'token_refused'
+  /** MCP: a tool that the gate was not told of. */
+  | 'unknown_tool'
   | 'scopes_beyond_authority'
   | 'entities_beyond_authority'
+  | 'lifetime_beyond_authority'
+  | 'scopes_beyond_predecessor'
+  | 'entities_beyond_predecessor'
   | 'no_such_key'
+  /** The key exists, but belongs to another entity or to a keyring with another prefix. */
+  | 'foreign_key'
   | 'already_ended';
 
 /** What an {@link AccessError} contains besides its code and reason. */
@@ -123,9 +85,12 @@ interface DenialDetails {
 // other's errors.
 const ACCESS = Symbol.for('keyscope.AccessError');
 const STORE = Symbol.for('keyscope.StoreError');
+const INPUT = Symbol.for('keyscope.InputError');
+const CAUSE = Symbol.for('keyscope.causeOf');
 
 /**
- * A caller was denied. No property and no cause contains a key, header, digest, seal or pepper.
+ * A caller was denied. No property and no cause contains a key, header, digest, seal or pepper. It
+ * has no stack trace.
  *
  * @example
  * const error = await keyring.verify(key).catch((reason: unknown) => reason);
@@ -133,27 +98,59 @@ const STORE = Symbol.for('keyscope.StoreError');
  */
 export class AccessError extends Error {
   declare readonly code: AccessErrorCode;
-  /** Why, for the server's log. Not enumerable; no response contains it. */
-  declare readonly reason: DenialReason;
-  /** The key concerned, if one was recognised. Not enumerable. */
-  declare readonly keyId: string | undefined;
   /** `insufficient_scope`: every scope that the operation needs, as in RFC 6750 §3 `scope`. */
   declare readonly requiredScopes?: readonly string[];
-  /** `ceiling_exceeded`: the scopes, then the entities that the authority does not hold. */
+  /**
+   * `ceiling_exceeded`: the scopes, then the entities that are too many; `expiresAt` if the life is
+   * too long.
+   */
   declare readonly excess?: readonly string[];
+  readonly #reason: DenialReason;
+  readonly #keyId: string | undefined;
+
+  static {
+    define(AccessError.prototype, ACCESS, true);
+  }
 
   constructor(code: AccessErrorCode, reason: DenialReason, details: DenialDetails = {}) {
-    super(DENIALS[code].detail);
-    const { keyId, ...shown } = details;
-    Object.assign(this, { code, ...shown });
-    hide(this, {
-      name: 'AccessError',
-      reason,
-      // An edited row may contain anything as its key id.
-      keyId: isUuid(keyId) ? keyId : undefined,
-      [ACCESS]: true,
-    });
+    const limit = limitTraces(0);
+    super(DETAILS[code]);
+    limitTraces(limit);
+    const { keyId, requiredScopes, excess } = details;
+    this.code = code;
+    if (requiredScopes !== undefined) this.requiredScopes = requiredScopes;
+    if (excess !== undefined) this.excess = excess;
+    this.#reason = reason;
+    // An edited row may contain anything as its key id.
+    this.#keyId = isUuid(keyId) ? keyId : undefined;
   }
+
+  // No listing, copy or log shows what is not a property of its own.
+
+  override get name(): string {
+    return 'AccessError';
+  }
+
+  /** Why, for the server's log; no response contains it. */
+  get reason(): DenialReason {
+    return this.#reason;
+  }
+
+  /** The key concerned, if one was recognised. */
+  get keyId(): string | undefined {
+    return this.#keyId;
+  }
+}
+
+/**
+ * Sets how many frames a stack trace has, and returns how many it had. A denial is no bug: the
+ * trace was most of what refusing garbage took. Not where this is fixed, as in a hardened realm, or
+ * no setting of the engine's.
+ */
+function limitTraces(limit: unknown): unknown {
+  const before: unknown = Reflect.get(Error, 'stackTraceLimit');
+  if (typeof before === 'number') Reflect.set(Error, 'stackTraceLimit', limit);
+  return before;
 }
 
 /**
@@ -166,30 +163,66 @@ export class AccessError extends Error {
 export function isAccessError(value: unknown): value is AccessError {
   if (!hasBrand(value, ACCESS)) return false;
   const { code } = value;
-  return typeof code === 'string' && Object.hasOwn(DENIALS, code);
+  return typeof code === 'string' && Object.hasOwn(DETAILS, code);
+}
+
+// ── Malformed ───────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * What may come from a request is malformed: a field of an input, a key id, or the authority's
+ * `reason` (400). The message says what to write instead; `toResponse` answers with the field
+ * alone.
+ */
+export class InputError extends TypeError {
+  /** The field of the input. `input` if it is the whole, or has a field that is not known. */
+  declare readonly field: string;
+
+  static {
+    define(InputError.prototype, INPUT, true);
+  }
+
+  constructor(field: string, problem: string) {
+    super(problem);
+    this.field = field;
+  }
+
+  override get name(): string {
+    return 'InputError';
+  }
+}
+
+/**
+ * Whether `value` is an {@link InputError}, including one from another copy of keyscope.
+ *
+ * @example
+ * if (isInputError(error)) showNextTo(error.field, error.message);
+ */
+export function isInputError(value: unknown): value is InputError {
+  return hasBrand(value, INPUT);
 }
 
 // ── Broken ──────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * The store or the clock is broken; nothing is known about the credential, so nothing is allowed
- * (503). The driver's own error is in the non-enumerable `cause`: its text may quote rows, so the
- * message never contains it.
+ * (503). The driver's own error is not in the message and in no property, because its text may
+ * quote rows: {@link causeOf} returns it.
  */
 export class StoreError extends Error {
-  declare readonly cause: unknown;
+  readonly #cause: unknown;
+
+  static {
+    define(StoreError.prototype, STORE, true);
+    define(StoreError.prototype, CAUSE, (error: StoreError) => error.#cause);
+  }
 
   constructor(problem: string, cause?: unknown) {
     super(problem);
-    hide(this, {
-      name: 'StoreError',
-      [STORE]: true,
-      // What `inspect` shows, even if told to call getters.
-      [Symbol.for('nodejs.util.inspect.custom')]: () => this.stack,
-    });
-    // An accessor, which a crash report shows without its value: a driver's text may quote rows and
-    // digests.
-    Object.defineProperty(this, 'cause', { get: () => cause, enumerable: false });
+    this.#cause = cause;
+  }
+
+  override get name(): string {
+    return 'StoreError';
   }
 }
 
@@ -197,21 +230,30 @@ export class StoreError extends Error {
  * Whether `value` is a {@link StoreError}, including one from another copy of keyscope.
  *
  * @example
- * if (isStoreError(error)) alert(error.message, error.cause);
+ * if (isStoreError(error)) alert(error.message);
  */
 export function isStoreError(value: unknown): value is StoreError {
   return hasBrand(value, STORE);
 }
 
-/** Defines properties that no listing, copy or log shows. */
-function hide(target: object, properties: Readonly<Record<PropertyKey, unknown>>): void {
-  for (const name of Reflect.ownKeys(properties)) {
-    Object.defineProperty(target, name, { value: properties[name] });
-  }
+/**
+ * The driver's own error, for a log that may hold rows and digests; `undefined` if there is none.
+ * No property, because loggers follow whatever is called `cause`.
+ *
+ * @example
+ * if (isStoreError(error)) vault.error(error.message, causeOf(error));
+ */
+export function causeOf(error: unknown): unknown {
+  const { [CAUSE]: read } = Object(error) as { readonly [CAUSE]?: (error: unknown) => unknown };
+  return read?.(error);
+}
+
+/** Defines what every error of a class has, and no listing, copy or log shows. */
+function define(prototype: object, name: symbol, value: unknown): void {
+  Object.defineProperty(prototype, name, { value });
 }
 
 /** Does not check `code`: an error from another copy may be of another version. */
 function hasBrand(value: unknown, brand: symbol): value is { readonly code?: unknown } {
-  if (typeof value !== 'object' || value === null) return false;
-  return (value as Readonly<Record<symbol, unknown>>)[brand] === true;
+  return (value as Readonly<Record<symbol, unknown>> | null | undefined)?.[brand] === true;
 }

@@ -1,40 +1,54 @@
-/** The keys of one entity, by id, for those who manage them. */
+/** Finds keys for those who manage them, and shows them, damaged ones included. */
 import type { CheckedAuthority } from './authority.js';
 import type { Context } from './context.js';
-import { AccessError, StoreError } from './errors.js';
-import { type KeyInfo, toKeyInfo } from './info.js';
-import { assert } from './input.js';
-import { type KeyRecord, readRecord } from './record.js';
+import { AccessError, InputError, StoreError } from './errors.js';
+import { type DamagedKey, type KeyInfo, toKeyInfo } from './info.js';
+import { quote } from './input.js';
+import { isLaterFormat, type KeyRecord, readRecord } from './record.js';
+import { isSealed } from './seal.js';
 import { isUuid } from './uuid.js';
+import { schemeOf, stateOf } from './verify.js';
 
-/**
- * The unchecked row of an entity's key; `null` for another entity's key, an id that is not a UUID,
- * or no key.
- */
-export async function findOwn(
-  context: Context,
-  authority: CheckedAuthority,
-  keyId: unknown,
-): Promise<KeyRecord | null> {
-  assert(typeof keyId === 'string', 'keyId: pass a string', keyId);
-  const row = isUuid(keyId) ? await context.store.findById(keyId) : null;
-  return row?.entityUuid === authority.entityUuid ? row : null;
+/** The unchecked row of a key of this keyring; throws `not_found` if there is none. No cache. */
+export async function findRow(context: Context, keyId: unknown): Promise<KeyRecord> {
+  const isText = typeof keyId === 'string';
+  if (!isText) throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
+  const row = isUuid(keyId) ? await context.store.findById(keyId, { fresh: true }) : null;
+  if (row === null) throw new AccessError('not_found', 'no_such_key');
+  if (row.prefix !== context.format.prefix) throw foreignKey();
+  return row;
 }
 
-/** The same, but throws if there is none. */
+/** The same for an entity's own key. */
 export async function requireOwn(
   context: Context,
   authority: CheckedAuthority,
   keyId: unknown,
 ): Promise<KeyRecord> {
-  const row = await findOwn(context, authority, keyId);
-  if (row === null) throw new AccessError('not_found', 'no_such_key');
+  const row = await findRow(context, keyId);
+  if (row.entityUuid !== authority.entityUuid) throw foreignKey();
   return row;
 }
 
-/** Reads a row to be shown: a malformed one is a broken store. Not checked: the seal. */
-export function readInfo(row: unknown): KeyInfo {
+/** The caller learns no more than that there is no such key; the event tells the owner. */
+export function foreignKey(): AccessError {
+  return new AccessError('not_found', 'foreign_key');
+}
+
+/** Shows a row, whatever its state. */
+export function readInfo(context: Context, row: unknown): KeyInfo | DamagedKey {
   const record = readRecord(row);
-  if (record === null) throw new StoreError('the store returned a malformed record');
-  return toKeyInfo(record);
+  if (record === null) return readDamaged(row);
+  const state = stateOf(context, record);
+  const scheme = schemeOf(context, record);
+  const tampered = scheme !== undefined && !isSealed(record, scheme);
+  return toKeyInfo(record, state, tampered);
+}
+
+function readDamaged(row: unknown): DamagedKey {
+  const { keyId, entityUuid, revokedAt } = row as Partial<KeyRecord>;
+  const isFiled = isUuid(keyId) && isUuid(entityUuid);
+  if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
+  const unread = isLaterFormat(row) ? 'unknown_format' : 'damaged';
+  return { state: Number.isSafeInteger(revokedAt) ? 'revoked' : unread, keyId, entityUuid };
 }

@@ -2,10 +2,14 @@
  * Readers of what callers pass. Each throws a `TypeError` that says what to write instead, and
  * quotes nothing that could be a secret.
  */
+import { InputError } from './errors.js';
 import { isUuid } from './uuid.js';
 
 /** At most this many accessible entities on a key. */
 export const MAX_ENTITIES = 1000;
+
+/** What a `Date` can hold, in milliseconds before or after the epoch (ECMA-262 §21.4.1.1). */
+export const MAX_TIME = 8.64e15;
 
 /**
  * The check behind the core's `TypeError`s: throws unless `holds`. Only then is what was `given`
@@ -81,13 +85,46 @@ export function readFields<Field extends string>(
   return value;
 }
 
+/** The same for what a request may choose: throws an `InputError`. */
+export function readInputFields<Field extends string>(
+  value: unknown,
+  known: readonly Field[],
+  what: string,
+): { readonly [F in Field]?: unknown } {
+  return asInput('input', () => readFields(value, known, what));
+}
+
+/**
+ * Reads one field of what a request may choose. What `read` refuses becomes an `InputError` of that
+ * field.
+ */
+export function readInput<Field extends string, T>(
+  given: { readonly [F in Field]?: unknown },
+  field: Field,
+  read: (value: unknown, what: string) => T,
+): T {
+  return asInput(field, () => read(given[field], field));
+}
+
+function asInput<T>(field: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TypeError) throw new InputError(field, error.message);
+    throw error;
+  }
+}
+
 /** What an element of a list must be, and what to write if it is not. */
 interface ElementRule {
   readonly holds: (element: string) => boolean;
   readonly instead: string;
+  /** The most elements of a list. Default: any number. */
+  readonly most?: number | undefined;
 }
 
-const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text' };
+/** Takes any text. */
+export const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text' };
 
 /**
  * Copies an array of strings. Refuses holes, other elements and texts that break the rule, and
@@ -95,15 +132,21 @@ const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text' };
  */
 export function readStrings(value: unknown, what: string, rule: ElementRule = ANY_TEXT): string[] {
   assert(Array.isArray(value), `${what}: pass a list of strings`, value);
+  const { most = value.length } = rule;
+  assert(value.length <= most, `${what}: at most ${most} of them`);
   const copy: unknown[] = [...(value as readonly unknown[])];
   const index = copy.findIndex((element) => typeof element !== 'string' || !rule.holds(element));
   assert(index === -1, `${what}: element ${index}: ${rule.instead}`, copy[index]);
   return copy as string[];
 }
 
+/** An underscore and 32 letters and digits, as keys end. Hexadecimal ones are ids and hashes. */
+const LIKE_A_KEY = /_(?![0-9a-f]{32})[0-9a-z]{32}(?![0-9a-z])/i;
+
 /**
- * Reads well-formed Unicode of 1 to `max` characters (code points), without control characters, and
- * returns it in NFC.
+ * Reads well-formed Unicode of 1 to `max` characters (code points), without control, invisible and
+ * separator characters, and returns it in NFC. Refuses what looks like an API key: such texts are
+ * stored, shown and logged.
  */
 export function readText(value: unknown, max: number, what: string): string {
   assert(typeof value === 'string', `${what}: pass a string`, value);
@@ -112,9 +155,17 @@ export function readText(value: unknown, max: number, what: string): string {
   const normal = value.normalize('NFC');
   const { length } = [...normal];
   assert(length >= 1 && length <= max, `${what}: 1 to ${max} characters, not ${length}`);
-  const clean = value.isWellFormed() && !/\p{Cc}/u.test(normal);
-  assert(clean, `${what}: no control characters, no unpaired surrogates`);
+  // Control, format (bidirectional, zero-width), line and paragraph separator characters.
+  const clean = value.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(normal);
+  assert(clean, `${what}: no control, invisible or separator characters, no unpaired surrogates`);
+  assert(!LIKE_A_KEY.test(normal), `${what}: no API key; give its id or hint`);
   return normal;
+}
+
+/** Reads a decision between two. */
+export function readFlag(value: unknown, what: string): boolean {
+  assert(typeof value === 'boolean', `${what}: pass true or false`, value);
+  return value;
 }
 
 /** Reads a whole number from `min` to `max`. */
@@ -122,6 +173,11 @@ export function readInteger(value: unknown, min: number, max: number, what: stri
   const inRange = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
   if (!inRange) throw new TypeError(`${what}: pass a whole number from ${min} to ${max}`);
   return Number(value);
+}
+
+/** Reads the longest life of a key, in milliseconds; null if there is none. */
+export function readMaxLifetime(value: unknown, what: string): number | null {
+  return value === undefined ? null : readInteger(value, 1, Number.MAX_SAFE_INTEGER, what);
 }
 
 /** Reads an expiry: a valid `Date` after `now` becomes milliseconds, and `'never'` null. */
@@ -147,7 +203,9 @@ export function readEntities(
   what: string,
   max: number = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const given = others === undefined ? [] : readStrings(others, what, ENTITY);
+  // Counted before they are read: a request may name a million.
+  const rule = { ...ENTITY, most: max };
+  const given = others === undefined ? [] : readStrings(others, what, rule);
   const all = Object.freeze([...new Set([own, ...given])]);
   assert(all.length <= max, `${what}: at most ${max} entities, your own included`);
   return all;

@@ -1,30 +1,33 @@
 /** Makes keys: first checks the input, which may come from a request, then the authority. */
-import { type CheckedAuthority, requireCeiling } from './authority.js';
+import { type CheckedGrant, requireCeiling } from './authority.js';
 import { encoder } from './bytes.js';
 import type { Catalog } from './catalog.js';
 import type { Context } from './context.js';
+import { InputError } from './errors.js';
 import type { IssuedKey } from './info.js';
 import {
+  ANY_TEXT,
   assert,
   isObject,
   MAX_ENTITIES,
   readEntities,
   readExpiry,
-  readFields,
+  readInput,
+  readInputFields,
   readStrings,
   readText,
 } from './input.js';
-import { type Draft, mint } from './mint.js';
+import { type Draft, mint, tellGrant } from './mint.js';
 import { frozenCopy, isTextTable } from './record.js';
 import { MAX_SCOPES } from './scope.js';
 
 /** What may come from a request. `keyscope/schemas` reads it from JSON. */
 export interface IssueInput<Pattern extends string = string> {
-  /** 1 to 100 characters after NFC, no control characters. */
+  /** 1 to 100 characters after NFC, no control or invisible characters, no API key. */
   readonly name: string;
   /**
-   * Scopes, or wildcards that match no reserved scope; expanded now. An empty list allows only what
-   * needs no scope.
+   * At most 256 scopes, or wildcards that match no reserved scope; expanded now, to at most 256. An
+   * empty list allows only what needs no scope.
    */
   readonly scopes: readonly Pattern[];
   readonly expiresAt: Date | 'never';
@@ -52,48 +55,66 @@ type Fields = { readonly [F in (typeof INPUT)[number]]?: unknown };
 
 export async function issue(
   context: Context,
-  authority: CheckedAuthority,
+  authority: CheckedGrant,
   input: IssueInput,
 ): Promise<IssuedKey> {
-  const given = readFields(input, INPUT, 'issue');
+  const given = readInputFields(input, INPUT, 'issue');
   const time = context.clock();
   const draft = readDraft(context.catalog, authority.entityUuid, time, given);
-  requireCeiling(authority, draft);
-  const issued = await mint(context, draft);
-  const { keyId, entityUuid } = issued.info;
-  context.emit?.({ type: 'key.issued', time, keyId, entityUuid });
+  requireCeiling(authority, draft, context.maxLifetimeMs);
+  const { issued, record } = await mint(context, authority, draft, null);
+  tellGrant(context, authority, record, { type: 'key.issued' });
   return issued;
 }
 
 function readDraft(catalog: Catalog, entityUuid: string, time: number, given: Fields): Draft {
-  const { accessibleEntities: others, justification, metadata = {} } = given;
+  const name = readInput(given, 'name', readName);
+  const scopes = readInput(given, 'scopes', (patterns) => expandGrant(catalog, patterns));
+  const justification = readInput(given, 'justification', readJustification);
+  requireJustification(catalog, scopes, justification);
   return {
-    name: readText(given.name, 100, 'name'),
-    entityUuid,
-    accessibleEntities: readEntities(entityUuid, others, 'accessibleEntities', MAX_ENTITIES),
-    scopes: readGrant(catalog, given.scopes, justification !== undefined),
-    justification:
-      justification === undefined ? null : readText(justification, 500, 'justification'),
-    metadata: readMetadata(metadata),
+    name,
+    accessibleEntities: readInput(given, 'accessibleEntities', (others, what) =>
+      readEntities(entityUuid, others, what, MAX_ENTITIES),
+    ),
+    scopes,
+    justification,
+    metadata: readInput(given, 'metadata', readMetadata),
     createdAt: time,
-    expiresAt: readExpiry(given.expiresAt, time),
-    rotatedFrom: null,
+    expiresAt: readInput(given, 'expiresAt', (date) => readExpiry(date, time)),
   };
 }
 
-/** Expands patterns once and for all: a scope added to the catalog later widens no existing key. */
-function readGrant(catalog: Catalog, input: unknown, isJustified: boolean): readonly string[] {
-  const patterns = readStrings(input, 'scopes');
-  assert(patterns.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them`);
-  const scopes = catalog.expand(patterns);
-  const { length } = scopes;
-  assert(length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} after expansion, not ${length}`);
+export function readName(value: unknown, what: string): string {
+  return readText(value, 100, what);
+}
+
+/** Null if nobody said why. */
+export function readJustification(value: unknown, what: string): string | null {
+  return value === undefined ? null : readText(value, 500, what);
+}
+
+/** Throws unless somebody said why reserved scopes are needed. */
+export function requireJustification(
+  catalog: Catalog,
+  scopes: readonly string[],
+  justification: string | null,
+): void {
   const reserved = scopes.filter((scope) => catalog.isReserved(scope));
-  const unnamed = reserved.filter((scope) => !patterns.includes(scope)).join(' ');
+  if (reserved.length === 0 || justification !== null) return;
+  const problem = `justification: say why ${reserved.join(' ')} is needed`;
+  throw new InputError('justification', problem);
+}
+
+/** Expands patterns once and for all: a scope added to the catalog later widens no existing key. */
+function expandGrant(catalog: Catalog, input: unknown): readonly string[] {
+  const patterns = readStrings(input, 'scopes', { ...ANY_TEXT, most: MAX_SCOPES });
+  const scopes = catalog.expand(patterns);
+  assert(scopes.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them, expanded`);
+  const isUnnamed = (scope: string) => catalog.isReserved(scope) && !patterns.includes(scope);
+  const unnamed = scopes.filter(isUnnamed).join(' ');
   const instead = `scopes: a wildcard grants no reserved scope; name ${unnamed} or narrow it`;
   assert(unnamed === '', instead);
-  const needsReason = reserved.length > 0 && !isJustified;
-  assert(!needsReason, `justification: say why ${reserved.join(' ')} is needed`);
   return scopes;
 }
 
@@ -101,7 +122,7 @@ const MAX_METADATA_PAIRS = 16;
 const MAX_METADATA_BYTES = 2048;
 
 /** Reads at most 16 pairs and 2 KiB, names and values together in UTF-8. */
-function readMetadata(value: unknown): Readonly<Record<string, string>> {
+function readMetadata(value: unknown = {}): Readonly<Record<string, string>> {
   // Counted before copying: 100,000 pairs took 0.3 s.
   const isShort = isObject(value) && Object.keys(value).length <= MAX_METADATA_PAIRS;
   const table = isShort ? frozenCopy(value) : null;

@@ -1,5 +1,7 @@
 /** Makes a key, digests and seals it, and stores its record. */
+import type { CheckedAuthority } from './authority.js';
 import type { Context } from './context.js';
+import { RECORD_FORMAT } from './encoding.js';
 import { createIssuedKey, type IssuedKey } from './info.js';
 import type { KeyRecord } from './record.js';
 import { sealedText } from './seal.js';
@@ -8,40 +10,75 @@ import { drawEntropy, randomUuid } from './secret.js';
 /** What `issue` and `rotate` decide about a new key. */
 export interface Draft {
   readonly name: string;
-  readonly entityUuid: string;
   readonly accessibleEntities: readonly string[];
   readonly scopes: readonly string[];
   readonly justification: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  readonly rotatedFrom: string | null;
 }
 
-export async function mint(context: Context, draft: Draft): Promise<IssuedKey> {
+/** A new key and its stored record. */
+export interface Minted {
+  readonly issued: IssuedKey;
+  readonly record: KeyRecord;
+}
+
+const HINT_LENGTH = 4;
+
+/** How a key came to be, for its event. */
+type Origin =
+  | { readonly type: 'key.issued' }
+  | { readonly type: 'key.rotated'; readonly rotatedFrom: string; readonly retireAt: number };
+
+/** Tells of a new key. */
+export function tellGrant(
+  context: Context,
+  { actor, reason }: CheckedAuthority,
+  record: KeyRecord,
+  origin: Origin,
+): void {
+  const { createdAt: time, keyId, entityUuid, scopes, accessibleEntities, expiresAt } = record;
+  const grant = { keyId, entityUuid, scopes, accessibleEntities, expiresAt };
+  context.emit?.({ ...origin, time, ...grant, actor, reason });
+}
+
+/** `old`: the key that the new one takes over from; null if there is none. */
+export async function mint(
+  context: Context,
+  authority: CheckedAuthority,
+  draft: Draft,
+  old: KeyRecord | null,
+): Promise<Minted> {
   const { format, random, store } = context;
   const key = format.complete(drawEntropy(random));
   const [scheme] = context.acceptedSchemes();
+  const keyId = randomUuid();
   const unsealed: KeyRecord = {
-    keyId: randomUuid(),
-    name: draft.name,
+    format: RECORD_FORMAT,
+    keyId,
+    prefix: format.prefix,
+    hint: key.slice(-HINT_LENGTH),
+    ...draft,
     digest: scheme.digest(key),
+    entityUuid: authority.entityUuid,
+    createdBy: authority.said.by,
+    rotatedFrom: old?.keyId ?? null,
+    rootKeyId: old?.rootKeyId ?? keyId,
+    delegation: null,
     seal: null,
-    entityUuid: draft.entityUuid,
-    accessibleEntities: draft.accessibleEntities,
-    scopes: draft.scopes,
-    justification: draft.justification,
-    metadata: draft.metadata,
-    createdAt: draft.createdAt,
-    expiresAt: draft.expiresAt,
     revokedAt: null,
+    suspendedAt: null,
     retireAt: null,
-    rotatedFrom: draft.rotatedFrom,
+    withdrawn: Object.freeze([]),
+    endedBy: null,
+    endReason: null,
+    changedAt: null,
     lastUsedAt: null,
     scopesUsed: Object.freeze({}),
   };
   // A plain object, which every store can accept. Lists and tables are frozen already.
   const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
   await store.insert(record);
-  return createIssuedKey(key, record);
+  return { issued: createIssuedKey(key, record), record };
 }

@@ -3,17 +3,14 @@
  * the wrong shape, that becomes a `StoreError`: 503 and fail closed, never "bad key".
  */
 import { StoreError } from './errors.js';
-import { assert } from './input.js';
-import type { KeyStore } from './store.js';
+import { assert, MAX_TIME } from './input.js';
+import type { CallOptions, KeyStore } from './store.js';
 import { isThenable } from './thenable.js';
 
 // ── The clock ───────────────────────────────────────────────────────────────────────────────────
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
-
-/** What a `Date` can hold (ECMA-262 §21.4.1.1). */
-const MAX_TIME = 8.64e15;
 
 /** Returns the time; throws if it is not a valid time. */
 export function readClock(now: Clock): number {
@@ -22,42 +19,41 @@ export function readClock(now: Clock): number {
     if (Number.isFinite(time) && Math.abs(time) <= MAX_TIME) return Math.floor(time);
     throw new TypeError('now: return milliseconds since the epoch');
   } catch (cause) {
-    throw new StoreError('the clock failed: see cause', cause);
+    throw new StoreError('the clock failed: see causeOf', cause);
   }
 }
 
 // ── The store ───────────────────────────────────────────────────────────────────────────────────
 
-type Method = keyof KeyStore;
-type Call = (argument: unknown, second: unknown) => unknown;
+type Method = 'insert' | 'findByDigest' | 'findById' | 'list' | 'listLineage' | 'mark' | 'touch';
+type Call = (argument: unknown, second: unknown, third: unknown) => unknown;
 type HasShape = (answer: unknown, argument: unknown) => boolean;
 
 /** Whether a method's answer has the right shape. `readRecord` checks the content of records. */
 const ANSWERS: Readonly<Record<Method, HasShape>> = {
   insert: (answer) => answer !== false,
-  markEnded: (wrote) => typeof wrote === 'boolean',
-  touch: () => true,
-  findByDigest: (rows) => Array.isArray(rows) && rows.findIndex((row) => !isRow(row)) === -1,
+  findByDigest: areRows,
   findById: (row, keyId) => row === null || (isRow(row) && row.keyId === keyId),
-  list: (rows) => Array.isArray(rows),
-  summarize: (rows) => Array.isArray(rows) && rows.every(isSummary),
+  list: areRows,
+  listLineage: areRows,
+  mark: (wrote) => typeof wrote === 'boolean',
+  touch: () => true,
 };
 
 function isRow(value: unknown): value is { readonly keyId?: unknown } {
   return typeof value === 'object' && value !== null;
 }
 
-function isSummary(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { scheme, live, lastUsedAt } = value as Readonly<Record<string, unknown>>;
-  const used = lastUsedAt ?? 0;
-  return typeof scheme === 'string' && Number.isSafeInteger(live) && Number.isSafeInteger(used);
+/** Looks for what is not a row, because `every` would skip holes. */
+function areRows(rows: unknown): boolean {
+  return Array.isArray(rows) && rows.findIndex((row) => !isRow(row)) === -1;
 }
 
 /**
  * The user's store as the operations see it: errors are wrapped, answers are awaited for at most
- * `timeoutMs`, and their shape is checked. A synchronous answer stays synchronous; any other
- * becomes a native `Promise`.
+ * `timeoutMs`, after which the signal of the call is aborted, and their shape is checked; those of
+ * `touch` without an end. A synchronous answer stays synchronous; any other becomes a native
+ * `Promise`.
  *
  * If a write timed out, it is unknown whether it took effect.
  */
@@ -74,21 +70,56 @@ function guardMethod(store: unknown, name: Method, timeoutMs: number): Call {
   const method: unknown = (store as Partial<KeyStore> | null | undefined)?.[name];
   const instead = `store: pass an object with the method ${name}; await a promise of one`;
   assert(typeof method === 'function', instead);
+  // Only `mark` has two arguments before its options.
+  const isMark = name === 'mark';
 
-  return (argument, second) => {
+  return (argument, second, third) => {
+    const options = (isMark ? third : second) as CallOptions | undefined;
+    const call = new StoreCall(options?.fresh);
     let answer: unknown;
     let isLater: boolean;
     try {
-      answer = method.call(store, argument, second);
+      answer = isMark
+        ? method.call(store, argument, second, call)
+        : method.call(store, argument, call);
       isLater = isThenable(answer);
     } catch (cause) {
       throw storeFailed(name, cause);
     }
     if (!isLater) return readAnswer(name, answer, argument);
-    return answerInTime(name, answer, timeoutMs).then((settled) =>
-      readAnswer(name, settled, argument),
+    const settled = Promise.resolve(answer).then(
+      (value) => readAnswer(name, value, argument),
+      (cause: unknown) => {
+        throw storeFailed(name, cause);
+      },
     );
+    const inTime = answerInTime(`store.${name}`, settled, timeoutMs, () => call.abort());
+    if (name !== 'touch') return inTime;
+    // Whoever writes usage waits for the end, however late, before the next write.
+    inTime.catch(() => {});
+    return settled;
   };
+}
+
+/** What a store learns of one call. Its signal is made only if the store asks for it. */
+class StoreCall implements CallOptions {
+  readonly fresh: boolean | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(fresh: boolean | undefined) {
+    this.fresh = fresh;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    // A store that asks later learns of it, too.
+    this.#controller ??= new AbortController();
+    this.#controller.abort();
+  }
 }
 
 function readAnswer(name: Method, answer: unknown, argument: unknown): unknown {
@@ -102,18 +133,23 @@ function readAnswer(name: Method, answer: unknown, argument: unknown): unknown {
   return answer;
 }
 
-function answerInTime(name: Method, answer: unknown, timeoutMs: number): Promise<unknown> {
+/** Waits for at most `timeoutMs`; then rejects with a `StoreError`, and tells whoever answers. */
+export function answerInTime<T>(
+  what: string,
+  answer: Promise<T>,
+  timeoutMs: number,
+  onTimeout?: () => void,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onTimeout = () =>
-      reject(new StoreError(`store.${name} did not answer within ${timeoutMs} ms`));
-    const timer = setTimeout(onTimeout, timeoutMs);
-    const settled = Promise.resolve(answer).then(resolve, (cause: unknown) => {
-      reject(storeFailed(name, cause));
-    });
-    void settled.finally(() => clearTimeout(timer));
+    const giveUp = () => {
+      reject(new StoreError(`${what} did not answer within ${timeoutMs} ms`));
+      onTimeout?.();
+    };
+    const timer = setTimeout(giveUp, timeoutMs);
+    void answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
 function storeFailed(name: Method, cause: unknown): StoreError {
-  return new StoreError(`store.${name} failed: see cause`, cause);
+  return new StoreError(`store.${name} failed: see causeOf`, cause);
 }

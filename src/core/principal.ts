@@ -30,8 +30,14 @@ export interface Principal {
   readonly via: 'key' | 'jwt';
 }
 
+/** The usage of a key as its record had it when it was looked up. */
+interface StoredUsage {
+  readonly lastUsedAt?: number | null | undefined;
+  readonly scopesUsed?: Readonly<Record<string, number>> | undefined;
+}
+
 /** What a principal is made of. */
-export type PrincipalFields = Omit<Principal, 'via'>;
+export type PrincipalFields = Omit<Principal, 'via'> & StoredUsage;
 
 /** What the guards compare with. */
 interface Grant {
@@ -39,6 +45,7 @@ interface Grant {
   readonly held: ReadonlySet<string>;
   /** The scopes that exist. */
   readonly catalog: ReadonlySet<string>;
+  readonly stored: StoredUsage;
 }
 
 /**
@@ -49,7 +56,7 @@ class VerifiedPrincipal {
   readonly #grant: Grant;
 
   constructor(fields: PrincipalFields, via: Principal['via'], catalog: ReadonlySet<string>) {
-    this.#grant = { held: heldScopes(fields.scopes, catalog), catalog };
+    this.#grant = { held: heldScopes(fields.scopes, catalog), catalog, stored: fields };
     const shown: Principal = {
       keyId: fields.keyId,
       name: fields.name,
@@ -113,6 +120,11 @@ export function createPrincipal(
  */
 export function requirePrincipal(value: unknown): asserts value is Principal {
   VerifiedPrincipal.grantOf(value);
+}
+
+/** Nothing of a caller whose key was not looked up. */
+export function storedUsage(principal: Principal): StoredUsage {
+  return VerifiedPrincipal.grantOf(principal).stored;
 }
 
 /**

@@ -6,22 +6,79 @@ import type { CheckedAuthority } from './authority.js';
 import type { Context } from './context.js';
 import { StoreError } from './errors.js';
 import { requireOwn } from './find.js';
+import { writeMark } from './mark.js';
+import { type KeyRecord, readRecord } from './record.js';
+import { revokedText } from './seal.js';
+import type { RevokeMark } from './store.js';
+import { isUuid } from './uuid.js';
+import { schemeOf, stateOf } from './verify.js';
 
 export async function revoke(
   context: Context,
   authority: CheckedAuthority,
   keyId: string,
 ): Promise<void> {
-  await requireOwn(context, authority, keyId);
-  const time = context.clock();
-  const wrote = await context.store.markEnded(keyId, { revokedAt: time });
-  if (wrote) {
-    context.emit?.({ type: 'key.revoked', time, keyId, entityUuid: authority.entityUuid });
-    return;
+  const row = await requireOwn(context, authority, keyId);
+  await revokeRow(context, authority, row);
+}
+
+/** Far more than rotations can happen beside a call. */
+const MAX_PASSES = 100;
+
+/** Revokes a key, its predecessors and its successors; returns the ids of those that it ended. */
+export async function revokeLineage(
+  context: Context,
+  authority: CheckedAuthority,
+  keyId: string,
+): Promise<readonly string[]> {
+  const asked = await requireOwn(context, authority, keyId);
+  const root = isUuid(asked.rootKeyId) ? asked.rootKeyId : keyId;
+  const ended: string[] = [];
+  // The key itself first: its row may be too damaged to be found by its root.
+  let rows: readonly KeyRecord[] = [asked];
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    for (const row of rows) {
+      if (await revokeRow(context, authority, row)) ended.push(row.keyId);
+    }
+    // Again, until nothing is left: a rotation beside this may have made another key meanwhile.
+    const lineage = await context.store.listLineage(root, { fresh: true });
+    rows = lineage.filter(isLeft);
+    if (rows.length === 0) return Object.freeze(ended);
   }
-  // Either another call was faster, or the store is broken and wrote nothing. Then the caller must
-  // not be told that the key is revoked.
-  const { revokedAt } = await requireOwn(context, authority, keyId);
-  const isRevoked = Number.isSafeInteger(revokedAt);
-  if (!isRevoked) throw new StoreError('store.markEnded broke its contract; see KeyStore');
+  throw new StoreError('store.listLineage does not see what was revoked; see KeyStore');
+
+  function isLeft({ prefix, entityUuid, revokedAt }: KeyRecord): boolean {
+    const isOwn = prefix === context.format.prefix && entityUuid === authority.entityUuid;
+    return isOwn && revokedAt === null;
+  }
+}
+
+/** Revokes a key whose row was read; false if it was revoked already. */
+async function revokeRow(
+  context: Context,
+  authority: CheckedAuthority,
+  row: KeyRecord,
+): Promise<boolean> {
+  return writeMark(context, authority, row, revocationOf(context, authority, row));
+}
+
+/** The mark that revokes a key now, with the seal that proves it. */
+export function revocationOf(
+  context: Context,
+  { said }: CheckedAuthority,
+  row: KeyRecord,
+): RevokeMark {
+  const at = context.clock();
+  const end = { revokedAt: at, endedBy: said.by, endReason: said.reason };
+  return { kind: 'revoke', at, ...said, seal: revocationSeal(context, row, end) };
+}
+
+type End = Pick<KeyRecord, 'revokedAt' | 'endedBy' | 'endReason'>;
+
+/** Null for a row that nothing vouches for: an edited one must not be sealed now. */
+function revocationSeal(context: Context, row: KeyRecord, end: End): string | null {
+  const record = readRecord(row);
+  if (record === null || stateOf(context, record) === 'damaged') return null;
+  const ended = { ...record, ...end };
+  return schemeOf(context, record)?.revocationSeal(revokedText(ended)) ?? null;
 }

@@ -1,39 +1,71 @@
-/** The encoding of a record that its seal covers: every field that never changes. */
+/**
+ * The two seals of a record. One vouches for every field that never changes; the other, which takes
+ * its place as the key is revoked, also for who revoked it, when and why.
+ */
+import { equalText } from './bytes.js';
+import { encode } from './encoding.js';
 import type { KeyRecord } from './record.js';
+import type { Scheme } from './secret.js';
 
-/** In the order of the encoding. */
+/** Every field that never changes, in the order of the encoding: by name. */
 const SEALED = [
-  'keyId',
-  'name',
+  'accessibleEntities',
+  'createdAt',
+  'createdBy',
+  'delegation',
   'digest',
   'entityUuid',
-  'accessibleEntities',
-  'scopes',
-  'justification',
-  'metadata',
-  'createdAt',
   'expiresAt',
+  'format',
+  'hint',
+  'justification',
+  'keyId',
+  'metadata',
+  'name',
+  'prefix',
+  'rootKeyId',
   'rotatedFrom',
+  'scopes',
 ] as const satisfies readonly (keyof KeyRecord)[];
 
-/** The encoding of every field that never changes. */
+/** What a revocation adds. */
+const SEALED_AT_THE_END = ['endReason', 'endedBy', 'revokedAt'] as const;
+
+/** The encoding that the seal of a key covers. */
 export function sealedText(record: KeyRecord): string {
-  return encode(['keyscope record v1', ...SEALED.map((name) => record[name])]);
+  return encodeFields(record, SEALED);
+}
+
+/** The encoding that the seal of a revoked key covers, under a secret of its own. */
+export function revokedText(record: KeyRecord): string {
+  return encodeFields(record, SEALED) + encodeFields(record, SEALED_AT_THE_END);
 }
 
 /**
- * Prefix-free, so that no two contents share an encoding: each value begins with its type, texts
- * and lists with their length; null, empty and absent differ. A table is encoded as its sorted
- * pairs, because databases may reorder it.
+ * Names each field, and leaves out what is null: a later version can seal another nullable field,
+ * and records that were sealed without it stay valid.
  */
-function encode(value: unknown): string {
-  if (typeof value === 'string') return `s${value.length}:${value}`;
-  if (typeof value === 'number') return `i${value};`;
-  if (typeof value !== 'object' || value === null) return 'n';
-  const items: readonly unknown[] = Array.isArray(value) ? value : sortedPairs(value);
-  return `l${items.length}:${items.map(encode).join('')}`;
+function encodeFields(record: KeyRecord, names: readonly (keyof KeyRecord)[]): string {
+  let text = '';
+  let count = 0;
+  for (const name of names) {
+    const value = record[name];
+    if (value === null) continue;
+    text += encode(name) + encode(value);
+    count++;
+  }
+  return `f${count}:${text}`;
 }
 
-function sortedPairs(table: object): readonly (readonly [string, unknown])[] {
-  return Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1));
+/**
+ * Whether the seal vouches for the record: for a revoked key, for its end, too. Without a pepper
+ * there is no seal, and null is what it has to be.
+ */
+export function isSealed(record: KeyRecord, scheme: Scheme): boolean {
+  const isRevoked = record.revokedAt !== null;
+  const seal = isRevoked
+    ? scheme.revocationSeal(revokedText(record))
+    : scheme.seal(sealedText(record));
+  if (seal === null || record.seal === null) return seal === record.seal;
+  return equalText(seal, record.seal);
 }

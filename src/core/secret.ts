@@ -8,14 +8,20 @@
  * bits, by making each guess cost 10^5 times more. Here that would add 17 bits to 154.8 that nobody
  * can search, and let anyone who can send a header burn the server's time.
  *
+ * After a look-up, digests are compared with plain equality: an index has compared them already,
+ * and how long it takes tells about the beginning of a hash of 154.8 random bits, which nobody can
+ * steer towards another. Seals are compared without a data-dependent branch, because whoever writes
+ * the database chooses one side.
+ *
  * The pepper adds possession, not strength against guessing: without it, a reader of the database
  * cannot test a key against a digest, and a writer cannot make a digest or a seal that verifies.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { encoder } from './bytes.js';
-import { assert, assertFunction, readFields } from './input.js';
-import { ALPHABET, createKeyFormat, ENTROPY_LENGTH } from './key.js';
+import { encode, RECORD_FORMAT } from './encoding.js';
+import { assert, readFields } from './input.js';
+import { ALPHABET, ENTROPY_LENGTH } from './key.js';
 
 /** Returns `length` fresh bytes from a cryptographically secure source. */
 export type RandomBytes = (length: number) => Uint8Array;
@@ -71,13 +77,13 @@ const HASH_LENGTH = 32;
  * up its key again on each call.
  */
 export function hmacSha256(hashOf: Sha256, secret: Uint8Array): Sha256 {
-  const key = secret.length > BLOCK_LENGTH ? hexToBytes(hashOf(secret)) : secret;
-  const outer = concatBytes(padOf(key, 0x5c), new Uint8Array(HASH_LENGTH));
+  const key = secret.length > BLOCK_LENGTH ? bytesOf(hashOf(secret)) : secret;
+  const outer = withSpace(padOf(key, 0x5c), HASH_LENGTH);
   let inner = padOf(key, 0x36);
   return (data) => {
     inner = withRoom(inner, data);
     const end = BLOCK_LENGTH + writeData(inner, data);
-    writeHex(outer, hashOf(inner.subarray(0, end)));
+    writeHash(outer, BLOCK_LENGTH, hashOf(inner.subarray(0, end)));
     inner.fill(0, BLOCK_LENGTH, end);
     return hashOf(outer);
   };
@@ -93,7 +99,14 @@ function withRoom(buffer: Uint8Array, data: string | Uint8Array): Uint8Array {
   // UTF-8 takes at most three bytes per UTF-16 unit.
   const maxBytes = 3 * data.length;
   if (buffer.length >= BLOCK_LENGTH + maxBytes) return buffer;
-  return concatBytes(buffer.subarray(0, BLOCK_LENGTH), new Uint8Array(maxBytes));
+  return withSpace(buffer.subarray(0, BLOCK_LENGTH), maxBytes);
+}
+
+/** A copy of a block with so many bytes behind it. */
+function withSpace(block: Uint8Array, bytes: number): Uint8Array {
+  const longer = new Uint8Array(BLOCK_LENGTH + bytes);
+  longer.set(block);
+  return longer;
 }
 
 /** Writes `data` behind the first block; returns the number of bytes. */
@@ -105,13 +118,20 @@ function writeData(buffer: Uint8Array, data: string | Uint8Array): number {
   return data.length;
 }
 
-/** Writes a hash, as lower-case hexadecimal, behind the first block. */
-function writeHex(buffer: Uint8Array, hex: string): void {
+/** Writes a hash, given in lower-case hexadecimal. */
+function writeHash(buffer: Uint8Array, start: number, hex: string): void {
   for (let index = 0; index < HASH_LENGTH; index++) {
     const high = nibble(hex.charCodeAt(2 * index));
     const low = nibble(hex.charCodeAt(2 * index + 1));
-    buffer[BLOCK_LENGTH + index] = high * 16 + low;
+    buffer[start + index] = high * 16 + low;
   }
+}
+
+/** The bytes of a hash. Not noble's, which a Worker would load for this alone. */
+function bytesOf(hex: string): Uint8Array {
+  const bytes = new Uint8Array(HASH_LENGTH);
+  writeHash(bytes, 0, hex);
+  return bytes;
 }
 
 /** The value of a lower-case hexadecimal digit: 0x30 to 0x39 are digits, 0x61 to 0x66 letters. */
@@ -121,25 +141,48 @@ function nibble(code: number): number {
 
 // ── Digests and seals ───────────────────────────────────────────────────────────────────────────
 
-/** One way of making digests. */
+/** What a seal holds for: a row that is copied elsewhere verifies nowhere else. */
+export interface Binding {
+  readonly prefix: string;
+  readonly deployment: string;
+}
+
+/** Makes a seal over an encoding; null if there is no pepper to seal with. */
+type SealOf = (encoding: string) => string | null;
+
+/** One way of making digests and seals. */
 export interface Scheme {
   /** How each of its digests begins: `h1.<pepper id>$` or `s1$`. */
   readonly tag: string;
   readonly digest: (key: string) => string;
-  /** Null if there is no pepper to seal with. */
-  readonly seal: (encoding: string) => string | null;
+  /** The seal of a key. */
+  readonly seal: SealOf;
+  /** The seal of a revoked key, under a secret of its own: clearing a mark revives nothing. */
+  readonly revocationSeal: SealOf;
 }
 
+const NO_SEAL: SealOf = () => null;
+
+/** Makes the digest of a key without a pepper. */
+// `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more
+// slowly.
+const plainDigest = (key: string): string => ['s1$', hash(key)].join('');
+
 /** The scheme of keys made without a pepper. */
-const UNPEPPERED: Scheme = Object.freeze({
+export const UNPEPPERED: Scheme = Object.freeze({
   tag: 's1$',
-  // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read
-  // more slowly.
-  digest: (key: string) => ['s1$', hash(key)].join(''),
-  seal: () => null,
+  digest: plainDigest,
+  seal: NO_SEAL,
+  revocationSeal: NO_SEAL,
 });
 
-function readPepper(pepper: unknown): Scheme {
+/** A pepper, checked. */
+interface CheckedPepper {
+  readonly tag: string;
+  readonly bytes: Uint8Array;
+}
+
+function readPepper(pepper: unknown): CheckedPepper {
   const { id, secret } = readFields(pepper, ['id', 'secret'], 'pepper');
   const isId = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id);
   assert(isId, 'pepper: id is 1 to 32 letters a-z, digits or -');
@@ -149,20 +192,33 @@ function readPepper(pepper: unknown): Scheme {
   assert(bytes instanceof Uint8Array, instead);
   const { length } = bytes;
   assert(length >= 32, `pepper ${id}: the secret has ${length} bytes; pass at least 32`);
-  const tag = `h1.${id}$`;
+  return { tag: `h1.${id}$`, bytes };
+}
+
+function pepperedDigest({ tag, bytes }: CheckedPepper): (key: string) => string {
   const mac = hmacSha256(hash, bytes);
-  const digest = (key: string): string => [tag, mac(key)].join('');
-  return Object.freeze({ tag, digest, seal: hmacSha256(hash, sealKey(bytes)) });
+  return (key) => [tag, mac(key)].join('');
+}
+
+function createScheme(pepper: CheckedPepper, binding: Binding): Scheme {
+  return Object.freeze({
+    tag: pepper.tag,
+    digest: pepperedDigest(pepper),
+    seal: hmacSha256(hash, sealKey(pepper.bytes, 'keyscope seal', binding)),
+    revocationSeal: hmacSha256(hash, sealKey(pepper.bytes, 'keyscope revocation', binding)),
+  });
 }
 
 /**
- * A separate key for seals, so that no digest that somebody can obtain ever authenticates a record.
- * HKDF (RFC 5869 §2) without a salt, to 32 bytes. Written here, because noble's would make a Worker
- * load 0.7 kB more.
+ * A separate key for each kind of seal, so that no digest that somebody can obtain ever
+ * authenticates a record, and no seal of a live key a revoked one. HKDF (RFC 5869 §2) without a
+ * salt, to 32 bytes; the label has the format of records and the binding. Written here, because
+ * noble's would make a Worker load 0.7 kB more.
  */
-function sealKey(secret: Uint8Array): Uint8Array {
-  const extracted = hexToBytes(hmacSha256(hash, new Uint8Array(HASH_LENGTH))(secret));
-  return hexToBytes(hmacSha256(hash, extracted)('keyscope seal v1\x01'));
+function sealKey(secret: Uint8Array, kind: string, { prefix, deployment }: Binding): Uint8Array {
+  const extracted = bytesOf(hmacSha256(hash, new Uint8Array(HASH_LENGTH))(secret));
+  const label = encode([kind, RECORD_FORMAT, prefix, deployment]);
+  return bytesOf(hmacSha256(hash, extracted)(`${label}\x01`));
 }
 
 /** One or more; the first digests new keys. */
@@ -173,9 +229,10 @@ export type Schemes = readonly [Scheme, ...Scheme[]];
  *
  * @throws TypeError on an empty list, a malformed or short pepper, or two of one id.
  */
-export function readPeppers(peppers: unknown): Schemes {
+export function readPeppers(peppers: unknown, binding: Binding): Schemes {
   if (peppers === 'none') return [UNPEPPERED];
-  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, readPepper) : [];
+  const read = (pepper: unknown): Scheme => createScheme(readPepper(pepper), binding);
+  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, read) : [];
   if (first === undefined) {
     throw new TypeError("peppers: pass [{ id, secret }], or 'none' to go without");
   }
@@ -199,8 +256,8 @@ export function readPeppers(peppers: unknown): Schemes {
  */
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
   assert(typeof key === 'string', 'key: pass a string', key);
-  const scheme = pepper === 'none' ? UNPEPPERED : readPepper(pepper);
-  return scheme.digest(key);
+  const digest = pepper === 'none' ? plainDigest : pepperedDigest(readPepper(pepper));
+  return digest(key);
 }
 
 // ── Randomness ──────────────────────────────────────────────────────────────────────────────────
@@ -224,7 +281,7 @@ export function drawEntropy(random: RandomBytes): string {
     // charAt(62) and charAt(63) are ''
     for (const byte of bytes) text += ALPHABET.charAt(byte & 63);
   }
-  const instead = 'random: 64 draws gave no usable bytes; pass a secure source or leave it out';
+  const instead = 'random: 64 draws gave no usable bytes; pass a secure source';
   assert(text.length >= ENTROPY_LENGTH, instead);
   return text.slice(0, ENTROPY_LENGTH);
 }
@@ -232,29 +289,4 @@ export function drawEntropy(random: RandomBytes): string {
 /** A version 4 UUID (RFC 9562 §5.4) in lower case. */
 export function randomUuid(): string {
   return globalThis.crypto.randomUUID();
-}
-
-/** How `generateKey` makes a key. */
-interface GenerateOptions {
-  /** 1 to 20 lower-case letters, digits and inner `_`. */
-  readonly prefix: string;
-  /** Bytes for tests. Default: the platform's `crypto.getRandomValues`. */
-  readonly random?: RandomBytes | undefined;
-}
-
-/**
- * Makes a key: 154.8 random bits and a checksum. Stores nothing; for a key that a keyring knows,
- * use `issue`.
- *
- * @param options `prefix`: 1 to 20 lower-case letters, digits and inner `_`. `random`: bytes for
- *   tests; the default is the platform's `crypto.getRandomValues`, and no configuration weakens it.
- * @throws TypeError on a malformed prefix, or a `random` that does not return the bytes asked for.
- * @example
- * generateKey({ prefix: 'acme' }); // 'acme_' and 32 characters
- */
-export function generateKey(options: GenerateOptions): string {
-  const given = readFields(options, ['prefix', 'random'], 'generateKey');
-  const { prefix, random = platformRandom } = given;
-  assertFunction(random, 'random');
-  return createKeyFormat(prefix).complete(drawEntropy(random as RandomBytes));
 }

@@ -1,5 +1,6 @@
 /** Verification of a short-lived token, which stands for a key. */
 import type { Context } from './context.js';
+import { answerInTime } from './outage.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
 import { isUuid } from './uuid.js';
@@ -14,12 +15,18 @@ import { earliest, invalidToken, requireLive, requireRecord, verify } from './ve
  * any other malformed one, is refused. Not checked: `name`, `metadata` and `expiresAt`, for which a
  * custom verifier is responsible.
  */
-export async function verifyToken(context: Context, token: string): Promise<Principal> {
+export async function verifyToken(
+  context: Context,
+  token: string,
+  fresh?: boolean,
+): Promise<Principal> {
+  const { tokens, timeoutMs } = context;
   // `verify` refuses the token, because a key contains no dot.
-  if (context.tokens === undefined) return verify(context, token);
-  const claims = readClaims(await context.tokens.verify(token));
+  if (tokens === undefined) return verify(context, token);
+  const verified = Promise.resolve(tokens.verify(token));
+  const claims = readClaims(await answerInTime('tokens.verify', verified, timeoutMs));
   if (!context.checkParent) return createPrincipal(claims, 'jwt', context.knownScopes);
-  const parent = await findParent(context, claims);
+  const parent = await findParent(context, claims, fresh);
   const expiresAt = earliest(parent.expiresAt, claims.expiresAt);
   // Checked again: the look-up took time.
   if (expiresAt !== null && context.clock() >= expiresAt) throw invalidToken('expired');
@@ -36,8 +43,8 @@ function readClaims(verified: Principal): Principal {
   const scopes = frozenList(verified?.scopes);
   const accessibleEntities = frozenList(verified?.accessibleEntities);
   const claims = { ...verified, scopes, accessibleEntities };
-  const entities = [claims.entityUuid, ...accessibleEntities];
-  const isSound = isUuid(claims.keyId) && entities.every(isUuid) && scopes.every(isScope);
+  const ids = [claims.keyId, claims.entityUuid, ...accessibleEntities];
+  const isSound = ids.every(isUuid) && scopes.every(isScope);
   if (!isSound) throw invalidToken('token_refused');
   return claims;
 }
@@ -47,9 +54,15 @@ function frozenList(list: readonly string[] | undefined): readonly string[] {
 }
 
 /** The key that the token was exchanged for; another entity's key is none. */
-async function findParent(context: Context, claims: Principal): Promise<Principal> {
-  const row = await context.store.findById(claims.keyId);
-  if (row?.entityUuid !== claims.entityUuid) throw invalidToken('unknown_key');
+async function findParent(
+  context: Context,
+  claims: Principal,
+  fresh: boolean | undefined,
+): Promise<Principal> {
+  const row = await context.store.findById(claims.keyId, { fresh });
+  // A token of a key with another prefix is another keyring's, as the key is.
+  const isOurs = row?.prefix === context.format.prefix && row.entityUuid === claims.entityUuid;
+  if (!isOurs) throw invalidToken('unknown_key');
   return requireLive(context, requireRecord(row));
 }
 

@@ -125,6 +125,9 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   id: ({ jti }) => isName(jti),
   // A token that is bound to the sender's key (RFC 7800), which is not checked here.
   unbound: ({ cnf }) => cnf === undefined,
+  // A token that somebody else holds for the subject (RFC 8693 §4.1). Whether that actor may is not
+  // checked here, and a principal has no place for it.
+  ownHands: ({ act }) => act === undefined,
   subject: ({ sub }) => isUuid(sub),
   client: ({ sub, client_id }) => client_id === sub,
   scopeText: ({ scope }) => typeof scope === 'string',

@@ -15,6 +15,9 @@ import { keysUnavailable } from './refusal.js';
 /** How long a set is used if it cannot be fetched again, in milliseconds. */
 const MAX_AGE_MS = 900_000;
 
+/** From this age on, in milliseconds, the next set is fetched while this one is used. */
+const REFRESH_MS = 480_000;
+
 /** The pause after a failed fetch, in milliseconds. */
 const PAUSE_MS = 5_000;
 
@@ -42,9 +45,10 @@ interface Fetching {
 
 /**
  * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid`
- * that is not in it, at most every 30 s. A failed fetch says nothing about a token: it is a
- * `StoreError`, and there is no new attempt for 5 s. Until a fetch succeeds, keys of the previous
- * set are accepted, for at most fifteen minutes by either clock.
+ * that is not in it, at most every 30 s. With the first token after eight minutes it is fetched in
+ * advance, so that an address that hangs delays nobody whose key is known. A failed fetch says
+ * nothing about a token: it is a `StoreError`, and there is no new attempt for 5 s. Until a fetch
+ * succeeds, keys of the previous set are accepted, for at most fifteen minutes by either clock.
  *
  * @throws TypeError if `url` is not https, or has credentials.
  */
@@ -66,6 +70,8 @@ export function createFetchedKeys(url: URL): JWTVerifyGetKey {
       remote = startFetching();
       latestDate = undefined;
     }
+    // Whoever needs the new set waits for the same fetch, and hears of its failure.
+    if (isAged(fetching.fetched)) remote.reload().catch(() => {});
     const current = remote(header, token).finally(noteDate);
     // Not awaited if the last fetch failed: the next one may take 5 s, too, and tokens of known
     // keys need not wait for it.
@@ -84,6 +90,10 @@ export function createFetchedKeys(url: URL): JWTVerifyGetKey {
   };
 }
 
+function isAged(fetched: FetchedSet | undefined): boolean {
+  return fetched !== undefined && ageOf(fetched) >= REFRESH_MS;
+}
+
 function assertIsSafe({ protocol, hostname, username, password }: URL): void {
   const isLocal = protocol === 'http:' && LOCAL_HOSTS.includes(hostname);
   const isSecure = protocol === 'https:' || isLocal;
@@ -96,12 +106,16 @@ function hasFailedSince({ fetched, failedAt }: Fetching): boolean {
   return fetched !== undefined && failedAt !== undefined && failedAt >= fetched.time;
 }
 
+function isFresh(fetched: FetchedSet): boolean {
+  return ageOf(fetched) < MAX_AGE_MS;
+}
+
 /**
- * Checks both clocks: `Date.now` may be set back, and `performance.now` may stop while the machine
- * sleeps.
+ * In milliseconds, by the clock that says more: `Date.now` may be set back, and `performance.now`
+ * may stop while the machine sleeps.
  */
-function isFresh({ date, time }: FetchedSet): boolean {
-  return Date.now() - date < MAX_AGE_MS && performance.now() - time < MAX_AGE_MS;
+function ageOf({ date, time }: FetchedSet): number {
+  return Math.max(Date.now() - date, performance.now() - time);
 }
 
 /** Makes the `fetch` that jose calls. It pauses after a failure, and remembers what it fetched. */

@@ -68,7 +68,11 @@ export interface TokenIssuer {
    * Signs a token for a verified principal. It never grants more than the principal has, and
    * expires no later.
    *
-   * Not checked: whether the key behind the principal was revoked since it was verified.
+   * Call `keyring.authenticate(request, { fresh: true })` before: a token outlives the request, so
+   * the principal must not come from a cache, in which a key that has ended, or from which an
+   * entity withdrew, can be as it was.
+   *
+   * Not checked: whether the key behind the principal has ended since it was verified.
    *
    * @throws ExchangeError `invalid_scope` on a scope that the principal was not granted,
    *   `invalid_target` on an entity that it cannot address, or more entities than a header can
@@ -76,6 +80,9 @@ export interface TokenIssuer {
    * @throws AccessError `invalid_token` if the principal has expired by now.
    * @throws TypeError if `principal` is not a principal, or the private key cannot be imported for
    *   `alg`.
+   * @example
+   * const principal = await keyring.authenticate(request, { fresh: true });
+   * const { accessToken } = await issuer.exchange(principal, { scopes: ['threats:read'] });
    */
   exchange(principal: Principal, input?: ExchangeInput): Promise<ExchangedToken>;
   /**
@@ -128,6 +135,7 @@ const UNPUBLISHED =
  *   alg: 'ES256',
  *   kid: '2026-11',
  * });
+ * const principal = await keyring.authenticate(request, { fresh: true });
  * const { accessToken } = await issuer.exchange(principal, { scopes: ['threats:read'] });
  */
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {

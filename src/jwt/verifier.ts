@@ -29,9 +29,9 @@ export interface TokenVerifierOptions {
    * key needs a `kid`, unless the set is passed here directly and has only one key.
    *
    * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and
-   * kept. If it has not arrived 5 s after the first token, `verify` rejects with a `StoreError`,
-   * whose `cause` says why, until it does. If the promise rejects or the set is malformed, `verify`
-   * rejects permanently.
+   * kept. If it has not arrived 5 s after the first token, `verify` rejects with a `StoreError`, of
+   * which `causeOf` says why, until it does. If the promise rejects or the set is malformed,
+   * `verify` rejects permanently.
    */
   readonly jwks: JwkSet | URL | PromiseLike<JwkSet>;
   /** The accepted algorithms. A token cannot choose another one. */

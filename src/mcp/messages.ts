@@ -6,9 +6,9 @@
  */
 const MAX_MESSAGES = 100;
 
-/** A tool call as the message has it. Both fields are unchecked. */
+/** A tool call as the message has it. Unchecked: the name may be anything. */
 export interface ToolCall {
-  readonly name: string;
+  readonly name: unknown;
   readonly args: Fields;
 }
 
@@ -29,8 +29,12 @@ export function parseMessages(text: string): unknown {
   } catch {
     return undefined;
   }
-  const isTooLong = Array.isArray(body) && body.length > MAX_MESSAGES;
-  return isTooLong ? undefined : body;
+  return isTooLong(body) ? undefined : body;
+}
+
+/** Whether this is a batch of too many messages. */
+export function isTooLong(body: unknown): boolean {
+  return Array.isArray(body) && body.length > MAX_MESSAGES;
 }
 
 /**
@@ -43,10 +47,15 @@ export function toolCallsOf(body: unknown): readonly ToolCall[] {
   for (const message of messages) {
     const { method, params } = fieldsOf(message);
     const { name, arguments: args } = fieldsOf(params);
-    if (method !== 'tools/call' || typeof name !== 'string') continue;
-    calls.push({ name, args: fieldsOf(args) });
+    if (method === 'tools/call') calls.push({ name, args: fieldsOf(args) });
   }
   return calls;
+}
+
+/** Returns the id of a single request; `undefined` for a batch, and for what expects no answer. */
+export function requestIdOf(body: unknown): string | number | undefined {
+  const { id } = fieldsOf(body);
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
 /** Returns no fields for a value that is not an object; the SDK refuses it if one is needed. */

@@ -1,5 +1,6 @@
 /** The metadata of a protected resource, which tells clients how to authenticate. */
-import { assert, readFields, readStrings } from '../core/input.js';
+import type { Catalog } from '../core/catalog.js';
+import { assert, hasMethods, readFields, readStrings } from '../core/input.js';
 import { isScope } from '../core/scope.js';
 import { readResource } from './resource.js';
 
@@ -25,8 +26,13 @@ export interface ProtectedResourceOptions {
   readonly resource: string | URL;
   /** Where clients get tokens for it. Omit it if there are only keys. */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** Concrete scopes that clients may ask for, such as `catalog.all`. Anyone can read the list. */
-  readonly scopes?: readonly string[] | undefined;
+  /**
+   * What clients may ask for: a catalog, which lists its scopes without the reserved ones, or
+   * concrete scopes, which are listed as they are. Clients that are told of no scope by a challenge
+   * ask for all of these, so a reserved scope is only listed if it is named. Anyone can read the
+   * list.
+   */
+  readonly scopes?: readonly string[] | Catalog | undefined;
   /** A human-readable name. */
   readonly name?: string | undefined;
   /** A human-readable page, for example on how to get a key. */
@@ -68,7 +74,7 @@ export function protectedResourceMetadata(
     assert(isText, 'name and documentation: pass strings or leave them out');
   }
   const servers = readServers(given.authorizationServers);
-  const scopes = readScopes(given.scopes);
+  const scopes = readScopes(options.scopes);
   // §3.1: inserted before the path; a path that is only a slash is dropped.
   const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
   const document = Object.freeze({
@@ -89,7 +95,15 @@ function readServers(value: unknown): readonly string[] | undefined {
   return Object.freeze(servers);
 }
 
-function readScopes(value: unknown): readonly string[] | undefined {
+function readScopes(value: ProtectedResourceOptions['scopes']): readonly string[] | undefined {
   if (value === undefined) return undefined;
+  if (isCatalog(value)) {
+    const { all } = value;
+    return Object.freeze(all.filter((scope) => !value.isReserved(scope)));
+  }
   return Object.freeze(readStrings(value, 'scopes', CONCRETE_SCOPE));
+}
+
+function isCatalog(value: unknown): value is Catalog {
+  return hasMethods(value, 'isReserved', 'expand');
 }

@@ -1,23 +1,64 @@
 /** Answers to requests that are refused for reasons other than their credential. */
 
 interface Refusal {
+  readonly status: number;
   /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
   readonly title: string;
   readonly detail: string;
 }
 
-type RefusalStatus = 400 | 404 | 413;
+/** Why a request is refused. */
+export type RefusalReason =
+  | 'malformed'
+  | 'unknown_tool'
+  | 'foreign_session'
+  | 'too_long'
+  /** A mistake of the service, which its developer has to see at the first request. */
+  | 'read_before';
 
-const REFUSALS: Readonly<Record<RefusalStatus, Refusal>> = {
-  400: { title: 'Bad Request', detail: 'Send one JSON-RPC message, or a batch of at most 100.' },
-  404: { title: 'Not Found', detail: 'There is no such session; start a new one.' },
-  413: { title: 'Content Too Large', detail: 'The body is too large.' },
+const UNKNOWN_TOOL = 'The server has no such tool, or did not name it to its gate.';
+
+const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+  malformed: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'Send one JSON-RPC message, or a batch of at most 100.',
+  },
+  unknown_tool: { status: 400, title: 'Bad Request', detail: UNKNOWN_TOOL },
+  foreign_session: {
+    status: 404,
+    title: 'Not Found',
+    detail: 'There is no such session; start a new one.',
+  },
+  too_long: { status: 413, title: 'Content Too Large', detail: 'The body is too large.' },
+  read_before: {
+    status: 500,
+    title: 'Internal Server Error',
+    detail:
+      'A body parser in front of the MCP gate has read the body. In the server, hand it over, ' +
+      'gate(request, { parsedBody: req.body }), or mount the gate before the parser.',
+  },
 };
 
+/** "Invalid params", which MCP asks for in answers to calls of unknown tools. */
+const INVALID_PARAMS = -32_602;
+
 /** Makes the answer. The request carried a credential, so no cache may store it. */
-export function createRefusal(status: RefusalStatus): Response {
-  const { title, detail } = REFUSALS[status];
+export function createRefusal(reason: RefusalReason): Response {
+  const { status, title, detail } = REFUSALS[reason];
   const problem = { type: 'about:blank', title, status, detail };
   const headers = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
   return new Response(JSON.stringify(problem), { status, headers });
+}
+
+/**
+ * Refuses a call of a tool that the gate was not told of. A single request gets the JSON-RPC error
+ * that the SDK would answer, because a client of a model shows that to the model; a batch, and a
+ * message that expects no answer, get a status.
+ */
+export function refuseUnknownTool(id: string | number | undefined): Response {
+  if (id === undefined) return createRefusal('unknown_tool');
+  const error = { code: INVALID_PARAMS, message: `Unknown tool. ${UNKNOWN_TOOL}` };
+  const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+  return new Response(JSON.stringify({ jsonrpc: '2.0', id, error }), { headers });
 }

@@ -2,13 +2,15 @@
 import type { Principal } from '../core/principal.js';
 
 /**
- * Names the owner of the sessions that a caller starts: for a key the key id, and for a token also
- * its scopes and entities. A key's rights are fixed, but its tokens differ. Scopes have a colon and
- * ids have none, so this is unambiguous.
+ * Names the owner of the sessions that a caller starts, with all that can differ between callers of
+ * one key: a session can replay its earlier results. For a key that is the entities besides its
+ * own, which can withdraw from it; for a token, its scopes and entities. Scopes have a colon, ids
+ * and `jwt` have none, so this is unambiguous.
  */
 export function sessionOwnerOf(principal: Principal): string {
-  const { via, keyId, scopes, accessibleEntities } = principal;
-  if (via === 'key') return keyId;
+  const { via, keyId, entityUuid, scopes, accessibleEntities } = principal;
+  const others = accessibleEntities.filter((entity) => entity !== entityUuid);
+  if (via === 'key') return [keyId, ...others.sort()].join(' ');
   const rights = [...scopes, ...accessibleEntities].sort();
-  return [keyId, ...rights].join(' ');
+  return [keyId, via, ...rights].join(' ');
 }

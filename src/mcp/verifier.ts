@@ -1,5 +1,5 @@
 /** A token verifier for the SDKs' own `requireBearerAuth`. */
-import { DENIALS, isAccessError } from '../core/errors.js';
+import { DETAILS, isAccessError } from '../core/errors.js';
 import { assert, readFields } from '../core/input.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
@@ -60,7 +60,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
     } catch (error) {
       if (!isAccessError(error)) throw error;
       // One text for all reasons: the SDK writes it into a header, and callers are not told why.
-      throw invalidToken(DENIALS.invalid_token.detail);
+      throw invalidToken(DETAILS.invalid_token);
     }
   }
   return Object.freeze({ verifyAccessToken });

@@ -8,6 +8,9 @@
  * No issue of a failed parse quotes the input: people paste keys into the wrong field, and errors
  * are logged.
  */
+export type { AddressedKeyJson } from './addressed-key.js';
+export { addressedKeyJsonSchema, addressedKeySchema } from './addressed-key.js';
+export { damagedKeyJsonSchema, damagedKeySchema } from './damaged-key.js';
 export type { IssueInputJson } from './issue-input.js';
 export {
   issueInputJsonSchema,
@@ -21,3 +24,5 @@ export { keyInfoJsonSchema, keyInfoSchema } from './key-info.js';
 export type { ListInputQuery } from './list-input.js';
 export { listInputJsonSchema, listInputSchema } from './list-input.js';
 export { meJsonSchema, meSchema } from './me.js';
+export type { RotateInputJson } from './rotate-input.js';
+export { rotateInputJsonSchema, rotateInputSchema } from './rotate-input.js';

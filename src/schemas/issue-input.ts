@@ -5,7 +5,9 @@
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
 import type { IssueInput } from '../core/issue.js';
-import { closedObject } from './closed-object.js';
+import { assertCatalog } from './catalog.js';
+import { closedInput } from './closed-object.js';
+import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, MAX_SCOPES, scopeList, scopePattern } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { type Pair, tableOf } from './table.js';
@@ -17,12 +19,6 @@ import { textOf } from './text.js';
  */
 export interface IssueInputJson extends Omit<IssueInput, 'expiresAt'> {
   readonly expiresAt: string;
-}
-
-/** For {@link issueInputSchemaFor}. */
-export interface IssueInputSchemaOptions {
-  /** The keyring's clock. Default: `Date.now`. */
-  readonly now?: () => number;
 }
 
 // ── Fields ────────────────────
@@ -58,13 +54,6 @@ function isStorable(text: unknown): boolean {
   return typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 }
 
-const expiryRule =
-  "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
-const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-// With an offset, the time can be after the year 9999, which keyscope's JSON cannot express.
-const expressible = instant.refine((date) => date.getUTCFullYear() <= 9999);
-const expiresAt = z.union([z.literal('never'), expressible], `expiresAt: ${expiryRule}`);
-
 /** @param pattern What an element of `scopes` may be. */
 function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Pattern) {
   return z.strictObject({
@@ -85,10 +74,13 @@ function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Patter
  * Not checked: whether the catalog has the scopes, whether reserved ones are justified, whether the
  * expiry is in the future. To answer those with 400 as well, use {@link issueInputSchemaFor}.
  *
+ * An issue's `path[0]` is the `field` of the `InputError` that `issue` would throw; so it is for
+ * all schemas of inputs.
+ *
  * @example
  * const input = issueInputSchema.parse(await request.json());
  */
-export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closedObject(
+export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closedInput(
   issueInputOf(scopePattern),
 );
 
@@ -108,21 +100,20 @@ const legalRule = 'a scope of this service, or a wildcard that catches no reserv
  * reserved scopes that it matches are listed beside it.
  *
  * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together.
- * Entities are counted as sent; `issue` removes duplicates first.
  *
  * @param catalog What `defineScopes` returned.
  * @param options `now`: the keyring's clock; default `Date.now`.
  * @throws TypeError if `catalog` is not a catalog.
  * @example
  * const schema = issueInputSchemaFor(catalog);
- * const { entityUuid } = session;
- * const { key } = await keyring.issue(schema.parse(body), { entityUuid });
+ * const { entityUuid, scopes } = session;
+ * const { key } = await keyring.issue(schema.parse(body), { entityUuid, scopes });
  */
 export function issueInputSchemaFor<C extends Catalog>(
   catalog: C,
-  options: IssueInputSchemaOptions = {},
+  options: ExpiryOptions = {},
 ): z.ZodType<IssueInput<PatternOf<C>>, IssueInputJson> {
-  if (!Array.isArray(catalog?.all)) throw new TypeError('catalog: pass what defineScopes returned');
+  assertCatalog(catalog);
   const { now = Date.now } = options;
   const pattern = z.enum(legalPatterns(catalog), legalRule);
   const schema = issueInputOf(pattern).superRefine((input, context) => {
@@ -134,12 +125,10 @@ export function issueInputSchemaFor<C extends Catalog>(
     if (reserved.length > 0 && input.justification === undefined) {
       refuse('justification', `say why ${reserved.join(' ')} is needed`);
     }
-    if (input.expiresAt !== 'never' && input.expiresAt.getTime() <= now()) {
-      refuse('expiresAt', 'a time in the future');
-    }
+    if (!isAhead(input.expiresAt, now)) refusePast(context);
   });
   const condition = justificationOf(catalog);
-  return closedObject(condition === null ? schema : schema.meta(condition));
+  return closedInput(condition === null ? schema : schema.meta(condition));
 }
 
 /**

@@ -1,70 +1,71 @@
-/** A key as callers see it, in JSON. */
+/** A key as those who manage it see it, in JSON. */
 import * as z from 'zod';
 import type { KeyInfo } from '../core/info.js';
+import type { KeyState } from '../core/record.js';
 import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
+import { keyState } from './state.js';
 import { tableOf } from './table.js';
+import { datesToTexts, time, timeOrNull, timeText } from './time.js';
 
 /** A `KeyInfo` after `JSON.stringify`: times are ISO 8601 texts. */
 export interface KeyInfoJson {
+  /** What became of the key: whether it is live, and if not, why. */
+  readonly state: KeyState;
+  /** Whether the record is not what was sealed. */
+  readonly tampered: boolean;
+  /** The version of the record. */
+  readonly format: number;
+  /** Names the key: a UUID in lower case. */
   readonly keyId: string;
+  /** What the key begins with, before the last `_`. */
+  readonly prefix: string;
+  /** The last four characters of the key. */
+  readonly hint: string;
+  /** What people call the key. */
   readonly name: string;
+  /** The entity that the key belongs to. */
   readonly entityUuid: string;
-  /** Always contains `entityUuid`. */
+  /** The entities that the key was made for; always contains `entityUuid`. */
   readonly accessibleEntities: readonly string[];
+  /** Of these, the entities that cut themselves off since. */
+  readonly withdrawn: readonly string[];
   /** Concrete, in the order of the catalog at the time. */
   readonly scopes: readonly string[];
+  /** Why the key has reserved scopes; null if nobody said. */
   readonly justification: string | null;
   /** String pairs that belong to the integration; keyscope never interprets them. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** When the key was made. */
   readonly createdAt: string;
-  /** `null`: never. */
+  /** Who made it; null if nobody said. */
+  readonly createdBy: string | null;
+  /** When the key ends by itself; null for never. */
   readonly expiresAt: string | null;
+  /** When the key was revoked; null if it was not. */
   readonly revokedAt: string | null;
-  /** When a rotated key ends. */
+  /** When the key was suspended; null if it is not. */
+  readonly suspendedAt: string | null;
+  /** When a rotated key ends; null if it was not rotated. */
   readonly retireAt: string | null;
-  /** Key id of the predecessor. */
+  /** Who made the newest of suspension, retirement and revocation; null if nobody said. */
+  readonly endedBy: string | null;
+  /** Why; null if nobody said. */
+  readonly endReason: string | null;
+  /** When the newest mark was written; null if there was none. */
+  readonly changedAt: string | null;
+  /** The key id of the predecessor; null if there is none. */
   readonly rotatedFrom: string | null;
+  /** The key id of the first key of its rotations; its own if it is that one. */
+  readonly rootKeyId: string;
+  /** Whether the holder of the key may delegate. */
+  readonly delegation: boolean;
+  /** When the key was last used; null for never. */
   readonly lastUsedAt: string | null;
   /** Scope → when it was last exercised. */
   readonly scopesUsed: Readonly<Record<string, string>>;
 }
-
-// ── Times, before or after JSON ────────────────────
-
-const timeRule = 'a valid time, as a Date or as Date.prototype.toJSON writes it';
-const timeText = z.iso.datetime({ precision: 3, error: timeRule });
-const time = z.preprocess(dateToText, timeText);
-// In this order: with `preprocess(…).nullable()`, the JSON Schema would not require the field.
-const timeOrNull = z.preprocess(dateToText, timeText.nullable());
-
-/**
- * Turns a `Date` into what JSON makes of it and leaves anything else unchanged, including an
- * invalid `Date`: JSON would make it null, which means "never".
- */
-function dateToText(value: unknown): unknown {
-  if (!(value instanceof Date)) return value;
-  try {
-    // Throws on an object that only looks like a Date.
-    return Date.prototype.toISOString.call(value);
-  } catch {
-    return value;
-  }
-}
-
-/**
- * Does the same for each value of a table. Leaves a table without a `Date`, and anything that is
- * not a table, unchanged.
- */
-function datesToTexts(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const pairs: [string, unknown][] = Object.entries(value);
-  if (!pairs.some(([, content]) => content instanceof Date)) return value;
-  return Object.fromEntries(pairs.map(([name, content]) => [name, dateToText(content)]));
-}
-
-// ── The key ────────────────────
 
 const metadata = tableOf({
   holds: (pairs) => pairs.every(([, content]) => typeof content === 'string'),
@@ -79,29 +80,43 @@ const times = tableOf({
 });
 
 /**
- * A key as `list`, `get` and `issue` show it, before or after `JSON.stringify`: a `Date` becomes
- * what JSON makes of it, and an invalid one is refused.
+ * A key as `list`, `get`, `identify`, `issue` and `rotate` show it, before or after
+ * `JSON.stringify`: a `Date` becomes what JSON makes of it, and an invalid one is refused. A key
+ * whose record cannot be read has a schema of its own, `damagedKeySchema`.
  *
  * Names and metadata may be of any length, as when the core reads a stored record. Years beyond
  * 9999 are refused, although the core would show them: RFC 3339 cannot express them.
  *
  * @example
- * const keys = keyInfoSchema.array().parse(body.keys);
+ * const keys = z.union([keyInfoSchema, damagedKeySchema]).array().parse(body.keys);
  */
 export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo> = closedObject(
   z.strictObject({
+    state: keyState,
+    tampered: z.boolean(),
+    format: z.int().min(1),
     keyId: uuid,
+    prefix: z.string(),
+    hint: z.string(),
     name: z.string(),
     entityUuid: uuid,
     accessibleEntities: entities,
+    withdrawn: entities,
     scopes,
     justification: z.string().nullable(),
     metadata,
     createdAt: time,
+    createdBy: z.string().nullable(),
     expiresAt: timeOrNull,
     revokedAt: timeOrNull,
+    suspendedAt: timeOrNull,
     retireAt: timeOrNull,
+    endedBy: z.string().nullable(),
+    endReason: z.string().nullable(),
+    changedAt: timeOrNull,
     rotatedFrom: uuid.nullable(),
+    rootKeyId: uuid,
+    delegation: z.boolean(),
     lastUsedAt: timeOrNull,
     scopesUsed: z.preprocess(datesToTexts, times),
   }),

@@ -1,14 +1,18 @@
 /** `list`'s first argument in a query string. */
 import * as z from 'zod';
 import type { ListInput } from '../core/list.js';
-import { closedObject } from './closed-object.js';
+import { closedInput } from './closed-object.js';
 import { UUID } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 
-/** `list`'s first argument in a query string, where `limit` may be a string of digits. */
+/**
+ * `list`'s first argument in a query string, where `limit` may be a string of digits, and
+ * `addressing` the word `true` or `false`.
+ */
 export interface ListInputQuery {
   readonly after?: string | null | undefined;
   readonly limit?: number | string | undefined;
+  readonly addressing?: boolean | string | undefined;
 }
 
 const afterRule = 'after: `next` of the page before';
@@ -33,19 +37,30 @@ const limitDigits = z
   .regex(/^(?:[1-9]\d{0,2}|1000)$/, limitRule)
   .transform(Number);
 
+const addressingRule = 'addressing: true or false';
+const addressingWord = z
+  .enum(['true', 'false'], addressingRule)
+  .transform((word) => word === 'true');
+
 /**
- * `list`'s first argument in a query string: the digits of `limit` become a number.
+ * `list`'s first argument in a query string: the digits of `limit` become a number, and the word in
+ * `addressing` a boolean.
  *
  * Not checked: whether there are keys after `after`; if not, the page is empty.
  *
+ * With what this returns, a page may hold own keys or those of others. Where the route decides that
+ * and not the request, say so, and the type follows.
+ *
  * @example
  * const { after, limit } = request.query;
- * const page = await keyring.list(listInputSchema.parse({ after, limit }), authority);
+ * const input = listInputSchema.parse({ after, limit });
+ * const page = await keyring.list({ ...input, addressing: false }, authority);
  */
-export const listInputSchema: z.ZodType<ListInput, ListInputQuery> = closedObject(
+export const listInputSchema: z.ZodType<ListInput, ListInputQuery> = closedInput(
   z.strictObject({
     after: after.nullish(),
     limit: z.union([limitNumber, limitDigits], limitRule).optional(),
+    addressing: z.union([z.boolean(), addressingWord], addressingRule).optional(),
   }),
 );
 

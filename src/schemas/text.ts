@@ -1,24 +1,38 @@
 /** Texts that people write. */
 import * as z from 'zod';
 
+/** Control, format (bidirectional, zero-width), line and paragraph separator characters. */
+const UNCLEAN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/**
+ * The same of 16 bits, as ranges: not every validator of JSON Schemas knows the categories of
+ * Unicode.
+ */
+const CLEAN_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891' +
+  '\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff' +
+  '\\ufff9-\\ufffb]*$';
+
 /**
  * A text of 1 to `max` characters after NFC. The JSON Schema counts before NFC: it refuses a
  * decomposed text that composing would shorten to `max`, and accepts a few that composing
- * lengthens.
+ * lengthens. It also accepts format characters beyond 16 bits.
  */
 export function textOf(max: number, what: string): z.ZodString {
-  const rule = `${what}: 1 to ${max} characters of well-formed text, no control characters`;
+  const rule =
+    `${what}: 1 to ${max} characters of well-formed text, ` +
+    'no control, invisible or separator characters';
   return z
     .string(rule)
     .refine((text) => isTextOf(max, text), { error: rule, abort: true })
     .overwrite((text) => text.normalize('NFC'))
-    .meta({ minLength: 1, maxLength: max, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
+    .meta({ minLength: 1, maxLength: max, pattern: CLEAN_PATTERN });
 }
 
 function isTextOf(max: number, text: string): boolean {
   // Checked before normalizing: composing shortens a text to no less than a quarter.
   if (text.length > 8 * max) return false;
-  if (!text.isWellFormed() || /\p{Cc}/u.test(text)) return false;
+  if (!text.isWellFormed() || UNCLEAN.test(text)) return false;
   const { length } = [...text.normalize('NFC')];
   return length >= 1 && length <= max;
 }

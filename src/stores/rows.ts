@@ -3,9 +3,10 @@ import type { KeyRecord } from '../core/record.js';
 
 /** In the order of the INSERT. Named, so that columns added by the service do not matter. */
 export const COLUMN_LIST: string =
-  'key_id, name, digest, seal, entity_uuid, accessible_entities, scopes, justification, ' +
-  'metadata, created_at, expires_at, revoked_at, retire_at, rotated_from, last_used_at, ' +
-  'scopes_used';
+  'format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, ' +
+  'justification, metadata, created_at, created_by, expires_at, rotated_from, root_key_id, ' +
+  'delegation, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, ' +
+  'changed_at, last_used_at, scopes_used';
 
 /**
  * The value of a field in a row: lists and tables as JSON, whole numbers as numbers.
@@ -15,20 +16,31 @@ export type Value = string | number | null;
 /** A record's values in the order of {@link COLUMN_LIST}. */
 export function toValues(record: KeyRecord): Value[] {
   return [
+    record.format,
     record.keyId,
+    record.prefix,
+    record.hint,
     record.name,
     record.digest,
-    record.seal,
     record.entityUuid,
     JSON.stringify(record.accessibleEntities),
     JSON.stringify(record.scopes),
     record.justification,
     JSON.stringify(record.metadata),
     record.createdAt,
+    record.createdBy,
     record.expiresAt,
-    record.revokedAt,
-    record.retireAt,
     record.rotatedFrom,
+    record.rootKeyId,
+    record.delegation,
+    record.seal,
+    record.revokedAt,
+    record.suspendedAt,
+    record.retireAt,
+    JSON.stringify(record.withdrawn),
+    record.endedBy,
+    record.endReason,
+    record.changedAt,
     record.lastUsedAt,
     JSON.stringify(record.scopesUsed),
   ];
@@ -39,20 +51,31 @@ export type UnreadRecord = { readonly [F in keyof KeyRecord]: unknown };
 
 /** A row by column names, as a driver returns it. */
 interface Row {
+  readonly format?: unknown;
   readonly key_id?: unknown;
+  readonly prefix?: unknown;
+  readonly hint?: unknown;
   readonly name?: unknown;
   readonly digest?: unknown;
-  readonly seal?: unknown;
   readonly entity_uuid?: unknown;
   readonly accessible_entities?: unknown;
   readonly scopes?: unknown;
   readonly justification?: unknown;
   readonly metadata?: unknown;
   readonly created_at?: unknown;
+  readonly created_by?: unknown;
   readonly expires_at?: unknown;
-  readonly revoked_at?: unknown;
-  readonly retire_at?: unknown;
   readonly rotated_from?: unknown;
+  readonly root_key_id?: unknown;
+  readonly delegation?: unknown;
+  readonly seal?: unknown;
+  readonly revoked_at?: unknown;
+  readonly suspended_at?: unknown;
+  readonly retire_at?: unknown;
+  readonly withdrawn?: unknown;
+  readonly ended_by?: unknown;
+  readonly end_reason?: unknown;
+  readonly changed_at?: unknown;
   readonly last_used_at?: unknown;
   readonly scopes_used?: unknown;
 }
@@ -65,20 +88,31 @@ export function toRecord(row: unknown): KeyRecord {
   const columns = row as Row;
   // Written out: with a loop over names, a look-up in SQLite takes half as long again.
   const record: UnreadRecord = {
+    format: toInteger(columns.format),
     keyId: columns.key_id,
+    prefix: columns.prefix,
+    hint: columns.hint,
     name: columns.name,
     digest: columns.digest,
-    seal: columns.seal,
     entityUuid: columns.entity_uuid,
     accessibleEntities: parse(columns.accessible_entities),
     scopes: parse(columns.scopes),
     justification: columns.justification,
     metadata: parse(columns.metadata),
     createdAt: toInteger(columns.created_at),
+    createdBy: columns.created_by,
     expiresAt: toInteger(columns.expires_at),
-    revokedAt: toInteger(columns.revoked_at),
-    retireAt: toInteger(columns.retire_at),
     rotatedFrom: columns.rotated_from,
+    rootKeyId: columns.root_key_id,
+    delegation: columns.delegation,
+    seal: columns.seal,
+    revokedAt: toInteger(columns.revoked_at),
+    suspendedAt: toInteger(columns.suspended_at),
+    retireAt: toInteger(columns.retire_at),
+    withdrawn: parse(columns.withdrawn),
+    endedBy: columns.ended_by,
+    endReason: columns.end_reason,
+    changedAt: toInteger(columns.changed_at),
     lastUsedAt: toInteger(columns.last_used_at),
     scopesUsed: parse(columns.scopes_used),
   };

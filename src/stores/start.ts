@@ -44,11 +44,14 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
 
 type Method = (...args: never[]) => Awaitable<unknown>;
 
-/** Makes every method of a store wait for `ready`. */
-export function afterStart(ready: () => Promise<unknown>, store: KeyStore): KeyStore {
+/** Makes every method of a store wait for `ready`; our stores have the optional ones too. */
+export function afterStart(
+  ready: () => Promise<unknown>,
+  store: Required<KeyStore>,
+): Required<KeyStore> {
   const methods = Object.entries<Method>({ ...store });
   const waiting = methods.map(([name, method]) => [name, waitBefore(ready, method)]);
-  return Object.fromEntries(waiting) as unknown as KeyStore;
+  return Object.fromEntries(waiting) as unknown as Required<KeyStore>;
 }
 
 /** Makes a method wait for `ready` until that has succeeded once. */

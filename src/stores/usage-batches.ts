@@ -3,11 +3,14 @@ import type { Usage } from '../core/record.js';
 import type { UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';
 
-/** At most this many keys are sent in one statement. */
-const MAX_KEYS = 1000;
+/** How much is sent in one statement. */
+export interface UsageLimits {
+  readonly keys: number;
+  readonly characters: number;
+}
 
-/** At most this many characters are sent in one statement, which fits a packet of 1 MiB. */
-const MAX_CHARACTERS = 1_000_000;
+/** Fits a packet of 1 MiB. */
+const LIMITS: UsageLimits = { keys: 1000, characters: 1_000_000 };
 
 /**
  * Makes JSON lists that each fit one statement. They are sorted by id and have one entry per key,
@@ -18,10 +21,11 @@ export function usageBatches(
   entries: readonly UsageEntry[],
   isId: (keyId: unknown) => boolean,
   shape: (entry: UsageEntry) => unknown = (entry) => entry,
+  limits: UsageLimits = LIMITS,
 ): string[] {
   const merged = mergeByKey(entries.filter((entry) => isId(entry.keyId)));
   const texts = merged.map((entry) => JSON.stringify(shape(entry)));
-  return fillBatches(texts).map((batch) => `[${batch.join(',')}]`);
+  return fillBatches(texts, limits).map((batch) => `[${batch.join(',')}]`);
 }
 
 /** One entry per key, in the order of ids. */
@@ -35,13 +39,13 @@ function mergeByKey(entries: readonly UsageEntry[]): UsageEntry[] {
 }
 
 /** Puts texts into batches in order. A text that is too long gets its own batch. */
-function fillBatches(texts: readonly string[]): string[][] {
+function fillBatches(texts: readonly string[], limits: UsageLimits): string[][] {
   const batches: string[][] = [];
   let batch: string[] = [];
   let size = 0;
   for (const text of texts) {
     // Plus one for the comma before it.
-    const isFull = batch.length === MAX_KEYS || size + 1 + text.length > MAX_CHARACTERS;
+    const isFull = batch.length === limits.keys || size + 1 + text.length > limits.characters;
     if (batch.length > 0 && isFull) {
       batches.push(batch);
       batch = [];

@@ -5,8 +5,8 @@ import { definePolicy } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
-import { afterEach, describe, expect, it, test, vi } from 'vitest';
-import { cachedRing, freshRecord, lru, MAX_MS } from '../support/cache.ts';
+import { describe, expect, it, test } from 'vitest';
+import { cachedRing, freshRecord, lru, MAX_MS, REVOKE } from '../support/cache.ts';
 import {
   AUTHORITY,
   catalog,
@@ -15,15 +15,12 @@ import {
   issue,
   METHODS,
   NOWHERE,
+  OTHER,
   PLAIN,
   START,
   stoppedClock,
 } from '../support/keyring.ts';
 import { runs } from '../support/runs.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe('the contract, over a store', () => {
   const over = (inner: KeyStore) => () =>
@@ -46,7 +43,19 @@ describe('one process', () => {
     digest: `s1$${digit}`,
   }));
   const all = keys.map(({ digest }) => digest);
-  const acts = ['insert', 'revoke', 'retire', 'touch', 'find', 'find all'] as const;
+  const acts = [
+    'insert',
+    'revoke',
+    'suspend',
+    'resume',
+    'retire',
+    'withdraw',
+    'touch',
+    'find',
+    'find all',
+    'find anew',
+  ] as const;
+  const unsaid = { by: null, reason: null } as const;
   const key = fc.constantFrom(...keys);
   const time = fc.integer({ min: 1, max: 50 });
   const wait = fc.constantFrom(1, 4_000, 6_000, MAX_MS);
@@ -61,11 +70,15 @@ describe('one process', () => {
   function take(store: KeyStore, { act, key: { keyId, digest }, time: at }: Step): unknown {
     const steps: Readonly<Record<Step['act'], () => unknown>> = {
       insert: () => store.insert(freshRecord({ keyId, digest })),
-      revoke: () => store.markEnded(keyId, { revokedAt: at }),
-      retire: () => store.markEnded(keyId, { retireAt: at }),
+      revoke: () => store.mark(keyId, { ...REVOKE, at }),
+      suspend: () => store.mark(keyId, { ...unsaid, kind: 'suspend', at }),
+      resume: () => store.mark(keyId, { kind: 'resume', at }),
+      retire: () => store.mark(keyId, { ...unsaid, kind: 'retire', at }),
+      withdraw: () => store.mark(keyId, { kind: 'withdraw', at, entityUuid: OTHER }),
       touch: () => store.touch([{ keyId, lastUsedAt: at, scopesUsed: { [`a:${digest}`]: at } }]),
       find: () => store.findByDigest([digest]),
       'find all': () => store.findByDigest(all),
+      'find anew': () => store.findByDigest([digest], { fresh: true }),
       wait: () => null,
     };
     try {
@@ -121,40 +134,67 @@ describe('a key that was looked up', () => {
 });
 
 describe('the store behind it', () => {
-  it('is asked for the keys that are live now if no time is given', () => {
-    const asked: number[] = [];
-    const summarize = (now: number) => {
-      asked.push(now);
-      return [];
-    };
-    vi.useFakeTimers({ toFake: ['Date'], now: START });
-    const options = { cache: lru(), maxStalenessMs: MAX_MS };
-    const cached = cacheStore({ ...memoryStore(), summarize }, options);
-    expect((cached.summarize as () => unknown)()).toEqual([]);
-    expect(asked).toEqual([START]);
+  const over = (store: KeyStore) => cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS });
+  const OPTIONAL = ['summarize', 'listExpiring', 'listAll', 'listChanged'] as const;
+
+  it.each(OPTIONAL)('decides whether the cache offers %s', (name) => {
+    const bare = Object.fromEntries(METHODS.map((method) => [method, memoryStore()[method]]));
+    const one = { ...bare, [name]: () => [name] } as unknown as KeyStore;
+    expect(OPTIONAL.filter((each) => over(one)[each] !== undefined)).toEqual([name]);
+    expect(Object.keys(over(one))).toEqual(expect.arrayContaining([...METHODS, name]));
+    expect((over(one)[name] as () => unknown)()).toEqual([name]);
   });
 
   // From these lengths the contract knows what to ask of a store, and it asks the same of a cache
   // in front of one.
   it('decides whether the summary takes a time', () => {
-    const over = (store: KeyStore) =>
-      cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS }).summarize;
-    expect(over(memoryStore())).toHaveLength(1);
-    expect(over({ ...memoryStore(), summarize: () => [] })).toHaveLength(0);
+    expect(over(memoryStore()).summarize).toHaveLength(1);
+    expect(over({ ...memoryStore(), summarize: () => [] }).summarize).toHaveLength(0);
+  });
+
+  it('is given the arguments and options of every call', async () => {
+    const asked: unknown[][] = [];
+    const names = [...METHODS, ...OPTIONAL];
+    const noting = names.map((name) => [name, (...args: unknown[]) => asked.push([name, ...args])]);
+    const store = over(Object.fromEntries(noting) as KeyStore);
+    const options = { signal: new AbortController().signal, fresh: true };
+    const calls: readonly (readonly [(typeof names)[number], ...unknown[]])[] = [
+      ['insert', freshRecord()],
+      ['findByDigest', ['s1$a']],
+      // Without a name, and so not cached.
+      ['findByDigest', []],
+      ['findById', NOWHERE],
+      ['list', { entityUuid: OTHER }],
+      ['listLineage', NOWHERE],
+      ['mark', NOWHERE, REVOKE],
+      ['touch', []],
+      ['summarize', 5],
+      ['listExpiring', { before: 5 }],
+      ['listAll', { limit: 5 }],
+      ['listChanged', { since: 5 }],
+    ];
+    for (const [name, ...args] of calls) {
+      asked.length = 0;
+      await (store[name] as (...all: unknown[]) => unknown)(...args, options);
+      expect(asked).toEqual([[name, ...args, options]]);
+      expect(asked[0]?.at(-1)).toBe(options);
+    }
   });
 
   it('has its methods called on itself', async () => {
     class StoreOfMethods {
       inner = memoryStore();
     }
-    for (const name of METHODS) {
+    for (const name of [...METHODS, ...OPTIONAL]) {
       Object.defineProperty(StoreOfMethods.prototype, name, {
         value(this: StoreOfMethods, ...args: never[]) {
           return (this.inner[name] as (...all: never[]) => unknown)(...args);
         },
       });
     }
-    const { keyring } = cachedRing(new StoreOfMethods() as unknown as KeyStore);
+    const inner = new StoreOfMethods() as unknown as KeyStore;
+    expect(await over(inner).listAll?.({ after: null, limit: 1 })).toMatchObject({ next: null });
+    const { keyring } = cachedRing(inner);
     const { key, info } = await issue(keyring);
     const policy = definePolicy(catalog, { list: ['threats:read'] });
     await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });

@@ -1,96 +1,107 @@
-/** What has changed: ends and new keys outdate answers, usage is merged into them. */
-import type { KeyRecord } from 'keyscope';
-import { createKeyring, definePolicy, digestKey } from 'keyscope';
+/** What has changed: marks and new keys outdate answers, usage is merged into them. */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { definePolicy, digestKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, it } from 'vitest';
-import { cachedRing, ENDINGS, freshRecord, holdLookUps, outcome } from '../support/cache.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
-  AUTHORITY,
+  cachedRing,
+  freshRecord,
+  holdLookUps,
+  issueForTwo,
+  MARKINGS,
+  MAX_MS,
+  REVOKE,
+  standing,
+} from '../support/cache.ts';
+import {
   type Between,
   catalog,
   delayed,
-  denied,
+  HOUR,
   issue,
   NOWHERE,
   PEPPER,
-  PLAIN,
   START,
+  setUp,
   storeError,
   wrap,
 } from '../support/keyring.ts';
 
 const policy = definePolicy(catalog, { list: ['threats:read'] });
 
-describe.each(ENDINGS)('a key that is %s here', (reason, end) => {
-  it('is refused at once', async () => {
-    const { keyring } = cachedRing();
-    const { key, info } = await issue(keyring);
-    await keyring.verify(key);
-    await end(keyring, info.keyId);
-    await denied(() => keyring.verify(key), 'invalid_token', reason);
+describe.each(MARKINGS)('a key that is $what here', ({ prepare, before, mark, after }) => {
+  /** A key that is as it was before the mark. */
+  async function prepared(inner: KeyStore) {
+    const ring = cachedRing(inner);
+    const { key, info } = await issueForTwo(ring.keyring);
+    await prepare(ring.keyring, info.keyId);
+    const stands = () => standing(ring.keyring.verify(key));
+    return { ...ring, stands, mark: () => mark(ring.keyring, info.keyId) };
+  }
+
+  it('shows it at once', async () => {
+    const key = await prepared(memoryStore());
+    expect(await key.stands()).toBe(before);
+    await key.mark();
+    expect(await key.stands()).toBe(after);
   });
 
   it('generation check: is not brought back by a look-up that was sent before', async () => {
     const { store, letGo } = holdLookUps(memoryStore());
-    const { keyring } = cachedRing(store);
-    const { key, info } = await issue(keyring);
-    const early = keyring.verify(key);
-    await end(keyring, info.keyId);
+    const key = await prepared(store);
+    const early = key.stands();
+    await key.mark();
     await letGo();
-    // Asked before the end, so either answer was right.
+    // Asked before the mark, so either answer was right.
     await early;
-    const later = outcome(keyring.verify(key));
+    const later = key.stands();
     await letGo();
-    expect(await later).toBe(reason);
+    expect(await later).toBe(after);
   });
 
-  it('single flight: is not let in by a look-up that was sent before', async () => {
+  it('single flight: is not seen by a look-up that was sent before', async () => {
     const { store, letGo } = holdLookUps(memoryStore());
-    const { keyring } = cachedRing(store);
-    const { key, info } = await issue(keyring);
-    const early = keyring.verify(key);
-    await end(keyring, info.keyId);
-    const later = outcome(keyring.verify(key));
+    const key = await prepared(store);
+    const early = key.stands();
+    await key.mark();
+    const later = key.stands();
     await letGo();
     await early;
-    expect(await later).toBe(reason);
+    expect(await later).toBe(after);
   });
 
   it('is looked up again if the write took effect and then failed', async () => {
     const inner = memoryStore();
+    let fails = false;
     const between: Between = (method, _args, call) => {
       const answer = call();
-      if (method === 'markEnded') throw new Error('lost');
+      if (method === 'mark' && fails) throw new Error('lost');
       return answer;
     };
     for (const store of [wrap(inner, between), delayed(wrap(inner, between))]) {
-      const { keyring } = cachedRing(store);
-      const { key, info } = await issue(keyring);
-      await keyring.verify(key);
-      await storeError(async () => end(keyring, info.keyId));
-      await denied(() => keyring.verify(key), 'invalid_token', reason);
+      fails = false;
+      const key = await prepared(store);
+      expect(await key.stands()).toBe(before);
+      fails = true;
+      await storeError(key.mark);
+      expect(await key.stands()).toBe(after);
     }
   });
 
   it('is looked up again if the write never answers', async () => {
-    const inner = memoryStore();
-    const store = wrap(inner, (method, _args, call) => {
+    let hangs = false;
+    const store = wrap(memoryStore(), (method, _args, call) => {
       const answer = call();
-      return method === 'markEnded' ? new Promise(() => {}) : answer;
+      return method === 'mark' && hangs ? new Promise(() => {}) : answer;
     });
     const { clock, store: cached } = cachedRing(store);
-    const keyring = createKeyring({
-      prefix: 'acme',
-      catalog,
-      peppers: [PEPPER],
-      now: clock.now,
-      store: cached,
-      storeTimeoutMs: 5,
-    });
-    const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
-    await keyring.verify(key);
-    await storeError(async () => end(keyring, info.keyId));
-    await denied(() => keyring.verify(key), 'invalid_token', reason);
+    const { keyring } = setUp({ store: cached, now: clock.now, storeTimeoutMs: 5 });
+    const { key, info } = await issueForTwo(keyring);
+    await prepare(keyring, info.keyId);
+    expect(await standing(keyring.verify(key))).toBe(before);
+    hangs = true;
+    await storeError(() => mark(keyring, info.keyId));
+    expect(await standing(keyring.verify(key))).toBe(after);
   });
 });
 
@@ -194,32 +205,18 @@ describe('more changes than are remembered', () => {
     const made = freshRecord();
     await inner.insert(made);
     await store.findByDigest([made.digest]);
-    await store.markEnded(made.keyId, { retireAt: 5 });
+    await store.mark(made.keyId, { ...REVOKE, at: 5 });
     const ids = Array.from({ length: count }, (_, i) => `${NOWHERE}${i}`);
-    if (how === 'ended') for (const keyId of ids) await store.markEnded(keyId, { revokedAt: 1 });
+    if (how === 'ended') for (const keyId of ids) await store.mark(keyId, REVOKE);
     else await store.touch(ids.map((keyId) => ({ keyId, lastUsedAt: 1, scopesUsed: {} })));
     return { store, made, lookUps };
   }
 
   it.each(['ended', 'used'] as const)('hide no end of a key (%s)', async (how) => {
-    for (const count of [9_998, 9_999, 10_000, 20_001]) {
+    for (const count of [9_999, 10_000, 20_001]) {
       const { store, made } = await afterOthers(count, how);
-      expect(await store.findByDigest([made.digest])).toMatchObject([{ retireAt: 5 }]);
+      expect(await store.findByDigest([made.digest])).toMatchObject([{ revokedAt: 5 }]);
     }
-  });
-
-  it('drop every entry, and one fewer drops none', async () => {
-    const { store, lookUps, inner } = cachedRing();
-    const made = freshRecord();
-    await inner.insert(made);
-    await store.findByDigest([made.digest]);
-    const end = (n: number) => store.markEnded(`${NOWHERE}${n}`, { revokedAt: 1 });
-    for (let i = 0; i < 9_999; i++) end(i);
-    await store.findByDigest([made.digest]);
-    expect(lookUps()).toBe(1);
-    end(9_999);
-    await store.findByDigest([made.digest]);
-    expect(lookUps()).toBe(2);
   });
 
   // Where more than 10,000 keys were in use, each batch of their usage dropped every entry.
@@ -237,5 +234,122 @@ describe('more changes than are remembered', () => {
     touch(made.keyId);
     expect(await store.findByDigest([made.digest])).toMatchObject([{ lastUsedAt: 7 }]);
     expect(lookUps()).toBe(1);
+  });
+
+  // It was remembered until 10,000 keys had been used: a heap that grew for hours.
+  it('are not usage, which is forgotten once no entry from before it lives', () => {
+    const { store, clock } = cachedRing();
+    const touch = (keyId: string) => store.touch([{ keyId, lastUsedAt: 7, scopesUsed: {} }]);
+    const removed = vi.spyOn(Map.prototype, 'delete');
+    onTestFinished(() => removed.mockRestore());
+    touch('first');
+    clock.advance(MAX_MS - 1);
+    removed.mockClear();
+    touch('second');
+    expect(removed.mock.calls).not.toContainEqual(['first']);
+    clock.advance(1);
+    touch('third');
+    expect(removed.mock.calls).toContainEqual(['first']);
+  });
+});
+
+describe('changes of other keys', () => {
+  /** A cache with one entry, and a way to end any number of other keys. */
+  async function cached() {
+    const ring = cachedRing();
+    const { store, inner } = ring;
+    const made = freshRecord();
+    await inner.insert(made);
+    const find = () => store.findByDigest([made.digest]);
+    await find();
+    let ended = 0;
+    const end = (count: number) => {
+      for (let i = 0; i < count; i++) {
+        ended += 1;
+        store.mark(`${NOWHERE}${ended}`, REVOKE);
+      }
+    };
+    return { ...ring, made, find, end };
+  }
+
+  // The 10,001st revocation, counted from the start, emptied the cache of every process at once.
+  it('drop no live entry, however many there are in a year', async () => {
+    const { clock, lookUps, find, end } = await cached();
+    const stepMs = Math.floor((365 * 24 * HOUR) / 10_001);
+    for (let i = 0; i < 10_001; i++) {
+      clock.advance(stepMs);
+      await find();
+      end(1);
+      await find();
+    }
+    expect(lookUps()).toBe(10_002);
+  });
+
+  it('are forgotten once no entry from before them lives, and not sooner', async () => {
+    const { store, clock, end } = await cached();
+    const removed = vi.spyOn(Map.prototype, 'delete');
+    end(1);
+    clock.advance(MAX_MS - 1);
+    end(1);
+    const isForgotten = () => removed.mock.calls.some(([name]) => name === `${NOWHERE}1`);
+    removed.mockClear();
+    store.mark(`${NOWHERE}x`, REVOKE);
+    expect(isForgotten()).toBe(false);
+    clock.advance(1);
+    store.mark(`${NOWHERE}y`, REVOKE);
+    expect(isForgotten()).toBe(true);
+    removed.mockRestore();
+  });
+
+  it('bring nothing back when they are forgotten and the clock then goes back', async () => {
+    const { store, clock, made, end, find } = await cached();
+    store.mark(made.keyId, REVOKE);
+    clock.advance(MAX_MS);
+    end(1);
+    clock.advance(1 - MAX_MS);
+    expect(await find()).toMatchObject([{ revokedAt: 1 }]);
+  });
+
+  it('drop nothing in use, in a storm, and what is idle in one process alone', async () => {
+    for (const random of [0, 0.5]) {
+      vi.spyOn(Math, 'random').mockReturnValue(random);
+      const { store, inner, lookUps, find, end } = await cached();
+      const idle = freshRecord();
+      await inner.insert(idle);
+      const findIdle = () => store.findByDigest([idle.digest]);
+      await findIdle();
+      const bound = 10_000 + random * 10_000;
+      for (let i = 1; i < bound; i += 100) {
+        end(100);
+        await find();
+      }
+      // Of the bound's changes, two are one key's: before its write and after it.
+      expect(lookUps()).toBe(2);
+      end(1);
+      await find();
+      expect(lookUps()).toBe(2);
+      await findIdle();
+      expect(lookUps()).toBe(3);
+      vi.restoreAllMocks();
+    }
+  });
+
+  it('take no more memory than their bound, in a storm', async () => {
+    const { find, end, lookUps } = await cached();
+    let largest = 0;
+    const { set } = Map.prototype;
+    vi.spyOn(Map.prototype, 'set').mockImplementation(function (
+      this: Map<unknown, unknown>,
+      ...args
+    ) {
+      largest = Math.max(largest, this.size);
+      return set.apply(this, args);
+    });
+    end(25_000);
+    vi.restoreAllMocks();
+    expect(largest).toBeGreaterThan(10_000);
+    expect(largest).toBeLessThanOrEqual(20_000);
+    expect(await find()).toMatchObject([{ revokedAt: null }]);
+    expect(lookUps()).toBe(2);
   });
 });

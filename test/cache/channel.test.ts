@@ -4,10 +4,13 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
   cachedRing,
-  ENDINGS,
   holdLookUps,
+  issueForTwo,
+  MARKINGS,
   openChannel,
   outcome,
+  REVOKE,
+  standing,
   turn,
   twoProcesses,
 } from '../support/cache.ts';
@@ -30,16 +33,19 @@ const rejectLater = (): Promise<never> => Promise.reject(new Error('down'));
 const neverAnswer = (): Promise<void> => new Promise(() => {});
 
 describe('with a channel', () => {
-  it.each(ENDINGS)(
-    'refuses a key that is %s everywhere once the message has arrived',
-    async (reason, end) => {
+  it.each(MARKINGS)(
+    'shows everywhere that a key is $what, once the message has arrived',
+    async ({ prepare, before, mark, after }) => {
       const { channel, sent } = openChannel();
       const { here, there } = twoProcesses(channel);
-      const { key, info } = await issue(here.keyring);
-      await there.keyring.verify(key);
-      await end(here.keyring, info.keyId);
+      const { key, info } = await issueForTwo(here.keyring);
+      await prepare(here.keyring, info.keyId);
+      const stands = () => standing(there.keyring.verify(key));
+      expect(await stands()).toBe(before);
+      sent.length = 0;
+      await mark(here.keyring, info.keyId);
       expect(sent).toEqual([info.keyId]);
-      await denied(() => there.keyring.verify(key), 'invalid_token', reason);
+      expect(await stands()).toBe(after);
     },
   );
 
@@ -50,7 +56,7 @@ describe('with a channel', () => {
     const { keyring } = cachedRing(store, { invalidation: channel });
     const { key, info } = await issue(keyring);
     const early = keyring.verify(key);
-    await inner.markEnded(info.keyId, { revokedAt: START });
+    await inner.mark(info.keyId, REVOKE);
     for (const listener of listeners) listener(info.keyId);
     const later = outcome(keyring.verify(key));
     await letGo();
@@ -65,7 +71,7 @@ describe('with a channel', () => {
     const atPublish: unknown[] = [];
     const store = wrap(inner, (method, _args, call) => {
       const answer = call();
-      if (method === 'markEnded' && fails) throw new Error('lost');
+      if (method === 'mark' && fails) throw new Error('lost');
       return answer;
     });
     const invalidation: Invalidation = {
@@ -133,7 +139,7 @@ describe('with a channel', () => {
     await store.findByDigest(['s1$e']);
     expect([attempts, listeners.length]).toEqual([3, 1]);
     await keyring.verify(key);
-    await inner.markEnded(info.keyId, { revokedAt: 5 });
+    await inner.mark(info.keyId, REVOKE);
     listeners[0]?.(info.keyId);
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
@@ -161,5 +167,51 @@ describe('with a channel', () => {
     listeners[0]?.(OTHER);
     expect(await keyring.verify(key)).toBe(principal);
     expect(lookUps()).toBe(1);
+  });
+});
+
+describe('an error of the channel', () => {
+  const down = new Error('down');
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw down;
+      },
+    ],
+    ['rejects', () => Promise.reject(down)],
+  ] as const)('is told if publish or subscribe %s', async (_what, fail) => {
+    const told: unknown[][] = [];
+    const onError = (...given: readonly unknown[]) => told.push([...given]);
+    const { keyring, store, clock } = cachedRing(memoryStore(), {
+      invalidation: { publish: fail, subscribe: fail },
+      onError,
+    });
+    await turn();
+    expect(told.splice(0)).toEqual([[down, 'invalidation']]);
+    const { info } = await issue(keyring);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    await turn();
+    expect(told.splice(0)).toEqual([[down, 'invalidation']]);
+    // Also of an attempt that was made beside a look-up.
+    clock.advance(1_000);
+    await store.findByDigest(['s1$a']);
+    await turn();
+    expect(told).toEqual([[down, 'invalidation']]);
+  });
+
+  it('fails no call, whatever the listener does with it', async () => {
+    for (const onError of [throwError, rejectLater, neverAnswer]) {
+      const { keyring } = cachedRing(memoryStore(), {
+        invalidation: { publish: throwError, subscribe: rejectLater },
+        onError,
+      });
+      const { key, info } = await issue(keyring);
+      await keyring.verify(key);
+      await keyring.revoke(info.keyId, AUTHORITY);
+      await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+      await turn();
+    }
   });
 });

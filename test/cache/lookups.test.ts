@@ -2,8 +2,16 @@
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { cachedRing, freshRecord, lru, MAX_MS } from '../support/cache.ts';
-import { delayed, NOWHERE, wrap } from '../support/keyring.ts';
+import {
+  cachedRing,
+  freshRecord,
+  holdLookUps,
+  lru,
+  MAX_MS,
+  noteOptions,
+  REVOKE,
+} from '../support/cache.ts';
+import { delayed, issue, NOWHERE, wrap } from '../support/keyring.ts';
 
 describe('an answer that is not remembered', () => {
   const asked = freshRecord();
@@ -47,5 +55,75 @@ describe('an answer that is not remembered', () => {
     await store.insert(empty);
     expect(await store.findByDigest([''])).toEqual([empty]);
     expect(await store.findByDigest([])).toEqual([]);
+  });
+});
+
+describe('a look-up that must be fresh', () => {
+  it('asks the store, whatever is cached or in progress', async () => {
+    const { store: inner, waiting, letGo } = holdLookUps(memoryStore());
+    const { store } = cachedRing(inner);
+    const made = freshRecord();
+    await inner.insert(made);
+    const early = store.findByDigest([made.digest]);
+    await inner.mark(made.keyId, REVOKE);
+    const fresh = store.findByDigest([made.digest], { fresh: true });
+    expect(waiting).toHaveLength(2);
+    await letGo();
+    expect(await early).toMatchObject([{ revokedAt: null }]);
+    expect(await fresh).toMatchObject([{ revokedAt: 1 }]);
+    const again = store.findByDigest([made.digest], { fresh: true });
+    expect(waiting).toHaveLength(1);
+    await letGo();
+    expect(await again).toMatchObject([{ revokedAt: 1 }]);
+  });
+
+  it('is what management, identify and what outlives a request ask for', async () => {
+    const { store: inner, noted } = noteOptions(memoryStore());
+    const { keyring } = cachedRing(inner);
+    const { key } = await issue(keyring);
+    await keyring.verify(key);
+    await keyring.identify(key);
+    await keyring.authenticate(`Bearer ${key}`, { fresh: true });
+    expect(noted.map((options) => options?.fresh)).toEqual([undefined, true, true]);
+  });
+
+  it('is known from then on: what it saw is cached', async () => {
+    const { store, inner, lookUps } = cachedRing();
+    const made = freshRecord();
+    await inner.insert(made);
+    await store.findByDigest([made.digest]);
+    await inner.mark(made.keyId, REVOKE);
+    expect(await store.findByDigest([made.digest])).toMatchObject([{ revokedAt: null }]);
+    expect(await store.findByDigest([made.digest], { fresh: true })).toMatchObject([
+      { revokedAt: 1 },
+    ]);
+    expect(await store.findByDigest([made.digest])).toMatchObject([{ revokedAt: 1 }]);
+    expect(lookUps()).toBe(2);
+  });
+
+  it('brings nothing back: neither what was marked nor what was sent later', async () => {
+    const { store: inner, letGo } = holdLookUps(memoryStore());
+    const { store, clock } = cachedRing(inner);
+    const made = freshRecord();
+    await store.insert(made);
+    const marked = store.findByDigest([made.digest], { fresh: true });
+    await store.mark(made.keyId, REVOKE);
+    await letGo();
+    expect(await marked).toMatchObject([{ revokedAt: null }]);
+    const later = store.findByDigest([made.digest]);
+    await letGo();
+    expect(await later).toMatchObject([{ revokedAt: 1 }]);
+
+    const other = freshRecord();
+    await inner.insert(other);
+    const slow = store.findByDigest([other.digest], { fresh: true });
+    await inner.mark(other.keyId, REVOKE);
+    clock.advance(1);
+    const fast = store.findByDigest([other.digest]);
+    await letGo(1);
+    expect(await fast).toMatchObject([{ revokedAt: 1 }]);
+    await letGo();
+    expect(await slow).toMatchObject([{ revokedAt: null }]);
+    expect(await store.findByDigest([other.digest])).toMatchObject([{ revokedAt: 1 }]);
   });
 });

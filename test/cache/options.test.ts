@@ -37,6 +37,15 @@ describe('options', () => {
     },
   );
 
+  it.each([-1, 86_400_001, 1.5, Number.NaN, '5000', null])(
+    'rejects insecureStaleIfErrorMs: %s, and says what is valid',
+    (insecureStaleIfErrorMs) => {
+      expect(complaintOf({ ...GOOD, insecureStaleIfErrorMs })).toBe(
+        'insecureStaleIfErrorMs, in milliseconds: pass a whole number from 0 to 86400000',
+      );
+    },
+  );
+
   it('rejects anything that is not a cache, channel, clock or store, and unknown options', () => {
     for (const cache of [undefined, null, {}, { get() {}, set() {} }, 5, []]) {
       expect(complaintOf({ ...GOOD, cache })).toMatch(/^cache: pass something bounded/);
@@ -47,6 +56,9 @@ describe('options', () => {
       );
     }
     expect(complaintOf({ ...GOOD, now: 5 })).toMatch(/^now: pass a function/);
+    for (const onError of [null, {}, 'log']) {
+      expect(complaintOf({ ...GOOD, onError })).toMatch(/^onError: pass a function/);
+    }
     expect(complaintOf({ ...GOOD, ttl: 5 })).toMatch(/unknown field "ttl"/);
     for (const options of [undefined, null, [], 5]) {
       expect(complaintOf(options)).toMatch(/^cacheStore: pass an object/);

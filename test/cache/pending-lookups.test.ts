@@ -1,8 +1,8 @@
 /** Look-ups in progress: who joins them, for how long, and what they change when they are late. */
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it, vi } from 'vitest';
-import { cachedRing, freshRecord, holdLookUps } from '../support/cache.ts';
-import { delayed, issue, storeError, wrap } from '../support/keyring.ts';
+import { cachedRing, freshRecord, holdLookUps, REVOKE } from '../support/cache.ts';
+import { delayed, issue, NOWHERE, storeError, wrap } from '../support/keyring.ts';
 
 describe('look-ups in progress', () => {
   it('single lookup: 100 requests with one key are one query', async () => {
@@ -63,7 +63,7 @@ describe('look-ups in progress', () => {
     const made = freshRecord();
     await inner.insert(made);
     const answers = [cached.findByDigest([made.digest])];
-    await inner.markEnded(made.keyId, { revokedAt: 5 });
+    await inner.mark(made.keyId, { ...REVOKE, at: 5 });
     clock.advance(1_000);
     answers.push(cached.findByDigest([made.digest]));
     await letGo(1);
@@ -119,5 +119,93 @@ describe('look-ups in progress', () => {
     expect(waiting).toHaveLength(1_025);
     cached.findByDigest(['s1$0']);
     expect(waiting).toHaveLength(1_026);
+  });
+});
+
+describe('look-ups in progress while keys change', () => {
+  /** A key whose look-ups are held back, and marks of other keys. */
+  async function held() {
+    const inner = memoryStore();
+    const { store, letGo, waiting } = holdLookUps(inner);
+    const { store: cached } = cachedRing(store);
+    const made = freshRecord();
+    await inner.insert(made);
+    const find = async () => cached.findByDigest([made.digest]);
+    const endOther = () => cached.mark(NOWHERE, REVOKE);
+    const end = () => cached.mark(made.keyId, REVOKE);
+    return { cached, letGo, waiting, made, find, endOther, end };
+  }
+
+  // Each revocation detached every look-up, so that in a storm of them nothing was shared.
+  it('are shared by all who ask after the first change, in a storm of them', async () => {
+    const { letGo, waiting, made, find, endOther } = await held();
+    const answers = [find()];
+    for (let i = 0; i < 100; i++) {
+      endOther();
+      answers.push(find(), find());
+    }
+    expect(waiting).toHaveLength(2);
+    await letGo();
+    expect(waiting).toEqual([]);
+    expect(await Promise.all(answers)).toEqual(Array(201).fill([made]));
+  });
+
+  it('are asked again, once for all, by who joined after the key itself had changed', async () => {
+    const { letGo, waiting, find, endOther, end } = await held();
+    const early = [find()];
+    endOther();
+    early.push(find());
+    end();
+    const late = Array.from({ length: 10 }, find);
+    expect(waiting).toHaveLength(2);
+    await letGo();
+    expect(waiting).toHaveLength(1);
+    await Promise.all(early);
+    endOther();
+    const last = find();
+    await letGo();
+    await letGo();
+    const found = (await Promise.all([...late, last])).flat();
+    expect(found.map(({ revokedAt }) => revokedAt)).toEqual(Array(11).fill(1));
+  });
+
+  it('are asked again by who joined after a change, if the answer is not one to keep', async () => {
+    const made = freshRecord();
+    const odd = [made, { ...made, keyId: NOWHERE }];
+    const answers: ((rows: unknown) => void)[] = [];
+    const store = wrap(memoryStore(), (method, _args, call) => {
+      if (method !== 'findByDigest') return call();
+      return new Promise((resolve) => answers.push(resolve));
+    });
+    const { store: cached } = cachedRing(store);
+    const find = async () => cached.findByDigest([made.digest]);
+    const first = find();
+    cached.mark(NOWHERE, REVOKE);
+    const second = find();
+    cached.mark(NOWHERE, REVOKE);
+    const third = find();
+    expect(answers).toHaveLength(2);
+    for (const answer of answers) answer(odd);
+    expect([await first, await second]).toEqual([odd, odd]);
+    expect(answers).toHaveLength(3);
+    answers[2]?.([made]);
+    expect(await third).toEqual([made]);
+  });
+
+  it('fail for all who joined, also after a change', async () => {
+    const failures: ((error: Error) => void)[] = [];
+    const store = wrap(memoryStore(), (method, _args, call) => {
+      if (method !== 'findByDigest') return call();
+      return new Promise((_resolve, reject) => failures.push(reject));
+    });
+    const { store: cached } = cachedRing(store);
+    const requests = Array.from({ length: 4 }, async () => {
+      cached.mark(NOWHERE, REVOKE);
+      return cached.findByDigest(['s1$a']);
+    });
+    expect(failures).toHaveLength(2);
+    for (const fail of failures) fail(new Error('down'));
+    for (const request of requests) await expect(request).rejects.toThrow('down');
+    expect(failures).toHaveLength(2);
   });
 });

@@ -1,4 +1,4 @@
-import type { KeyringOptions, Principal, TokenVerifier } from 'keyscope';
+import type { KeyringOptions, KeyStore, Principal, TokenVerifier } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it, vi } from 'vitest';
 import { authenticate } from '../../src/core/authenticate.js';
@@ -10,6 +10,7 @@ import {
   denied,
   issue,
   PEPPER,
+  policy,
   recording,
   rejecting,
   setUp,
@@ -76,6 +77,53 @@ describe('authenticate', () => {
     );
     expect(error.keyId).toBeUndefined();
     expect(calls).toEqual([]);
+  });
+
+  describe('asks for what is fresh', () => {
+    /** A keyring whose store notes the options of each look-up. */
+    async function watched() {
+      const inner = memoryStore();
+      const { keyring } = setUp({ store: inner });
+      const { key } = await issue(keyring);
+      const principal = await keyring.verify(key);
+      const asked: (readonly [string, boolean | undefined])[] = [];
+      const store: KeyStore = {
+        ...inner,
+        findByDigest: (digests, options) => {
+          asked.push(['findByDigest', options?.fresh]);
+          return inner.findByDigest(digests);
+        },
+        findById: (keyId, options) => {
+          asked.push(['findById', options?.fresh]);
+          return inner.findById(keyId);
+        },
+      };
+      const tokens = { verify: async () => principal };
+      return { ...setUp({ store, tokens }), key, asked };
+    }
+
+    it('only if it is told to, for a key', async () => {
+      const { keyring, key, asked } = await watched();
+      await keyring.authenticate(bearer(key), { fresh: true });
+      await keyring.authenticate(bearer(key), { fresh: false });
+      await keyring.authenticate(bearer(key), {});
+      await keyring.authenticate(bearer(key));
+      await keyring.verify(key);
+      await keyring.admit(bearer(key), { policy, operation: 'list' });
+      const usual = [false, undefined, undefined, undefined, undefined];
+      expect(asked.map(([method]) => method)).toEqual(Array(6).fill('findByDigest'));
+      expect(asked.map(([, fresh]) => fresh)).toEqual([true, ...usual]);
+    });
+
+    // The key behind a token was looked up in the cache all the same.
+    it('only if it is told to, for the key behind a token', async () => {
+      const { keyring, asked } = await watched();
+      await keyring.authenticate(bearer('a.b.c'), { fresh: true });
+      await keyring.authenticate(bearer('a.b.c'));
+      await keyring.admit(bearer('a.b.c'), { policy, operation: 'list' });
+      const look = (fresh: boolean | undefined) => ['findById', fresh];
+      expect(asked).toEqual([look(true), look(undefined), look(undefined)]);
+    });
   });
 
   it('never throws synchronously as a method of a keyring', async () => {

@@ -1,26 +1,50 @@
 import fc from 'fast-check';
 import { coversScopes, isAccessError } from 'keyscope';
-import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { readAuthority } from '../../src/core/authority.js';
+import { readAuthority, readGrantAuthority } from '../../src/core/authority.js';
+import { complaint } from '../support/complaint.ts';
 import {
+  AUTHORITY,
   catalog,
   denied,
-  issueRefused,
   NOWHERE,
   OTHER,
   OWN,
-  recording,
   setUp,
   THIRD,
   untypedInput,
 } from '../support/keyring.ts';
+import {
+  authorityWith,
+  CALLS,
+  EACH_CALL,
+  type ManagementCall,
+  refusedAsBug,
+  watched,
+} from '../support/managing.ts';
+
+/** The calls that hand out rights. */
+const GRANTS = ['issue', 'rotate'].map((name): [string, ManagementCall] => [
+  name,
+  CALLS[name] as ManagementCall,
+]);
 
 describe('readAuthority', () => {
-  it('completes what is absent: the own entity alone, and the whole catalog', () => {
-    const checked = { entityUuid: OWN, entities: [OWN], scopes: ['*:*'] };
+  it('completes what is absent: the own entity alone, and no scopes at all', () => {
+    const checked = {
+      entityUuid: OWN,
+      entities: [OWN],
+      actor: undefined,
+      reason: undefined,
+      said: { by: null, reason: null },
+      scopes: null,
+      maxLifetimeMs: null,
+    };
     expect(readAuthority({ entityUuid: OWN })).toEqual(checked);
-    expect(readAuthority({ entityUuid: OWN, entities: undefined })).toEqual(checked);
+    const absent = { entities: undefined, actor: undefined, reason: undefined };
+    expect(readAuthority({ entityUuid: OWN, ...absent, maxLifetimeMs: undefined })).toEqual(
+      checked,
+    );
   });
 
   it('adds the own entity to the others', () => {
@@ -28,69 +52,103 @@ describe('readAuthority', () => {
     expect(entities).toEqual([OWN, OTHER]);
   });
 
-  it('keeps an empty list of scopes, which grants nothing', () => {
+  it("keeps an empty list of scopes, which grants nothing, and reads 'all' as *:*", () => {
     expect(readAuthority({ entityUuid: OWN, scopes: [] }).scopes).toEqual([]);
+    expect(readAuthority({ entityUuid: OWN, scopes: 'all' }).scopes).toEqual(['*:*']);
+    expect(readAuthority({ entityUuid: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
+  });
+
+  it('copies its lists, so that what changes later changes nothing', () => {
+    const given = { entityUuid: OWN, entities: [OTHER], scopes: ['threats:read'] };
+    const checked = readGrantAuthority(given);
+    given.entities.push(THIRD);
+    given.scopes.push('*:*');
+    expect(checked).toMatchObject({ entities: [OWN, OTHER], scopes: ['threats:read'] });
   });
 });
 
-describe('an authority', () => {
+describe('the scopes of an authority', () => {
+  // Who left them out handed out the whole catalog.
+  it.each(GRANTS)('cannot be left out of %s', async (_name, call) => {
+    const message = /^authority\.scopes: say which scopes may be granted, or 'all'$/;
+    await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN }), message);
+  });
+
+  it('may be left out of every other call', () => {
+    const others = EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'rotate');
+    expect(others).toHaveLength(7);
+    expect(readAuthority({ entityUuid: OWN }).scopes).toBeNull();
+    expect(complaint(() => readGrantAuthority({ entityUuid: OWN }))).toMatch(/^authority\.scopes/);
+  });
+
+  it.each(EACH_CALL)('are read in %s, too: a mistake is one everywhere', async (_name, call) => {
+    // A misspelt field of a session gave `undefined`, which was read as absent, and so as the whole
+    // catalog.
+    const odd: readonly (readonly [unknown, RegExp])[] = [
+      [undefined, /scopes: pass a list of strings, not undefined/],
+      [null, /scopes: pass a list of strings, not null/],
+      ['ALL', /scopes: pass a list of strings, not "ALL"/],
+      ['all ', /scopes: pass a list of strings, not "all "/],
+      ['*:*', /scopes: pass a list of strings, not "\*:\*"/],
+      [true, /scopes: pass a list of strings/],
+      [['all'], /write resource:action, .*not "all"/],
+      [['threats:read', 'all'], /write resource:action, .*not "all"/],
+      [[undefined], /scopes: element 0/],
+      [new Array(1), /scopes: element 0/],
+      [new Set(['threats:read']), /scopes: pass a list of strings/],
+    ];
+    for (const [scopes, message] of odd) {
+      await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN, scopes }), message);
+    }
+  });
+
   it.each([
     [['threats:read'], ['threats:write'], ['threats:read']],
     [['threats:read', 'decoys:*'], ['decoys:read'], ['threats:read', 'decoys:update']],
     [['decoys:*'], [], ['decoys:read', 'decoys:update']],
     [['threats:write'], ['*:read'], ['threats:write']],
-  ])('is exceeded by %j if it holds %j: the excess is %j', async (scopes, held, excess) => {
-    const { store, calls } = recording(memoryStore());
-    const { keyring, events } = setUp({ store });
+  ])('are exceeded by %j if they are %j: the excess is %j', async (scopes, held, excess) => {
+    const { keyring, told } = watched();
     const authority = { entityUuid: OWN, scopes: held };
-    const error = await denied(
-      () => keyring.issue(untypedInput({ scopes }), authority),
-      'ceiling_exceeded',
-      'scopes_beyond_authority',
-    );
+    const act = () => keyring.issue(untypedInput({ scopes }), authority);
+    const error = await denied(act, 'ceiling_exceeded', 'scopes_beyond_authority');
     expect(error.excess).toEqual(excess);
-    expect({ calls, events }).toEqual({ calls: [], events: [] });
+    expect(told.calls).toEqual([]);
+    expect(told.events.map(({ type }) => type)).toEqual(['management.denied']);
   });
 
-  it('grants only its own entity unless others are given', async () => {
+  it("are the whole catalog if they are 'all', reserved scopes included", async () => {
+    const { keyring } = setUp();
+    const input = untypedInput({ scopes: [...catalog.all], justification: 'to test' });
+    const { info } = await keyring.issue(input, { entityUuid: OWN, scopes: 'all' });
+    expect(info.scopes).toEqual(catalog.all);
+  });
+});
+
+describe('the entities of an authority', () => {
+  it('are its own alone unless others are given', async () => {
     const { keyring } = setUp();
     const wanted = untypedInput({ accessibleEntities: [OTHER, OWN, THIRD] });
-    const outOf = async (authority: { entityUuid: string; entities?: string[] }) =>
-      (
-        await denied(
-          () => keyring.issue(wanted, authority),
-          'ceiling_exceeded',
-          'entities_beyond_authority',
-        )
-      ).excess;
-    expect(await outOf({ entityUuid: OWN })).toEqual([OTHER, THIRD]);
-    expect(await outOf({ entityUuid: OWN, entities: [] })).toEqual([OTHER, THIRD]);
-    expect(await outOf({ entityUuid: OWN, entities: [THIRD] })).toEqual([OTHER]);
-    const { info } = await keyring.issue(wanted, { entityUuid: OWN, entities: [THIRD, OTHER] });
+    const excessUnder = async (entities?: string[]) => {
+      const act = () => keyring.issue(wanted, { ...AUTHORITY, entities });
+      const error = await denied(act, 'ceiling_exceeded', 'entities_beyond_authority');
+      return error.excess;
+    };
+    expect(await excessUnder()).toEqual([OTHER, THIRD]);
+    expect(await excessUnder([])).toEqual([OTHER, THIRD]);
+    expect(await excessUnder([THIRD])).toEqual([OTHER]);
+    const { info } = await keyring.issue(wanted, { ...AUTHORITY, entities: [THIRD, OTHER] });
     expect(info.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
   });
 
-  it('is told all of the excess at once: scopes, then entities', async () => {
+  it('go to no key that does not ask for them', async () => {
     const { keyring } = setUp();
-    const wanted = untypedInput({
-      scopes: ['threats:read', 'decoys:read'],
-      accessibleEntities: [OTHER],
-    });
-    const authority = { entityUuid: OWN, scopes: ['threats:*'] };
-    const error = await denied(
-      () => keyring.issue(wanted, authority),
-      'ceiling_exceeded',
-      'scopes_beyond_authority',
-    );
-    expect(error.excess).toEqual(['decoys:read', OTHER]);
-  });
-
-  it('makes keys of its own entity alone unless others are asked for', async () => {
-    const { keyring } = setUp();
-    const { info } = await keyring.issue(untypedInput({}), { entityUuid: OWN, entities: [OTHER] });
+    const { info } = await keyring.issue(untypedInput({}), { ...AUTHORITY, entities: [OTHER] });
     expect(info.accessibleEntities).toEqual([OWN]);
   });
+});
 
+describe('an authority', () => {
   it('is never exceeded, whatever is asked for', async () => {
     const { keyring } = setUp();
     const pattern = fc.constantFrom(
@@ -102,47 +160,40 @@ describe('an authority', () => {
       '*:*',
     );
     const entity = fc.constantFrom(OWN, OTHER, THIRD, NOWHERE);
-    const set = {
-      scopes: fc.uniqueArray(pattern, { maxLength: 5 }),
-      entities: fc.uniqueArray(entity),
-    };
+    const patterns = fc.uniqueArray(pattern, { maxLength: 5 });
+    const entities = fc.uniqueArray(entity);
+    const asking = fc.record({ scopes: patterns, accessibleEntities: entities });
+    const holding = fc.record(
+      { scopes: fc.oneof(patterns, fc.constant('all' as const)), entities },
+      { requiredKeys: ['scopes'] },
+    );
     await fc.assert(
-      fc.asyncProperty(
-        fc.record(set),
-        fc.record(set, { requiredKeys: [] }),
-        async (asked, held) => {
-          const ask = untypedInput({
-            scopes: asked.scopes,
-            accessibleEntities: asked.entities,
-            justification: 'j',
-          });
-          const ceiling = held.scopes ?? catalog.all;
-          const reach = new Set([OWN, ...(held.entities ?? [])]);
-          const { info, error } = await keyring.issue(ask, { entityUuid: OWN, ...held }).then(
-            (issued) => ({ info: issued.info, error: null }),
-            (error: unknown) => ({ info: null, error }),
-          );
-          if (info !== null) {
-            expect(coversScopes(ceiling, info.scopes)).toBe(true);
-            expect(info.accessibleEntities.every((entity) => reach.has(entity))).toBe(true);
-            // Nor was it less than was asked for.
-            expect(info.scopes).toEqual(catalog.expand(asked.scopes));
-          } else if (isAccessError(error)) {
-            const allowed = (one: string) =>
-              one.includes(':') ? coversScopes(ceiling, [one]) : reach.has(one);
-            expect(error.excess?.length).toBeGreaterThan(0);
-            expect(error.excess?.some(allowed)).toBe(false);
-          } else {
-            expect(String(error)).toMatch(
-              /^TypeError: scopes: a wildcard grants no reserved scope/,
-            );
-          }
-        },
-      ),
+      fc.asyncProperty(asking, holding, async (asked, held) => {
+        const ask = untypedInput({ ...asked, justification: 'j' });
+        const ceiling = held.scopes === 'all' ? ['*:*'] : held.scopes;
+        const reach = new Set([OWN, ...(held.entities ?? [])]);
+        const made = await keyring
+          .issue(ask, { entityUuid: OWN, ...held })
+          .catch((error: unknown) => error);
+        if (isAccessError(made)) {
+          const isAllowed = (one: string) =>
+            one.includes(':') ? coversScopes(ceiling, [one]) : reach.has(one);
+          expect(made.excess?.length).toBeGreaterThan(0);
+          expect(made.excess?.some(isAllowed)).toBe(false);
+        } else if (made instanceof Error) {
+          expect(String(made)).toMatch(/^InputError: scopes: a wildcard grants no reserved scope/);
+        } else {
+          const { info } = made as Awaited<ReturnType<typeof keyring.issue>>;
+          expect(coversScopes(ceiling, info.scopes)).toBe(true);
+          expect(info.accessibleEntities.every((each) => reach.has(each))).toBe(true);
+          // Nor was it less than was asked for.
+          expect(info.scopes).toEqual(catalog.expand(asked.scopes));
+        }
+      }),
     );
   });
 
-  it.each([
+  const odd: readonly (readonly [string, unknown, RegExp])[] = [
     ['missing', undefined, /authority: pass an object/],
     ['null', null, /authority: pass an object/],
     ['the entity alone', OWN, /authority: pass an object/],
@@ -156,41 +207,34 @@ describe('an authority', () => {
       /authority: write entityUuid as an own field/,
     ],
     [
-      'an upper-case entity',
-      { entityUuid: OWN.toUpperCase() },
+      'of an upper-case entity',
+      authorityWith({ entityUuid: OWN.toUpperCase() }),
       /authority\.entityUuid: pass a UUID in lower case/,
     ],
-    ['a braced entity', { entityUuid: `{${OWN}}` }, /authority\.entityUuid/],
-    ['an entity and a newline', { entityUuid: `${OWN}\n` }, /authority\.entityUuid/],
-    ['a list of one entity', { entityUuid: [OWN] }, /authority\.entityUuid/],
+    ['of a braced entity', authorityWith({ entityUuid: `{${OWN}}` }), /authority\.entityUuid/],
+    ['of an entity and a newline', authorityWith({ entityUuid: `${OWN}\n` }), /entityUuid/],
+    ['of a list of one entity', authorityWith({ entityUuid: [OWN] }), /authority\.entityUuid/],
     [
-      'an unknown field',
-      { entityUuid: OWN, scope: [] },
-      /unknown field "scope"; it takes entityUuid, entities, scopes/,
+      'with an unknown field',
+      authorityWith({ scope: [] }),
+      /^authority: unknown field "scope"; it takes entityUuid, entities, actor, reason, sc/,
     ],
     [
-      'entities that are a text',
-      { entityUuid: OWN, entities: OTHER },
-      /authority\.entities: pass a list/,
+      'with a field of an input',
+      authorityWith({ expiresAt: 'never' }),
+      /unknown field "expiresAt"/,
     ],
-    ['entities that are none', { entityUuid: OWN, entities: ['*'] }, /authority\.entities/],
-    ['scopes that are a text', { entityUuid: OWN, scopes: '*:*' }, /scopes: pass a list/],
-    // Null is not "no ceiling".
-    ['scopes that are null', { entityUuid: OWN, scopes: null }, /scopes: pass a list/],
-    // A misspelt field of a session gave `undefined`, which was read as absent, and so as the whole
-    // catalog.
-    [
-      'scopes that are undefined',
-      { entityUuid: OWN, scopes: undefined },
-      /scopes: pass a list of strings, not undefined/,
-    ],
-    [
-      'scopes that are none',
-      { entityUuid: OWN, scopes: ['all'] },
-      /write resource:action, .*not "all"/,
-    ],
-  ])('is refused if it is %s', async (_what, authority, message) => {
-    await issueRefused({}, message, { authority });
+    ['with a text for entities', authorityWith({ entities: OTHER }), /entities: pass a list/],
+    ['with null for entities', authorityWith({ entities: null }), /entities: pass a list/],
+    ['with a wildcard for entities', authorityWith({ entities: ['*'] }), /authority\.entities/],
+    ["with 'all' for entities", authorityWith({ entities: 'all' }), /entities: pass a list/],
+  ];
+
+  // Nothing of an authority may come from a request, but for its reason.
+  it.each(odd)('is a bug in every call if it is %s', async (_what, authority, message) => {
+    for (const [, call] of EACH_CALL) {
+      await refusedAsBug((keyring) => call(keyring, authority), message);
+    }
   });
 
   // A session class whose `scopes` was a getter granted the whole catalog: the field was not its
@@ -216,8 +260,10 @@ describe('an authority', () => {
       (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes }),
     ],
   ])('grants nothing if its scopes are %s', async (_what, authority) => {
-    await issueRefused({}, /authority: write scopes as an own field/, {
-      authority: authority(['threats:read']),
-    });
+    for (const [, call] of EACH_CALL) {
+      const act = (keyring: Parameters<ManagementCall>[0]) =>
+        call(keyring, authority(['threats:read']));
+      await refusedAsBug(act, /authority: write scopes as an own field/);
+    }
   });
 });

@@ -224,7 +224,7 @@ describe('names that live on prototypes', () => {
         expiresAt: 'never',
         metadata: { [name]: name },
       } as const;
-      const { key } = await keyring.issue(input as never, { entityUuid: uuid(1) });
+      const { key } = await keyring.issue(input as never, { entityUuid: uuid(1), scopes: 'all' });
       const principal = await keyring.verify(key);
       expect(principal.scopes).toEqual(own);
       expect(hasScopes(principal, ...own)).toBe(true);

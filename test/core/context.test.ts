@@ -1,4 +1,4 @@
-import { createKeyring, digestKey, type KeyringOptions } from 'keyscope';
+import { createKeyring, digestKey, InputError, type KeyringOptions } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
@@ -29,6 +29,28 @@ const make = (over: object) => () =>
 describe('the options of a keyring', () => {
   it('are accepted if nothing is wrong with them', () => {
     expect(make({})).not.toThrow();
+    const absent = { deployment: undefined, maxLifetimeMs: undefined, onError: undefined };
+    expect(make(absent)).not.toThrow();
+    const bounds = { deployment: '\u{1f511}'.repeat(200), maxLifetimeMs: 2 ** 53 - 1 };
+    expect(make({ ...bounds, onError: () => {} })).not.toThrow();
+    expect(make({ deployment: '', maxLifetimeMs: 1 })).not.toThrow();
+  });
+
+  it.each(['listLineage', 'mark'])(
+    'are refused with a store of the first contract: no %s',
+    (name) => {
+      const store = { ...memoryStore(), [name]: undefined };
+      const message = new RegExp(`^store: pass an object with the method ${name}`);
+      expect(make({ store })).toThrow(message);
+    },
+  );
+
+  it('are accepted with a store that has nothing of what only reports ask for', () => {
+    const { summarize, listExpiring, listAll, listChanged, ...store } = memoryStore();
+    expect([summarize, listExpiring, listAll, listChanged].map((each) => typeof each)).toEqual(
+      Array(4).fill('function'),
+    );
+    expect(make({ store })).not.toThrow();
   });
 
   const bad: readonly (readonly [string, object, RegExp])[] = [
@@ -155,7 +177,24 @@ describe('the options of a keyring', () => {
     ['a Date for a clock', { now: new Date() }, /now/],
     ['null for a clock', { now: null }, /now/],
     ['a number for random', { random: 4 }, /random/],
-    ['an emitter for a listener', { onEvent: { emit() {} } }, /onEvent/],
+    ['an emitter for a listener', { onEvent: { emit() {} } }, /^onEvent: pass a function/],
+    ['null for a listener', { onEvent: null }, /^onEvent: pass a function or leave it out/],
+    ['a console for a listener of errors', { onError: console }, /^onError: pass a function/],
+    ['null for a listener of errors', { onError: null }, /^onError: pass a function/],
+
+    ['a number for a deployment', { deployment: 7 }, /^deployment: pass a string/],
+    ['null for a deployment', { deployment: null }, /^deployment: pass a string/],
+    ['a deployment of two lines', { deployment: 'a\nb' }, /^deployment: no control/],
+    ['an invisible deployment', { deployment: '\u200b' }, /^deployment: no control, invisible/],
+    ['a deployment of 201 characters', { deployment: 'x'.repeat(201) }, /^deployment: 1 to 200/],
+
+    ['a life of 0', { maxLifetimeMs: 0 }, /^maxLifetimeMs: pass a whole number from 1 to/],
+    ['a life below 0', { maxLifetimeMs: -1 }, /^maxLifetimeMs/],
+    ['a life that is not whole', { maxLifetimeMs: 1.5 }, /^maxLifetimeMs/],
+    ['a life without end', { maxLifetimeMs: Number.POSITIVE_INFINITY }, /^maxLifetimeMs/],
+    ['a life that is a text', { maxLifetimeMs: '3600000' }, /^maxLifetimeMs/],
+    ['a life that is null', { maxLifetimeMs: null }, /^maxLifetimeMs/],
+    ["'never' for a life", { maxLifetimeMs: 'never' }, /^maxLifetimeMs/],
 
     [
       'true for insecureAcceptUnpeppered',
@@ -195,6 +234,8 @@ describe('the options of a keyring', () => {
     (_what, over, message) => {
       expect(make(over)).toThrow(TypeError);
       expect(make(over)).toThrow(message);
+      // No request can make this mistake.
+      expect(make(over)).not.toThrow(InputError);
     },
   );
 
@@ -250,6 +291,16 @@ describe('insecureAcceptUnpeppered', () => {
     else await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
   });
 
+  it('shows unpeppered keys as live before its date, and as orphaned from then on', async () => {
+    const { info, keyring, clock } = await prepared();
+    const state = async () => (await keyring.get(info.keyId, AUTHORITY))?.state;
+    expect(await state()).toBe('live');
+    clock.set(until);
+    expect(await state()).toBe('orphaned');
+    await keyring.revoke(info.keyId, AUTHORITY);
+    expect(await state()).toBe('revoked');
+  });
+
   it('ends for a key that was in use before, too', async () => {
     const { key, keyring, clock } = await prepared();
     await keyring.verify(key);
@@ -272,7 +323,7 @@ describe('insecureAcceptUnpeppered', () => {
     await denied(
       () => late.keyring.rotate(late.info.keyId, { overlapMs: 0 }, AUTHORITY),
       'invalid_token',
-      'unknown_key',
+      'orphaned',
     );
     clock.set(until);
     await keyring.verify(next.key);

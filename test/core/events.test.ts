@@ -1,6 +1,6 @@
 import type { EventListener, KeyringEvent } from 'keyscope';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEmit } from '../../src/core/events.js';
+import { createEmit, createReport } from '../../src/core/events.js';
 import {
   AUTHORITY,
   bearer,
@@ -11,6 +11,7 @@ import {
   policy,
   START,
   setUp,
+  untyped,
 } from '../support/keyring.ts';
 
 /** Something with a `then` of the test's own: what a listener may return that is no promise. */
@@ -40,7 +41,10 @@ const LISTENERS: readonly (readonly [string, EventListener])[] = [
   ['returns null', () => null],
 ];
 
-const EVENT = { type: 'key.issued', time: START, keyId: NOWHERE, entityUuid: OWN } as const;
+const EVENT = { type: 'key.revoked', time: START, keyId: NOWHERE, entityUuid: OWN } as const;
+
+/** What is reported of each of {@link LISTENERS}. */
+const isBroken = (what: string) => /throws|rejects/.test(what);
 
 /** An unhandled rejection fails the run by itself, once it had the turn that it needs to show. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -51,28 +55,57 @@ afterEach(() => {
 
 describe('createEmit', () => {
   it('is undefined without a listener, so that no event is made', () => {
-    expect(createEmit(undefined)).toBeUndefined();
+    expect(createEmit(undefined, vi.fn())).toBeUndefined();
   });
 
   it('calls the listener at once, with the event alone', () => {
     const listener = vi.fn();
-    const emit = createEmit(listener);
+    const emit = createEmit(listener, vi.fn());
     expect(emit?.({ ...EVENT })).toBeUndefined();
     expect(listener.mock.calls).toEqual([[EVENT]]);
   });
 
   it('freezes the event before the listener has it', () => {
     const wasFrozen: boolean[] = [];
-    createEmit((event) => wasFrozen.push(Object.isFrozen(event)))?.({ ...EVENT });
+    createEmit((event) => wasFrozen.push(Object.isFrozen(event)), vi.fn())?.({ ...EVENT });
     expect(wasFrozen).toEqual([true]);
+  });
+
+  it.each(LISTENERS)('reports what becomes of a listener that %s', async (what, listener) => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    try {
+      const report = vi.fn();
+      const emit = createEmit(listener, report);
+      for (let count = 0; count < 2; count++) expect(emit?.({ ...EVENT })).toBeUndefined();
+      await nextTurn();
+      expect(unhandled).not.toHaveBeenCalled();
+      const told = [new Error('sink'), 'event'];
+      expect(report.mock.calls).toEqual(isBroken(what) ? [told, told] : []);
+    } finally {
+      process.off('unhandledRejection', unhandled);
+    }
+  });
+});
+
+describe('createReport', () => {
+  it('does nothing without a listener', () => {
+    expect(createReport(undefined)(new Error('sink'), 'usage')).toBeUndefined();
+  });
+
+  it('tells the listener at once, and of what', () => {
+    const listener = vi.fn();
+    const error = new Error('down');
+    createReport(listener)(error, 'usage');
+    expect(listener.mock.calls).toEqual([[error, 'usage']]);
   });
 
   it.each(LISTENERS)('drops what becomes of a listener that %s', async (_what, listener) => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     try {
-      const emit = createEmit(listener);
-      for (let count = 0; count < 2; count++) expect(emit?.({ ...EVENT })).toBeUndefined();
+      const report = createReport(untyped(listener));
+      expect(report(new Error('down'), 'event')).toBeUndefined();
       await nextTurn();
       expect(unhandled).not.toHaveBeenCalled();
     } finally {
@@ -82,8 +115,9 @@ describe('createEmit', () => {
 });
 
 describe('the listener of a keyring', () => {
-  it.each(LISTENERS)('changes no decision if it %s', async (_what, onEvent) => {
-    const { keyring } = setUp({ onEvent });
+  it.each(LISTENERS)('changes no decision if it %s', async (what, onEvent) => {
+    const onError = vi.fn();
+    const { keyring } = setUp({ onEvent, onError });
     const { key, info } = await issue(keyring);
     await keyring.admit(bearer(key), { policy, operation: 'list' });
     await denied(
@@ -91,14 +125,19 @@ describe('the listener of a keyring', () => {
       'insufficient_scope',
       'scope_missing',
     );
+    await keyring.suspend(info.keyId, AUTHORITY);
+    await keyring.resume(info.keyId, AUTHORITY);
+    expect(await keyring.get(NOWHERE, AUTHORITY)).toBeNull();
     const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    await keyring.revoke(next.info.keyId, AUTHORITY);
+    await keyring.revokeLineage(next.info.keyId, AUTHORITY);
+    expect(await keyring.identify(key)).toMatchObject({ state: 'revoked' });
     await denied(
       () => keyring.admit(bearer(key), { policy, operation: 'list' }),
       'invalid_token',
-      'retired',
+      'revoked',
     );
     await nextTurn();
+    expect(onError).toHaveBeenCalledTimes(isBroken(what) ? 11 : 0);
   });
 
   it('cannot rewrite an event for whoever reads it next', async () => {

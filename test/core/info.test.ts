@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
-import type { IssuedKey } from 'keyscope';
+import type { IssuedKey, KeyRecord } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { toKeyInfo } from '../../src/core/info.js';
-import { issue, START, setUp, untyped } from '../support/keyring.ts';
+import { issue, OTHER, START, setUp, untyped } from '../support/keyring.ts';
 import { RECORD } from '../support/records.ts';
 
 describe('toKeyInfo', () => {
@@ -10,45 +10,68 @@ describe('toKeyInfo', () => {
     ...RECORD,
     expiresAt: START + 1,
     revokedAt: START + 2,
-    retireAt: START + 3,
-    lastUsedAt: START + 4,
-    scopesUsed: { 'threats:read': START + 5 },
+    suspendedAt: START + 3,
+    retireAt: START + 4,
+    changedAt: START + 5,
+    lastUsedAt: START + 6,
+    scopesUsed: { 'threats:read': START + 7 },
+    withdrawn: [OTHER],
+    endedBy: 'eve',
+    endReason: 'leaked',
   };
+  const shownOf = (record: KeyRecord) => toKeyInfo(record, 'revoked', false);
 
   it('shows every field but digest and seal, and each time as a Date', () => {
     const { digest: _digest, seal: _seal, ...shown } = ended;
-    expect(toKeyInfo(ended)).toEqual({
+    expect(toKeyInfo(ended, 'revoked', true)).toStrictEqual({
       ...shown,
+      state: 'revoked',
+      tampered: true,
       createdAt: new Date(1),
       expiresAt: new Date(START + 1),
       revokedAt: new Date(START + 2),
-      retireAt: new Date(START + 3),
-      lastUsedAt: new Date(START + 4),
-      scopesUsed: { 'threats:read': new Date(START + 5) },
+      suspendedAt: new Date(START + 3),
+      retireAt: new Date(START + 4),
+      changedAt: new Date(START + 5),
+      lastUsedAt: new Date(START + 6),
+      scopesUsed: { 'threats:read': new Date(START + 7) },
+      delegation: false,
     });
   });
 
+  it('shows of a delegation that there is one, and nothing of it', () => {
+    const shown = shownOf({ ...ended, delegation: 'the masked half of a pair' });
+    expect(shown.delegation).toBe(true);
+    expect(JSON.stringify(shown)).not.toContain('masked');
+  });
+
+  const TIMES = [
+    'expiresAt',
+    'revokedAt',
+    'suspendedAt',
+    'retireAt',
+    'changedAt',
+    'lastUsedAt',
+  ] as const;
+
   it('shows null for a time that there is not, and the epoch for 0', () => {
-    const none = { expiresAt: null, revokedAt: null, retireAt: null, lastUsedAt: null };
-    expect(toKeyInfo(RECORD)).toMatchObject({ ...none, scopesUsed: {} });
-    const epoch = { expiresAt: 0, revokedAt: 0, retireAt: 0, lastUsedAt: 0 };
-    const shown = toKeyInfo({ ...RECORD, ...epoch });
-    for (const name of ['expiresAt', 'revokedAt', 'retireAt', 'lastUsedAt'] as const)
-      expect(shown[name]).toEqual(new Date(0));
+    const all = (value: unknown) => Object.fromEntries(TIMES.map((name) => [name, value]));
+    expect(shownOf(RECORD)).toMatchObject({ ...all(null), scopesUsed: {} });
+    expect(shownOf({ ...RECORD, ...all(0) })).toMatchObject(all(new Date(0)));
   });
 
   it('hands out Dates that are the caller’s own', () => {
-    const first = toKeyInfo(ended);
+    const first = shownOf(ended);
     for (const date of [first.createdAt, first.scopesUsed['threats:read']]) date?.setTime(0);
-    expect(toKeyInfo(ended)).toMatchObject({
+    expect(shownOf(ended)).toMatchObject({
       createdAt: new Date(1),
-      scopesUsed: { 'threats:read': new Date(START + 5) },
+      scopesUsed: { 'threats:read': new Date(START + 7) },
     });
   });
 
   it('shows a scope with the name of a prototype as a scope', () => {
     const scopesUsed = JSON.parse('{"__proto__":5}') as Record<string, number>;
-    const shown = toKeyInfo({ ...RECORD, scopesUsed });
+    const shown = shownOf({ ...RECORD, scopesUsed });
     expect(Object.entries(shown.scopesUsed)).toEqual([['__proto__', new Date(5)]]);
     expect(Object.getPrototypeOf(shown.scopesUsed)).toBe(Object.prototype);
   });

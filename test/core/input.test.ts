@@ -154,7 +154,7 @@ describe('readEntities', () => {
       () =>
         setUp().keyring.issue(
           { ...PLAIN, accessibleEntities },
-          { entityUuid: OWN, entities: [OTHER] },
+          { ...AUTHORITY, entities: [OTHER] },
         ),
       /^accessibleEntities: element 3: .*not "odd"/,
     );

@@ -6,53 +6,69 @@ import {
   bearer,
   catalog,
   denied,
+  inputError,
   issue,
+  OTHER,
+  OWN,
   PEPPER,
   PLAIN,
   policy,
   readThrough,
   setUp,
   thrown,
+  typeError,
   untyped,
+  untypedInput,
+  wrap,
 } from '../support/keyring.ts';
 
 describe('a keyring', () => {
   it('has these methods', () => {
     expect(Object.keys(setUp().keyring).sort()).toEqual([
       'admit',
-      'advise',
       'authenticate',
       'flush',
       'get',
+      'identify',
       'issue',
       'list',
-      'pepperReport',
+      'resume',
       'revoke',
+      'revokeLineage',
       'rotate',
+      'suspend',
       'verify',
+      'withdraw',
     ]);
   });
 
   it('has methods that need no `this`', async () => {
     const { keyring } = setUp();
     const { issue: make, verify, authenticate, admit, flush } = keyring;
-    const { revoke, rotate, list, get, advise, pepperReport } = keyring;
-    const { key, info } = await make(PLAIN, AUTHORITY);
+    const { revoke, revokeLineage, rotate, suspend, resume, withdraw } = keyring;
+    const { list, get, identify } = keyring;
+    const input = untypedInput({ accessibleEntities: [OTHER] });
+    const { key, info } = await make(input, { ...AUTHORITY, entities: [OTHER] });
     await admit(bearer(key), { policy, operation: 'list' });
     await authenticate(bearer(key));
     await verify(key);
     await flush();
     await get(info.keyId, AUTHORITY);
     await list({}, AUTHORITY);
-    await advise(info.keyId, { unusedForMs: 0 }, AUTHORITY);
-    await pepperReport();
+    await identify(key);
+    await withdraw(info.keyId, { entityUuid: OTHER });
+    await suspend(info.keyId, AUTHORITY);
+    await resume(info.keyId, AUTHORITY);
     const next = await rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
     await revoke(next.info.keyId, AUTHORITY);
+    await revokeLineage(next.info.keyId, AUTHORITY);
   });
 
   it('rejects and never throws as it is called, whatever it is passed', async () => {
     const { keyring } = setUp();
-    const { flush: _flush, pepperReport: _pepperReport, ...others } = keyring;
+    // These two refuse nothing: `flush` takes nothing, and `identify` answers null.
+    const { flush: _flush, identify, ...others } = keyring;
+    expect(await untyped<() => Promise<unknown>>(identify)()).toBeNull();
     for (const method of Object.values(others)) {
       const call = untyped<(...args: readonly unknown[]) => Promise<unknown>>(method);
       // `thrown` fails on a synchronous throw.
@@ -70,6 +86,17 @@ describe('a keyring', () => {
     expect((await keyring.verify(key)).keyId).toBeTypeOf('string');
     expect(Object.isFrozen(keyring)).toBe(true);
     expect(() => Object.assign(keyring, { verify: () => ({}) })).toThrow(TypeError);
+  });
+
+  it('says that a call is malformed before it says that the store is down', async () => {
+    const store = wrap(memoryStore(), () => {
+      throw new Error('down');
+    });
+    const { keyring } = setUp({ store });
+    await typeError(() => keyring.issue(PLAIN, untyped({ entityUuid: OWN })), /authority\.scopes/);
+    await inputError(() => keyring.issue(untypedInput({ name: '' }), AUTHORITY), 'name', /^name/);
+    await inputError(() => keyring.list({ limit: 0 }, AUTHORITY), 'limit', /^limit/);
+    await inputError(() => keyring.revoke(untyped(7), AUTHORITY), 'keyId', /^keyId/);
   });
 
   it('accepts no key of another prefix on the same store', async () => {

@@ -2,46 +2,67 @@
  * The life cycle at ±1 ms of each deadline: each vector on a keyring of its own, through its public
  * operations.
  */
-import { createKeyring, defineScopes, type IssuedKey, isAccessError } from 'keyscope';
+import type { IssuedKey, Principal } from 'keyscope';
+import { createKeyring, defineScopes, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import type { Vector } from '../support/vectors.ts';
 import { failures, readVectors, uuid } from '../support/vectors.ts';
 
+/** One of the acts, at a time. */
 interface Step {
   readonly at: number;
-  readonly issue?: { readonly expiresAt: number | null };
+  readonly issue?: { readonly expiresAt: number | null; readonly entities?: readonly number[] };
   readonly rotate?: {
     readonly key: number;
     readonly overlapMs: number;
     readonly expiresAt?: number | null;
+    readonly entities?: readonly number[];
   };
-  readonly revoke?: { readonly key: number };
+  readonly revoke?: OnKey;
+  readonly revokeLineage?: OnKey;
+  readonly suspend?: OnKey;
+  readonly resume?: OnKey;
+  readonly withdraw?: OnKey & { readonly entity: number };
   /** The reason with which the step is refused. */
   readonly refused?: string;
 }
+
+interface OnKey {
+  readonly key: number;
+}
+
 type LifecycleVector = Vector & {
   readonly steps: readonly Step[];
-  readonly verify: { readonly key: number; readonly at: number };
-  readonly result: 'accepted' | 'revoked' | 'retired' | 'expired';
+  readonly verify: OnKey & { readonly at: number; readonly entities?: readonly number[] };
+  readonly result: 'accepted' | 'revoked' | 'suspended' | 'retired' | 'expired';
 };
 
 const { tests } = readVectors<{ tests: readonly LifecycleVector[] }>('lifecycle');
 const catalog = defineScopes({ threats: { read: 'Read threats.' } });
-const authority = { entityUuid: uuid(1) };
+const uuids = (numbers: readonly number[] = []) => numbers.map(uuid);
+const authority = { entityUuid: uuid(1), entities: uuids([2, 3, 4]), scopes: 'all' } as const;
 /** What a `Date` can hold (ECMA-262 §21.4.1.1). */
 const MAX_TIME = 8.64e15;
 const expiry = (time: number | null): Date | 'never' => (time === null ? 'never' : new Date(time));
 
-async function reasonOf(call: () => Promise<unknown>): Promise<string> {
+/** What a step or a verification came to. */
+interface Outcome {
+  /** `accepted`, or the reason of a refusal. */
+  readonly reason: string;
+  readonly value: unknown;
+}
+
+async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> {
   try {
-    await call();
-    return 'accepted';
+    return { reason: 'accepted', value: await call() };
   } catch (error) {
-    if (isAccessError(error)) return error.reason;
+    if (isAccessError(error)) return { reason: error.reason, value: undefined };
     throw error;
   }
 }
+
+const ON_A_KEY = ['revoke', 'revokeLineage', 'suspend', 'resume'] as const;
 
 function keyringAt(peppers: 'none' | readonly { id: string; secret: string }[]) {
   let time = 0;
@@ -57,63 +78,83 @@ function keyringAt(peppers: 'none' | readonly { id: string; secret: string }[]) 
     keys.push({ key, keyId: info.keyId });
   };
   const keyAt = (index: number) => keys[index] ?? { key: '', keyId: '' };
-  const perform = async ({ issue, rotate, revoke }: Step): Promise<void> => {
+
+  async function perform(step: Step): Promise<void> {
+    const { issue, rotate, withdraw } = step;
     if (issue) {
-      keep(
-        await keyring.issue(
-          { name: 'ci', scopes: [], expiresAt: expiry(issue.expiresAt) },
-          authority,
-        ),
-      );
-    } else if (rotate) {
-      const { key, overlapMs, expiresAt } = rotate;
-      const input =
-        expiresAt === undefined ? { overlapMs } : { overlapMs, expiresAt: expiry(expiresAt) };
-      keep(await keyring.rotate(keyAt(key).keyId, input, authority));
-    } else if (revoke) {
-      await keyring.revoke(keyAt(revoke.key).keyId, authority);
+      const expiresAt = expiry(issue.expiresAt);
+      const accessibleEntities = uuids(issue.entities);
+      const input = { name: 'ci', scopes: [], expiresAt, accessibleEntities };
+      keep(await keyring.issue(input, authority));
     }
-  };
+    if (rotate) {
+      const { key, overlapMs, expiresAt, entities } = rotate;
+      const ofExpiry = expiresAt === undefined ? {} : { expiresAt: expiry(expiresAt) };
+      const ofEntities = entities === undefined ? {} : { accessibleEntities: uuids(entities) };
+      const input = { overlapMs, ...ofExpiry, ...ofEntities };
+      keep(await keyring.rotate(keyAt(key).keyId, input, authority));
+    }
+    if (withdraw) {
+      await keyring.withdraw(keyAt(withdraw.key).keyId, { entityUuid: uuid(withdraw.entity) });
+    }
+    for (const name of ON_A_KEY) {
+      const act = step[name];
+      if (act) await keyring[name](keyAt(act.key).keyId, authority);
+    }
+  }
+
   return {
-    run: (step: Step) => {
+    async run(step: Step): Promise<string> {
       time = step.at;
-      return reasonOf(() => perform(step));
+      const { reason } = await outcomeOf(() => perform(step));
+      return reason;
     },
-    verify: (key: number, when: number) => {
+    /** What `verify` says at a time, and whom the key can address then. */
+    async verify(key: number, when: number) {
       time = when;
-      return reasonOf(() => keyring.verify(keyAt(key).key));
+      const { reason, value } = await outcomeOf(() => keyring.verify(keyAt(key).key));
+      return { reason, entities: (value as Principal | undefined)?.accessibleEntities };
     },
   };
+}
+
+/** Compares what a verification answers with what a vector says of it. */
+function check(
+  { verify, result }: LifecycleVector,
+  answer: { readonly reason: string; readonly entities: readonly string[] | undefined },
+): void {
+  expect(answer.reason).toBe(result);
+  if (verify.entities !== undefined) expect(answer.entities).toEqual(uuids(verify.entities));
 }
 
 describe.each([
   ['with a pepper', [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }]],
   ['without peppers', 'none'],
 ] as const)('the life of a key %s', (_, peppers) => {
-  it('ends when each vector says', async () => {
-    expect(tests.length).toBeGreaterThan(100);
-    const failed = await failures(tests, async ({ steps, verify, result }) => {
-      const { run, verify: outcome } = keyringAt(peppers);
-      for (const step of steps) expect(await run(step)).toBe(step.refused ?? 'accepted');
-      expect(await outcome(verify.key, verify.at)).toBe(result);
+  it('is as each vector says', async () => {
+    expect(tests.length).toBeGreaterThan(200);
+    const failed = await failures(tests, async (vector) => {
+      const { run, verify } = keyringAt(peppers);
+      for (const step of vector.steps) expect(await run(step)).toBe(step.refused ?? 'accepted');
+      check(vector, await verify(vector.verify.key, vector.verify.at));
     });
     expect(failed).toEqual([]);
   });
 
-  it('ends then whatever was verified before: no verification changes anything', async () => {
+  it('is that whatever was verified before: no verification changes anything', async () => {
     // The same store and record for all: what one verification finds out must not stand in for the
     // next.
-    const failed = await failures(tests, async ({ steps, verify, result }) => {
-      const { run, verify: outcome } = keyringAt(peppers);
-      for (const step of steps) await run(step);
-      for (const when of [
-        verify.at - 1_000_000_000_000,
-        verify.at + 1_000_000_000_000,
-        verify.at - 1,
-      ]) {
-        await outcome(verify.key, Math.min(when, MAX_TIME));
+    const failed = await failures(tests, async (vector) => {
+      const { run, verify } = keyringAt(peppers);
+      const { key, at } = vector.verify;
+      for (const step of vector.steps) {
+        await run(step);
+        await verify(key, step.at);
       }
-      expect(await outcome(verify.key, verify.at)).toBe(result);
+      for (const when of [at - 1_000_000_000_000, at + 1_000_000_000_000, at - 1]) {
+        await verify(key, Math.min(when, MAX_TIME));
+      }
+      check(vector, await verify(key, at));
     });
     expect(failed).toEqual([]);
   });

@@ -50,7 +50,42 @@ describe('mint', () => {
     expect(key.slice(5, 31)).toBe('7'.repeat(26));
   });
 
-  it('stores no part of the plaintext, not even ten characters of it', async () => {
+  it('writes what never changes, and no mark yet', async () => {
+    const { keyring, store } = setUp();
+    const { key, info } = await keyring.issue(PLAIN, { ...AUTHORITY, actor: 'ada' });
+    expect(await rowOf(store, info.keyId)).toMatchObject({
+      format: 1,
+      prefix: 'acme',
+      hint: key.slice(-4),
+      createdBy: 'ada',
+      rotatedFrom: null,
+      rootKeyId: info.keyId,
+      delegation: null,
+      revokedAt: null,
+      suspendedAt: null,
+      retireAt: null,
+      withdrawn: [],
+      endedBy: null,
+      endReason: null,
+      changedAt: null,
+      lastUsedAt: null,
+      scopesUsed: {},
+    });
+  });
+
+  it('gives every rotation the root of its predecessor', async () => {
+    const { keyring } = setUp();
+    const { info } = await issue(keyring);
+    let { keyId } = info;
+    for (let count = 0; count < 3; count++) {
+      const next = await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
+      expect(next.info).toMatchObject({ rotatedFrom: keyId, rootKeyId: info.keyId });
+      keyId = next.info.keyId;
+    }
+  });
+
+  // The hint is checksum: who knows it knows nothing of the entropy that is not in the checksum.
+  it('stores no part of the plaintext but the hint, not even ten characters of it', async () => {
     const { keyring, store } = setUp();
     const scopes = ['threats:read', 'threats:delete'] as const;
     const input = { ...PLAIN, scopes, justification: 'j' };
@@ -85,7 +120,7 @@ describe('a source of randomness', () => {
     const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
     const { key, info } = await issue(keyring);
     expect(String(await thrown(() => issue(keyring)))).toBe(
-      'StoreError: store.insert failed: see cause',
+      'StoreError: store.insert failed: see causeOf',
     );
     expect((await keyring.verify(key)).keyId).toBe(info.keyId);
     expect(await store.findById(info.keyId)).not.toBeNull();

@@ -3,6 +3,7 @@ import { coversScopes, definePolicy, defineScopes, hasScopes, type Principal } f
 import { describe, expect, it } from 'vitest';
 import { requestedEntity } from '../../src/core/policy.js';
 import {
+  AUTHORITY,
   catalog,
   denied,
   issue,
@@ -35,7 +36,7 @@ async function holding(scopes: readonly string[]) {
   } as const;
   const { key } = await keyring.issue(
     { ...input, accessibleEntities: [OTHER] },
-    { entityUuid: OWN, entities: [OTHER] },
+    { ...AUTHORITY, entities: [OTHER] },
   );
   return keyring.verify(key);
 }

@@ -41,7 +41,7 @@ async function principalOf(
   } as const;
   const { key } = await keyring.issue(
     { ...input, accessibleEntities: [OTHER] },
-    { entityUuid: OWN, entities: [OTHER] },
+    { ...AUTHORITY, entities: [OTHER] },
   );
   return keyring.verify(key);
 }

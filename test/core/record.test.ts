@@ -1,7 +1,7 @@
 import { digestKey, generateKey, type KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { memoize, readRecord } from '../../src/core/record.js';
+import { addressableBy, isLaterFormat, memoize, readRecord } from '../../src/core/record.js';
 import {
   AUTHORITY,
   denied,
@@ -13,6 +13,7 @@ import {
   rowOf,
   START,
   setUp,
+  THIRD,
   tampering,
 } from '../support/keyring.ts';
 import { RECORD } from '../support/records.ts';
@@ -21,59 +22,51 @@ describe('a row that a store returned', () => {
   const without = (field: string) => (row: KeyRecord) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => name !== field));
   const text = 'not what belongs here';
+  const noText = [null, 7, {}, '\ud800'];
+  const noTextOrNull = [undefined, 7, {}, false, 'half a pair \udc00'];
+  // Text, fractions and what only looks like a number, then what no Date can hold.
+  const noTime = [String(START), 1.5, Number.NaN, new Date(START), BigInt(START), 8.64e15 + 1];
+  const noTimeOrNull = [undefined, '', false, -8.64e15 - 1, Number.POSITIVE_INFINITY, ...noTime];
+  const noEntities = [null, {}, [text], [OWN, text], [null], [OWN, null], JSON.stringify([OWN])];
+  const noScopes = [null, 'threats:read', ['threats:*'], ['*:*'], [7], [null], ['X'], ['']];
+  const noTable = [null, [], '{}', 7];
+
   const malformed: readonly (readonly [keyof KeyRecord, readonly unknown[]])[] = [
+    ['format', [null, 0, -1, 1.5, '1', '2', 1n, Number.NaN, Number.POSITIVE_INFINITY]],
     ['keyId', [null, 7, text, OWN.toUpperCase()]],
-    ['name', [null, 7, '\ud800']],
+    ['prefix', noText],
+    ['hint', noText],
+    ['name', noText],
+    // What the key was digested to: a row with another digest, or with none, is not its row.
     ['digest', [null, 7]],
-    ['seal', [7, {}]],
     ['entityUuid', [text, null, OWN.toUpperCase()]],
-    [
-      'accessibleEntities',
-      [
-        null,
-        {},
-        [text],
-        [OWN, text],
-        [OWN, OTHER.toUpperCase()],
-        [null],
-        [OWN, null],
-        JSON.stringify([OWN]),
-        [],
-        [OTHER],
-      ],
-    ],
-    [
-      'scopes',
-      [
-        null,
-        'threats:read',
-        ['threats:*'],
-        ['*:*'],
-        [7],
-        [null],
-        ['X'],
-        [''],
-        ['a:b:c'],
-        ['a\nb:c'],
-      ],
-    ],
-    ['justification', [7, {}]],
-    ['metadata', [null, [], '{}', { a: 1 }, { a: null }]],
-    ['createdAt', [null, String(START), 1.5, Number.NaN, new Date(START), BigInt(START)]],
-    [
-      'expiresAt',
-      [undefined, String(START), 1.5, Number.NaN, new Date(START), BigInt(START), false],
-    ],
-    ['revokedAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
-    ['retireAt', [undefined, '', 1.5, Number.NaN, new Date(START), false]],
-    ['rotatedFrom', [undefined, 7, text]],
-    ['lastUsedAt', [undefined, '', 1.5]],
-    ['scopesUsed', [null, [], { 'threats:read': 'yesterday' }]],
+    ['accessibleEntities', [...noEntities, [OWN, OTHER.toUpperCase()], [], [OTHER]]],
+    ['scopes', [...noScopes, ['a:b:c'], ['a\nb:c']]],
+    ['justification', noTextOrNull],
+    ['metadata', [...noTable, { a: 1 }, { a: null }, { a: '\ud800' }, { '\ud800': 'a' }]],
+    ['createdAt', [null, ...noTime]],
+    ['createdBy', noTextOrNull],
+    ['expiresAt', noTimeOrNull],
+    ['rotatedFrom', [undefined, 7, text, '']],
+    ['rootKeyId', [null, 7, text, OWN.toUpperCase()]],
+    ['delegation', noTextOrNull],
+    ['seal', [undefined, 7, {}]],
+    ['revokedAt', noTimeOrNull],
+    ['suspendedAt', noTimeOrNull],
+    ['retireAt', noTimeOrNull],
+    // An entity withdraws from the keys of others: with its own in there, a key would address none.
+    ['withdrawn', [...noEntities, [OWN], [OTHER, OWN]]],
+    ['endedBy', noTextOrNull],
+    ['endReason', noTextOrNull],
+    ['changedAt', noTimeOrNull],
+    ['lastUsedAt', noTimeOrNull],
+    ['scopesUsed', [...noTable, { 'threats:read': 'yesterday' }, { 'threats:read': 8.64e15 + 1 }]],
   ];
 
   it.each(malformed)('is refused if its %s is missing or malformed', async (field, values) => {
     // Peppers 'none': no seal would catch it. `revokedAt: undefined` must not read as "not
     // revoked".
+    const reason = field === 'digest' ? 'unknown_key' : 'record_tampered';
     const edits = [
       without(field),
       ...values.map((value) => (row: KeyRecord) => ({ ...row, [field]: value })),
@@ -82,8 +75,9 @@ describe('a row that a store returned', () => {
       const { key, keyring } = await readThrough((store) => tampering(store, edit), {
         peppers: 'none',
       });
-      await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+      await denied(() => keyring.verify(key), 'invalid_token', reason);
     }
+    for (const value of values) expect(readRecord({ ...RECORD, [field]: value })).toBeNull();
   });
 
   // After somebody had edited the database, the audit trail named none of the keys concerned.
@@ -101,28 +95,61 @@ describe('a row that a store returned', () => {
 
   it('is tested above in every field of a record', async () => {
     const { store, info } = await readThrough((inner) => inner);
-    expect(malformed.map(([field]) => field).sort()).toEqual(
-      Object.keys(await rowOf(store, info.keyId)).sort(),
-    );
+    const fields = malformed.map(([field]) => field);
+    expect(fields).toEqual(Object.keys(await rowOf(store, info.keyId)));
+    expect(fields).toEqual(Object.keys(RECORD));
   });
 
-  it.each([[[]], [{}]])('is refused if it is %j', async (row) => {
-    const { key, keyring } = await readThrough((store) => returning(store, () => [row]));
-    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+  it('is of a later release if its format is a greater number', async () => {
+    for (const format of [2, 3, Number.MAX_SAFE_INTEGER]) {
+      // What else the row has is not looked at: this release cannot know what it means.
+      const edit = (row: KeyRecord) => ({ ...row, format, scopes: undefined, revokedAt: START });
+      const { key, info, keyring } = await readThrough((store) => tampering(store, edit), {
+        peppers: 'none',
+      });
+      const error = await denied(() => keyring.verify(key), 'invalid_token', 'unknown_format');
+      expect(error.keyId).toBe(info.keyId);
+    }
+  });
+
+  it.each([[[]], [{}], [{ digest: 7 }], [{ digest: ['s1$'] }]])(
+    'is not the row of the key if it is %j',
+    async (row) => {
+      const { key, keyring } = await readThrough((store) => returning(store, () => [row]));
+      await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
+    },
+  );
+
+  it('is refused if it has its digest and nothing else', async () => {
+    const digestOf = ({ digest }: KeyRecord) => ({ digest });
+    const { key, keyring } = await readThrough((store) => tampering(store, digestOf));
+    const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+    expect(error.keyId).toBeUndefined();
   });
 
   it('is copied before anything relies on it', async () => {
     // A store that hands out its own object could change it after the check.
     const rows: KeyRecord[] = [];
     const keep = (row: KeyRecord) => {
-      const own = { ...row, scopes: [...row.scopes], metadata: { ...row.metadata } };
+      const own = {
+        ...row,
+        scopes: [...row.scopes],
+        metadata: { ...row.metadata },
+        withdrawn: [...row.withdrawn],
+      };
       rows.push(own);
       return own;
     };
-    const { key, keyring } = await readThrough((store) => tampering(store, keep));
+    const { key, keyring, info } = await readThrough((store) => tampering(store, keep));
     const principal = await keyring.verify(key);
-    for (const { scopes } of rows) (scopes as string[]).push('users:delete');
+    const shown = await keyring.get(info.keyId, AUTHORITY);
+    expect(rows).toHaveLength(2);
+    for (const { scopes, withdrawn } of rows) {
+      (scopes as string[]).push('users:delete');
+      (withdrawn as string[]).push(OTHER);
+    }
     expect(principal.scopes).toEqual(['threats:read']);
+    expect(shown).toMatchObject({ scopes: ['threats:read'], withdrawn: [] });
   });
 
   it('is refused with * in its scopes, from the memory store too', async () => {
@@ -139,11 +166,13 @@ describe('a row that a store returned', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  it('is refused if a list has a hole', async () => {
-    const inner = memoryStore();
-    const { key } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
-    const { keyring } = setUp({
-      store: tampering(inner, (row) => ({ ...row, scopes: new Array<string>(1) })),
+  it.each([
+    ['scopes', new Array<string>(1)],
+    ['accessibleEntities', Object.assign(new Array<string>(2), { 1: OWN })],
+    ['withdrawn', new Array<string>(1)],
+  ])('is refused if its %s have a hole', async (field, holed) => {
+    const edit = (row: KeyRecord) => ({ ...row, [field]: holed });
+    const { key, keyring } = await readThrough((store) => tampering(store, edit), {
       peppers: 'none',
     });
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
@@ -170,7 +199,8 @@ describe('a row that a store returned', () => {
     const { keyring } = setUp({ store, peppers: 'none' });
     const row = await rowOf(store, (await issue(keyring)).info.keyId);
     const digest = digestKey(generateKey({ prefix: 'acme' }));
-    await store.insert({ ...row, keyId: OTHER, digest, scopes: ['threats:read:zzz', 'foo'] });
+    const scopes = ['threats:read:zzz', 'foo'];
+    await store.insert({ ...row, keyId: OTHER, rootKeyId: OTHER, digest, scopes });
     const authority = { ...AUTHORITY, scopes: ['*:read', '*:undefined', 'fo:*'] };
     await denied(
       () => keyring.rotate(OTHER, { overlapMs: 0 }, authority),
@@ -183,25 +213,72 @@ describe('a row that a store returned', () => {
 describe('readRecord', () => {
   it('takes 256 scopes and 1,000 entities, and not one more', () => {
     const scopes = Array.from({ length: 257 }, (_, index) => `threats:a${index}`);
-    const others = Array.from({ length: 1_000 }, (_, index) => {
+    const others = Array.from({ length: 1_001 }, (_, index) => {
       const digits = index.toString(16).padStart(8, '0');
       return `${digits}-0000-4000-8000-000000000000`;
     });
-    const entities = [RECORD.entityUuid, ...others];
-    const most = { scopes: scopes.slice(1), accessibleEntities: entities.slice(0, -1) };
+    const entities = [RECORD.entityUuid, ...others.slice(0, 1_000)];
+    const most = {
+      scopes: scopes.slice(1),
+      accessibleEntities: entities.slice(0, -1),
+      withdrawn: others.slice(1),
+    };
     expect(readRecord({ ...RECORD, ...most })).toMatchObject(most);
     expect(readRecord({ ...RECORD, ...most, scopes })).toBeNull();
     expect(readRecord({ ...RECORD, ...most, accessibleEntities: entities })).toBeNull();
+    expect(readRecord({ ...RECORD, ...most, withdrawn: others })).toBeNull();
+  });
+
+  const times = [
+    'createdAt',
+    'expiresAt',
+    'revokedAt',
+    'suspendedAt',
+    'retireAt',
+    'changedAt',
+    'lastUsedAt',
+  ] as const satisfies readonly (keyof KeyRecord)[];
+
+  it.each(times)('takes every time that a Date can hold, and none beyond, as %s', (field) => {
+    for (const time of [-8.64e15, -1, 0, 8.64e15]) {
+      expect(readRecord({ ...RECORD, [field]: time })).toMatchObject({ [field]: time });
+    }
+    for (const time of [-8.64e15 - 1, -0.5, 0.5, 8.64e15 + 1, Number.MAX_SAFE_INTEGER])
+      expect(readRecord({ ...RECORD, [field]: time }), String(time)).toBeNull();
+  });
+
+  it('takes the same times as when a scope was used', () => {
+    const used = (time: number) => ({ ...RECORD, scopesUsed: { 'threats:read': time } });
+    for (const time of [-8.64e15, 8.64e15]) expect(readRecord(used(time))).toEqual(used(time));
+    for (const time of [-8.64e15 - 1, 8.64e15 + 1, 0.5])
+      expect(readRecord(used(time)), String(time)).toBeNull();
   });
 
   it('returns a deep-frozen copy, and the same object for such a copy', () => {
-    const row = { ...RECORD, scopes: [...RECORD.scopes], metadata: { ...RECORD.metadata } };
+    const lists = {
+      accessibleEntities: [...RECORD.accessibleEntities, OTHER],
+      scopes: [...RECORD.scopes],
+      withdrawn: [OTHER],
+    };
+    const tables = { metadata: { ...RECORD.metadata }, scopesUsed: { 'threats:read': 1 } };
+    const row = { ...RECORD, ...lists, ...tables };
     const record = readRecord(row);
-    expect(record).toEqual(RECORD);
+    expect(record).toEqual(row);
     expect(record).not.toBe(row);
     const parts: readonly unknown[] = [record, ...Object.values<unknown>({ ...record })];
     expect(parts.every((part) => Object.isFrozen(part))).toBe(true);
     expect(readRecord(record)).toBe(record);
+    for (const [name, part] of Object.entries<object>({ ...lists, ...tables })) {
+      expect(Object.isFrozen(part), name).toBe(false);
+      expect(record?.[name as 'scopes']).not.toBe(part);
+    }
+  });
+
+  it('keeps a name of a table that could reach a prototype as any other', () => {
+    const metadata = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
+    const read = readRecord({ ...RECORD, metadata });
+    expect(JSON.stringify(read?.metadata)).toBe('{"__proto__":"a","constructor":"b"}');
+    expect(Object.getPrototypeOf(read?.metadata)).toBe(Object.prototype);
   });
 
   it('leaves out what is no field of a record', () => {
@@ -210,6 +287,48 @@ describe('readRecord', () => {
 
   it.each([undefined, null, 'row', 7, {}, []])('returns null for %j', (row) => {
     expect(readRecord(row)).toBeNull();
+  });
+});
+
+describe('isLaterFormat', () => {
+  it('is true of whole numbers beyond the format of this release, and of nothing else', () => {
+    for (const format of [2, 3, 100, Number.MAX_SAFE_INTEGER])
+      expect(isLaterFormat({ ...RECORD, format }), String(format)).toBe(true);
+    for (const format of [
+      undefined,
+      null,
+      1,
+      0,
+      -2,
+      1.5,
+      2.5,
+      '2',
+      2n,
+      true,
+      [2],
+      2 ** 53,
+      Number.NaN,
+    ])
+      expect(isLaterFormat({ ...RECORD, format }), String(format)).toBe(false);
+    expect(isLaterFormat({})).toBe(false);
+  });
+});
+
+describe('addressableBy', () => {
+  const made = [OWN, OTHER, THIRD];
+  const having = (withdrawn: readonly string[]) =>
+    addressableBy({ ...RECORD, accessibleEntities: made, withdrawn });
+
+  it('returns the entities that a key was made for, less those that withdrew', () => {
+    expect(having([OTHER])).toEqual([OWN, THIRD]);
+    expect(having([THIRD, OTHER])).toEqual([OWN]);
+    // A key that was made for it no longer, in a row that somebody edited.
+    expect(having([THIRD, '0f0f0f0f-0000-4000-8000-00000000000f'])).toEqual([OWN, OTHER]);
+    expect(Object.isFrozen(having([OTHER]))).toBe(true);
+  });
+
+  it('returns the list itself if nobody withdrew, which costs no memory', () => {
+    expect(having([])).toBe(made);
   });
 });
 

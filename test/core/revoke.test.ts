@@ -8,6 +8,7 @@ import {
   denied,
   dump,
   HOUR,
+  inputError,
   issue,
   NOWHERE,
   OTHER,
@@ -17,10 +18,14 @@ import {
   START,
   setUp,
   storeError,
-  tampering,
   typeError,
   untyped,
+  wrap,
 } from '../support/keyring.ts';
+import { bring, editing, LIFE_NAMES, LIVES } from '../support/lives.ts';
+
+const EVE = { ...AUTHORITY, actor: 'eve', reason: 'leaked' } as const;
+const SEAL = /^[0-9a-f]{64}$/;
 
 describe('revoke', () => {
   it.each(ANSWERING)('ends the key at once, in a store that answers %s', async (_how, through) => {
@@ -30,55 +35,75 @@ describe('revoke', () => {
     const before = await rowOf(store, info.keyId);
     await keyring.verify(key);
     clock.advance(HOUR);
-    await keyring.revoke(info.keyId, AUTHORITY);
+    await keyring.revoke(info.keyId, EVE);
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
     await keyring.verify(neighbour.key);
-    // One mark and nothing else; the record stays.
-    expect(await rowOf(store, info.keyId)).toEqual({ ...before, revokedAt: START + HOUR });
+    // One mark with its seal and nothing else; the record stays.
+    const after = await rowOf(store, info.keyId);
+    expect(after).toEqual({
+      ...before,
+      seal: expect.stringMatching(SEAL) as unknown,
+      revokedAt: START + HOUR,
+      changedAt: START + HOUR,
+      endedBy: 'eve',
+      endReason: 'leaked',
+    });
+    expect(after.seal).not.toBe(before.seal);
     expect(events.slice(2)).toEqual([
-      { type: 'key.revoked', time: START + HOUR, keyId: info.keyId, entityUuid: OWN },
+      {
+        type: 'key.revoked',
+        time: START + HOUR,
+        keyId: info.keyId,
+        entityUuid: OWN,
+        actor: 'eve',
+        reason: 'leaked',
+      },
     ]);
   });
 
-  it('is idempotent: the time of the first call stays, and its event is the only one', async () => {
+  it.each(LIFE_NAMES)('ends a key that is %s', async (name) => {
+    const { keyring, inner, events, key, keyId } = await bring(name);
+    const before = await rowOf(inner, keyId);
+    await keyring.revoke(keyId, EVE);
+    const wasRevoked = LIVES[name].state === 'revoked';
+    const after = await rowOf(inner, keyId);
+    if (wasRevoked) expect(after).toEqual(before);
+    else expect(after).toMatchObject({ revokedAt: expect.any(Number) as unknown, endedBy: 'eve' });
+    expect(events.map(({ type }) => type)).toEqual(wasRevoked ? [] : ['key.revoked']);
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked' });
+    // Whatever becomes of the row, of its pepper and of the clock.
+    const first = setUp({ store: inner }).keyring;
+    await denied(() => first.verify(key), 'invalid_token', 'revoked');
+  });
+
+  it('is idempotent: who and when of the first call stay, with the only event', async () => {
     const { keyring, store, clock, events } = setUp({ store: delayed(memoryStore()) });
     const { key, info } = await issue(keyring);
-    const revoke = () => keyring.revoke(info.keyId, AUTHORITY);
-    await Promise.all([revoke(), revoke(), revoke()]);
+    const revoke = (actor: string) => keyring.revoke(info.keyId, { ...AUTHORITY, actor });
+    await Promise.all([revoke('first'), revoke('second'), revoke('third')]);
     clock.advance(HOUR);
-    await revoke();
-    expect((await rowOf(store, info.keyId)).revokedAt).toBe(START);
-    expect(events.filter(({ type }) => type === 'key.revoked')).toHaveLength(1);
+    await revoke('last');
+    expect(await rowOf(store, info.keyId)).toMatchObject({ revokedAt: START, endedBy: 'first' });
+    expect(events.filter(({ type }) => type === 'key.revoked')).toMatchObject([{ actor: 'first' }]);
+    expect(await keyring.get(info.keyId, AUTHORITY)).toMatchObject({ tampered: false });
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
   // A row that the store and the core read differently stayed live, and revoke resolved.
   it('throws if the store wrote nothing and the key is not revoked', async () => {
     const inner = memoryStore();
-    const { keyring, events } = setUp({ store: { ...inner, markEnded: () => false } });
+    const silent = wrap(inner, (method, _args, call) => (method === 'mark' ? false : call()));
+    const { keyring, events } = setUp({ store: silent });
     const { key, info } = await issue(keyring);
     await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
     expect(events.map(({ type }) => type)).toEqual(['key.issued']);
     await keyring.verify(key);
     // A mark that is none: the condition of the write may see one.
-    const odd = tampering({ ...inner, markEnded: () => false }, (row) => ({
-      ...row,
-      revokedAt: untyped('null '),
-    }));
+    const odd = editing(silent, info.keyId, { revokedAt: 'null ' });
     await storeError(() => setUp({ store: odd }).keyring.revoke(info.keyId, AUTHORITY));
     // Once somebody has revoked it, `false` is true.
     await setUp({ store: inner }).keyring.revoke(info.keyId, AUTHORITY);
     await keyring.revoke(info.keyId, AUTHORITY);
-  });
-
-  it('ends a key that is retiring, expired or tampered with, too', async () => {
-    const inner = memoryStore();
-    const { keyring } = setUp({ store: inner });
-    const { key, info } = await issue(keyring);
-    await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-    const odd = setUp({ store: tampering(inner, (row) => ({ ...row, name: 'x', expiresAt: 0 })) });
-    await odd.keyring.revoke(info.keyId, AUTHORITY);
-    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
   it('denies another entity’s key like an unknown one, and writes nothing', async () => {
@@ -99,7 +124,8 @@ describe('revoke', () => {
     ]) {
       // Not even where the authority may hand the entity out: whose keys they are is one entity.
       const authority = { entityUuid: OTHER, entities: [OWN] };
-      errors.push(await denied(() => keyring.revoke(keyId, authority), 'not_found', 'no_such_key'));
+      const reason = keyId === info.keyId ? 'foreign_key' : 'no_such_key';
+      errors.push(await denied(() => keyring.revoke(keyId, authority), 'not_found', reason));
     }
     const seen = errors.map((error) => {
       const { message, keyId } = error;
@@ -108,7 +134,7 @@ describe('revoke', () => {
     });
     expect(new Set(seen).size).toBe(1);
     expect(new Set(calls)).toEqual(new Set(['findById']));
-    expect(events).toEqual([]);
+    expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['management.denied']));
     expect(await dump(inner)).toBe(before);
     await keyring.verify(key);
   });
@@ -117,18 +143,17 @@ describe('revoke', () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const odd = ["' OR 1=1 --", '%', `${NOWHERE}\u0000`, `${NOWHERE} `, '{"$ne":null}'];
-    for (const keyId of odd)
+    for (const keyId of odd) {
       await denied(() => keyring.revoke(keyId, AUTHORITY), 'not_found', 'no_such_key');
+    }
     expect(calls).toEqual([]);
   });
 
   it.each([undefined, null, 7, { $ne: null }, [NOWHERE]])(
     'refuses %j as a key id',
     async (keyId) => {
-      await typeError(
-        () => setUp().keyring.revoke(untyped(keyId), AUTHORITY),
-        /keyId: pass a string/,
-      );
+      const act = () => setUp().keyring.revoke(untyped(keyId), AUTHORITY);
+      await inputError(act, 'keyId', /^keyId: pass a string, not /);
     },
   );
 
@@ -138,12 +163,110 @@ describe('revoke', () => {
       await typeError(() => setUp().keyring.revoke(NOWHERE, untyped(authority)), /authority/);
     },
   );
+});
 
-  it('ends a key whose row is malformed', async () => {
-    const store = memoryStore();
-    const { key, info } = await issue(setUp({ store }).keyring);
-    const { keyring } = setUp({ store: tampering(store, (row) => ({ ...row, scopes: ['*:*'] })) });
-    await keyring.revoke(info.keyId, AUTHORITY);
-    await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'revoked');
+describe('the seal of a revoked key', () => {
+  async function revoked(peppers: 'none' | undefined = undefined) {
+    const inner = memoryStore();
+    const { keyring } = setUp(peppers === undefined ? { store: inner } : { store: inner, peppers });
+    const { key, info } = await issue(keyring);
+    const sealBefore = (await rowOf(inner, info.keyId)).seal;
+    await keyring.revoke(info.keyId, EVE);
+    return { inner, keyring, key, keyId: info.keyId, sealBefore };
+  }
+
+  it('keeps the key dead after somebody clears the mark', async () => {
+    const { inner, key, keyId } = await revoked();
+    const cleared = { revokedAt: null, endedBy: null, endReason: null };
+    for (const edit of [{ revokedAt: null }, cleared, { ...cleared, seal: null }]) {
+      const { keyring } = setUp({ store: editing(inner, keyId, edit) });
+      await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+      await denied(
+        () => keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY),
+        'invalid_token',
+        'record_tampered',
+      );
+      expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+        state: 'damaged',
+        tampered: true,
+      });
+    }
+  });
+
+  it.each([
+    [{ revokedAt: START + 1 }],
+    [{ revokedAt: 0 }],
+    [{ endedBy: 'somebody else' }],
+    [{ endedBy: null }],
+    [{ endReason: 'another reason' }],
+    [{ endReason: null }],
+    [{ seal: null }],
+    [{ seal: '0'.repeat(64) }],
+    [{ name: 'another' }],
+    [{ scopes: [] }],
+  ])('shows that the evidence was edited: %j', async (edit) => {
+    const { inner, keyId } = await revoked();
+    const { keyring } = setUp({ store: editing(inner, keyId, edit) });
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked', tampered: true });
+  });
+
+  it('does not cover what changes afterwards', async () => {
+    const { inner, keyId } = await revoked();
+    const edit = {
+      lastUsedAt: 5,
+      scopesUsed: { 'threats:read': 5 },
+      withdrawn: [OTHER],
+      retireAt: 5,
+    };
+    const { keyring } = setUp({ store: editing(inner, keyId, edit) });
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+      state: 'revoked',
+      tampered: false,
+    });
+  });
+
+  it('is not the seal of a live key, nor is that one the seal of a revoked key', async () => {
+    const { inner, key, keyId, sealBefore } = await revoked();
+    // The old seal over a mark made by hand, and the new one without its mark.
+    const forged = setUp({ store: editing(inner, keyId, { seal: sealBefore }) });
+    expect(await forged.keyring.get(keyId, AUTHORITY)).toMatchObject({ tampered: true });
+    // Who kept the old seal can restore the whole row, as from a backup: documented.
+    const restored = { seal: sealBefore, revokedAt: null };
+    await setUp({ store: editing(inner, keyId, restored) }).keyring.verify(key);
+  });
+
+  it('is null without a pepper, and for a row that nothing vouches for', async () => {
+    const unpeppered = await revoked('none');
+    expect((await rowOf(unpeppered.inner, unpeppered.keyId)).seal).toBeNull();
+    for (const name of ['edited', 'malformed', 'of a later format', 'orphaned'] as const) {
+      const { keyring, inner, keyId } = await bring(name);
+      await keyring.revoke(keyId, EVE);
+      expect((await rowOf(inner, keyId)).seal, name).toBeNull();
+    }
+  });
+
+  it('does not make an edited row genuine', async () => {
+    const { keyring, keyId } = await bring('edited');
+    await keyring.revoke(keyId, EVE);
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked', tampered: true });
+  });
+
+  it('covers a key that was suspended, retired or expired', async () => {
+    for (const name of ['suspended', 'retiring', 'retired', 'expired'] as const) {
+      const { keyring, keyId } = await bring(name);
+      await keyring.revoke(keyId, EVE);
+      expect(await keyring.get(keyId, AUTHORITY), name).toMatchObject({
+        state: 'revoked',
+        tampered: false,
+        endedBy: 'eve',
+      });
+    }
+  });
+
+  it('is not made by a clock that is broken: nothing is written', async () => {
+    const { inner, keyId } = await bring('live');
+    const before = await rowOf(inner, keyId);
+    await storeError(() => setUp({ store: inner, now: () => NaN }).keyring.revoke(keyId, EVE));
+    expect(await rowOf(inner, keyId)).toEqual(before);
   });
 });

@@ -52,6 +52,8 @@ const { tests } = readVectors<{ tests: readonly DigestVector[] }>('digests');
 const having = (flag: string) => tests.filter(({ flags }) => flags.includes(flag));
 const textOf = ({ text, generate }: DigestVector) => (generate ? concat(generate) : String(text));
 
+const prefixes = fc.stringMatching(/^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/);
+
 const backends: Readonly<Record<string, Sha256>> = {
   noble: nobleSha256,
   native: (data) => hash('sha256', data, 'hex'),
@@ -94,6 +96,23 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     );
   });
 
+  it.each(['a key of 37 characters, as they are', 'x'.repeat(300)])(
+    'leaves nothing of what it hashed in its buffer: %.20s',
+    (text) => {
+      const views: Uint8Array[] = [];
+      const mac = hmacSha256((data) => {
+        if (typeof data !== 'string') views.push(data);
+        return sha256(data);
+      }, new Uint8Array(40).fill(7));
+      mac(text);
+      const [inner] = views;
+      const length = 64 + text.length;
+      expect(inner?.length).toBe(length);
+      // The first block is the padded secret, which the process has to keep.
+      expect(inner?.subarray(64)).toEqual(new Uint8Array(text.length));
+    },
+  );
+
   it('copies a secret, so that the caller may wipe it', () => {
     const secret = new Uint8Array(40).fill(7);
     const mac = hmacSha256(sha256, secret);
@@ -103,17 +122,27 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
   });
 });
 
-describe('the seal of a pepper', () => {
-  it('is an HMAC under a key that HKDF derives with a label of its own (RFC 5869)', () => {
+describe('the seals of a pepper', () => {
+  it('are HMACs under keys that HKDF derives with labels of their own (RFC 5869)', () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 200 });
+    const texts = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((t) => t.isWellFormed());
     fc.assert(
-      fc.property(bytes, fc.string({ unit: 'grapheme-ascii' }), (secret, text) => {
-        const derived = new Uint8Array(hkdfSync('sha256', secret, '', 'keyscope seal v1', 32));
-        const expected = createHmac('sha256', derived).update(text).digest('hex');
-        expect(readPeppers([{ id: 'p1', secret }])[0].seal(text)).toBe(expected);
+      fc.property(bytes, prefixes, texts, texts, (secret, prefix, deployment, text) => {
+        const binding = `s${prefix.length}:${prefix}s${deployment.length}:${deployment}`;
+        const expected = ['s13:keyscope seal', 's19:keyscope revocation'].map((kind) => {
+          const derived = hkdfSync('sha256', secret, '', `l4:${kind}i1;${binding}`, 32);
+          return createHmac('sha256', new Uint8Array(derived)).update(text).digest('hex');
+        });
+        const [scheme] = readPeppers([{ id: 'p1', secret }], { prefix, deployment });
+        expect([scheme.seal(text), scheme.revocationSeal(text)]).toEqual(expected);
       }),
       { numRuns: runs(100) },
     );
+  });
+
+  it('are none without a pepper', () => {
+    const [scheme] = readPeppers('none', { prefix: 'acme', deployment: '' });
+    expect([scheme.seal('text'), scheme.revocationSeal('text')]).toEqual([null, null]);
   });
 });
 
@@ -152,7 +181,7 @@ describe('digestKey', () => {
       const store = memoryStore();
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
       const input = { name: 'ci', scopes: [], expiresAt: 'never' } as const;
-      const issued = await keyring.issue(input, { entityUuid: uuid(1) });
+      const issued = await keyring.issue(input, { entityUuid: uuid(1), scopes: [] });
       const digest = peppers === 'none' ? digestKey(issued.key) : digestKey(issued.key, peppers[0]);
       expect((await store.findById(issued.info.keyId))?.digest).toBe(digest);
       for (const passed of [digest, digest.slice(3), digest.split('$')[1]]) {
@@ -328,7 +357,6 @@ const base62 = (length: number) =>
   fc
     .array(fc.constantFrom(...ALPHABET), { minLength: length, maxLength: length })
     .map((digits) => digits.join(''));
-const prefixes = fc.stringMatching(/^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/);
 
 /**
  * Pearson's statistic over all entropy characters of `count` keys; the threshold is 61 degrees, p

@@ -1,8 +1,16 @@
 /** What is stored of a key is never read differently, by any later version: vectors. */
-import { createKeyring, type KeyRecord } from 'keyscope';
+import { createKeyring, type KeyRecord, type KeyState } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
+import { isSealed, revokedText, sealedText } from '../../src/core/seal.js';
+import { readPeppers, type Scheme } from '../../src/core/secret.js';
 import { catalog } from '../support/keyring.ts';
+import { outcome } from '../support/outcome.ts';
+import {
+  referenceDigest,
+  referenceRevocationSeal,
+  referenceSeal,
+} from '../support/reference-seal.ts';
 import {
   failures,
   type PepperVector,
@@ -14,26 +22,107 @@ import {
 type StoredVector = Vector & {
   readonly key: string;
   readonly pepper: PepperVector | null;
+  readonly deployment: string;
   readonly record: KeyRecord;
+  /** Or why it is refused. */
+  readonly result: string;
+  readonly tampered?: boolean;
+  readonly entities?: readonly string[];
 };
 
-describe('a record that was stored long ago', () => {
-  const { tests } = readVectors<{ tests: readonly StoredVector[] }>('records');
-  const now = () => Date.parse('2026-06-01');
+const { tests } = readVectors<{ tests: readonly StoredVector[] }>('records');
+const NOW = Date.parse('2026-06-01');
 
+const having = (flag: string) => tests.filter(({ flags }) => flags.includes(flag));
+/** Those whose seal is what a release writes: not forged, and of fields that this one knows. */
+const exact = having('Peppered').filter(
+  ({ flags, record }) => !flags.includes('Forged') && !('zone' in record) && record.seal !== null,
+);
+
+/** A keyring over a store that has only the record. */
+async function keyringOf({ key, pepper, deployment, record }: StoredVector) {
+  const store = memoryStore();
+  await store.insert(record);
+  const peppers = pepper === null ? 'none' : [pepperOf(pepper)];
+  const prefix = key.slice(0, -33);
+  return createKeyring({ prefix, catalog, store, peppers, deployment, now: () => NOW });
+}
+
+function schemeOf({ pepper, deployment, record }: StoredVector): Scheme {
+  const binding = { prefix: record.prefix, deployment };
+  return readPeppers(pepper === null ? 'none' : [pepperOf(pepper)], binding)[0];
+}
+
+describe('a record that was stored long ago', () => {
   // In every other test a seal is checked by what wrote it: a change of its encoding would show
   // nowhere else, and would end every key in use.
-  it('verifies for as long as keyscope exists', async () => {
-    const failed = await failures(tests, async ({ key, pepper, record }) => {
-      const prefix = key.slice(0, -33);
-      const store = memoryStore();
-      await store.insert(record);
-      const peppers = pepper === null ? 'none' : [pepperOf(pepper)];
-      const principal = await createKeyring({ prefix, catalog, store, peppers, now }).verify(key);
+  it('verifies, or is refused for the same reason, for as long as keyscope exists', async () => {
+    const failed = await failures(tests, async (vector) => {
+      const { key, record, result } = vector;
+      const keyring = await keyringOf(vector);
+      if (result !== 'live') {
+        expect(await outcome(() => keyring.verify(key))).toBe(`invalid_token ${result}`);
+        return;
+      }
+      const principal = await keyring.verify(key);
       expect(principal).toMatchObject({ keyId: record.keyId, scopes: record.scopes });
-      expect(principal.accessibleEntities).toEqual(record.accessibleEntities);
+      expect(principal.accessibleEntities).toEqual(vector.entities ?? record.accessibleEntities);
     });
     expect(failed).toEqual([]);
-    expect(tests.length).toBeGreaterThan(15);
+    expect(tests.length).toBeGreaterThan(40);
+  });
+
+  const states: Readonly<Record<string, KeyState>> = { record_tampered: 'damaged' };
+
+  it('is shown to management in the same state, and says whether it was edited', async () => {
+    const failed = await failures(tests, async (vector) => {
+      const { record, result, tampered = false } = vector;
+      const keyring = await keyringOf(vector);
+      const shown = await keyring.get(record.keyId, { entityUuid: record.entityUuid });
+      expect(shown?.state).toBe(states[result] ?? result);
+      // A record that cannot be read is shown by its ids and its state alone.
+      if (result !== 'unknown_format') expect(shown).toMatchObject({ tampered });
+    });
+    expect(failed).toEqual([]);
+  });
+
+  it('has exactly the seal that is computed today, for a revocation too', async () => {
+    const failed = await failures(exact, (vector) => {
+      const { record } = vector;
+      const { seal, revocationSeal } = schemeOf(vector);
+      const isRevoked = record.revokedAt !== null;
+      const today = isRevoked ? revocationSeal(revokedText(record)) : seal(sealedText(record));
+      expect(today).toBe(record.seal);
+      expect(isSealed(record, schemeOf(vector))).toBe(true);
+    });
+    expect(failed).toEqual([]);
+    expect(exact.length).toBeGreaterThan(25);
+    expect(exact.filter(({ record }) => record.revokedAt !== null)).toHaveLength(3);
+  });
+
+  it('has the digest and the seal that another implementation computes', async () => {
+    const failed = await failures(exact, ({ key, pepper, deployment, record }) => {
+      const given = pepper === null ? null : pepperOf(pepper);
+      expect(record.digest).toBe(referenceDigest(key, given));
+      expect(record.hint).toBe(key.slice(-4));
+      const sealer = {
+        pepper: pepperOf(pepper as PepperVector),
+        prefix: record.prefix,
+        deployment,
+      };
+      const isRevoked = record.revokedAt !== null;
+      const seal = isRevoked ? referenceRevocationSeal : referenceSeal;
+      expect(record.seal).toBe(seal(sealer, record));
+    });
+    expect(failed).toEqual([]);
+  });
+
+  // Forgeries are of something: undone, each of them is what was sealed.
+  it('is told from every forgery of it by its seal alone', () => {
+    const forged = having('Forged');
+    expect(forged.length).toBeGreaterThan(8);
+    for (const vector of forged) {
+      expect(isSealed(vector.record, schemeOf(vector)), vector.comment).toBe(false);
+    }
   });
 });

@@ -1,8 +1,9 @@
-import { createKeyring, type KeyStore, type UsageEntry } from 'keyscope';
+import { createKeyring, isStoreError, type KeyStore, type UsageEntry } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { guardStore } from '../../src/core/outage.js';
-import { createUsage, mergeUsage } from '../../src/core/usage.js';
+import { createPrincipal } from '../../src/core/principal.js';
+import { createUsage, mergeUsage, readUsageOptions } from '../../src/core/usage.js';
 import {
   AUTHORITY,
   bearer,
@@ -10,6 +11,7 @@ import {
   delayed,
   HOUR,
   issue,
+  OWN,
   PEPPER,
   policy,
   recording,
@@ -21,22 +23,12 @@ import {
   thrown,
   wrap,
 } from '../support/keyring.ts';
-
-/** A keyring over a store that keeps each batch of usage, and throws while `fails` says so. */
-function watched(fails: () => boolean = () => false, inner: KeyStore = memoryStore()) {
-  const touches: (readonly UsageEntry[])[] = [];
-  const store = wrap(inner, (method, args, call) => {
-    if (method !== 'touch') return call();
-    if (fails()) throw new Error('down');
-    touches.push(structuredClone(args[0]) as readonly UsageEntry[]);
-    return call();
-  });
-  return { ...setUp({ store }), inner, touches };
-}
+import { EXACT, timersSetBy, watched } from '../support/usage.ts';
 
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 describe('the usage of keys', () => {
@@ -62,10 +54,8 @@ describe('the usage of keys', () => {
         { keyId: b.info.keyId, lastUsedAt: START + 20, scopesUsed: {} },
       ],
     ]);
-    expect((await keyring.get(a.info.keyId, AUTHORITY))?.scopesUsed).toEqual({
-      'threats:read': new Date(START + 10),
-      'threats:write': new Date(START),
-    });
+    const scopesUsed = { 'threats:read': new Date(START + 10), 'threats:write': new Date(START) };
+    expect(await keyring.get(a.info.keyId, AUTHORITY)).toMatchObject({ scopesUsed });
     // The seal does not cover usage, and the written row is as good as before.
     await keyring.verify(a.key);
     expect((await rowOf(inner, b.info.keyId)).lastUsedAt).toBe(START + 20);
@@ -212,21 +202,10 @@ describe('the usage of keys', () => {
   });
 });
 
-/**
- * How many timers `act` sets before it returns, less those that it clears. Keyrings of other files
- * in the same process write again every few seconds to a store that is gone: a count at any other
- * moment has their timers in it.
- */
-function timersSetBy(act: () => unknown): number {
-  const before = vi.getTimerCount();
-  act();
-  return vi.getTimerCount() - before;
-}
-
 describe('the timer of usage', () => {
   it('writes once after some seconds, and starts again with the next use', async () => {
     vi.useFakeTimers();
-    const { keyring, touches } = watched();
+    const { keyring, clock, touches } = watched();
     const { key } = await issue(keyring);
     const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
     expect([timersSetBy(use), timersSetBy(use), timersSetBy(use)]).toEqual([1, 0, 0]);
@@ -236,6 +215,7 @@ describe('the timer of usage', () => {
     expect(touches).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(touches).toHaveLength(1);
+    clock.advance(1);
     // Nothing was pending and no timer was set: an idle process is not woken.
     expect(timersSetBy(use)).toBe(1);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -247,7 +227,8 @@ describe('the timer of usage', () => {
     const { keyring, touches } = watched();
     const { key } = await issue(keyring);
     await keyring.admit(bearer(key), { policy, operation: 'list' });
-    expect(timersSetBy(keyring.flush)).toBe(-1);
+    await keyring.flush();
+    expect(touches).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(touches).toHaveLength(1);
   });
@@ -303,17 +284,40 @@ describe('the timer of usage', () => {
     });
     const { key } = await issue(keyring);
     await keyring.admit(bearer(key), { policy, operation: 'list' });
-    await keyring.flush();
+    // One for the interval, and one for the end of the flush.
     expect(numbers).toHaveBeenCalledTimes(1);
+    await keyring.flush();
+    expect(numbers).toHaveBeenCalledTimes(2);
   });
 });
+
+const CALLER = {
+  name: 'ci',
+  entityUuid: OWN,
+  accessibleEntities: [OWN],
+  scopes: [],
+  metadata: {},
+  expiresAt: null,
+};
+
+/** A recorder over a store of which only `touch` is asked. */
+function recorder(touch: KeyStore['touch'], timeoutMs = 2_000) {
+  const errors: unknown[] = [];
+  const store = guardStore({ ...memoryStore(), touch }, timeoutMs);
+  const usage = createUsage(store, readUsageOptions(EXACT), timeoutMs, (error) => {
+    errors.push(error);
+  });
+  const use = (keyId: string, scopes: readonly string[] = [], time = START) =>
+    usage.record(createPrincipal({ ...CALLER, keyId }, 'key', new Set()), scopes, time);
+  return { usage, use, errors };
+}
 
 describe('the batches of usage', () => {
   it('hold at most 50,000 keys, and go on noting those', async () => {
     const batches: (readonly UsageEntry[])[] = [];
-    const usage = createUsage({ ...memoryStore(), touch: (batch) => void batches.push(batch) });
-    for (let number = 0; number <= 50_000; number++) usage.record(`key ${number}`, [], START);
-    usage.record('key 0', ['threats:read'], START + 1);
+    const { usage, use } = recorder((batch) => void batches.push(batch));
+    for (let number = 0; number <= 50_000; number++) use(`key ${number}`);
+    use('key 0', ['threats:read'], START + 1);
     await usage.flush();
     expect(batches.map(({ length }) => length)).toEqual(Array.from({ length: 50 }, () => 1000));
     expect(batches[0]?.[0]).toEqual({
@@ -325,41 +329,104 @@ describe('the batches of usage', () => {
 
   // All keys were written at once: a server that needs longer for them than a store may take never
   // acknowledged them.
-  it('are written in parts, each of which has the whole time that a store may take', async () => {
+  it('are written in parts, which go on although a flush has waited long enough', async () => {
     vi.useFakeTimers();
     const written: string[] = [];
-    const touch = (entries: readonly UsageEntry[]) =>
-      new Promise<void>((done) => {
-        setTimeout(done, entries.length);
-        written.push(...entries.map(({ keyId }) => keyId));
-      });
-    const store = guardStore({ ...memoryStore(), touch }, 1500);
-    const usage = createUsage(store);
-    for (let number = 0; number < 2500; number++) usage.record(`key ${number}`, [], START);
-    const flushed = usage.flush();
-    await vi.advanceTimersByTimeAsync(2500);
+    const { usage, use } = recorder((entries) => {
+      written.push(...entries.map(({ keyId }) => keyId));
+      return new Promise<void>((done) => setTimeout(done, entries.length));
+    }, 1_500);
+    for (let number = 0; number < 2500; number++) use(`key ${number}`);
+    const flushed = storeError(() => usage.flush());
+    await vi.advanceTimersByTimeAsync(1_500);
     await flushed;
-    expect(written).toHaveLength(2500);
+    expect(written).toHaveLength(2_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(new Set(written).size).toBe(2_500);
+    await usage.flush();
+    expect(written).toHaveLength(2_500);
+  });
+
+  // One idle transaction that held a lock on one row: every 5 s another write waited for it, on one
+  // more of the connections that look-ups need, and within a minute no key was admitted.
+  it('are one at a time, by the store’s own answer, and one that hangs is told', async () => {
+    vi.useFakeTimers();
+    let finish = () => {};
+    const touched: (readonly string[])[] = [];
+    const { use, errors } = recorder((entries) => {
+      touched.push(entries.map(({ keyId }) => keyId));
+      return touched.length > 1
+        ? undefined
+        : new Promise<void>((done) => {
+            finish = done;
+          });
+    });
+    use('locked');
+    await vi.advanceTimersByTimeAsync(5_000);
+    use('other');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(touched).toEqual([['locked']]);
+    expect(errors.length).toBeGreaterThanOrEqual(8);
+    expect(errors.every(isStoreError)).toBe(true);
+    const told = errors.length;
+    finish();
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(touched).toEqual([['locked'], ['other']]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(errors.length).toBeLessThanOrEqual(told + 1);
+  });
+
+  // One row that somebody held kept the thousands of keys behind it from being written.
+  it('are written although one before has failed, which is told and tried again', async () => {
+    const touched: string[] = [];
+    let isHeld = true;
+    const { usage, use } = recorder((entries) => {
+      if (isHeld && entries.some(({ keyId }) => keyId === 'key 7')) throw new Error('held');
+      touched.push(...entries.map(({ keyId }) => keyId));
+    });
+    for (let number = 0; number < 2_500; number++) use(`key ${number}`);
+    await storeError(() => usage.flush());
+    expect(touched).toHaveLength(1_500);
+    isHeld = false;
+    await usage.flush();
+    expect(new Set(touched).size).toBe(2_500);
+  });
+
+  it('that fail late are written again', async () => {
+    vi.useFakeTimers();
+    let fail = () => {};
+    const touched: (readonly string[])[] = [];
+    const { use } = recorder((entries) => {
+      touched.push(entries.map(({ keyId }) => keyId));
+      if (touched.length > 1) return undefined;
+      return new Promise<void>((_, reject) => {
+        fail = () => reject(new Error('late'));
+      });
+    });
+    use('a');
+    await vi.advanceTimersByTimeAsync(20_000);
+    fail();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(touched).toEqual([['a'], ['a']]);
   });
 
   // On Workers a write dies with the request that began it: a flush that waited for it never began
   // its own.
-  it('are sent although the one before never ends', async () => {
+  it('are sent on Workers although the one before never ends', async () => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
     const touched: string[][] = [];
-    let hangs = true;
-    const touch = (entries: readonly UsageEntry[]) => {
+    const { usage, use } = recorder((entries) => {
       touched.push(entries.map(({ keyId }) => keyId));
-      return hangs ? new Promise<void>(() => {}) : undefined;
-    };
-    const usage = createUsage({ ...memoryStore(), touch });
-    usage.record('a', [], START);
+      return touched.length === 1 ? new Promise<void>(() => {}) : undefined;
+    }, 20);
+    use('a');
+    const dying = storeError(() => usage.flush());
+    use('b');
     void usage.flush();
-    hangs = false;
-    usage.record('b', [], START);
-    void usage.flush();
-    usage.record('c', [], START);
+    use('c');
     await usage.flush();
     expect(touched).toEqual([['a'], ['b'], ['c']]);
+    await dying;
   });
 
   it('are waited for by flush, so that a shutdown loses nothing', async () => {

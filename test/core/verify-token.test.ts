@@ -5,6 +5,7 @@ import {
   type KeyRecord,
   type Principal,
   type TokenVerifier,
+  toResponse,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -18,6 +19,7 @@ import {
   NOWHERE,
   OTHER,
   OWN,
+  PEPPER,
   PLAIN,
   policy,
   recording,
@@ -40,7 +42,7 @@ describe('a token', () => {
    */
   async function door(claims: Partial<KeyRecord>, options: { checkParent?: boolean } = {}) {
     // A token knows nothing of what became of its key.
-    const unended = { revokedAt: null, retireAt: null };
+    const unended = { revokedAt: null, suspendedAt: null, retireAt: null, withdrawn: [] };
     const store = memoryStore();
     const parent = setUp({ store, peppers: 'none' });
     const { key, info } = await parent.keyring.issue(
@@ -51,7 +53,7 @@ describe('a token', () => {
         accessibleEntities: [OTHER],
         metadata: { a: '1' },
       },
-      { entityUuid: OWN, entities: [OTHER] },
+      { ...AUTHORITY, entities: [OTHER] },
     );
     const claimed = setUp({
       store: tampering(store, (row) => ({ ...row, ...unended, ...claims })),
@@ -92,13 +94,23 @@ describe('a token', () => {
     expect(events).toEqual([]);
   });
 
+  // Nobody was answered: the time limit was that of the store alone.
+  it('is an outage if its verifier never settles, and not a refusal', {
+    timeout: 10_000,
+  }, async () => {
+    const tokens = { verify: () => new Promise<never>(() => {}) };
+    const { keyring, events } = setUp({ tokens, storeTimeoutMs: 20 });
+    const whoami = { policy, operation: 'whoami' } as const;
+    const error = await storeError(() => keyring.admit('Bearer a.b.c', whoami));
+    expect(error.message).toBe('tokens.verify did not answer within 20 ms');
+    expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', keyId: null }]);
+    expect(toResponse(error, { realm: 'acme' }).status).toBe(503);
+  });
+
   it('never expires if neither it nor its key does', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store, peppers: 'none' });
-    const { key } = await keyring.issue(
-      { name: 'n', scopes: [], expiresAt: 'never' },
-      { entityUuid: OWN },
-    );
+    const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, AUTHORITY);
     const front = setUp({ store, peppers: 'none', tokens: { verify: () => keyring.verify(key) } });
     expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBeNull();
   });
@@ -185,7 +197,7 @@ describe('a token', () => {
     await retired.parent.rotate(
       retired.info.keyId,
       { overlapMs: HOUR },
-      { entityUuid: OWN, entities: [OTHER] },
+      { ...AUTHORITY, entities: [OTHER] },
     );
     await retired.keyring.authenticate(retired.token);
     retired.clock.advance(HOUR);
@@ -195,11 +207,66 @@ describe('a token', () => {
     expired.clock.set(START + 9 * HOUR);
     await denied(() => expired.keyring.authenticate(expired.token), 'invalid_token', 'expired');
 
+    const suspended = await door({});
+    await suspended.keyring.authenticate(suspended.token);
+    await suspended.parent.suspend(suspended.info.keyId, AUTHORITY);
+    const act = () => suspended.keyring.authenticate(suspended.token);
+    await denied(act, 'invalid_token', 'suspended');
+    await suspended.parent.resume(suspended.info.keyId, AUTHORITY);
+    await suspended.keyring.authenticate(suspended.token);
+
     const unknown = await door({ keyId: NOWHERE });
     await denied(() => unknown.keyring.authenticate(unknown.token), 'invalid_token', 'unknown_key');
 
     const foreign = await door({ entityUuid: OTHER });
     await denied(() => foreign.keyring.authenticate(foreign.token), 'invalid_token', 'unknown_key');
+  });
+
+  // The keyring of that prefix answers for it; here it would be let in by its id alone.
+  it('is refused if the key behind it has another prefix, whatever else is right', async () => {
+    for (const peppers of ['none', [PEPPER]] as const) {
+      const store = memoryStore();
+      const other = setUp({ store, peppers, prefix: 'acmf' });
+      const { key } = await issue(other.keyring);
+      const principal = await other.keyring.verify(key);
+      const tokens = { verify: async () => principal };
+      const own = setUp({ store, peppers, prefix: 'acmf', tokens });
+      await own.keyring.authenticate('Bearer a.b');
+      const { keyring } = setUp({ store, peppers, tokens });
+      const error = await denied(
+        () => keyring.authenticate('Bearer a.b'),
+        'invalid_token',
+        'unknown_key',
+      );
+      expect(error.keyId).toBeUndefined();
+    }
+  });
+
+  it('does not address an entity that withdrew from its key, though it claims to', async () => {
+    const { keyring, parent, token, info } = await door({});
+    const before = await keyring.authenticate(token);
+    expect(before.accessibleEntities).toEqual([OWN, OTHER]);
+    await parent.withdraw(info.keyId, { entityUuid: OTHER });
+    const after = await keyring.authenticate(token);
+    expect(after.accessibleEntities).toEqual([OWN]);
+    const elsewhere = { policy, operation: 'list', entityUuid: OTHER } as const;
+    const act = () => keyring.admit(token, elsewhere);
+    await denied(act, 'entity_forbidden', 'entity_not_accessible');
+  });
+
+  it('addresses no entity at all if it was narrowed to the one that withdrew', async () => {
+    const { keyring, store, clock } = setUp();
+    const input = { ...PLAIN, accessibleEntities: [OTHER] };
+    const { key, info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
+    const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
+    const front = setUp({ store, now: clock.now, tokens: { verify: async () => claimed } });
+    await front.keyring.admit('Bearer a.b', { policy, operation: 'list', entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    for (const entityUuid of [OTHER, OWN, undefined]) {
+      const act = () =>
+        front.keyring.admit('Bearer a.b', { policy, operation: 'list', entityUuid });
+      await denied(act, 'entity_forbidden', 'entity_not_accessible');
+    }
   });
 
   it('has its parent looked up once, and not at all without checkParent', async () => {
@@ -326,7 +393,7 @@ describe('a token', () => {
     const store = memoryStore();
     const { keyring } = setUp({ store, peppers: 'none' });
     const input = { ...PLAIN, accessibleEntities: [OTHER] };
-    const { key } = await keyring.issue(input, { entityUuid: OWN, entities: [OTHER] });
+    const { key } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
     const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
     const front = setUp({ store, peppers: 'none', tokens: { verify: async () => claimed } });
     const principal = await front.keyring.authenticate('Bearer a.b');

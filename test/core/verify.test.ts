@@ -1,9 +1,21 @@
-import { digestKey, generateKey, type KeyRecord, type KeyStore, toResponse } from 'keyscope';
+import {
+  AccessError,
+  canAddress,
+  type DenialReason,
+  digestKey,
+  generateKey,
+  hasScopes,
+  type KeyRecord,
+  type KeyStore,
+  toResponse,
+} from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readRecord } from '../../src/core/record.js';
 import {
   ANSWERING,
   AUTHORITY,
+  bearer,
   catalog,
   denied,
   HOUR,
@@ -13,6 +25,8 @@ import {
   OWN,
   PEPPER,
   PEPPER_2,
+  PLAIN,
+  policy,
   readThrough,
   recording,
   returning,
@@ -20,8 +34,10 @@ import {
   START,
   setUp,
   storeError,
+  THIRD,
   tampering,
   thrown,
+  untyped,
   wrap,
 } from '../support/keyring.ts';
 
@@ -117,33 +133,6 @@ describe('the steps of verify', () => {
     expect(calls).toEqual(['findByDigest', 'findByDigest']);
   });
 
-  // From the last step to the first: each row has the faults of the rows above it, too, and its own
-  // is the one reported.
-  const past = { expiresAt: START - 1 };
-  const faults: readonly (readonly [string, Partial<KeyRecord>, string])[] = [
-    ['expired', past, 'expired'],
-    ['retired before expired', { ...past, retireAt: START }, 'retired'],
-    ['revoked before both', { ...past, retireAt: START, revokedAt: START + HOUR }, 'revoked'],
-  ];
-
-  it.each(faults)('report %s', async (_what, edit, reason) => {
-    // Without a pepper there is no seal in the way of the edit.
-    const { key, keyring } = await readThrough(
-      (store) => tampering(store, (row) => ({ ...row, ...edit })),
-      { peppers: 'none' },
-    );
-    await denied(() => keyring.verify(key), 'invalid_token', reason as 'expired');
-  });
-
-  it('report a tampered row before revoked, retired and expired', async () => {
-    const edit = { ...past, retireAt: START, revokedAt: START };
-    const { key, info, keyring } = await readThrough((store) =>
-      tampering(store, (row) => ({ ...row, ...edit })),
-    );
-    const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
-    expect(error.keyId).toBe(info.keyId);
-  });
-
   it('say nothing of the state of a wrong row: the key is unknown, and not named', async () => {
     const edit = { digest: digestKey(generateKey({ prefix: 'acme' }), PEPPER), revokedAt: START };
     const { key, keyring } = await readThrough((store) =>
@@ -151,6 +140,34 @@ describe('the steps of verify', () => {
     );
     const error = await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
     expect(error.keyId).toBeUndefined();
+  });
+
+  it('refuse the row of another prefix, which no seal vouches for without a pepper', async () => {
+    for (const peppers of ['none', [PEPPER]] as const) {
+      const edit = (row: KeyRecord) => ({ ...row, prefix: 'acmf' });
+      const { key, info, keyring } = await readThrough((store) => tampering(store, edit), {
+        peppers,
+      });
+      const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+      expect(error.keyId).toBe(info.keyId);
+    }
+  });
+
+  // The digest was tried while such keys were accepted, and the look-up took its time.
+  it('refuse a key as orphaned if its scheme is not accepted any more', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
+    let late = () => {};
+    const store = wrap(inner, (_method, _args, call) => {
+      late();
+      return call();
+    });
+    const until = new Date(START + HOUR);
+    const { keyring, clock } = setUp({ store, insecureAcceptUnpeppered: { until } });
+    await keyring.verify(key);
+    late = () => clock.set(START + HOUR);
+    await denied(() => keyring.verify(key), 'invalid_token', 'orphaned');
+    await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
   });
 
   it('refuse a revoked key without asking a clock, so that none can bring it back', async () => {
@@ -189,7 +206,7 @@ describe('verify', () => {
           accessibleEntities: [OTHER],
           metadata: { team: 'a' },
         },
-        { entityUuid: OWN, entities: [OTHER] },
+        { ...AUTHORITY, entities: [OTHER] },
       );
       calls.length = 0;
       const principal = await keyring.verify(key);
@@ -215,26 +232,30 @@ describe('verify', () => {
       authority,
     );
     const revoked = await issue(keyring);
+    const suspended = await issue(keyring);
     const retired = await issue(keyring);
     await keyring.revoke(revoked.info.keyId, authority);
+    await keyring.suspend(suspended.info.keyId, authority);
     await keyring.rotate(retired.info.keyId, { overlapMs: 0 }, authority);
-    const tampered = await readThrough((store) =>
-      tampering(store, (row) => ({ ...row, name: 'other' })),
-    );
+    const edited = (edit: object) =>
+      readThrough((store) => tampering(store, (row) => ({ ...row, ...edit })));
+    const tampered = await edited({ name: 'other' });
+    const later = await edited({ format: 2 });
     clock.advance(1);
     const unknown = generateKey({ prefix: 'acme' });
+    const refused = (ring: typeof keyring, key: unknown, reason: DenialReason) =>
+      denied(() => ring.verify(key), 'invalid_token', reason);
     const errors = [
-      await denied(() => keyring.verify(undefined), 'invalid_token', 'malformed_key'),
-      await denied(
-        () => keyring.verify(withCharacter(unknown, 8)),
-        'invalid_token',
-        'wrong_checksum',
-      ),
-      await denied(() => keyring.verify(unknown), 'invalid_token', 'unknown_key'),
-      await denied(() => tampered.keyring.verify(tampered.key), 'invalid_token', 'record_tampered'),
-      await denied(() => keyring.verify(revoked.key), 'invalid_token', 'revoked'),
-      await denied(() => keyring.verify(retired.key), 'invalid_token', 'retired'),
-      await denied(() => keyring.verify(soon.key), 'invalid_token', 'expired'),
+      await refused(keyring, undefined, 'malformed_key'),
+      await refused(keyring, withCharacter(unknown, 8), 'wrong_checksum'),
+      await refused(keyring, unknown, 'unknown_key'),
+      await refused(tampered.keyring, tampered.key, 'record_tampered'),
+      await refused(later.keyring, later.key, 'unknown_format'),
+      await refused(keyring, revoked.key, 'revoked'),
+      await refused(keyring, suspended.key, 'suspended'),
+      await refused(keyring, retired.key, 'retired'),
+      await refused(keyring, soon.key, 'expired'),
+      new AccessError('invalid_token', 'orphaned', { keyId: NOWHERE }),
     ];
     const answers = new Set(
       errors.map((error) => JSON.stringify(toResponse(error, { realm: 'acme' }))),
@@ -281,6 +302,74 @@ describe('verify', () => {
     await keyring.verify(key);
     clock.set(START + HOUR);
     await denied(() => keyring.verify(key), 'invalid_token', 'expired');
+  });
+});
+
+describe('verify on the very next request', () => {
+  // What is remembered beside a record is its seal and its principal, never a decision.
+  it.each(ANSWERING)('sees each mark, over a store that answers %s', async (_how, through) => {
+    const { keyring, clock } = setUp({ store: through(memoryStore()) });
+    const { key, info } = await keyring.issue(
+      { ...PLAIN, accessibleEntities: [OTHER, THIRD] },
+      { ...AUTHORITY, entities: [OTHER, THIRD] },
+    );
+    const { keyId } = info;
+    const before = await keyring.verify(key);
+    expect(before.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
+    await keyring.suspend(keyId, AUTHORITY);
+    await denied(() => keyring.verify(key), 'invalid_token', 'suspended');
+    await keyring.resume(keyId, AUTHORITY);
+    await keyring.verify(key);
+    await keyring.withdraw(keyId, { entityUuid: OTHER });
+    const narrowed = await keyring.verify(key);
+    expect(narrowed.accessibleEntities).toEqual([OWN, THIRD]);
+    expect(canAddress(narrowed, OTHER)).toBe(false);
+    const elsewhere = { policy, operation: 'list', entityUuid: OTHER } as const;
+    const act = () => keyring.admit(bearer(key), elsewhere);
+    await denied(act, 'entity_forbidden', 'entity_not_accessible');
+    await keyring.rotate(keyId, { overlapMs: HOUR }, { ...AUTHORITY, entities: [THIRD] });
+    expect((await keyring.verify(key)).expiresAt).toBe(START + HOUR);
+    clock.set(START + HOUR);
+    await denied(() => keyring.verify(key), 'invalid_token', 'retired');
+    clock.set(START);
+    await keyring.revoke(keyId, AUTHORITY);
+    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+    // What a handler holds on to does not change under its hands.
+    expect(before.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
+  });
+
+  it('sees what another process marked', async () => {
+    const store = memoryStore();
+    const here = setUp({ store }).keyring;
+    const { key, info } = await issue(here);
+    const there = setUp({ store }).keyring;
+    await there.verify(key);
+    await here.suspend(info.keyId, AUTHORITY);
+    await denied(() => there.verify(key), 'invalid_token', 'suspended');
+    await here.resume(info.keyId, AUTHORITY);
+    await there.verify(key);
+    await here.revoke(info.keyId, AUTHORITY);
+    await denied(() => there.verify(key), 'invalid_token', 'revoked');
+  });
+
+  it('is answered by each of two keyrings for itself, although the row is one object', async () => {
+    const inner = memoryStore();
+    const { key, info } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
+    // What the core has frozen itself is taken as it is, and shared.
+    const shared = readRecord(await rowOf(inner, info.keyId)) as KeyRecord;
+    const store = returning(inner, () => [shared]);
+    const open = setUp({ store, peppers: 'none' }).keyring;
+    const until = new Date(START + HOUR);
+    const closing = setUp({ store, insecureAcceptUnpeppered: { until } });
+    const few = setUp({ store, peppers: 'none', catalog: untyped({ all: [], expand: () => [] }) });
+    for (let round = 0; round < 2; round++) {
+      expect(hasScopes(await open.verify(key), 'threats:read')).toBe(true);
+      expect(hasScopes(await few.keyring.verify(key), 'threats:read')).toBe(false);
+      await closing.keyring.verify(key);
+    }
+    closing.clock.set(START + HOUR);
+    await denied(() => closing.keyring.verify(key), 'invalid_token', 'unknown_key');
+    await open.verify(key);
   });
 });
 

@@ -22,7 +22,7 @@ import { createGuard as honoGuard } from '../../examples/hono/adapter.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
 import type { Keyring, Principal, StoreError } from '../../src/index.js';
-import { createKeyring } from '../../src/index.js';
+import { causeOf, createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
 import { type AdapterSetup, adapterContract, type ServedAdapter } from '../../src/testing/index.js';
 import { A, B, C, close, FRAMEWORKS, listen } from '../http/harness.ts';
@@ -218,7 +218,7 @@ afterEach(async () => {
 
 async function makeKey(scopes: readonly (typeof catalog.all)[number][] = []) {
   const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });
-  const authority = { entityUuid: A, entities: [A, B] };
+  const authority = { entityUuid: A, entities: [A, B], scopes: 'all' } as const;
   const input = {
     name: 'test',
     scopes,
@@ -298,8 +298,8 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
       expect((await get()).status).toBe(401);
       expect({ calls, errors }).toEqual({ calls: [], errors: [] });
     }
-    expect(told.map(({ message, cause }) => ({ message, cause }))).toEqual(
-      listeners.map(() => ({ message: 'store.findByDigest failed: see cause', cause: away })),
+    expect(told.map((error) => ({ message: error.message, cause: causeOf(error) }))).toEqual(
+      listeners.map(() => ({ message: 'store.findByDigest failed: see causeOf', cause: away })),
     );
     const { get } = await start({
       keyring,

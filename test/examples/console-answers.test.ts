@@ -39,7 +39,7 @@ describe('every answer', () => {
       await site.create(cookie),
       await site.get('/none', cookie),
     ];
-    expect(pages.map(({ status }) => status)).toEqual([200, 303, 200, 201, 404]);
+    expect(pages.map(({ status }) => status)).toEqual([200, 303, 200, 200, 404]);
     for (const { headers } of pages) {
       expect(headers.get('Cache-Control')).toBe('no-store');
       expect(headers.get('X-Frame-Options')).toBe('DENY');
@@ -68,7 +68,7 @@ describe('every answer', () => {
   it('says of a broken store what is known: nothing', async () => {
     const { accounts, now, publicUrl } = site.platform;
     const reported: unknown[] = [];
-    const broken = new StoreError('store.insert failed: see cause', new Error('secret row'));
+    const broken = new StoreError('store.insert failed: see causeOf', new Error('secret row'));
     const keyring = { ...site.platform.keyring, issue: () => Promise.reject(broken) };
     const app = createConsole({
       accounts,

@@ -32,8 +32,8 @@ describe('a form', () => {
       const answer = await site.send(`${KEYS}/${keyId}`, init);
       expect(answer.status, type).toBe(415);
     }
-    const info = await site.platform.keyring.get(keyId, { entityUuid: ENTITY });
-    expect(info?.revokedAt).toBeNull();
+    const info = await site.infoOf(keyId);
+    expect(info.revokedAt).toBeNull();
   });
 
   it('is not taken from another site', async () => {
@@ -154,7 +154,7 @@ describe('a form that is long on its way', () => {
       }
     }
     expect(await site.countOf()).toBe(before);
-    const info = await site.platform.keyring.get(keyId, { entityUuid: ENTITY });
+    const info = await site.infoOf(keyId);
     expect(info).toMatchObject({ revokedAt: null, retireAt: null });
   });
 

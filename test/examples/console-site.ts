@@ -3,6 +3,7 @@
  * do not. The walk by hand is in `test/slow`.
  */
 import type { Server } from 'node:http';
+import type { KeyInfo } from 'keyscope';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { createServer } from '../../examples/console/server.ts';
 import type { PlatformOptions } from '../../examples/platform/host/boot.ts';
@@ -38,8 +39,12 @@ export const WHOLE = {
 };
 
 /** What Hono knows of a connection from there. */
-export function connectionFrom(remoteAddress: string): object {
-  return { incoming: { socket: { remoteAddress, remotePort: 1, remoteFamily: 'IPv4' } } };
+export function connectionFrom(
+  remoteAddress: string,
+  headersDistinct: Readonly<Record<string, readonly string[]>> = {},
+): object {
+  const socket = { remoteAddress, remotePort: 1, remoteFamily: 'IPv4' };
+  return { incoming: { socket, headersDistinct } };
 }
 
 export function formBody(fields: Fields): URLSearchParams {
@@ -90,8 +95,12 @@ export interface Site {
   enter(email: string, password?: string): Promise<Page>;
   /** @returns The cookie of the session. */
   signIn(email: string): Promise<string>;
-  /** Makes a key by the form. */
+  /** Makes a key by the form. @returns The page that shows it, or the form with its faults. */
   create(cookie: string, fields?: Fields): Promise<Page>;
+  /** The page that an answer leads to; the answer itself if it leads nowhere. */
+  follow(page: Page, cookie: string): Promise<Page>;
+  /** Of a key that can be read. */
+  infoOf(keyId: unknown, entityUuid?: string): Promise<KeyInfo>;
   /** What the interface for programs says of a key. */
   me(key: string): Promise<Me>;
   /** A key that nobody made by the form. @returns Its id. */
@@ -166,7 +175,16 @@ export function useSite(): Site {
     },
     async create(cookie, fields = {}) {
       const once = onceOf(await site.get(`${KEYS}/new`, cookie));
-      return site.post(KEYS, { once, ...WHOLE, ...fields }, cookie);
+      return site.follow(await site.post(KEYS, { once, ...WHOLE, ...fields }, cookie), cookie);
+    },
+    async follow(page, cookie) {
+      const to = page.headers.get('Location');
+      return to === null ? page : site.get(to.replace('/console', ''), cookie);
+    },
+    async infoOf(keyId, entityUuid = ENTITY) {
+      const info = await platform.keyring.get(String(keyId), { entityUuid });
+      if (info === null || !('name' in info)) throw new Error(`there is no ${keyId} to read`);
+      return info;
     },
     async me(key) {
       const headers = { Authorization: `Bearer ${key}` };
@@ -175,7 +193,7 @@ export function useSite(): Site {
     },
     async issue(scopes = []) {
       const input = { name: 'x', scopes, expiresAt: 'never', justification: 'tests' } as const;
-      const { info } = await platform.keyring.issue(input, { entityUuid: ENTITY });
+      const { info } = await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
       return info.keyId;
     },
     async countOf(entityUuid = ENTITY) {

@@ -2,12 +2,14 @@
  * The adapters for a framework of one's own, in the README and in examples: the contract as a user
  * runs it.
  */
+
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { causeOf } from 'keyscope';
 import { describe, expect, test } from 'vitest';
 import type { Handler } from '../../examples/custom-adapter/adapter.ts';
 import { createGuard } from '../../examples/custom-adapter/adapter.ts';
@@ -114,11 +116,11 @@ describe('an adapter for no framework', () => {
     const broken = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none' });
     const { key } = await keyring.issue(
       { name: 'test', scopes: [], expiresAt: 'never' },
-      { entityUuid: 'aaaaaaaa-0000-4000-8000-00000000000a' },
+      { entityUuid: 'aaaaaaaa-0000-4000-8000-00000000000a', scopes: 'all' },
     );
     const admit = () => broken.admit(`Bearer ${key}`, { policy, operation: 'whoami' });
     const tellAndThrow = (error: StoreError) => {
-      told.push(error.cause);
+      told.push(causeOf(error));
       throw bug;
     };
     await call(admit as () => Promise<never>, tellAndThrow);

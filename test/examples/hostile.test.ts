@@ -54,7 +54,7 @@ beforeAll(async () => {
     expiresAt: 'never',
     justification: 'tests',
   } as const;
-  key = (await platform.keyring.issue(input, { entityUuid: ENTITY })).key;
+  key = (await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' })).key;
   account = (await openAccount(platform)) ?? { email: '', password: '' };
   for (const name of NAMES) {
     const server = await SERVERS[name](platform);
@@ -284,6 +284,7 @@ test('no field of a request begins a line of a log or stands in an event', async
     'access.granted',
     'invalid_request',
     'key.issued',
+    'not_found',
     'store_error',
   ]);
 });

@@ -1,5 +1,5 @@
 /** The platform over MCP: each client of both generations of the SDK on each server. */
-import { toMe } from 'keyscope';
+import { causeOf, toMe } from 'keyscope';
 import { afterEach, describe, expect, test } from 'vitest';
 import { policy } from '../../examples/platform/service/policy.ts';
 import { A, B, C, named } from '../http/harness.ts';
@@ -71,7 +71,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     const failure = await failureOf(connect(platform.url, named(platform, 'outage')));
     expect(failure).toMatch(/503|Service Unavailable/);
     expect(failure).not.toMatch(/invalid_token|database/);
-    expect(platform.errors).toMatchObject([{ cause: { message: 'the database is away' } }]);
+    expect(platform.errors.map(causeOf)).toMatchObject([{ message: 'the database is away' }]);
   });
 });
 
@@ -100,7 +100,7 @@ async function createCaller(
   const scopes = scopesOf(index + 1);
   const common = { expiresAt: 'never', justification: 'tests' } as const;
   const input = { name: `n${index}`, scopes, ...common };
-  const { key, info } = await platform.keyring.issue(input, { entityUuid });
+  const { key, info } = await platform.keyring.issue(input, { entityUuid, scopes: 'all' });
   return { entityUuid, keyId: info.keyId, scopes, client: await connect(platform.url, key) };
 }
 

@@ -271,7 +271,7 @@ describe.each([
       const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
       const { key } = await keyring.issue(
         { ...input, accessibleEntities: [B] },
-        { entityUuid: A, entities: [B] },
+        { entityUuid: A, entities: [B], scopes: 'all' },
       );
       const exchange = async (narrowed: ExchangeInput = {}): Promise<string> => {
         const { accessToken } = await issuer.exchange(await keyring.verify(key), narrowed);

@@ -68,7 +68,7 @@ beforeAll(async () => {
     expiresAt: 'never',
     justification: 'to test',
   } as const;
-  ({ key } = await platform.keyring.issue(input, { entityUuid: ENTITY }));
+  ({ key } = await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' }));
 });
 afterAll(async () => {
   await Promise.all(servers.map(stop));
@@ -169,7 +169,7 @@ describe('the document', () => {
     };
     const bare = await platform.keyring.issue(
       { name: 'n', scopes: [], expiresAt: 'never' },
-      { entityUuid: ENTITY },
+      { entityUuid: ENTITY, scopes: 'all' },
     );
     const call = (path: string, credential = key, { headers = {}, ...init }: RequestInit = {}) =>
       fetch(bases.hono + path, {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
 import { listen as listenAt, stop } from '../../examples/platform/host/listen.ts';
+import { createNodeServer } from '../../examples/platform/host/node-server.ts';
 import type { Place } from '../../examples/platform/host/open-store.ts';
 import { whereabouts } from '../../examples/platform/host/whereabouts.ts';
 import { keyPattern } from '../../src/index.js';
@@ -26,7 +27,7 @@ describe('on a file', () => {
   const issue = (platform: Awaited<ReturnType<typeof openPlatform>>) =>
     platform.keyring.issue(
       { name: 'n', scopes: ['threats:read'], expiresAt: 'never' },
-      { entityUuid: ENTITY },
+      { entityUuid: ENTITY, scopes: 'all' },
     );
 
   test('keys and rows outlast the process, and no key is in any file', async () => {
@@ -108,6 +109,35 @@ describe('a server that stops', () => {
     ]);
     await stop(server, 50);
     await closed;
+  });
+
+  // A stream has no end of its own, and kept the server from stopping for as long as it may.
+  test('ends streams, and each connection with its answer', { timeout: 20_000 }, async () => {
+    let finish = () => {};
+    let serve = () => {};
+    const served = new Promise<void>((done) => {
+      serve = done;
+    });
+    const server = createNodeServer((req, res) => {
+      if (req.url === '/v1/stream') {
+        res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        res.write('data: begun\n\n');
+        return;
+      }
+      finish = () => res.end('whole');
+      serve();
+    });
+    const { origin } = new URL(await listenAt(server, 0));
+    const headers = { Accept: 'text/event-stream' };
+    const stream = await fetch(`${origin}/v1/stream`, { headers });
+    const answer = fetch(`${origin}/v1/slow`);
+    await served;
+    const stopped = stop(server, 60_000);
+    expect(await stream.text()).toBe('data: begun\n\n');
+    finish();
+    expect(await (await answer).text()).toBe('whole');
+    expect((await answer).headers.get('Connection')).toBe('close');
+    await stopped;
   });
 
   test('finishes the request that it serves', async () => {

@@ -45,7 +45,7 @@ test('an outage of the key store is reported with its reason, once a request', a
       expect((await exchange(one.port, request(named(one, 'outage')))).status).toBe(503);
       expect((await exchange(one.port, request(named(one, 'unknown')))).status).toBe(401);
       expect(one.errors.map(explain)).toEqual([
-        'store.findByDigest failed: see cause: the database is away',
+        'store.findByDigest failed: see causeOf: the database is away',
       ]);
     }
   } finally {
@@ -61,7 +61,7 @@ test('what is reported nowhere else goes to the console, an outage with its reas
     const headers = { Authorization: `Bearer ${named(platform, 'outage')}` };
     expect((await app.request('/v1/me', { headers })).status).toBe(503);
     expect(said.mock.calls).toEqual([
-      ['store.findByDigest failed: see cause: the database is away'],
+      ['store.findByDigest failed: see causeOf: the database is away'],
     ]);
   } finally {
     said.mockRestore();

@@ -11,7 +11,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 import { createKeyring, StoreError } from 'keyscope';
+import { cacheStore } from 'keyscope/cache';
+import { memoryStore } from 'keyscope/stores/memory';
 import { sqliteStore } from 'keyscope/stores/sqlite';
+import { LRUCache } from 'lru-cache';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer as createExpress } from '../../examples/express/server.ts';
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
@@ -20,6 +23,7 @@ import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import type { Platform } from '../../examples/platform/host/boot.ts';
 import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
+import { answerToken } from '../../examples/platform/host/token-endpoint.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
 import {
@@ -30,7 +34,7 @@ import {
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const PUBLIC = 'https://deception.example';
-const authority = { entityUuid: ENTITY, entities: [OTHER_ENTITY] };
+const authority = { entityUuid: ENTITY, entities: [OTHER_ENTITY], scopes: 'all' } as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'keyscope-tokens-'));
 let platform: Platform;
@@ -215,6 +219,40 @@ describe('POST /v1/token', () => {
     }
   });
 
+  // `scope=` gave a token with all scopes of the key: the opposite of what was meant.
+  it.each(['scope', 'entity_uuid'])('refuses an empty %s', async (name) => {
+    const { key } = await issue();
+    const { status, body } = await post({ ...asked(key), [name]: '' });
+    expect([status, body.error]).toEqual([400, 'invalid_request']);
+    expect(body.error_description).toMatch(/need a value/);
+  });
+
+  // A key that another process had revoked was exchanged for as long as a cache had it, and its
+  // token lived for minutes more where nobody looks up its key.
+  it('looks the key up afresh, past a cache', async () => {
+    const inner = memoryStore();
+    const cache = new LRUCache<string, object>({ max: 10 });
+    const options = { prefix: PREFIX, catalog, peppers: 'none' } as const;
+    const store = cacheStore(inner, { cache, maxStalenessMs: 60_000 });
+    const keyring = createKeyring({ ...options, store });
+    const elsewhere = createKeyring({ ...options, store: inner });
+    const input = { name: 't', scopes: ['threats:read'], expiresAt: 'never' } as const;
+    const { key, info } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
+    await keyring.verify(key);
+    await elsewhere.revoke(info.keyId, { entityUuid: ENTITY });
+    await keyring.verify(key);
+    const exchange = () => Promise.reject(new Error('exchanged'));
+    const service = {
+      keyring,
+      issuers: { [PUBLIC]: { exchange } },
+      realm: 'x',
+      onOutage: () => {},
+    };
+    const form = new URLSearchParams(asked(key) as Record<string, string>);
+    const { status } = await answerToken(service, 'application/x-www-form-urlencoded', `${form}`);
+    expect(status).toBe(400);
+  });
+
   // It was told that the key cannot address its own entities.
   it('says of a key with very many entities what to do: ask for fewer', async () => {
     const many = Array.from({ length: 300 }, () => randomUUID());
@@ -224,7 +262,11 @@ describe('POST /v1/token', () => {
       expiresAt: 'never',
       accessibleEntities: many,
     } as const;
-    const { key } = await platform.keyring.issue(input, { entityUuid: ENTITY, entities: many });
+    const { key } = await platform.keyring.issue(input, {
+      entityUuid: ENTITY,
+      entities: many,
+      scopes: 'all',
+    });
     const { status, body } = await post(asked(key));
     expect([status, body]).toEqual([
       400,
@@ -284,9 +326,9 @@ describe('POST /v1/token', () => {
   it('is told of: an exchange is use of the key, and an event', async () => {
     const { key, info } = await issue();
     await tokenFor(key);
-    expect(
-      (await platform.keyring.advise(info.keyId, { unusedForMs: 0 }, authority)).lastUsedAt,
-    ).not.toBeNull();
+    await platform.keyring.flush();
+    const used = await platform.keyring.get(info.keyId, authority);
+    expect(used !== null && 'lastUsedAt' in used && used.lastUsedAt).toBeInstanceOf(Date);
   });
 
   it('ends with its key at this door', async () => {

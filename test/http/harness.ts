@@ -124,7 +124,7 @@ async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Prom
     const justification = 'tests';
     const issued = await keyring.issue(
       { name, scopes, expiresAt, accessibleEntities, justification },
-      { entityUuid, entities: [A, B] },
+      { entityUuid, entities: [A, B], scopes: 'all' },
     );
     values[name] = issued.key;
     values[`${name}.id`] = issued.info.keyId;
@@ -140,7 +140,7 @@ async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Prom
   const expiresAt = new Date(START + OVERLAP_MS);
   await issue('expired', { scopes: catalog.all, expiresAt });
   const retired = await issue('retired', { scopes: ['threats:read'] });
-  const authority = { entityUuid: A, entities: [A, B] };
+  const authority = { entityUuid: A, entities: [A, B], scopes: 'all' } as const;
   await keyring.rotate(retired.info.keyId, { overlapMs: OVERLAP_MS }, authority);
   for (const scope of catalog.all) await issue(scope, { scopes: [scope] });
   return full;

@@ -214,6 +214,32 @@ describe('a key set that cannot be fetched again', () => {
     expect(asked()).toBe(3);
   });
 
+  // After ten minutes, one token a process waited for an address that hung until it was given up.
+  it('is fetched after eight minutes while the known one is used: nobody waits', async () => {
+    let hangs = false;
+    let send = () => {};
+    const { verifier, asked, nextRequest } = await publish((response) => {
+      send = () => response.end(setOf(SECOND.publicKey, FIRST.publicKey));
+      if (!hangs) response.end(setOf(FIRST.publicKey));
+    });
+    await verifier.verify(TOKEN);
+    hangs = true;
+    later(479_999);
+    await expectAccepted(verifier, TOKEN);
+    expect(asked()).toBe(1);
+    const arrived = nextRequest();
+    later(1);
+    for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
+    await arrived;
+    expect(asked()).toBe(2);
+    // Who needs it waits for it.
+    const waiting = verifier.verify(OTHER_TOKEN);
+    send();
+    await waiting;
+    await expectAccepted(verifier, TOKEN);
+    expect(asked()).toBe(2);
+  });
+
   // One refresh that failed, after ten minutes, was 503 to every token for five seconds.
   it('is used until it is fifteen minutes old, and no longer', async () => {
     const { verifier, asked, state } = await publishUntilDown();

@@ -10,9 +10,10 @@ const root = resolve(import.meta.dirname, '../..');
 const runs = process.argv[2] ?? '10000';
 if (!(Number(runs) > 0)) throw new TypeError(`pass a number of runs, not ${runs}`);
 
-const files = globSync('test/{*,{core,cache,jwt,mcp,schemas,stores,testing}/**/*}.test.ts', {
-  cwd: root,
-});
+const files = globSync(
+  'test/{*,{core,text,cache,jwt,mcp,reports,schemas,stores,testing}/**/*}.test.ts',
+  { cwd: root },
+);
 const withLaws = files.filter(hasLaws);
 if (withLaws.length === 0) throw new Error('found no file that tests properties');
 

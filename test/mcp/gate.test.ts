@@ -1,5 +1,7 @@
 /** The gate as a whole: who gets in, how everybody else is answered, and what is recorded. */
+
 import type { StoreError, TokenVerifier } from 'keyscope';
+import { causeOf } from 'keyscope';
 import type { McpKeyring } from 'keyscope/mcp';
 import { principalOf } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -13,6 +15,7 @@ import {
   recording,
   START,
   setUp,
+  tampering,
   untyped,
   wrap,
 } from '../support/keyring.ts';
@@ -20,6 +23,7 @@ import {
   call,
   challenge,
   entered,
+  issueForTwo,
   LIST,
   post,
   RESOURCE,
@@ -184,9 +188,10 @@ describe('a tool call at the gate', () => {
     };
     expect(events.slice(1)).toEqual([granted]);
     await keyring.flush();
-    const found = await keyring.get(info.keyId, AUTHORITY);
-    expect(found?.lastUsedAt).toEqual(new Date(START));
-    expect(found?.scopesUsed).toEqual({ 'threats:read': new Date(START) });
+    expect(await keyring.get(info.keyId, AUTHORITY)).toMatchObject({
+      lastUsedAt: new Date(START),
+      scopesUsed: { 'threats:read': new Date(START) },
+    });
   });
 });
 
@@ -326,6 +331,93 @@ describe.each([undefined, 'connect'] as const)('the credential (operation: %s)',
   );
 });
 
+describe('what events say about a request', () => {
+  const context = ({ headers }: Request) => ({ id: headers.get('x-request-id') ?? 'none' });
+
+  it('is asked once a request, and stands in each of its events', async () => {
+    const asked: Request[] = [];
+    const noting = (request: Request) => {
+      asked.push(request);
+      return context(request);
+    };
+    const { gate, keyring, events } = setUpGate({ operation: 'connect', context: noting });
+    const { key } = await issue(keyring);
+    const batch = [call('listThreats'), call('updateThreat')];
+    const request = post(key, batch, { 'x-request-id': 'r1' });
+    await refused(await gate(request));
+    expect(asked).toEqual([request]);
+    await refused(await gate(post('x', LIST)));
+    expect(events.slice(1)).toMatchObject([
+      { type: 'access.granted', operation: 'connect', context: { id: 'r1' } },
+      { type: 'access.granted', operation: 'listThreats', context: { id: 'r1' } },
+      { type: 'access.denied', operation: 'updateThreat', context: { id: 'r1' } },
+      { type: 'access.denied', operation: 'connect', context: { id: 'none' } },
+    ]);
+  });
+
+  it('stands in those of tool calls if requests count as no operation', async () => {
+    const { gate, keyring, events } = setUpGate({ context });
+    const { key } = await issue(keyring);
+    entered(await gate(post(key, call('listThreats'), { 'x-request-id': 'r2' })));
+    expect(events.slice(1)).toMatchObject([{ operation: 'listThreats', context: { id: 'r2' } }]);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug');
+      },
+    ],
+    ['returns a text', () => 'r3'],
+    ['returns nothing', () => undefined],
+  ])('is nothing if the function %s, and nobody is refused for that', async (_what, odd) => {
+    const { gate, keyring, events } = setUpGate({ context: untyped(odd) });
+    const { key } = await issue(keyring);
+    entered(await gate(post(key, call('listThreats'))));
+    expect(events.slice(1)).toEqual([expect.objectContaining({ operation: 'listThreats' })]);
+    expect(events.at(-1)).toHaveProperty('context', undefined);
+  });
+});
+
+describe('a key whose row was marked', () => {
+  it.each(['a key', 'a token'])('works for all entities but one that withdrew: %s', async (of) => {
+    const { gate, keyring } = setUpGate();
+    const { key, info } = await issueForTwo(keyring);
+    const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
+    const ask = (entity: string) =>
+      gate(post(credential, call('listThreats', { entity_uuid: entity })));
+    for (const entity of [OWN, OTHER]) entered(await ask(entity));
+    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    const { principal, authInfo } = entered(await ask(OWN));
+    expect(principal.accessibleEntities).toEqual([OWN]);
+    expect(principalOf(authInfo)).toBe(principal);
+    const seen = await refused(await ask(OTHER));
+    expect(seen).toMatchObject({ status: 403, challenge: null });
+    expect(JSON.parse(seen.body)).toMatchObject({ error: 'entity_forbidden' });
+  });
+
+  it('is refused while it is suspended, and let in once it is resumed', async () => {
+    const { gate, keyring, events } = setUpGate({ operation: 'connect' });
+    const { key, info } = await issue(keyring);
+    await keyring.suspend(info.keyId, AUTHORITY);
+    const seen = await refused(await gate(post(key, LIST)));
+    expect(seen).toMatchObject({ status: 401, challenge: INVALID_TOKEN });
+    expect(events.at(-1)).toMatchObject({ reason: 'suspended', keyId: info.keyId });
+    await keyring.resume(info.keyId, AUTHORITY);
+    entered(await gate(post(key, LIST)));
+  });
+
+  it('is refused if a later release wrote it, as any other', async () => {
+    const later = tampering(memoryStore(), (row) => ({ ...row, format: 2 }));
+    const { gate, keyring, events } = setUpGate({ operation: 'connect' }, { store: later });
+    const { key } = await issue(keyring);
+    const seen = await refused(await gate(post(key, LIST)));
+    expect(seen).toMatchObject({ status: 401, challenge: INVALID_TOKEN });
+    expect(events.at(-1)).toMatchObject({ reason: 'unknown_format' });
+  });
+});
+
 describe('a key that ends or cannot be checked', () => {
   it('is refused from the next request on, if it is revoked during one', async () => {
     const { gate, keyring } = setUpGate({
@@ -348,7 +440,7 @@ describe('a key that ends or cannot be checked', () => {
       return act();
     });
     const told: unknown[] = [];
-    const onOutage = (error: StoreError) => told.push(error.cause);
+    const onOutage = (error: StoreError) => told.push(causeOf(error));
     const { gate, keyring } = setUpGate({ onOutage }, { store });
     const { key } = await issue(keyring);
     const answer = await gate(post(key, call('listThreats')));
@@ -367,7 +459,7 @@ describe('a key that ends or cannot be checked', () => {
       return START;
     };
     const told: unknown[] = [];
-    const onOutage = (error: StoreError) => told.push(error.cause);
+    const onOutage = (error: StoreError) => told.push(causeOf(error));
     const sessionOwner = () => {
       isBroken = true;
       return info.keyId;

@@ -2,7 +2,16 @@
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { issue, OTHER, recording } from '../support/keyring.ts';
-import { call, entered, LIST, post, RESOURCE, refused, setUpGate } from '../support/mcp.ts';
+import {
+  call,
+  entered,
+  LIST,
+  post,
+  RESOURCE,
+  refused,
+  setUpGate,
+  type Tool,
+} from '../support/mcp.ts';
 
 describe('the messages of a request', () => {
   it('are refused together if one call of a batch is denied', async () => {
@@ -31,15 +40,11 @@ describe('the messages of a request', () => {
     entered(await gate(post(key, batchOf(100))));
   });
 
-  it('are left to the SDK if they call no known tool', async () => {
+  it('are left to the SDK if they call no tool', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     const bodies = [
-      call('nothing'),
-      call('constructor'),
-      call(5),
-      { method: 'tools/call' },
-      { method: 'tools/call', params: null },
+      { method: 'tools/call/x', params: { name: 'listUsers' } },
       { method: 'prompts/get', params: { name: 'listUsers' } },
       [[call('listUsers')]],
       null,
@@ -50,6 +55,54 @@ describe('the messages of a request', () => {
       expect(entered(await gate(post(key, body))).parsedBody).toEqual(body);
     }
     expect(events).toHaveLength(1);
+  });
+
+  // A tool that was registered with the SDK and forgotten here was served without any scope, and an
+  // operation that is no tool was admitted as one.
+  it.each([
+    ['that nobody has', 'nothing'],
+    ['by the name of a property', 'constructor'],
+    ['by the name of an operation that is no tool', 'connect'],
+    ['without a name', undefined],
+    ['whose name is no text', ['listThreats']],
+  ])('are answered as MCP answers unknown tools if they call one %s', async (_what, name) => {
+    const { gate, keyring, events } = setUpGate();
+    const { key } = await issue(keyring);
+    for (const id of [7, 'seven', 0]) {
+      const answer = await gate(post(key, { ...call(name), id }));
+      if (!(answer instanceof Response)) throw new Error('was let in');
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('application/json');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      const error = { code: -32_602, message: expect.stringMatching(/^Unknown tool\./) as string };
+      expect(await answer.json()).toEqual({ jsonrpc: '2.0', id, error });
+    }
+    // What cannot be answered as one request gets a status, and no call of a batch is admitted.
+    const { id: _id, ...notification } = call(name) as { id: unknown };
+    for (const body of [notification, [call('listThreats'), call(name)]]) {
+      const seen = await refused(await gate(post(key, body)));
+      expect(seen).toMatchObject({ status: 400, challenge: null });
+      expect(seen.body).toContain('did not name it to its gate');
+    }
+    const told = events.slice(1).map((event) => 'reason' in event && event.reason);
+    expect(told).toEqual(Array.from({ length: 5 }, () => 'unknown_tool'));
+  });
+
+  it('are not answered to a stranger, whatever they call', async () => {
+    const { gate } = setUpGate();
+    for (const name of ['nothing', 'connect', 'listThreats']) {
+      expect((await refused(await gate(post('x', call(name))))).status).toBe(401);
+    }
+  });
+
+  it('may call only tools that were named when the gate was made', async () => {
+    const named = [{ name: 'whoami' }] as const;
+    const list: Tool[] = [...named];
+    const { gate, keyring } = setUpGate({ tools: list });
+    list.push({ name: 'listThreats' });
+    const { key } = await issue(keyring);
+    entered(await gate(post(key, call('whoami'))));
+    expect(await gate(post(key, call('listThreats')))).toBeInstanceOf(Response);
   });
 
   // The SDK could not read the body again.

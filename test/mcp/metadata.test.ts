@@ -45,6 +45,17 @@ describe('protectedResourceMetadata', () => {
     expect(Object.isFrozen(document) && Object.isFrozen(document.scopes_supported)).toBe(true);
   });
 
+  // Clients ask for all of the scopes that the metadata lists.
+  it('lists the scopes of a catalog without the reserved ones, unless they are named', () => {
+    const scopesOf = (scopes: typeof catalog | readonly string[]) =>
+      protectedResourceMetadata({ resource: RESOURCE, scopes }).document.scopes_supported;
+    const harmless = catalog.all.filter((scope) => !catalog.isReserved(scope));
+    expect(harmless).not.toEqual(catalog.all);
+    expect(scopesOf(catalog)).toEqual(harmless);
+    expect(Object.isFrozen(scopesOf(catalog))).toBe(true);
+    expect(scopesOf(['users:read'])).toEqual(['users:read']);
+  });
+
   it.each([
     'mcp',
     '/mcp',

@@ -14,13 +14,13 @@ import {
   tokenFor,
 } from '../support/mcp.ts';
 
-/** Calls a tool within a session. */
+/** Sends a message within a session. */
 function callIn(
   sessionId: string,
   gate: McpGate,
   credential: string | null,
 ): Promise<McpEntry | Response> {
-  return gate(post(credential, call('whoami'), { 'mcp-session-id': sessionId }));
+  return gate(post(credential, LIST, { 'mcp-session-id': sessionId }));
 }
 
 describe('a session', () => {
@@ -58,11 +58,12 @@ describe('a session', () => {
       all: await tokenFor(all),
       withoutScopes: await tokenFor({ ...all, scopes: [] }),
       ofOneEntity: await tokenFor({ ...all, accessibleEntities: [OWN] }),
+      ofTheOther: await tokenFor({ ...all, scopes: [], accessibleEntities: [OTHER] }),
     };
     for (const [id, credential] of Object.entries(credentials)) {
-      owners.set(id, entered(await gate(post(credential, call('whoami')))).sessionOwner);
+      owners.set(id, entered(await gate(post(credential, LIST))).sessionOwner);
     }
-    expect(owners.get('key')).toBe(info.keyId);
+    expect(owners.get('key')).toBe(`${info.keyId} ${OTHER}`);
     for (const [name, credential] of Object.entries(credentials)) {
       for (const id of owners.keys()) {
         const answer = await callIn(id, gate, credential);
@@ -70,6 +71,27 @@ describe('a session', () => {
         else expect([name, id, (await refused(answer)).status]).toEqual([name, id, 404]);
       }
     }
+  });
+
+  // What was answered for that entity could be replayed to a key that it had cut itself off from.
+  it('is closed to key and token once an entity has withdrawn; a new one is open', async () => {
+    const owners = new Map<string, string>();
+    const { gate, keyring } = setUpGate({ sessionOwner: (id) => owners.get(id) });
+    const { key, info } = await issueForTwo(keyring);
+    const token = await tokenFor(await keyring.verify(key));
+    const start = async (id: string, credential: string) =>
+      owners.set(id, entered(await gate(post(credential, LIST))).sessionOwner);
+    for (const [id, credential] of Object.entries({ key, token })) {
+      await start(id, credential);
+      entered(await callIn(id, gate, credential));
+    }
+    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    for (const [id, credential] of Object.entries({ key, token })) {
+      expect((await refused(await callIn(id, gate, credential))).status).toBe(404);
+      await start(`new ${id}`, credential);
+      entered(await callIn(`new ${id}`, gate, credential));
+    }
+    expect(owners.get('new key')).toBe(info.keyId);
   });
 
   it('is open to a token with the same entities in another order', async () => {
@@ -82,9 +104,16 @@ describe('a session', () => {
     expect(await ownerFor([OWN, OTHER])).toBe(await ownerFor([OTHER, OWN]));
   });
 
-  it('is not looked for if transports are stateless', async () => {
+  // A stateful server whose gate was not told whose sessions are whose served every session to
+  // every key.
+  it('is open to nobody if the gate was not told how to find its owner', async () => {
     const { gate, keyring } = setUpGate();
-    const { key } = await issue(keyring);
-    entered(await callIn('any', gate, key));
+    const { key, info } = await issue(keyring);
+    for (const id of ['any', '', info.keyId]) {
+      const seen = await refused(await callIn(id, gate, key));
+      expect(seen).toMatchObject({ status: 404, challenge: null });
+    }
+    expect((await refused(await callIn('any', gate, null))).status).toBe(401);
+    entered(await gate(post(key, LIST)));
   });
 });

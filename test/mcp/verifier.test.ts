@@ -15,8 +15,18 @@ import { createMcpVerifier, principalOf } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it } from 'vitest';
 import { close, listen } from '../http/harness.ts';
-import { AUTHORITY, issue, type Ring, START, setUp, untyped, wrap } from '../support/keyring.ts';
-import { METADATA_URL, RESOURCE, tokenFor, tokens } from '../support/mcp.ts';
+import {
+  AUTHORITY,
+  issue,
+  OTHER,
+  OWN,
+  type Ring,
+  START,
+  setUp,
+  untyped,
+  wrap,
+} from '../support/keyring.ts';
+import { issueForTwo, METADATA_URL, RESOURCE, tokenFor, tokens } from '../support/mcp.ts';
 
 const invalidToken1 = (message: string) => new InvalidTokenError(message);
 const invalidToken2 = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message);
@@ -106,6 +116,19 @@ describe.each([
     expect(JSON.stringify(authInfo)).not.toContain(key.slice(-32, -16));
   });
 
+  it('gives handlers a principal without the entities that withdrew', async () => {
+    const { keyring } = setUp({ tokens });
+    const { key, info } = await issueForTwo(keyring);
+    const token = await tokenFor(await keyring.verify(key));
+    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    const ask = await start(keyring);
+    for (const credential of [key, token]) {
+      const { status, authInfo } = await ask(`Bearer ${credential}`);
+      expect(status).toBe(200);
+      expect(principalOf(authInfo).accessibleEntities).toEqual([OWN]);
+    }
+  });
+
   it('refuses every bad credential alike, and says where the metadata is', async () => {
     const { keyring, clock } = setUp({ tokens });
     const { key, info } = await issue(keyring);
@@ -116,8 +139,22 @@ describe.each([
     const foreign = await tokenFor(await keyring.verify(key), 'https://other.example.com/mcp');
     clock.advance(10);
     await keyring.revoke(info.keyId, AUTHORITY);
+    const suspended = await issue(keyring);
+    await keyring.suspend(suspended.info.keyId, AUTHORITY);
     const ask = await start(keyring);
-    const bad = [key, short.key, `${key}x`, 'x', 'a,b', 'é', foreign, 'a.b.c', 'a.b', '.'];
+    const bad = [
+      key,
+      suspended.key,
+      short.key,
+      `${key}x`,
+      'x',
+      'a,b',
+      'é',
+      foreign,
+      'a.b.c',
+      'a.b',
+      '.',
+    ];
     const seen = await Promise.all(bad.map((token) => ask(`Bearer ${token}`)));
     expect(new Set(seen.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(seen[0]?.status).toBe(401);

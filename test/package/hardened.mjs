@@ -33,7 +33,7 @@ const { key, info } = await keyring.issue(
     justification: 'to test',
     metadata,
   },
-  { entityUuid },
+  { entityUuid, scopes: 'all' },
 );
 const { principal } = await keyring.admit(
   { authorization: `Bearer ${key}` },
@@ -43,7 +43,7 @@ assert.equal(toMe(principal).scopes[0], 'constructor:read');
 assert.equal(JSON.stringify(principal.metadata), JSON.stringify(metadata));
 assert.equal({}.own, undefined);
 
-const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, { entityUuid });
+const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, { entityUuid, scopes: 'all' });
 await keyring.flush();
 await keyring.revoke(next.info.keyId, { entityUuid });
 const error = await keyring.verify(next.key).catch((reason) => reason);

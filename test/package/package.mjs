@@ -28,6 +28,7 @@ try {
   compileWithOldest('5.4');
   passContract('custom-store', 41);
   passContract('custom-adapter', 21);
+  useLaterSchema();
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
@@ -171,6 +172,14 @@ function compileWithOldest(version) {
 
 function writeConfig(folder, config) {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+}
+
+// ── A later schema ──────────────────────────────────────────────────────────────────────────────
+
+function useLaterSchema() {
+  cpSync(join(root, 'test/package/later-schema.mjs'), join(project, 'later-schema.mjs'));
+  const pglite = join(root, 'node_modules/@electric-sql/pglite');
+  console.log(runAsUser('node', ['later-schema.mjs', pglite]).trim());
 }
 
 // ── Contracts ───────────────────────────────────────────────────────────────────────────────────

@@ -33,7 +33,11 @@ export declare const store: KeyStore;
 export declare const peppers: Peppers;
 export const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
 
-export declare const session: { readonly entityUuid: string; readonly scopes: readonly string[] };
+export declare const session: {
+  readonly entityUuid: string;
+  readonly scopes: readonly string[];
+  readonly email: string;
+};
 export const authority = { entityUuid: session.entityUuid, scopes: session.scopes };
 export declare const principal: Principal;
 export declare const keyId: string;

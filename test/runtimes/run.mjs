@@ -9,6 +9,7 @@ import { build } from 'esbuild';
 const here = import.meta.dirname;
 const root = resolve(here, '../..');
 const main = join(here, 'main.generated.mjs');
+const printer = join(here, 'printer.generated.mjs');
 // A worker runs its tests in a handler; everything else runs a file.
 const worker = join(here, 'worker.generated.mjs');
 const workerConfig = join(here, 'worker.generated.capnp');
@@ -93,6 +94,31 @@ import vectors from './vectors.generated.mjs';
 console.log('RESULT ' + JSON.stringify(await runAll(vectors)));
 `;
   writeFileSync(main, text);
+  // What the console shows, and then what the runtime shows of an error that nobody catches.
+  const printing = `import { makeErrors, printAll } from './output.mjs';
+const { errors, secrets } = await makeErrors();
+console.log('SECRETS ' + JSON.stringify(secrets));
+printAll(errors);
+throw errors[0];
+`;
+  writeFileSync(printer, printing);
+}
+
+/** Whether a runtime prints anything of a driver's error or of a key. */
+function printsSecrets(command, args) {
+  const printing = args.map((argument) => (argument === main ? printer : argument));
+  const env = { ...process.env, NO_COLOR: '1' };
+  const options = { cwd: here, encoding: 'utf8', env, maxBuffer: 2 ** 28 };
+  const { stdout, stderr, status } = spawnSync(command, printing, options);
+  const line = stdout.match(/^SECRETS (.+)$/m);
+  const printed = `${stdout}\n${stderr}`.replace(line?.[0], '');
+  const told = 'store.findByDigest failed';
+  // The error that nobody caught, and each of those that were printed, are told of.
+  if (status === 0 || line === null || printed.split(told).length < 50) {
+    throw new Error(`the errors were not printed: ${printed.slice(0, 2000)}`);
+  }
+  const shown = JSON.parse(line[1]).filter((secret) => printed.includes(secret));
+  return shown.length > 0;
 }
 
 async function writeWorker() {
@@ -145,6 +171,11 @@ function tryOn({ name, command, args }) {
     row[suite] = checks > 0 ? checks : 'FAILED';
     if (!(checks > 0)) errors.push([suite, checks]);
   }
+  // A worker has its suite alone.
+  const canPrint = args.includes(main);
+  const prints = canPrint && printsSecrets(command, args);
+  if (canPrint) row.console = prints ? 'FAILED' : 'ok';
+  if (prints) errors.push(['console', 'prints of an error what nobody may see']);
   const failed = ran.status !== 0 || errors.length > 0;
   if (failed) console.error(`\n${title} failed:`, errors);
   return { title, failed, row };

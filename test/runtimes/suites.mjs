@@ -25,6 +25,7 @@ import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { meSchema } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 import { adapterContract, storeContract } from 'keyscope/testing';
+import { inspectors, makeErrors, waysOf } from './output.mjs';
 
 let checks = 0;
 function same(actual, expected, what) {
@@ -76,7 +77,7 @@ async function denialOf(promise) {
 
 const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
 const other = '0b0b0b0b-0000-4000-8000-00000000000b';
-const authority = { entityUuid, entities: [other] };
+const authority = { entityUuid, entities: [other], scopes: 'all' };
 const peppers = [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }];
 const catalog = defineScopes(
   {
@@ -124,7 +125,7 @@ function digests({ digests: { tests } }) {
 }
 
 async function records({ records: { tests } }) {
-  for (const { id, comment, key, pepper, record } of tests) {
+  for (const { id, comment, key, pepper, deployment, record, result } of tests) {
     const store = memoryStore();
     await store.insert(record);
     const keyring = createKeyring({
@@ -132,10 +133,14 @@ async function records({ records: { tests } }) {
       catalog,
       store,
       peppers: pepper ? [pepperOf(pepper)] : 'none',
+      deployment,
       now: () => Date.parse('2026-06-01'),
     });
-    const principal = await keyring.verify(key);
-    same(principal.scopes, record.scopes, label({ id, comment }));
+    const outcome = await keyring.verify(key).then(
+      ({ scopes }) => scopes,
+      ({ reason }) => reason,
+    );
+    same(outcome, result === 'live' ? record.scopes : result, label({ id, comment }));
   }
 }
 
@@ -170,18 +175,34 @@ function expiryOf(time) {
   return time === null ? 'never' : new Date(time);
 }
 
-/** One step of a vector: issues, revokes or rotates, and keeps what was made. */
-async function perform({ issue, rotate, revoke }, keyring, made) {
+/** The entity of a number in the vectors: 1 is the key's own. */
+function entityOf(number) {
+  return number === 1 ? entityUuid : `00000000-0000-4000-8000-00000000000${number}`;
+}
+
+const wideAuthority = { ...authority, entities: [2, 3, 4].map(entityOf) };
+
+/** One step of a vector: whatever it does to a key, or the key that it makes. */
+async function perform({ issue, rotate, withdraw, ...step }, keyring, made) {
   if (issue) {
-    const input = { name: 'ci', scopes: [], expiresAt: expiryOf(issue.expiresAt) };
-    made.push(await keyring.issue(input, authority));
+    const { entities = [], expiresAt } = issue;
+    const input = { name: 'ci', scopes: [], accessibleEntities: entities.map(entityOf) };
+    const dated = { ...input, expiresAt: expiryOf(expiresAt) };
+    made.push(await keyring.issue(dated, wideAuthority));
   }
-  if (revoke) await keyring.revoke(made[revoke.key].info.keyId, authority);
   if (rotate) {
-    const { key, overlapMs, expiresAt } = rotate;
+    const { key, overlapMs, expiresAt, entities } = rotate;
     const input = { overlapMs };
     if (expiresAt !== undefined) input.expiresAt = expiryOf(expiresAt);
-    made.push(await keyring.rotate(made[key].info.keyId, input, authority));
+    if (entities !== undefined) input.accessibleEntities = entities.map(entityOf);
+    made.push(await keyring.rotate(made[key].info.keyId, input, wideAuthority));
+  }
+  if (withdraw) {
+    const theirs = { entityUuid: entityOf(withdraw.entity) };
+    await keyring.withdraw(made[withdraw.key].info.keyId, theirs);
+  }
+  for (const name of ['revoke', 'revokeLineage', 'suspend', 'resume']) {
+    if (step[name]) await keyring[name](made[step[name].key].info.keyId, authority);
   }
 }
 
@@ -201,8 +222,13 @@ async function lifecycle({ lifecycle: { tests } }) {
       const reason = await reasonOf(perform(step, keyring, made));
       same(reason, step.refused ?? 'accepted', label(vector));
     }
-    time = vector.verify.at;
-    same(await reasonOf(keyring.verify(made[vector.verify.key].key)), vector.result, label(vector));
+    const { key, at, entities } = vector.verify;
+    time = at;
+    const verified = keyring.verify(made[key].key);
+    same(await reasonOf(verified), vector.result, label(vector));
+    if (entities === undefined) continue;
+    const { accessibleEntities } = await verified;
+    same(accessibleEntities, entities.map(entityOf), label(vector));
   }
 }
 
@@ -374,6 +400,19 @@ async function contracts() {
   }
 }
 
+/** What the runtime's own inspectors show of denials and outages. */
+async function output() {
+  const { errors, secrets, outages } = await makeErrors();
+  same(outages, 3, 'outages');
+  for (const [name, inspect] of inspectors()) {
+    for (const value of errors.flatMap(waysOf)) {
+      const text = String(inspect(value));
+      const shown = secrets.filter((secret) => text.includes(secret));
+      same(shown.length, 0, `${name} shows a secret`);
+    }
+  }
+}
+
 export const SUITES = {
   keys,
   digests,
@@ -384,6 +423,7 @@ export const SUITES = {
   walk,
   tokens,
   contracts,
+  output,
 };
 export { digestBackend };
 

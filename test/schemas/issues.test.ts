@@ -1,8 +1,15 @@
 /** The issues of a failed parse, which are logged and must not contain what was sent. */
-import { issueInputSchema, meSchema } from 'keyscope/schemas';
+import {
+  addressedKeySchema,
+  damagedKeySchema,
+  issueInputSchema,
+  listInputSchema,
+  meSchema,
+  rotateInputSchema,
+} from 'keyscope/schemas';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { inputSchemaForCatalog, KEY } from '../support/schemas.ts';
+import { catalog, inputSchemaForCatalog, KEY } from '../support/schemas.ts';
 
 const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
@@ -26,11 +33,21 @@ const BODIES: readonly unknown[] = [
   { ...PLAIN, metadata: KEY },
 ];
 
+const SCHEMAS = [
+  issueInputSchema,
+  inputSchemaForCatalog,
+  rotateInputSchema(catalog),
+  listInputSchema,
+  meSchema,
+  damagedKeySchema,
+  addressedKeySchema,
+];
+
 describe('the issues of a failed parse', () => {
   test('quote nothing that was sent, in no message and no path', () => {
     const secret = KEY.slice('acme_'.length);
     for (const body of BODIES) {
-      for (const schema of [issueInputSchema, inputSchemaForCatalog, meSchema]) {
+      for (const schema of SCHEMAS) {
         const { error } = schema.safeParse(body);
         if (error === undefined) throw new Error('was accepted');
         const printed = [

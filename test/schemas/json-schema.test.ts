@@ -1,5 +1,9 @@
 /** The JSON Schemas as documents. */
 import {
+  addressedKeyJsonSchema,
+  addressedKeySchema,
+  damagedKeyJsonSchema,
+  damagedKeySchema,
   issueInputJsonSchema,
   issueInputJsonSchemaFor,
   issueInputSchema,
@@ -9,6 +13,8 @@ import {
   listInputSchema,
   meJsonSchema,
   meSchema,
+  rotateInputJsonSchema,
+  rotateInputSchema,
 } from 'keyscope/schemas';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -18,6 +24,9 @@ describe('the JSON Schema', () => {
   test.each([
     ['of /me', meJsonSchema, meSchema],
     ['of a key', keyInfoJsonSchema, keyInfoSchema],
+    ['of a damaged key', damagedKeyJsonSchema, damagedKeySchema],
+    ['of an addressed key', addressedKeyJsonSchema, addressedKeySchema],
+    ["of rotate's input", rotateInputJsonSchema(catalog), rotateInputSchema(catalog)],
     ["of issue's input", issueInputJsonSchema, issueInputSchema],
     ["of issue's input for a catalog", issueInputJsonSchemaFor(catalog), inputSchemaForCatalog],
     ["of list's input", listInputJsonSchema, listInputSchema],

@@ -36,10 +36,12 @@ describe('what the core shows of a key', () => {
     .string({ unit: 'grapheme', maxLength: 20 })
     .filter((text) => text.isWellFormed());
   const record: fc.Arbitrary<KeyRecord> = fc.record({
+    format: fc.constant(1),
     keyId: fc.uuid(),
+    prefix: fc.constant('acme'),
+    hint: words,
     name: words,
-    digest: fc.constant(digestKey(KEY)),
-    seal: fc.option(words),
+    digest: fc.constantFrom(digestKey(KEY), 'h1.gone$00'),
     entityUuid: fc.constant(uuid(1)),
     accessibleEntities: fc.array(fc.uuid(), { maxLength: 4 }).map((others) => [uuid(1), ...others]),
     scopes: fc.array(scope, { maxLength: 4 }),
@@ -47,10 +49,19 @@ describe('what the core shows of a key', () => {
     // `zod` drops a key `__proto__` from its records: what is shown may not.
     metadata: fc.dictionary(fc.oneof(words, fc.constant('__proto__')), words, { maxKeys: 4 }),
     createdAt: time,
+    createdBy: fc.option(words),
     expiresAt: mark,
-    revokedAt: mark,
-    retireAt: mark,
     rotatedFrom: fc.option(fc.uuid()),
+    rootKeyId: fc.uuid(),
+    delegation: fc.option(words),
+    seal: fc.option(words),
+    revokedAt: mark,
+    suspendedAt: mark,
+    retireAt: mark,
+    withdrawn: fc.array(fc.uuid(), { maxLength: 2 }),
+    endedBy: fc.option(words),
+    endReason: fc.option(words),
+    changedAt: mark,
     lastUsedAt: mark,
     scopesUsed: fc.dictionary(scope, time, { maxKeys: 4 }),
   });
@@ -60,6 +71,7 @@ describe('what the core shows of a key', () => {
       const store: KeyStore = { ...memoryStore(), list: () => [row] };
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
       const { keys } = await keyring.list({}, { entityUuid: uuid(1) });
+      expect(keys[0]).toHaveProperty('name');
       const shown = asJson(keys[0]);
       expect(keyInfoSchema.parse(shown)).toEqual(shown);
       expect(keyInfoSchema.parse(keys[0])).toEqual(shown);
@@ -75,8 +87,11 @@ describe('what the core shows of a key', () => {
     const { info } = await keyring.issue(input, authority);
     const { keyId } = info;
     await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: { 'threats:read': 5 } }]);
-    await store.markEnded(keyId, { retireAt: NOW + 1 });
-    await store.markEnded(keyId, { revokedAt: NOW });
+    const retired = { at: NOW + 1, by: 'ada', reason: 'rotation' } as const;
+    await store.mark(keyId, { kind: 'retire', ...retired });
+    await store.mark(keyId, { kind: 'suspend', ...retired, at: NOW });
+    await store.mark(keyId, { kind: 'revoke', ...retired, at: NOW, seal: null });
+    await store.mark(keyId, { kind: 'withdraw', at: NOW, entityUuid: uuid(1) });
     const { keys } = await keyring.list({}, authority);
     const found = await keyring.get(keyId, authority);
     for (const shown of [info, ...keys, found]) {
@@ -115,7 +130,9 @@ describe('a key before JSON.stringify', () => {
     ['an invalid Date as createdAt', { createdAt: invalid }],
     ['an invalid Date as expiresAt', { expiresAt: invalid }],
     ['an invalid Date as revokedAt', { revokedAt: invalid }],
+    ['an invalid Date as suspendedAt', { suspendedAt: invalid }],
     ['an invalid Date as retireAt', { retireAt: invalid }],
+    ['an invalid Date as changedAt', { changedAt: invalid }],
     ['an invalid Date as lastUsedAt', { lastUsedAt: invalid }],
     ['an invalid Date in scopesUsed', { scopesUsed: { 'a:b': new Date(0), 'a:c': invalid } }],
     ['a list of Dates as scopesUsed', { scopesUsed: [new Date(0)] }],
@@ -141,6 +158,13 @@ describe('a key after JSON.stringify', () => {
     ['a time with an offset', { expiresAt: '2030-01-01T00:00:00.000+00:00' }],
     ['no creation time', { createdAt: null }],
     ['a wildcard', { scopes: ['users:*'] }],
+    ['a state that there is not', { state: 'active' }],
+    ['a text for a boolean', { tampered: 'false' }],
+    ['the half of a pair of keys', { delegation: '00ff' }],
+    ['no version', { format: 0 }],
+    ['part of a version', { format: 1.5 }],
+    ['a wildcard among those that withdrew', { withdrawn: ['*'] }],
+    ['no first key', { rootKeyId: null }],
     ['an upper-case UUID', { keyId: 'ABCDEF00-0000-4000-8000-000000000001' }],
     ['a number in metadata', { metadata: { a: 1 } }],
     ['a number in scopesUsed', { scopesUsed: { 'a:b': 1 } }],

@@ -6,6 +6,8 @@ import {
   createValidator,
   createVectorKeyring,
   type Fields,
+  fieldsOfIssues,
+  refusedField,
 } from '../support/schemas.ts';
 import { type Json, uuid } from '../support/vectors.ts';
 
@@ -32,10 +34,15 @@ const ACCEPTED: readonly Fields[] = [
   ...afters([0, 1, -1, 1.8e12].map(cursor)),
   ...afters([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER].map(cursor)),
   { after: cursor(0), limit: 1000 },
+  { addressing: true },
+  { addressing: false, limit: 5 },
 ];
 
 /** By the schema, which makes numbers of them. */
 const DIGITS = ['1', '9', '50', '100', '999', '1000'];
+
+/** The same for booleans. */
+const WORDS = ['true', 'false'];
 
 /** Accepted by the JSON Schema alone, which cannot say that a number is safe. */
 const BEYOND_JSON_SCHEMA = [`00.${ID}`, cursor(Number.MAX_SAFE_INTEGER + 1)];
@@ -47,20 +54,19 @@ const REFUSED: readonly unknown[] = [
   ...afters(['', 'x', '.', ID, `.${ID}`, `${cursor(0)}.`, ` ${cursor(0)}`, `A.${ID}`, 5, {}]),
   ...afters([`0.${ID.slice(1)}`, `0.${'A'.repeat(36)}`, 'z'.repeat(1e6)]),
   ...afters(BEYOND_JSON_SCHEMA),
+  ...[null, 0, 1, '', 'yes', 'TRUE', 'true ', [true], {}].map((addressing) => ({ addressing })),
   { limit: 5, offset: 5 },
   { ['__proto__']: 5, limit: 5 },
 ];
 
 const keyring = createVectorKeyring();
 
+function fieldRefusedByList(input: unknown): Promise<string | null> {
+  return refusedField(() => keyring.list(input as Fields, authority));
+}
+
 async function coreLists(input: unknown): Promise<boolean> {
-  try {
-    await keyring.list(input as Fields, authority);
-    return true;
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw error;
-  }
+  return (await fieldRefusedByList(input)) === null;
 }
 
 function asJson(input: unknown): Json {
@@ -82,6 +88,11 @@ describe('listInputSchema', () => {
       expect([limit, await coreLists({ limit })]).toEqual([limit, false]);
       expect(listInputSchema.parse({ limit })).toEqual({ limit: Number(limit) });
     }
+    for (const addressing of WORDS) {
+      expect([addressing, await coreLists({ addressing })]).toEqual([addressing, false]);
+      const parsed = listInputSchema.parse({ addressing });
+      expect(parsed).toEqual({ addressing: addressing === 'true' });
+    }
     for (const input of REFUSED) {
       // Nothing at all is the first page to the core.
       if (input !== undefined) expect([input, await coreLists(input)]).toEqual([input, false]);
@@ -100,15 +111,24 @@ describe('listInputSchema', () => {
     expect(page).toMatchObject({ keys: [{ name: 'n' }], next: null });
   });
 
+  test('names the field that the core names', async () => {
+    for (const input of REFUSED) {
+      if (input === undefined) continue;
+      const { error } = listInputSchema.safeParse(input);
+      expect([input, fieldsOfIssues(error)]).toEqual([input, [await fieldRefusedByList(input)]]);
+    }
+  });
+
   test('names the field in each message, and quotes nothing that was sent', () => {
     for (const input of REFUSED) {
-      const issues = listInputSchema.safeParse(input).error?.issues ?? [];
-      const messages = issues.map(({ message }) => message);
+      const { error } = listInputSchema.safeParse(input);
+      const messages = error?.issues.map(({ message }) => message) ?? [];
       expect(messages.join()).not.toContain('zzz');
       const names = Object.keys(fieldsOf(input) ?? {});
-      for (const field of ['after', 'limit']) {
+      for (const field of ['after', 'limit', 'addressing']) {
         if (names.join() !== field) continue;
         expect(messages).toEqual([expect.stringMatching(`^${field}: `)]);
+        expect(fieldsOfIssues(error)).toEqual([field]);
       }
     }
   });
@@ -117,7 +137,8 @@ describe('listInputSchema', () => {
 describe('listInputJsonSchema', () => {
   test('accepts whatever the schema does, and more only in cursors', async () => {
     const isValid = await createValidator(listInputJsonSchema);
-    for (const input of [...ACCEPTED, ...limits(DIGITS)]) {
+    const words = WORDS.map((addressing) => ({ addressing }));
+    for (const input of [...ACCEPTED, ...limits(DIGITS), ...words]) {
       expect([input, await isValid(asJson(input))]).toEqual([input, true]);
     }
     for (const input of REFUSED) {

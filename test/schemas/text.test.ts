@@ -1,6 +1,6 @@
 /** Texts that people write. */
 
-import { issueInputSchema } from 'keyscope/schemas';
+import { issueInputJsonSchema, issueInputSchema } from 'keyscope/schemas';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
 afterEach(() => {
@@ -21,5 +21,19 @@ describe('a name', () => {
     expect(normalize).not.toHaveBeenCalled();
     expect(parse('x'.repeat(800)).success).toBe(false);
     expect(normalize).toHaveBeenCalled();
+  });
+
+  // As ranges, because not every validator knows the categories of Unicode.
+  test('has a pattern in the JSON Schema that says the same of every character of 16 bits', () => {
+    const { properties } = issueInputJsonSchema as { properties: { name: { pattern: string } } };
+    const pattern = new RegExp(properties.name.pattern);
+    const differing: string[] = [];
+    for (let code = 0; code <= 0xffff; code++) {
+      const character = String.fromCharCode(code);
+      const isSurrogate = code >= 0xd800 && code <= 0xdfff;
+      if (isSurrogate || pattern.test(character) === parse(character).success) continue;
+      differing.push(code.toString(16));
+    }
+    expect(differing).toEqual([]);
   });
 });

@@ -1,26 +1,28 @@
 /**
- * Processes that race and processes that are killed, a thousand rounds and a hundred kills on each
- * kind of store. Prints what it counted.
+ * Processes that race and processes that are killed on each kind of store, 200 rounds and 20 kills;
+ * `npm run test:races` makes it 1,000 and 100. Prints what it counted.
  */
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../examples/platform/host/open-store.ts';
 import { folder } from '../support/folder.ts';
 import { type Kills, killRotations } from '../support/kills.ts';
+import { type MarkRaces, markAgainstMark, PAIRS, type Pair } from '../support/mark-races.ts';
 import {
   type Arena,
   type Races,
   revokeAgainstRotate,
   rotateAgainstRotate,
 } from '../support/races.ts';
+import { runs } from '../support/runs.ts';
 import { describeOn } from '../support/servers.ts';
 import { DRIVERS } from '../support/sqlite.ts';
 import { crashRounds, migrationRound } from '../support/sqlite-crashes.ts';
 import { makeScratch, type Scratch, type StoreKind } from '../support/store-address.ts';
 import { type Child, startChild } from '../support/store-process.ts';
 
-const ROUNDS = 1_000;
-const KILLS = 100;
+const ROUNDS = runs(200);
+const KILLS = ROUNDS / 10;
 const timeout = 600_000;
 
 const { file, remove } = folder();
@@ -40,6 +42,11 @@ const grouped = (value: number) => value.toLocaleString('en');
 function racesLine({ rounds, oneWinner, metAtTheWrite }: Races): string {
   const won = `${grouped(oneWinner)} with one winner`;
   return `${grouped(rounds)} rounds: ${won}; ${grouped(metAtTheWrite)} met at the write`;
+}
+
+function marksLine([first, second]: Pair, { oneWrote, bothWrote, met }: MarkRaces): string {
+  const wrote = `one wrote in ${grouped(oneWrote)}, both in ${grouped(bothWrote)}`;
+  return `${first} against ${second}, ${grouped(ROUNDS)} rounds: ${wrote}; ${grouped(met)} met`;
 }
 
 function killsLine(seen: Kills): string {
@@ -98,13 +105,25 @@ function suite(kind: StoreKind): SuiteFactory {
       expect(rotations).toBeLessThan(ROUNDS);
     });
 
+    test.each(PAIRS)(
+      'marks as if one had come after the other, where one process may %s and another %s',
+      { timeout },
+      async (...pair) => {
+        const seen = await markAgainstMark(arena(), pair, ROUNDS);
+        console.log(`${kind}, ${marksLine(pair, seen)}`);
+        expect(seen.oneWrote + seen.bothWrote + seen.noneWrote).toBe(ROUNDS);
+        // Rounds in which one came too late to race prove nothing.
+        expect(seen.met).toBeGreaterThan(0);
+      },
+    );
+
     test('loses no key to kill -9 in the middle of a rotation', { timeout }, async () => {
       const seen = await killRotations(scratch.address, opened.store, KILLS);
       console.log(`${kind}, kill -9 in a rotation, ${killsLine(seen)}`);
       console.log(`  killed at ${JSON.stringify(seen.at)}`);
       expect(seen.predecessorAlive).toBe(KILLS);
       expect(seen.remedied).toBe(KILLS);
-      // Each moment has had its turn: between insert, markEnded and the hand-out there are no
+      // Each moment has had its turn: between insert, mark and the hand-out there are no
       // others.
       expect(Object.keys(seen.at).length).toBe(kind === 'sqlite' ? 8 : 11);
     });

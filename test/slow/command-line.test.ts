@@ -37,7 +37,7 @@ describe('the command line', () => {
   test('may ask for help', () => {
     const { printed, ...others } = read('--check', '--help');
     const usage =
-      /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/;
+      /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){5}\nThe environment variables PORT .+$/;
     expect(printed).toHaveLength(1);
     expect(printed[0]).toMatch(usage);
     expect(others).toEqual({ given: null, complained: [], exitCode: undefined });

@@ -6,8 +6,10 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/host/open-store.ts';
 import { folder } from '../support/folder.ts';
+import { NOWHERE } from '../support/keyring.ts';
 import { killRotations } from '../support/kills.ts';
-import { revokeAgainstRotate, rotateAgainstRotate } from '../support/races.ts';
+import { markAgainstMark, PAIRS } from '../support/mark-races.ts';
+import { type Arena, revokeAgainstRotate, rotateAgainstRotate } from '../support/races.ts';
 import { DRIVERS } from '../support/sqlite.ts';
 import { crashRounds, migrationRound } from '../support/sqlite-crashes.ts';
 import { type Child, startChild } from '../support/store-process.ts';
@@ -50,8 +52,8 @@ test.concurrent('a process that is killed in the middle of a rotation takes no k
   expect(seen).toMatchObject({ predecessorAlive: 4, handedOut: 0, visible: 4, remedied: 4 });
   expect(Object.keys(seen.at)).toEqual([
     'insert after',
-    'markEnded before',
-    'markEnded after',
+    'mark before',
+    'mark after',
     'rotate made',
   ]);
   await close();
@@ -61,17 +63,34 @@ test('four processes migrate a new file at once', { timeout }, async () => {
   for (let i = 0; i < 5; i++) await migrationRound(children, file(`migrate-${i}.db`));
 });
 
-test('two processes end a key at once: one winner', { timeout }, async () => {
-  const path = file('race.db');
-  const pair = [children[0], children[1]] as const;
-  expect(await Promise.all(pair.map((child, i) => child.ask('open', addressOf(i, path))))).toEqual([
-    'opened',
-    'opened',
-  ]);
-  const { store, close } = await openStore(`sqlite:${path}`);
-  expect(await rotateAgainstRotate({ store, children: pair }, 20)).toMatchObject({ oneWinner: 20 });
-  expect(await revokeAgainstRotate({ store, children: pair }, 20)).toMatchObject({ oneWinner: 20 });
-  await close();
+describe('two processes', () => {
+  let arena: Arena;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    const path = file('race.db');
+    const pair = [children[0], children[1]] as const;
+    const answers = await Promise.all(
+      pair.map((child, i) => child.ask('open', addressOf(i, path))),
+    );
+    expect(answers).toEqual(['opened', 'opened']);
+    const opened = await openStore(`sqlite:${path}`);
+    close = opened.close;
+    arena = { store: opened.store, children: pair };
+  }, timeout);
+  afterAll(() => close());
+
+  test('end a key at once: one winner', { timeout }, async () => {
+    expect(await rotateAgainstRotate(arena, 20)).toMatchObject({ oneWinner: 20 });
+    expect(await revokeAgainstRotate(arena, 20)).toMatchObject({ oneWinner: 20 });
+  });
+
+  test('mark a key at once: as if one had come after the other', { timeout }, async () => {
+    for (const pair of PAIRS) {
+      const seen = await markAgainstMark(arena, pair, 20);
+      expect(seen).toMatchObject({ rounds: 20 });
+    }
+  });
 });
 
 /** One driver and the other. */
@@ -81,10 +100,10 @@ const addressOf = (i: number, path: string) =>
 describe('openStore', () => {
   test('opens a file, and ends with it', async () => {
     const { store, close } = await openStore(`sqlite:${file('open.db')}`);
-    expect(await store.summarize(0)).toEqual([]);
+    expect(await store.findById(NOWHERE)).toBe(null);
     await close();
     expect(readdirSync(file('')).filter((name) => name.startsWith('open.db'))).toEqual(['open.db']);
-    expect(() => store.summarize(0)).toThrow();
+    expect(() => store.findById(NOWHERE)).toThrow();
   });
 
   test.each([

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { decodeJwt } from 'jose';
@@ -17,8 +17,10 @@ import {
   PROGRAMS,
   runToEnd,
   START_TIMEOUT,
+  startPlatform,
   startServer,
   startSilent,
+  writePlatform,
 } from '../support/service-process.ts';
 import { NODE_ARGUMENTS } from '../support/store-process.ts';
 
@@ -134,17 +136,8 @@ describe.concurrent('a store that takes connections and never answers', () => {
 
 // ── Servers ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Starts the console in a folder of its own. */
-function startConsole(name: string, ...args: readonly string[]) {
-  const script = file(`${name}.mjs`);
-  const lines = [
-    `import { run } from '${PROGRAMS.boot}';`,
-    `import { createServer, tryDoors } from '${PROGRAMS.console}';`,
-    `await run(createServer, tryDoors, '${file(name)}');`,
-  ];
-  writeFileSync(script, `${lines.join('\n')}\n`);
-  return startServer(script, args, env);
-}
+const startConsole = (name: string, ...args: readonly string[]) =>
+  startPlatform(file(name), args, env);
 
 async function readToken(origin: string, key: string): Promise<string> {
   const body = new URLSearchParams({
@@ -243,5 +236,50 @@ describe.concurrent('a server behind the platform', () => {
     const ended = await runToEnd(PROGRAMS.resourceServer, args, { ...env, PORT: port() });
     expect(ended).toMatchObject({ code: 1, out: '' });
     expect(ended.err).toMatch(words);
+  });
+});
+
+describe.concurrent('a server behind a proxy', () => {
+  const PUBLIC_URL = 'https://deception.example';
+  const behind = { ...env, PUBLIC_URL, PORT: '0' };
+
+  // It started, and took all visitors for one: the proxy.
+  test('does not start before it is told where the address of a client stands', {
+    timeout,
+  }, async () => {
+    const ended = await runToEnd(PROGRAMS.console, [], behind);
+    expect(ended).toMatchObject({ code: 1, out: '' });
+    expect(ended.err).toMatch(/^PUBLIC_URL says that .+: say with --client-address .+\n$/);
+  });
+
+  test.each([
+    ['--client-address', 'x-forwarded-for', '--client-address: pass socket, '],
+    ['--drain', 'soon', '--drain: pass a whole number of seconds'],
+    ['--cors-origin', '*', '--cors-origin: pass an origin such as '],
+  ])('refuses what is wrong in a sentence: %s %s', { timeout }, async (flag, value, words) => {
+    const wrong = ['--client-address', 'socket', flag, value];
+    const script = writePlatform(file(`wrong${flag}`));
+    const { code, err, out } = await runToEnd(script, wrong, behind);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain(words);
+  });
+
+  test('counts tries by what the proxy says, whatever a client writes before it', {
+    timeout,
+  }, async () => {
+    const args = ['--client-address', 'x-forwarded-for:1'];
+    const { origin, stop } = await startPlatform(file('proxied'), args, behind);
+    const enter = async (forwarded: string) => {
+      const response = await fetch(`${origin}/console/sign-in`, {
+        method: 'POST',
+        body: new URLSearchParams({ email: 'nobody@example.com', password: 'guess' }),
+        headers: { Origin: PUBLIC_URL, 'X-Forwarded-For': forwarded },
+      });
+      return response.status;
+    };
+    for (let i = 0; i < 10; i++) expect(await enter(`198.51.100.${i}, 192.0.2.1`)).toBe(401);
+    expect(await enter('198.51.100.99, 192.0.2.1')).toBe(429);
+    expect(await enter('192.0.2.1, 192.0.2.2')).toBe(401);
+    expect(await stop()).toBe(0);
   });
 });

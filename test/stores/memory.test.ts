@@ -1,18 +1,38 @@
 import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, test } from 'vitest';
+import { OTHER, OWN, THIRD } from '../support/keyring.ts';
 import { expectLooseCalls } from '../support/loose.ts';
 import { numbered, RECORD } from '../support/records.ts';
 
 describe('memory', () => storeContract(test, memoryStore));
+
+test('has every method, answers at once, and shares nothing with another', () => {
+  const store = memoryStore();
+  store.insert(RECORD);
+  const { prefix, rootKeyId } = RECORD;
+  const query = { prefix, entityUuid: OWN, after: null, limit: 10 };
+  const all = { after: null, limit: 10 };
+  expect(store.list(query)).toEqual([RECORD]);
+  expect(store.listLineage(rootKeyId)).toEqual([RECORD]);
+  expect(store.listAll(all)).toEqual({ items: [RECORD], next: null });
+  expect(store.listExpiring({ ...all, before: 5 })).toEqual({ items: [], next: null });
+  const expiring = { ...numbered(RECORD)(1), expiresAt: 4 };
+  store.insert(expiring);
+  // A part that is full is not followed by an empty one.
+  const last = { items: [expiring], next: null };
+  expect(store.listExpiring({ after: null, limit: 1, before: 5 })).toEqual(last);
+  expect(store.listAll({ ...all, limit: 2 })).toMatchObject({ next: null });
+  expect(store.listChanged({ since: 0, limit: 10 })).toEqual([]);
+  expect(memoryStore().findById(RECORD.keyId)).toBeNull();
+});
 
 test('summarizes now by default, and lists from the newest key by default', async () => {
   const store = memoryStore();
   const another = numbered(RECORD);
   await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
   await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
-  const summarize = store.summarize as () => unknown;
-  expect(summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+  expect(store.summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
   await expectLooseCalls(store, RECORD.entityUuid);
 });
 
@@ -22,4 +42,39 @@ test('keeps a malformed record as it was, whatever becomes of the object', async
   await store.insert(malformed);
   Object.assign(malformed, { scopes: ['threats:read'] });
   expect(await store.findById(RECORD.keyId)).toMatchObject({ scopes: ['*'] });
+});
+
+test('lists a record once, however often it names an entity', () => {
+  const store = memoryStore();
+  store.insert({ ...RECORD, accessibleEntities: [OTHER, OWN, OTHER, OWN] });
+  const query = { prefix: RECORD.prefix, after: null, limit: 10 };
+  expect(store.list({ ...query, entityUuid: OWN })).toHaveLength(1);
+  expect(store.list({ ...query, entityUuid: OTHER, addressing: true })).toHaveLength(1);
+});
+
+// An index of names that are found by a prefix of them, or on a prototype, would find this.
+test.each(['constructor', '__proto__', 'toString', ''])('has no keys of %o', (name) => {
+  const store = memoryStore();
+  store.insert({ ...RECORD, accessibleEntities: [OWN, THIRD] });
+  const query = { prefix: RECORD.prefix, entityUuid: name, after: null, limit: 10 };
+  expect(store.list(query)).toEqual([]);
+  expect(store.list({ ...query, addressing: true })).toEqual([]);
+  expect(store.listLineage(name)).toEqual([]);
+  expect(store.findById(name)).toBeNull();
+  expect(store.findByDigest([name])).toEqual([]);
+});
+
+test('a record that is refused leaves nothing, and neither does one that cannot be read', () => {
+  const store = memoryStore();
+  store.insert(RECORD);
+  const digest = 's1$other';
+  const refused = { ...RECORD, digest, entityUuid: OTHER, rootKeyId: THIRD };
+  expect(() => store.insert(refused)).toThrow('a record with this key id or digest exists already');
+  const keyId = THIRD;
+  const unlisted = { ...RECORD, digest, keyId, accessibleEntities: 5 as unknown as string[] };
+  expect(() => store.insert(unlisted)).toThrow(TypeError);
+  expect(store.findByDigest([digest])).toEqual([]);
+  expect(store.findById(keyId)).toBeNull();
+  expect(store.listLineage(THIRD)).toEqual([]);
+  expect(store.listAll({ after: null, limit: 10 })).toMatchObject({ items: [RECORD] });
 });

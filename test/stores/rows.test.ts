@@ -1,22 +1,115 @@
+import type { KeyRecord } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { toRecord } from '../../src/stores/rows.js';
+import { COLUMN_LIST, toInteger, toRecord, toValues } from '../../src/stores/rows.js';
+import { columnOf } from '../support/columns.ts';
+import { OTHER } from '../support/keyring.ts';
+import { RECORD } from '../support/records.ts';
 
-describe('toRecord', () => {
-  it('reads times that a driver gave as text or bigint, and leaves what is no number', () => {
-    const row = {
-      created_at: '1700000000000',
-      expires_at: 5n,
-      revoked_at: null,
-      retire_at: '9'.repeat(19),
-      scopes: '[',
-    };
-    const { createdAt, expiresAt, revokedAt, retireAt, scopes } = toRecord(row);
-    expect([createdAt, expiresAt, revokedAt, retireAt, scopes]).toEqual([
-      1_700_000_000_000,
-      5,
-      null,
-      '9'.repeat(19),
-      '[',
-    ]);
+const COLUMNS = COLUMN_LIST.split(', ');
+
+/** A record without a null, in which no two texts and no two numbers are the same. */
+const FULL: KeyRecord = {
+  ...RECORD,
+  justification: 'because',
+  expiresAt: 2,
+  rotatedFrom: OTHER,
+  delegation: 'public half',
+  revokedAt: 3,
+  suspendedAt: 4,
+  retireAt: 5,
+  withdrawn: [OTHER],
+  endedBy: 'grace',
+  endReason: 'leaked',
+  changedAt: 6,
+  lastUsedAt: 7,
+  scopesUsed: { 'threats:read': 8 },
+};
+
+/** A row as a driver returns it that parses nothing. */
+function rowOf(record: KeyRecord): Record<string, unknown> {
+  const values = toValues(record);
+  return Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]]));
+}
+
+describe('a row', () => {
+  it('has a column for every field of the record, in its order', () => {
+    expect(COLUMNS).toEqual(Object.keys(RECORD).map(columnOf));
+    expect(toValues(RECORD)).toHaveLength(COLUMNS.length);
+  });
+
+  it.each([
+    ['of a live key', RECORD],
+    ['without a null', FULL],
+  ])('%s has its values where its columns are, and makes the same record', (_what, record) => {
+    const row = rowOf(record);
+    for (const [field, value] of Object.entries(record)) {
+      const isJson = typeof value === 'object' && value !== null;
+      expect(row[columnOf(field)], field).toEqual(isJson ? JSON.stringify(value) : value);
+    }
+    expect(toRecord(row)).toEqual(record);
+  });
+
+  it('makes the same record where the driver has parsed JSON', () => {
+    const { accessibleEntities, scopes, metadata, withdrawn, scopesUsed } = FULL;
+    const parsed = { scopes, metadata, withdrawn };
+    const names = { accessible_entities: accessibleEntities, scopes_used: scopesUsed };
+    expect(toRecord({ ...rowOf(FULL), ...parsed, ...names })).toEqual(FULL);
+  });
+
+  it.each([
+    ['text', String],
+    ['bigint', (time: number) => BigInt(time)],
+  ])('makes the same record where the driver has whole numbers as %s', (_what, as) => {
+    const entries = Object.entries(rowOf(FULL)).map(([column, value]) => {
+      return [column, typeof value === 'number' ? as(value) : value] as const;
+    });
+    expect(toRecord(Object.fromEntries(entries))).toEqual(FULL);
+  });
+
+  it('keeps a text that is a number where the field is a text', () => {
+    const row = { ...rowOf(FULL), name: '7', hint: '0000', end_reason: '8', prefix: '9' };
+    expect(toRecord(row)).toMatchObject({ name: '7', hint: '0000', endReason: '8', prefix: '9' });
+  });
+
+  it('leaves JSON that is none as it is, and a column that is missing undefined', () => {
+    for (const column of [
+      'accessible_entities',
+      'scopes',
+      'metadata',
+      'withdrawn',
+      'scopes_used',
+    ]) {
+      const damaged = toRecord({ ...rowOf(FULL), [column]: '[' }) as unknown;
+      expect(Object.values(damaged as object), column).toContain('[');
+    }
+    const fields = Object.values(toRecord({}));
+    expect(fields).toHaveLength(COLUMNS.length);
+    expect(fields.filter((value) => value !== undefined)).toEqual([]);
+  });
+
+  it('has no column of a service’s own', () => {
+    expect(toRecord({ ...rowOf(FULL), tenant: 1 })).toEqual(FULL);
+  });
+});
+
+describe('toInteger', () => {
+  it.each([
+    [1_700_000_000_000, 1_700_000_000_000],
+    ['1700000000000', 1_700_000_000_000],
+    ['-5', -5],
+    [5n, 5],
+    ['8640000000000000', 8_640_000_000_000_000],
+    [null, null],
+    // What is no whole number, or beyond 2^53, is left for the core to refuse.
+    ['9'.repeat(19), '9'.repeat(19)],
+    [2n ** 60n, 2n ** 60n],
+    ['', ''],
+    ['1.5', '1.5'],
+    ['1e3', '1e3'],
+    [' 1', ' 1'],
+    [undefined, undefined],
+    [true, true],
+  ])('makes of %o: %o', (value, expected) => {
+    expect(toInteger(value)).toBe(expected);
   });
 });

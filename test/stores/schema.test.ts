@@ -1,9 +1,13 @@
-import { schemaSql } from 'keyscope/stores/schema';
+import { MIGRATIONS, type SchemaOptions, schemaSql } from 'keyscope/stores/schema';
 import { describe, expect, it } from 'vitest';
+import { minReaderOf } from '../../src/stores/schema/migrations.ts';
+import { MIN_READERS } from '../../src/stores/schema/versions.ts';
+
+const DIALECTS = ['postgres', 'mysql', 'sqlite'] as const;
 
 describe('schemaSql', () => {
   it('is text for each dialect, and refuses others by naming those it has', () => {
-    for (const dialect of ['postgres', 'mysql', 'sqlite'] as const) {
+    for (const dialect of DIALECTS) {
       expect(schemaSql(dialect)).toMatch(
         /^CREATE TABLE[^;]+keyscope_schema[\s\S]+INSERT INTO keyscope_schema[^;]+;\n$/,
       );
@@ -11,5 +15,56 @@ describe('schemaSql', () => {
     for (const other of ['d1', 'constructor']) {
       expect(() => schemaSql(other as 'sqlite')).toThrow(/pass 'postgres', 'mysql' or 'sqlite'/);
     }
+  });
+
+  it('has no triggers if told so, where databases may have none', () => {
+    for (const dialect of ['mysql', 'postgres'] as const) {
+      expect(schemaSql(dialect)).toContain('TRIGGER');
+      expect(schemaSql(dialect, { triggers: false })).not.toMatch(/TRIGGER|FUNCTION/);
+    }
+    const sql = schemaSql('mysql', { triggers: false });
+    expect(schemaSql('mysql').startsWith(sql.slice(0, sql.indexOf('INSERT')))).toBe(true);
+    expect(() => schemaSql('sqlite', { triggers: false })).toThrow(/^schemaSql: sqlite has/);
+  });
+
+  // CockroachDB has no EXECUTE, and no tables made in a DO block.
+  it('is plain statements, none of which builds another', () => {
+    for (const dialect of DIALECTS) {
+      expect(schemaSql(dialect)).not.toMatch(/\bDO \$|EXECUTE (?!FUNCTION)/);
+    }
+  });
+
+  it.each([{ trigger: false }, { triggers: 0 }, null])('refuses the options %j', (options) => {
+    for (const dialect of DIALECTS) {
+      expect(() => schemaSql(dialect, options as SchemaOptions)).toThrow(TypeError);
+      expect(() => schemaSql(dialect, options as SchemaOptions)).toThrow(/^schemaSql: /);
+    }
+  });
+
+  it('ends with the version that migrate would write, and the oldest that works with it', () => {
+    for (const dialect of DIALECTS) {
+      const { length } = MIGRATIONS[dialect];
+      const values = `(id, version, min_reader) VALUES (1, ${length}, ${MIN_READERS[length - 1]})`;
+      expect(schemaSql(dialect).endsWith(`keyscope_schema ${values};\n`), dialect).toBe(true);
+    }
+  });
+});
+
+describe('the oldest version whose releases work with another', () => {
+  it('is said of every version, and is none that comes after it', () => {
+    for (const dialect of DIALECTS) {
+      for (const version of MIGRATIONS[dialect].keys()) {
+        const oldest = MIN_READERS[version] ?? Number.NaN;
+        expect(oldest, dialect).toBeGreaterThan(0);
+        expect(oldest, dialect).toBeLessThanOrEqual(version + 1);
+      }
+    }
+  });
+
+  // A version of which nobody has said it would otherwise let every release write to its tables.
+  it('is that version itself where nobody has said which', () => {
+    const next = MIN_READERS.length + 1;
+    expect(minReaderOf(next)).toBe(next);
+    expect(minReaderOf(1)).toBe(1);
   });
 });

@@ -61,4 +61,13 @@ describe('usageBatches', () => {
     const huge = [entry('a', 1, { ['x'.repeat(2_000_000)]: 1 }), entry('b')];
     expect(usageBatches(huge, any).map(keysOf)).toEqual([['a'], ['b']]);
   });
+
+  it('fills batches up to the limits that it is given', () => {
+    const entries = ['a', 'b', 'c', 'd', 'e'].map((keyId) => entry(keyId));
+    const shape = ({ keyId }: UsageEntry) => keyId;
+    const byKeys = usageBatches(entries, any, shape, { keys: 2, characters: 100 });
+    expect(byKeys).toEqual(['["a","b"]', '["c","d"]', '["e"]']);
+    const bySize = usageBatches(entries, any, shape, { keys: 9, characters: 11 });
+    expect(bySize).toEqual(['["a","b","c"]', '["d","e"]']);
+  });
 });

@@ -27,6 +27,7 @@ export interface Page {
   waitForLoadState(state: 'load'): Promise<void>;
   url(): string;
   content(): Promise<string>;
+  screenshot(options: { readonly fullPage: boolean }): Promise<Buffer>;
   evaluate<T>(script: string): Promise<T>;
   getByRole(
     role: string,
@@ -34,6 +35,7 @@ export interface Page {
   ): Locator;
   getByText(text: string, options?: { readonly exact?: boolean }): Locator;
   getByLabel(text: string, options?: { readonly exact?: boolean }): Locator;
+  readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   on(
     event: 'console' | 'pageerror',
     heard: (message: { text?(): string; message?: string }) => void,
@@ -41,6 +43,7 @@ export interface Page {
 }
 export interface Locator {
   getByRole: Page['getByRole'];
+  first(): Locator;
   fill(text: string): Promise<void>;
   press(key: string): Promise<void>;
   check(): Promise<void>;

@@ -1,12 +1,12 @@
 /** What the cache's tests share: caches over stores that note or hold back their calls. */
-import type { KeyRecord, KeyStore } from 'keyscope';
+import type { CallOptions, IssuedKey, KeyRecord, KeyStore, Principal, RevokeMark } from 'keyscope';
 import { isAccessError } from 'keyscope';
 import type { CacheOptions, Invalidation } from 'keyscope/cache';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { LRUCache } from 'lru-cache';
 import type { Method, Ring } from './keyring.ts';
-import { AUTHORITY, recording, setUp, stoppedClock, wrap } from './keyring.ts';
+import { AUTHORITY, OTHER, PLAIN, recording, setUp, stoppedClock, wrap } from './keyring.ts';
 import { RECORD } from './records.ts';
 
 /** The `maxStalenessMs` of every cache here that is not told another. */
@@ -47,10 +47,10 @@ export function cachedRing(inner: KeyStore = memoryStore(), options: Partial<Cac
  * Look-ups see the store when they are sent, and answer when they are let go: all in order, or one
  * by its number.
  */
-export function holdLookUps(inner: KeyStore) {
+export function holdLookUps(inner: KeyStore, held: 'findByDigest' | 'findById' = 'findByDigest') {
   const waiting: (() => void)[] = [];
   const store = wrap(inner, (method, _args, call) => {
-    if (method !== 'findByDigest') return call();
+    if (method !== held) return call();
     const seen = call();
     return new Promise((resolve) => waiting.push(() => resolve(seen)));
   });
@@ -99,13 +99,90 @@ export function openChannel() {
   return { channel, sent, listeners };
 }
 
-type End = (keyring: Ring, keyId: string) => Promise<unknown>;
+/** Notes with which options each look-up by digest is made. */
+export function noteOptions(inner: KeyStore) {
+  const noted: (CallOptions | undefined)[] = [];
+  const store: KeyStore = {
+    ...inner,
+    findByDigest(digests, options) {
+      noted.push(options);
+      return inner.findByDigest(digests, options);
+    },
+  };
+  return { store, noted };
+}
 
-const revoke: End = (keyring, keyId) => keyring.revoke(keyId, AUTHORITY);
-const retire: End = (keyring, keyId) => keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
+/** A store that asks each look-up for its signal. */
+export function noteSignals(inner: KeyStore) {
+  const signals: (AbortSignal | undefined)[] = [];
+  const store: KeyStore = {
+    ...inner,
+    findByDigest(digests, options) {
+      signals.push(options?.signal);
+      return inner.findByDigest(digests, options);
+    },
+  };
+  return { store, signals };
+}
 
-/** What ends a key, and why it is refused from then on. */
-export const ENDINGS = [
-  ['revoked', revoke],
-  ['retired', retire],
-] as const;
+/** The least that revokes a key in a store. */
+export const REVOKE: RevokeMark = { kind: 'revoke', at: 1, by: null, reason: null, seal: null };
+
+// ── Marks ────────────────────────────────────────────────────────────────────────────────────────
+
+/** Issues a key that can address its own entity and {@link OTHER}. */
+export function issueForTwo(keyring: Ring): Promise<IssuedKey> {
+  const input = { ...PLAIN, accessibleEntities: [OTHER] };
+  return keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
+}
+
+/** Which entities a key for two can address, or why it is refused: of a request in progress. */
+export function standing(request: Promise<Principal>): Promise<string> {
+  return request.then(
+    ({ accessibleEntities }) => (accessibleEntities.includes(OTHER) ? 'two entities' : 'its own'),
+    (error: unknown) => (isAccessError(error) ? error.reason : String(error)),
+  );
+}
+
+type Act = (keyring: Ring, keyId: string) => Promise<unknown>;
+
+/** Something that can happen to a key for two entities. */
+export interface Marking {
+  /** What the key is afterwards. */
+  readonly what: string;
+  /** What happened before. */
+  readonly prepare: Act;
+  /** How it stands until the mark, and from then on. */
+  readonly before: string;
+  readonly mark: Act;
+  readonly after: string;
+}
+
+const nothing: Act = async () => {};
+const revoke: Act = (keyring, keyId) => keyring.revoke(keyId, AUTHORITY);
+const suspend: Act = (keyring, keyId) => keyring.suspend(keyId, AUTHORITY);
+const resume: Act = (keyring, keyId) => keyring.resume(keyId, AUTHORITY);
+const retire: Act = (keyring, keyId) =>
+  keyring.rotate(keyId, { overlapMs: 0 }, { ...AUTHORITY, entities: [OTHER] });
+const withdraw: Act = (keyring, keyId) => keyring.withdraw(keyId, { entityUuid: OTHER });
+
+/** Every kind of mark. */
+export const MARKINGS: readonly Marking[] = [
+  { what: 'revoked', prepare: nothing, before: 'two entities', mark: revoke, after: 'revoked' },
+  {
+    what: 'suspended',
+    prepare: nothing,
+    before: 'two entities',
+    mark: suspend,
+    after: 'suspended',
+  },
+  { what: 'resumed', prepare: suspend, before: 'suspended', mark: resume, after: 'two entities' },
+  { what: 'retired', prepare: nothing, before: 'two entities', mark: retire, after: 'retired' },
+  {
+    what: 'withdrawn from',
+    prepare: nothing,
+    before: 'two entities',
+    mark: withdraw,
+    after: 'its own',
+  },
+];

@@ -1,13 +1,15 @@
 /**
  * A process beside the test's that verifies through a cache: `cached-child.ts <address>
- * <maxStalenessMs> <up|down>`, with the channel of the store or without. For each key that it is
- * sent it says when it was first let in, and once it is refused, when the last verification began
- * that let it in, and when the first ended that did not.
+ * <maxStalenessMs> <up|down>`, with the channel of the store or without. Each key that it is sent
+ * is for two entities. It says when that key was first let in to both, and once it is refused or
+ * lost one of them, when the last verification began that did not show it, and when the first ended
+ * that did.
  */
 import { createInterface } from 'node:readline';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { openStore } from '../../examples/platform/host/open-store.ts';
+import { OTHER } from './keyring.ts';
 import { keyringOver } from './patient-keyring.ts';
 
 const [address = '', maxStalenessMs, channel] = process.argv.slice(2);
@@ -33,7 +35,7 @@ function say(...words: readonly unknown[]): void {
 
 function admits(key: string): Promise<boolean> {
   return keyring.verify(key).then(
-    () => true,
+    ({ accessibleEntities }) => accessibleEntities.includes(OTHER),
     () => false,
   );
 }

@@ -3,7 +3,7 @@
  * a value.
  */
 import { inspect } from 'node:util';
-import { isStoreError, type KeyRecord } from 'keyscope';
+import { isAccessError, type KeyRecord } from 'keyscope';
 
 /** A secret under the name with which a test reports it. */
 export interface Canary {
@@ -66,13 +66,10 @@ function* reveal(value: unknown, seen: Set<unknown> = new Set()): Generator<stri
   yield JSON.stringify(value) ?? '';
   yield inspect(value, { depth: Number.POSITIVE_INFINITY });
   yield inspect(value, EVERYTHING);
+  if (isAccessError(value)) yield `${value.reason} ${value.keyId}`;
   for (const name of Reflect.ownKeys(value)) {
     yield String(name);
     const property = Object.getOwnPropertyDescriptor(value, name);
-    if (isStoreError(value) && name === 'cause') {
-      if (property?.enumerable) yield 'the cause of a StoreError is enumerable';
-      continue;
-    }
     const isData = property !== undefined && 'value' in property;
     yield* reveal(isData ? property.value : Reflect.get(value, name), seen);
   }

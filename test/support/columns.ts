@@ -2,24 +2,35 @@
 
 /** Those of a key that never change, in the order of the table. */
 export const FIXED: readonly string[] = [
+  'format',
   'key_id',
+  'prefix',
+  'hint',
   'name',
   'digest',
-  'seal',
   'entity_uuid',
   'accessible_entities',
   'scopes',
   'justification',
   'metadata',
   'created_at',
+  'created_by',
   'expires_at',
   'rotated_from',
+  'root_key_id',
+  'delegation',
 ];
 
-/** Those that an operation writes. */
+/** Those that an operation writes, in the order of the table. */
 export const CHANGING: readonly string[] = [
+  'seal',
   'revoked_at',
+  'suspended_at',
   'retire_at',
+  'withdrawn',
+  'ended_by',
+  'end_reason',
+  'changed_at',
   'last_used_at',
   'scopes_used',
 ];

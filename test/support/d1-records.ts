@@ -1,5 +1,5 @@
 /** Records for the tests of the D1 store. */
-import type { KeyRecord } from 'keyscope';
+import type { KeyRecord, Mark } from 'keyscope';
 import { OTHER, OWN } from './keyring.ts';
 import { RECORD as BASE, numbered } from './records.ts';
 
@@ -8,3 +8,20 @@ export const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER] };
 
 /** Others like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
+
+/** The listing that has it. */
+export const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 } as const;
+
+/** A revocation, with which the record gets another seal. */
+export function revokeAt(at: number): Mark {
+  return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
+}
+
+/** One mark of each kind, in an order in which all of them are written. */
+export const MARKS: readonly Mark[] = [
+  { kind: 'suspend', at: 1, by: 'a', reason: 'b' },
+  { kind: 'resume', at: 2 },
+  { kind: 'withdraw', at: 3, entityUuid: OTHER },
+  { kind: 'retire', at: 4, by: 'c', reason: null, withdrawn: [OTHER] },
+  revokeAt(5),
+];

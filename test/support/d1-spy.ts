@@ -1,5 +1,5 @@
 /** A D1 database that notes what it is asked, and fails when it is told to. */
-import type { KeyRecord, KeyStore } from 'keyscope';
+import type { KeyRecord } from 'keyscope';
 import type { D1Client, D1Session, D1Statement } from 'keyscope/stores/d1';
 import { d1Store } from 'keyscope/stores/d1';
 
@@ -96,7 +96,7 @@ export function spyOn(db: D1Client): Spy {
 export async function spyOnStore(
   db: D1Client,
   record: KeyRecord,
-): Promise<Spy & { readonly store: KeyStore }> {
+): Promise<Spy & { readonly store: ReturnType<typeof d1Store> }> {
   const spy = spyOn(db);
   const store = d1Store(spy.client);
   await store.insert(record);

@@ -12,7 +12,7 @@ import type { Invalidation } from 'keyscope/cache';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { LRUCache } from 'lru-cache';
-import { AUTHORITY, catalog, NOWHERE, PLAIN, stoppedClock } from './keyring.ts';
+import { AUTHORITY, catalog, NOWHERE, OTHER, PLAIN, stoppedClock } from './keyring.ts';
 
 export const MAX_STALENESS_MS = 8_000;
 const ABSENT_MS = 5_000;
@@ -25,7 +25,7 @@ export type ChannelMode = 'at once' | 'later' | 'lost' | 'broken' | 'hanging';
 
 export interface Command {
   readonly process: 0 | 1;
-  readonly act: 'verify' | 'issue' | 'revoke' | 'rotate';
+  readonly act: 'verify' | 'issue' | 'revoke' | 'suspend' | 'withdraw' | 'rotate';
   /** Which key: a number below {@link KEYS}, or that of a successor. */
   readonly key: number;
   /** Whether the write that ends a key takes effect and then fails. */
@@ -44,6 +44,7 @@ export interface Run {
  * exists.
  */
 export const KEYS = 2;
+const FOR_TWO = { ...AUTHORITY, entities: [OTHER] } as const;
 const ADVANCES = [1, 400, 1_000, 2_500, 5_000, 8_000] as const;
 
 /** Bytes that depend on `seed` alone, and make a key at the first attempt. */
@@ -63,7 +64,10 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 // ── What is known ────────────────────────────────────────────────────────────────────────────────
 
-/** What is known of a key's life. Times on the one clock. */
+/**
+ * What is known of a key's life. Times on the one clock. Keys are made for two entities; here a key
+ * has ended once it is refused, and also once one of them withdrew from it.
+ */
 interface Life {
   keyId: string;
   /** When the database had it. */
@@ -103,11 +107,13 @@ class Lives {
     return this.of(this.#digests.get(keyId) ?? '');
   }
 
-  inserted({ digest, keyId }: KeyRecord, at: number): void {
+  inserted({ digest, keyId, accessibleEntities }: KeyRecord, at: number): void {
     this.#digests.set(keyId, digest);
     const life = this.of(digest);
     life.keyId = keyId;
     life.madeAt = at;
+    // The successor of a key from which an entity withdrew.
+    if (!accessibleEntities.includes(OTHER)) life.endedAt = at;
   }
 
   /**
@@ -171,10 +177,10 @@ function connect(world: World, process: number, state: State): KeyStore {
         database.insert(record);
         lives.inserted(record, clock.now());
       }),
-    async markEnded(keyId, ending) {
+    async mark(keyId, mark) {
       const { fails } = state;
       const wrote = await world.call(() => {
-        const answer = database.markEnded(keyId, ending) as boolean;
+        const answer = database.mark(keyId, mark) as boolean;
         if (answer) lives.ofKeyId(keyId).endedAt ??= clock.now();
         return answer;
       });
@@ -238,13 +244,14 @@ async function verify(world: World, { number, keyring }: Process, text: string):
   const mustPass = life.madeBy.has(number) || isLongMade;
 
   const passed = await keyring.verify(text).then(
-    () => true,
+    ({ accessibleEntities }) => accessibleEntities.includes(OTHER),
     (error: unknown) => {
       if (!isAccessError(error)) world.wrong.push(`verify broke: ${String(error)}`);
       return false;
     },
   );
-  if (passed && mustRefuse) world.wrong.push(`process ${number} let an ended key in`);
+  if (passed && mustRefuse)
+    world.wrong.push(`process ${number} let an ended key in, or did not narrow it`);
   // Where it ended meanwhile, either answer is right.
   const isLive = life.endedAt === undefined;
   if (!passed && mustPass && isLive) world.wrong.push(`process ${number} refused a live key`);
@@ -252,7 +259,7 @@ async function verify(world: World, { number, keyring }: Process, text: string):
 
 async function issue(world: World, { keyring, state, number }: Process, n: number): Promise<void> {
   state.seed = n % KEYS;
-  const { key } = await keyring.issue(PLAIN, AUTHORITY);
+  const { key } = await keyring.issue({ ...PLAIN, accessibleEntities: [OTHER] }, FOR_TWO);
   world.lives.ofText(key).madeBy.add(number);
 }
 
@@ -263,7 +270,7 @@ async function rotate(
 ): Promise<void> {
   world.successors += 1;
   state.seed = world.successors;
-  const { key } = await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
+  const { key } = await keyring.rotate(keyId, { overlapMs: 0 }, FOR_TWO);
   world.lives.ofText(key).madeBy.add(number);
   world.texts.push(key);
 }
@@ -279,7 +286,9 @@ async function perform(world: World, process: Process, command: Command): Promis
   process.state.fails = fails;
   const { keyId } = world.lives.ofText(text);
   if (act === 'rotate') return rotate(world, process, keyId);
-  await process.keyring.revoke(keyId, AUTHORITY);
+  const { keyring } = process;
+  if (act === 'withdraw') return keyring.withdraw(keyId, { entityUuid: OTHER });
+  await (act === 'suspend' ? keyring.suspend(keyId, AUTHORITY) : keyring.revoke(keyId, AUTHORITY));
 }
 
 // ── A run ────────────────────────────────────────────────────────────────────────────────────────
@@ -334,9 +343,13 @@ async function issueFirst(world: World, process: Process): Promise<void> {
 
 const CHANNELS: readonly ChannelMode[] = ['at once', 'later', 'lost', 'broken', 'hanging'];
 
+const ACTS = [
+  ...(['verify', 'verify', 'verify', 'verify', 'issue'] as const),
+  ...(['revoke', 'suspend', 'withdraw', 'rotate'] as const),
+];
 const command: fc.Arbitrary<Command> = fc.record({
   process: fc.constantFrom(0, 1),
-  act: fc.constantFrom('verify', 'verify', 'verify', 'issue', 'revoke', 'rotate'),
+  act: fc.constantFrom(...ACTS),
   key: fc.nat({ max: 2 }),
   fails: fc.boolean(),
 });

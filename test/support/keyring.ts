@@ -12,14 +12,15 @@ import type {
   KeyringEvent,
   KeyringOptions,
   KeyStore,
-  SchemeSummary,
 } from 'keyscope';
 import {
   AccessError,
   createKeyring,
   definePolicy,
   defineScopes,
+  type InputError,
   isAccessError,
+  isInputError,
   isStoreError,
   StoreError,
 } from 'keyscope';
@@ -77,44 +78,45 @@ export function stoppedClock(start: number = START) {
 
 // ── Wrappers around a store ──────────────────────────────────────────────────────────────────────
 
-export type Method = keyof KeyStore;
-export const METHODS: readonly Method[] = [
+/** What a keyring asks a store for. */
+export const METHODS = [
   'insert',
   'findByDigest',
   'findById',
   'list',
-  'markEnded',
+  'listLineage',
+  'mark',
   'touch',
-  'summarize',
-];
+] as const;
+export type Method = (typeof METHODS)[number];
 
 /**
  * Stands between the keyring and a store: sees the call, may make it, and says what is answered.
  */
 export type Between = (method: Method, args: readonly unknown[], call: () => unknown) => unknown;
 
+/** The store without what only reports ask for. `args` has no options of the call. */
 export function wrap(store: KeyStore, between: Between): KeyStore {
   return {
-    insert: (record) => between('insert', [record], () => store.insert(record)) as Awaitable<void>,
-    findByDigest: (digests) =>
-      between('findByDigest', [digests], () => store.findByDigest(digests)) as Awaitable<
-        readonly KeyRecord[]
-      >,
-    findById: (keyId) =>
-      between('findById', [keyId], () => store.findById(keyId)) as Awaitable<KeyRecord | null>,
-    list: (query) =>
-      between('list', [query], () => store.list(query)) as Awaitable<readonly KeyRecord[]>,
-    markEnded: (keyId, ending) =>
-      between('markEnded', [keyId, ending], () =>
-        store.markEnded(keyId, ending),
-      ) as Awaitable<boolean>,
-    touch: (entries) => between('touch', [entries], () => store.touch(entries)) as Awaitable<void>,
-    summarize: (now) =>
-      between('summarize', [now], () => store.summarize(now)) as Awaitable<
-        readonly SchemeSummary[]
-      >,
+    insert: (record, options) =>
+      between('insert', [record], () => store.insert(record, options)) as Awaitable<void>,
+    findByDigest: (digests, options) =>
+      between('findByDigest', [digests], () => store.findByDigest(digests, options)) as Rows,
+    findById: (keyId, options) =>
+      between('findById', [keyId], () =>
+        store.findById(keyId, options),
+      ) as Awaitable<KeyRecord | null>,
+    list: (query, options) => between('list', [query], () => store.list(query, options)) as Rows,
+    listLineage: (root, options) =>
+      between('listLineage', [root], () => store.listLineage(root, options)) as Rows,
+    mark: (keyId, mark, options) =>
+      between('mark', [keyId, mark], () => store.mark(keyId, mark, options)) as Awaitable<boolean>,
+    touch: (entries, options) =>
+      between('touch', [entries], () => store.touch(entries, options)) as Awaitable<void>,
   };
 }
+
+type Rows = Awaitable<readonly KeyRecord[]>;
 
 /**
  * Answers by promise, one turn of the event loop later: between any two calls others get their
@@ -152,11 +154,13 @@ export const returning = (
     return method === 'findByDigest' ? rows(answer as readonly KeyRecord[]) : answer;
   });
 
-/** Edits every row that a look-up finds, as somebody who writes the database would. */
+const LISTS: ReadonlySet<Method> = new Set(['findByDigest', 'list', 'listLineage']);
+
+/** Edits every row that is found, as somebody who writes the database would. */
 export function tampering(store: KeyStore, edit: (row: KeyRecord) => object): KeyStore {
   return wrap(store, (method, _args, call) => {
     const answer = call();
-    if (method === 'findByDigest') return (answer as readonly KeyRecord[]).map(edit);
+    if (LISTS.has(method)) return (answer as readonly KeyRecord[]).map(edit);
     return method === 'findById' && answer !== null ? edit(answer as KeyRecord) : answer;
   });
 }
@@ -170,7 +174,10 @@ export function setUp(options: Options = {}) {
   const clock = stoppedClock();
   const store = options.store ?? memoryStore();
   const events: KeyringEvent[] = [];
-  const all = { prefix: 'acme', catalog, peppers: [PEPPER], now: clock.now, ...options, store };
+  // Every use is written, unless a test wants it otherwise.
+  const usage = { granularityMs: 0 };
+  const always = { prefix: 'acme', catalog, peppers: [PEPPER], now: clock.now, usage };
+  const all = { ...always, ...options, store };
   const keyring = createKeyring({ onEvent: (event) => events.push(event), ...all });
   return { keyring, store, clock, events };
 }
@@ -179,7 +186,8 @@ export type Ring = ReturnType<typeof setUp>['keyring'];
 
 /** The least that `issue` takes. */
 export const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
-export const AUTHORITY = { entityUuid: OWN } as const;
+/** May do everything to the keys of its entity. */
+export const AUTHORITY = { entityUuid: OWN, scopes: 'all' } as const;
 
 export const issue = (keyring: Ring): Promise<IssuedKey> => keyring.issue(PLAIN, AUTHORITY);
 
@@ -206,7 +214,7 @@ export async function rowOf(store: KeyStore, keyId: string): Promise<KeyRecord> 
 /** Everything that a store holds of the entities of these tests, as text. */
 export async function dump(store: KeyStore): Promise<string> {
   const lists = [OWN, OTHER, THIRD].map((entityUuid) =>
-    store.list({ entityUuid, after: null, limit: 1000 }),
+    store.list({ prefix: 'acme', entityUuid, after: null, limit: 1000 }),
   );
   return JSON.stringify(await Promise.all(lists));
 }
@@ -244,6 +252,20 @@ export async function denied(
   if (!isAccessError(error)) throw error;
   expect({ code: error.code, reason: error.reason }).toEqual({ code, reason });
   expect(error).toBeInstanceOf(AccessError);
+  return error;
+}
+
+/** Asserts an `InputError` by its field and message, and hands it over. */
+export async function inputError(
+  act: () => Promise<unknown>,
+  field: string,
+  message: RegExp,
+): Promise<InputError> {
+  const error = await thrown(act);
+  if (!isInputError(error)) throw error;
+  expect(error.field).toBe(field);
+  expect(error.message).toMatch(message);
+  expect(error).toBeInstanceOf(TypeError);
   return error;
 }
 

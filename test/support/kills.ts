@@ -67,7 +67,7 @@ async function killRound(kill: Kill): Promise<void> {
   const clock = { time: Date.now() };
   const keyring = keyringOver(store, () => clock.time);
   const entityUuid = randomUUID();
-  const { key, info } = await keyring.issue(PLAIN, { entityUuid });
+  const { key, info } = await keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
   const raced: Raced = { entityUuid, old: { key, keyId: info.keyId } };
 
   const handed = await killedInRotation(kill, raced);
@@ -117,7 +117,7 @@ function reached({ child, isStopped }: Kill, method: string) {
 
 function checkLeft(kill: Kill, { before, made, live }: Left): void {
   const inserted = reached(kill, 'insert');
-  const retired = reached(kill, 'markEnded');
+  const retired = reached(kill, 'mark');
   const least = inserted.surely ? 1 : 0;
   const most = inserted.maybe ? 1 : 0;
   assert.ok(made.length >= least && made.length <= most, `${made.length} made`);
@@ -158,7 +158,7 @@ async function remedy(
   handed: unknown,
   seen: Kills,
 ): Promise<void> {
-  const by = { entityUuid };
+  const by = { entityUuid, scopes: 'all' } as const;
   const again: KeyInfo | string = await keyring.rotate(old.keyId, { overlapMs: HOUR }, by).then(
     ({ info }) => info,
     (error: unknown) => (isAccessError(error) ? error.code : String(error)),
@@ -166,7 +166,8 @@ async function remedy(
   // One successor is ever handed out: the second rotation succeeds only where the first retired
   // nothing. Where it is refused that is looked up again: a busy server may have written what the
   // process had sent before it died, after all.
-  const late = again === 'conflict' && (await keyring.get(old.keyId, by))?.retireAt instanceof Date;
+  const now = await keyring.get(old.keyId, by);
+  const late = again === 'conflict' && now !== null && 'retireAt' in now && now.retireAt !== null;
   const isRetired = before.retireAt !== null || late;
   assert.equal(typeof again !== 'object', isRetired, `a second rotation: ${String(again)}`);
   assert.ok(!isHanded(handed) || again === 'conflict', 'two successors were handed out');
@@ -174,7 +175,9 @@ async function remedy(
 
   const { keys } = await keyring.list({ limit: 10 }, by);
   for (const { keyId } of made) {
-    const isListed = keys.some((key) => key.keyId === keyId && key.rotatedFrom === old.keyId);
+    const isListed = keys.some(
+      (key) => 'name' in key && key.keyId === keyId && key.rotatedFrom === old.keyId,
+    );
     assert.ok(isListed, 'a successor that list does not show');
     if (!isHanded(handed)) await keyring.revoke(keyId, by);
   }

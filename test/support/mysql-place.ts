@@ -1,6 +1,6 @@
 /** What each file of tests of the MySQL store starts from: a client on a database of its own. */
 import { inspect } from 'node:util';
-import type { KeyRecord, KeyStore, UsageEntry } from 'keyscope';
+import type { KeyRecord, KeyStore, ListQuery, Mark, UsageEntry } from 'keyscope';
 import type { MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { afterAll, beforeAll, type describe } from 'vitest';
@@ -35,6 +35,29 @@ export function usageOf(
   return { keyId, lastUsedAt, scopesUsed };
 }
 
+/** The keys of the entity of all records, from the newest on. */
+export const OWN_KEYS: ListQuery = {
+  prefix: RECORD.prefix,
+  entityUuid: RECORD.entityUuid,
+  after: null,
+  limit: 9,
+};
+
+/** A revocation that says neither by whom nor why, of a key that then has no seal. */
+export function revokeAt(at: number): Mark {
+  return { kind: 'revoke', at, by: null, reason: null, seal: null };
+}
+
+/** A retirement that says neither by whom nor why. */
+export function retireAt(at: number): Mark {
+  return { kind: 'retire', at, by: null, reason: null };
+}
+
+/** A record after {@link revokeAt}. */
+export function revoked(record: KeyRecord, at: number): KeyRecord {
+  return { ...record, revokedAt: at, changedAt: at, seal: null };
+}
+
 /** A client by its name. */
 export function openClient(kind: string, options: ClientOptions): Promise<Opened> {
   const opener = CLIENTS[kind];
@@ -46,7 +69,7 @@ export function openClient(kind: string, options: ClientOptions): Promise<Opened
 export interface Place {
   readonly database: Database;
   readonly opened: Opened;
-  readonly store: KeyStore;
+  readonly store: Required<KeyStore>;
   /** What an operator sees and does, on a connection of its own. */
   readonly rows: Database['console']['rows'];
   readonly value: Database['console']['value'];
@@ -131,6 +154,7 @@ export async function schemaOf({ console }: Database): Promise<PrintedSchema> {
   const tables = [
     await console.rows('SHOW CREATE TABLE keyscope_schema'),
     await console.rows('SHOW CREATE TABLE keyscope_keys'),
+    await console.rows('SHOW CREATE TABLE keyscope_addressing'),
   ];
   const triggers = await console.rows('SHOW TRIGGERS');
   const versions = await console.rows('SELECT * FROM keyscope_schema');

@@ -1,5 +1,5 @@
 /** What came of an operation of a keyring, in words that a test can compare. */
-import { isAccessError, isStoreError } from 'keyscope';
+import { causeOf as driversErrorOf, isAccessError, isStoreError } from 'keyscope';
 import { thrown } from './keyring.ts';
 
 /** `passed`, `StoreError`, or the code and the reason of a denial. */
@@ -17,5 +17,5 @@ export async function outcome(act: () => Promise<unknown>): Promise<string> {
 export async function causeOf(act: () => Promise<unknown>): Promise<string> {
   const error = await thrown(act);
   if (!isStoreError(error)) throw error;
-  return String(error.cause);
+  return String(driversErrorOf(error));
 }

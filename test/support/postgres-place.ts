@@ -10,6 +10,7 @@ import {
   type Schema,
   type Settings,
 } from './postgres-clients.ts';
+import { missingPostgres } from './postgres-servers.ts';
 import { RECORD as BASE, numbered } from './records.ts';
 import { describeOn } from './servers.ts';
 
@@ -17,6 +18,12 @@ type Describe = Awaited<ReturnType<typeof describeOn>>;
 
 /** `describe` for what needs the server. */
 export const describePostgres: Describe = await describeOn('postgres');
+
+const { CI } = process.env;
+
+/** `describe` for what starts servers itself: skipped by name where none is installed. */
+export const describeOwnPostgres: Describe =
+  missingPostgres === undefined || CI === 'true' ? describe : describe.skip;
 
 /** The names of all clients. */
 export const KINDS: readonly string[] = Object.keys(CLIENTS);
@@ -74,7 +81,7 @@ export async function alone<T>(
 
 /** A place with a store. */
 export interface PlaceWithStore extends Place {
-  readonly store: KeyStore;
+  readonly store: Required<KeyStore>;
 }
 
 /** A place with a store for a group of tests, which is filled in before the first of them. */

@@ -19,7 +19,7 @@ export interface Arena {
 }
 
 /** Rounds that are under way at once, each on a key and an entity of its own. */
-const AT_ONCE = 50;
+export const AT_ONCE = 50;
 
 export interface Races {
   readonly rounds: number;
@@ -60,7 +60,7 @@ async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks):
 
   async function prepare(i: number): Promise<() => Promise<Round>> {
     const entityUuid = randomUUID();
-    const { key, info } = await keyring.issue(PLAIN, { entityUuid });
+    const { key, info } = await keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
     const { keyId } = info;
     const tasks = tasksOf(i);
     const children = i % 2 === 0 ? arena.children : reversed;
@@ -95,7 +95,7 @@ export interface Left {
 }
 
 export async function readLeft(store: KeyStore, { entityUuid, old }: Raced): Promise<Left> {
-  const rows = await store.list({ entityUuid, after: null, limit: 100 });
+  const rows = await store.list({ prefix: 'acme', entityUuid, after: null, limit: 100 });
   const made = rows.filter(({ rotatedFrom }) => rotatedFrom === old.keyId);
   const before = rows.find(({ keyId }) => keyId === old.keyId);
   assert.ok(before, 'the predecessor is not listed');

@@ -37,7 +37,7 @@ export async function issueKey(
   scopes: readonly 'threats:read'[] = ['threats:read'],
 ): Promise<Issued> {
   const input = { name: 'n', scopes, expiresAt: 'never' } as const;
-  const { key, info } = await keyring.issue(input, { entityUuid });
+  const { key, info } = await keyring.issue(input, { entityUuid, scopes: 'all' });
   return { key, keyId: info.keyId };
 }
 

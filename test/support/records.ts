@@ -9,20 +9,31 @@ const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 
 /** A live key of the least that a store must keep; its texts go beyond ASCII and 16 bits. */
 export const RECORD: KeyRecord = {
+  format: 1,
   keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
+  prefix: 'acme',
+  hint: 'KrPP',
   name: 'ci 🦊',
   digest: `s1$${'ab'.repeat(32)}`,
-  seal: 'cd'.repeat(32),
   entityUuid: OWN,
   accessibleEntities: [OWN],
   scopes: ['threats:read'],
   justification: '',
   metadata: { a: 'é🦊' },
   createdAt: 1,
+  createdBy: 'ada@acme.example é🦊',
   expiresAt: null,
-  revokedAt: null,
-  retireAt: null,
   rotatedFrom: null,
+  rootKeyId: '0e0e0e0e-0000-4000-8000-00000000000e',
+  delegation: null,
+  seal: 'cd'.repeat(32),
+  revokedAt: null,
+  suspendedAt: null,
+  retireAt: null,
+  withdrawn: [],
+  endedBy: null,
+  endReason: null,
+  changedAt: null,
   lastUsedAt: null,
   scopesUsed: {},
 };
@@ -31,10 +42,7 @@ export const RECORD: KeyRecord = {
 export function numbered(record: KeyRecord): (number: number) => KeyRecord {
   return (number) => {
     const digits = number.toString(16).padStart(8, '0');
-    return {
-      ...record,
-      keyId: `${digits}-0000-4000-8000-000000000000`,
-      digest: `s1$${digits.repeat(8)}`,
-    };
+    const keyId = `${digits}-0000-4000-8000-000000000000`;
+    return { ...record, keyId, rootKeyId: keyId, digest: `s1$${digits.repeat(8)}` };
   };
 }

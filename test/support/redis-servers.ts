@@ -12,13 +12,13 @@ import { eventually } from './eventually.ts';
 import { type Closing, connectTo, KINDS, type Kind } from './redis-clients.ts';
 
 const { CI } = process.env;
-const installed = spawnSync('redis-server', ['--version']).status === 0;
+export const isRedisInstalled: boolean = spawnSync('redis-server', ['--version']).status === 0;
 
 /**
  * `describe` for what starts a `redis-server`: skipped by name where none is installed; with
  * `CI=true` it fails.
  */
-export const describeWithRedis = installed || CI === 'true' ? describe : describe.skip;
+export const describeWithRedis = isRedisInstalled || CI === 'true' ? describe : describe.skip;
 
 // Redis refuses port 0. A cluster's bus takes the port 10,000 above, so both have to exist.
 async function freePort(): Promise<number> {
@@ -41,6 +41,9 @@ export interface OwnRedis {
   /** Sends one command, over a connection for it alone. */
   ask(...command: string[]): Promise<unknown>;
   stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Stops it in the middle of what it does, until it is resumed. It keeps its connections. */
+  pause(): void;
+  resume(): void;
   start(): Promise<void>;
   /** Stops it and removes its folder. */
   remove(): Promise<void>;
@@ -53,9 +56,24 @@ process.on('exit', () => {
 });
 
 /** Starts a server that keeps nothing on disk, unless `options` say otherwise. */
-export async function startRedis(...options: string[]): Promise<OwnRedis> {
+export function startRedis(...options: string[]): Promise<OwnRedis> {
+  return startOwn(({ port, dir }) => {
+    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
+    return [...place, '--save', '', '--daemonize', 'no', ...options];
+  });
+}
+
+/** Where a process listens, and the folder that it has for itself. */
+export interface OwnPlace {
+  readonly port: number;
+  readonly dir: string;
+}
+
+/** Starts a `redis-server` with these arguments, and waits until it answers. */
+export async function startOwn(argumentsAt: (place: OwnPlace) => string[]): Promise<OwnRedis> {
   const dir = mkdtempSync(join(tmpdir(), 'keyscope-redis-'));
   const port = await freePort();
+  const argv = argumentsAt({ port, dir });
   let running: ChildProcess | undefined;
 
   async function ask(...command: string[]): Promise<unknown> {
@@ -71,9 +89,7 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   }
 
   async function start(): Promise<void> {
-    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
-    const habits = ['--save', '', '--daemonize', 'no'];
-    running = spawn('redis-server', [...place, ...habits, ...options], { stdio: 'ignore' });
+    running = spawn('redis-server', argv, { stdio: 'ignore' });
     started.add(running);
     const isUp = async () => (await ask('PING')) === 'PONG';
     await eventually(isUp, `redis-server on port ${port} answers`);
@@ -93,7 +109,10 @@ export async function startRedis(...options: string[]): Promise<OwnRedis> {
   }
 
   await start();
-  return { port, url: `redis://127.0.0.1:${port}`, ask, stop, start, remove };
+  const url = `redis://127.0.0.1:${port}`;
+  const pause = () => running?.kill('SIGSTOP');
+  const resume = () => running?.kill('SIGCONT');
+  return { port, url, ask, stop, start, pause, resume, remove };
 }
 
 /**

@@ -3,8 +3,8 @@
  * and the authority that they assume, a keyring with these, and a validator of JSON Schemas.
  */
 import fastify from 'fastify';
-import type { Authority, Catalog, IssueInput, Keyring, KeyStore } from 'keyscope';
-import { createKeyring, defineScopes, generateKey } from 'keyscope';
+import type { Catalog, GrantAuthority, IssueInput, Keyring, KeyStore } from 'keyscope';
+import { createKeyring, defineScopes, generateKey, isInputError } from 'keyscope';
 import type { IssueInputJson } from 'keyscope/schemas';
 import { issueInputSchemaFor } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -15,6 +15,8 @@ import { type Json, readVectors, unfold, type Vector } from './vectors.ts';
 export interface InputVector extends Vector {
   readonly input: Json;
   readonly result: 'accept' | 'refuse';
+  /** The field that the core's `InputError` names, if it is refused. */
+  readonly field?: string;
   /** What the text in `expiresAt` means, if it means a time. */
   readonly expiresAtMs?: number;
 }
@@ -23,7 +25,11 @@ interface InputFile {
   readonly now: number;
   readonly catalog: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly reserved: readonly string[];
-  readonly authority: { readonly entityUuid: string; readonly entities: Json };
+  readonly authority: {
+    readonly entityUuid: string;
+    readonly entities: Json;
+    readonly scopes: 'all';
+  };
   readonly tests: readonly InputVector[];
 }
 
@@ -45,8 +51,8 @@ export const definition: InputFile['catalog'] = file.catalog;
 
 export const catalog: Catalog = defineScopes(file.catalog, { reserved: file.reserved as [] });
 
-export const authority: Authority = {
-  entityUuid: file.authority.entityUuid,
+export const authority: GrantAuthority = {
+  ...file.authority,
   entities: unfold(file.authority.entities) as string[],
 };
 
@@ -64,17 +70,28 @@ export function createVectorKeyring(store: KeyStore = memoryStore()): Keyring {
 }
 
 /**
- * What the core says to an input of `issue`: accepted, or refused with a `TypeError`. Any other
- * error is a failure.
+ * Which field the core refuses with an `InputError`; null if it does not. Any other error is a
+ * failure.
  */
-export async function coreAccepts(input: unknown): Promise<boolean> {
+export async function refusedField(act: () => Promise<unknown>): Promise<string | null> {
   try {
-    await createVectorKeyring().issue(input as IssueInput, authority);
-    return true;
+    await act();
+    return null;
   } catch (error) {
-    if (error instanceof TypeError) return false;
+    if (isInputError(error)) return error.field;
     throw error;
   }
+}
+
+/** Which field of an input of `issue` the core refuses; null if it accepts it. */
+export function fieldRefusedByCore(input: unknown): Promise<string | null> {
+  return refusedField(() => createVectorKeyring().issue(input as IssueInput, authority));
+}
+
+/** The fields that the issues of a failed parse name: the first part of each path. */
+export function fieldsOfIssues(error: z.ZodError | undefined): readonly unknown[] {
+  const fields = error?.issues.map(({ path }) => path[0]) ?? [];
+  return [...new Set(fields)];
 }
 
 /** Says whether a body is valid. */

@@ -1,6 +1,7 @@
 /** The examples as programs: processes of their own, run from the source as it stands. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Readable } from 'node:stream';
@@ -26,7 +27,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** The environment of a service that takes no secret from the one of the tests. */
 export function environmentWith(cache: string, more: Environment = {}): NodeJS.ProcessEnv {
-  const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
+  const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '', KEYSCOPE_OTHER_KEYS: '' };
   // Without the cache, each start would strip the types of the whole source again.
   return { ...process.env, ...none, NODE_COMPILE_CACHE: cache, ...more };
 }
@@ -61,8 +62,11 @@ export interface RunningServer {
   /** What it said until it was up. */
   readonly out: string;
   readonly origin: string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+  kill(signal: NodeJS.Signals): void;
   /** Ends it as Ctrl-C does, and resolves with its exit code. */
-  stop(): Promise<number | null>;
+  stop(): Promise<number | NodeJS.Signals | null>;
 }
 
 /** Starts a server on a free port, and waits until it is up. */
@@ -76,18 +80,42 @@ export async function startServer(
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: START_TIMEOUT / 2,
   });
-  const closed = once(child, 'close') as Promise<[code: number | null]>;
+  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  const ended = closed.then(([code, signal]) => code ?? signal);
   const out = await readUntil(child.stdout, 'Ctrl-C');
   const origin = /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none';
+  const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
   return {
     out,
     origin,
-    async stop() {
-      child.kill('SIGINT');
-      const [code] = await closed;
-      return code;
+    ended,
+    kill,
+    stop() {
+      kill('SIGINT');
+      return ended;
     },
   };
+}
+
+/** Writes the program that starts the console, with REST and MCP, in a folder of its own. */
+export function writePlatform(folder: string): string {
+  const script = `${folder}.mjs`;
+  const lines = [
+    `import { run } from '${PROGRAMS.boot}';`,
+    `import { createServer, tryDoors } from '${PROGRAMS.console}';`,
+    `await run(createServer, tryDoors, '${folder}');`,
+  ];
+  writeFileSync(script, `${lines.join('\n')}\n`);
+  return script;
+}
+
+/** Starts that program, and waits until it is up. */
+export function startPlatform(
+  folder: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<RunningServer> {
+  return startServer(writePlatform(folder), args, env);
 }
 
 async function readUntil(stream: Readable, mark: string): Promise<string> {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MIGRATIONS } from 'keyscope/stores/schema';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { keyringOver } from './patient-keyring.ts';
 import { HOUR, verdict } from './races.ts';
@@ -160,9 +161,9 @@ export async function migrationRound(children: readonly Child[], file: string): 
   try {
     const ours = "sql IS NOT NULL AND name LIKE 'keyscope%'";
     const names = db.prepare(`SELECT name FROM sqlite_master WHERE ${ours}`).all();
-    assert.equal(names.length, 8);
+    assert.equal(names.length, MIGRATIONS.sqlite.flat().length);
     const schema = db.prepare('SELECT * FROM keyscope_schema').all()[0] as object;
-    assert.deepEqual({ ...schema }, { id: 1, version: 1 });
+    assert.deepEqual({ ...schema }, { id: 1, version: 1, min_reader: 1, purge_before: null });
   } finally {
     db.close();
   }

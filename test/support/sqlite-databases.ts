@@ -1,6 +1,6 @@
 /** What each file of tests of the SQLite store starts from: files, and a database with a record. */
 import { DatabaseSync } from 'node:sqlite';
-import type { KeyRecord, KeyStore } from 'keyscope';
+import type { KeyRecord, Mark } from 'keyscope';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { afterAll } from 'vitest';
@@ -22,10 +22,15 @@ export function freshFiles(): { readonly fresh: () => string; readonly folder: s
 /** Others like the record of all tests. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
+/** A revocation, with which the record gets another seal. */
+export function revokeAt(at: number): Mark {
+  return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
+}
+
 /** A database in memory, and a store on it. */
 export interface Stocked {
   readonly db: DatabaseSync;
-  readonly store: KeyStore;
+  readonly store: ReturnType<typeof sqliteStore>;
 }
 
 /** With the record of all tests in it. */
@@ -40,4 +45,13 @@ export function stocked(): Stocked {
 export function readValue(db: SqliteHandle, sql: string): unknown {
   const [row] = db.prepare(sql).all();
   return Object.values(row as object)[0];
+}
+
+/** Takes away what would stop an edit by hand: CHECKs, and the triggers that refuse. */
+export function dropSafeguards(db: SqliteHandle): void {
+  const refusing = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%RAISE(%'")
+    .all() as readonly { readonly name: string }[];
+  for (const { name } of refusing) db.exec(`DROP TRIGGER ${name}`);
+  db.exec('PRAGMA ignore_check_constraints = ON');
 }

@@ -11,7 +11,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { writeSync } from 'node:fs';
 import { createRequire, flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
-import type { KeyStore } from 'keyscope';
+import type { KeyStore, Mark } from 'keyscope';
 import { isAccessError } from 'keyscope';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import type { OpenedStore } from '../../examples/platform/host/open-store.ts';
@@ -43,8 +43,8 @@ function moment(what: string, when: string): void {
 }
 
 /**
- * When a task's first `markEnded` began and when it was answered, by the clock that all processes
- * of a machine share.
+ * When a task's first `mark` began and when it was answered, by the clock that all processes of a
+ * machine share.
  */
 interface WriteTimes {
   from?: number;
@@ -74,7 +74,7 @@ function watchedMethod(name: string, method: Method): Method {
   return async (...args) => {
     await turn();
     moment(name, 'before');
-    const times = name === 'markEnded' ? writes.getStore() : undefined;
+    const times = name === 'mark' ? writes.getStore() : undefined;
     if (times) times.from ??= clock();
     const answer = method(...args);
     if (announcing && answer instanceof Promise) {
@@ -101,14 +101,17 @@ async function open(address: string): Promise<OpenedStore> {
 }
 
 interface Opened extends OpenedStore {
+  /** The store, which says what it is asked. */
+  readonly watched: KeyStore;
+  /** A keyring over that. */
   readonly keyring: PatientKeyring;
 }
 
 let opened: Opened | undefined;
 
-function keyring(): PatientKeyring {
+function current(): Opened {
   if (opened === undefined) throw new Error('open a store first');
-  return opened.keyring;
+  return opened;
 }
 
 /** Opens a store and makes its tables, in place of the one before. */
@@ -116,7 +119,8 @@ async function use(address: string): Promise<string> {
   const { store, close } = await open(address);
   await store.findById('00000000-0000-4000-8000-000000000000');
   await opened?.close();
-  opened = { store, close, keyring: keyringOver(watched(store)) };
+  const spy = watched(store);
+  opened = { store, close, watched: spy, keyring: keyringOver(spy) };
   return 'opened';
 }
 
@@ -132,13 +136,14 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   },
 
   async issue(entityUuid: string) {
-    const { key, info } = await keyring().issue(PLAIN, { entityUuid });
+    const { key, info } = await current().keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
     moment('issue', 'made');
     return { keyId: info.keyId, key };
   },
 
   async rotate(entityUuid: string, keyId: string, overlapMs: number) {
-    const { key, info } = await keyring().rotate(keyId, { overlapMs }, { entityUuid });
+    const by = { entityUuid, scopes: 'all' } as const;
+    const { key, info } = await current().keyring.rotate(keyId, { overlapMs }, by);
     moment('rotate', 'made');
     return { keyId: info.keyId, key, from: writes.getStore()?.from };
   },
@@ -148,11 +153,17 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
    * the first.
    */
   async revoke(entityUuid: string, keyId: string, lookUps = 0) {
-    const ring = keyring();
+    const ring = current().keyring;
     for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityUuid });
     await ring.revoke(keyId, { entityUuid });
     moment('revoke', 'made');
     return { revoked: true, to: writes.getStore()?.to };
+  },
+
+  /** One write, past the keyring: what the store says of it, and when it was under way. */
+  async mark(keyId: string, mark: Mark) {
+    const wrote = await current().watched.mark(keyId, mark);
+    return { wrote, ...writes.getStore() };
   },
 };
 

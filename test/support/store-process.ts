@@ -16,9 +16,11 @@ export function isHanded(answer: unknown): answer is Handed {
   return typeof answer === 'object' && answer !== null && 'key' in answer;
 }
 
-/** What a revocation answers, and a rotation too: when its write was over, or began. */
+/** What a revocation and a rotation answer, and a mark: when its write began, and was over. */
 interface Timed {
   readonly revoked?: true;
+  /** Of a mark alone: whether it was written. */
+  readonly wrote?: boolean;
   readonly from?: number;
   readonly to?: number;
 }

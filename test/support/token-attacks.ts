@@ -309,6 +309,9 @@ const SUBJECT: readonly Attack[] = [
   ['jti of 129 characters', withClaims({ jti: 'x'.repeat(129) })],
   ['cnf: bound to a sender’s key', withClaims({ cnf: { jkt: 'x' } })],
   ['cnf: null', withClaims({ cnf: null })],
+  // A token that was delegated to an actor was accepted as if its subject had sent it.
+  ['act: delegated to an actor', withClaims({ act: { sub: 'somebody' } })],
+  ['act: null', withClaims({ act: null })],
 ];
 
 /** Scopes that no issuer writes. */

@@ -12,10 +12,12 @@ export function unsealed(given: Partial<KeyRecord> = {}): {
   readonly record: KeyRecord;
 } {
   const key = generateKey({ prefix: 'acme' });
+  const keyId = crypto.randomUUID();
   made += 1;
   const record: KeyRecord = {
     ...RECORD,
-    keyId: crypto.randomUUID(),
+    keyId,
+    rootKeyId: keyId,
     digest: digestKey(key),
     seal: null,
     createdAt: made,

@@ -69,7 +69,14 @@ export function options(choices: Readonly<Record<string, string>>, chosen: strin
 export function time(date: Date | null, none = ''): Html | string {
   if (date === null) return none;
   const iso = date.toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+  const day = iso.slice(0, 10);
+  const minute = iso.slice(11, 16);
+  return html`<time datetime="${iso}"><span>${day}</span> <small>${minute} UTC</small></time>`;
+}
+
+/** A cell of a table. It names its column, for narrow screens, on which each row is a list. */
+export function cell(column: string, content: Html | readonly Html[] | string): Html {
+  return html`<td data-column="${column}">${content}</td>`;
 }
 
 /** Only words: for what could not be served. */

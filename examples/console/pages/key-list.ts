@@ -1,52 +1,93 @@
 /** The list of an organization's keys, a page of it at a time. */
 import { html } from 'hono/html';
-import type { KeyInfo } from 'keyscope';
+import type { DamagedKey, KeyInfo } from 'keyscope';
 import type { Member } from '../../platform/host/accounts.ts';
-import { KEYS } from '../paths.ts';
+import { ADDRESSING, KEYS } from '../paths.ts';
 import type { Html } from './frame.ts';
-import { page, TO_KEYS, time } from './frame.ts';
-import { stateOf } from './key-state.ts';
+import { cell, options, page, TO_KEYS, time } from './frame.ts';
+import { handleOf, STATES, scopeName, stateOf } from './key-state.ts';
 
 const COLUMNS = ['Name', 'State', 'Scopes', 'Created', 'Expires', 'Last used'];
 const HEAD = COLUMNS.map((name) => html`<th scope="col">${name}</th>`);
 
-function scopeList(scopes: readonly string[]): readonly Html[] | string {
-  if (scopes.length === 0) return 'none: /me alone';
-  return scopes.map((scope) => html`<code>${scope}</code> `);
+/** What the visitor looks for. */
+export interface Search {
+  /** In the name, the id, the end, the scopes, or who made it. */
+  readonly text: string;
+  /** Empty for any. */
+  readonly state: string;
 }
 
-function row(key: KeyInfo, now: number): Html {
-  const link = html`<a href="${KEYS}/${key.keyId}">${key.name} <small>${key.keyId}</small></a>`;
+export interface KeyList {
+  readonly keys: readonly (KeyInfo | DamagedKey)[];
+  /** What leads to older keys, if there are any. */
+  readonly next: string | null;
+  /** Null if nothing was looked for. */
+  readonly search: Search | null;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+function scopeList(scopes: readonly string[]): readonly Html[] | string {
+  if (scopes.length === 0) return 'none: /me alone';
+  return scopes.map(scopeName);
+}
+
+function damagedRow(key: DamagedKey, now: number): Html {
   return html`<tr>
-      <th scope="row">${link}</th>
-      <td>${stateOf(key, now).words}</td>
-      <td>${scopeList(key.scopes)}</td>
-      <td>${time(key.createdAt)}</td>
-      <td>${time(key.expiresAt, 'never')}</td>
-      <td>${time(key.lastUsedAt, 'never')}</td>
+      <th scope="row"><a href="${KEYS}/${key.keyId}">Unreadable</a>
+        <small><code>${key.keyId}</code></small></th>
+      ${cell('State', stateOf(key, now))}
+      <td colspan="4">Its record cannot be read.</td>
     </tr>`;
 }
 
-/** @param next What leads to the page of older keys, if there are any. */
-export function keyListPage(
-  member: Member,
-  keys: readonly KeyInfo[],
-  next: string | null,
-  now: number,
-): Html {
-  const create = html`<p><a class="button" href="${KEYS}/new">Create API Key</a></p>`;
-  const empty = html`<tr><td colspan="6">There are no keys.</td></tr>`;
+function row(key: KeyInfo | DamagedKey, now: number): Html {
+  if (!('name' in key)) return damagedRow(key, now);
+  const link = html`<a href="${KEYS}/${key.keyId}">${key.name}</a>`;
+  return html`<tr>
+      <th scope="row">${link} <small>${handleOf(key)}</small></th>
+      ${cell('State', stateOf(key, now))}
+      ${cell('Scopes', scopeList(key.scopes))}
+      ${cell('Created', time(key.createdAt))}
+      ${cell('Expires', time(key.expiresAt, 'never'))}
+      ${cell('Last used', time(key.lastUsedAt, 'never'))}
+    </tr>`;
+}
+
+function searchForm(search: Search | null): Html {
+  const { text, state } = search ?? { text: '', state: '' };
+  const all = search && html`<a href="${KEYS}">All keys</a>`;
+  return html`<form role="search" method="get" action="${KEYS}" class="search">
+        <label>Search <input name="q" type="search" value="${text}" maxlength="100"></label>
+        <label>State
+          <select name="state">${options({ '': 'Any', ...STATES }, state)}</select></label>
+        <button>Find</button> ${all}
+      </form>`;
+}
+
+function moreLink({ next, search }: KeyList): Html | null {
+  if (next === null) return null;
+  if (search !== null) return html`<p>Only the newest 1,000 keys were searched.</p>`;
+  return html`<p><a href="${KEYS}?after=${encodeURIComponent(next)}">Older keys</a></p>`;
+}
+
+export function keyListPage(member: Member, list: KeyList): Html {
+  const { keys, search, now } = list;
+  const create = html`<a class="button" href="${KEYS}/new">Create API Key</a>`;
+  const words = search === null ? 'There are no keys.' : 'No key matches.';
+  const empty = html`<tr><td colspan="6">${words}</td></tr>`;
   const rows = keys.length === 0 ? empty : keys.map((key) => row(key, now));
-  const older =
-    next && html`<p><a href="${KEYS}?after=${encodeURIComponent(next)}">Older keys</a></p>`;
   const content = html`<h1>API Keys</h1>
-      ${member.authority && create}
+      <p class="actions">${member.authority && create}
+        <a href="${ADDRESSING}">Keys of others that address this organization</a></p>
+      ${searchForm(search)}
       <div class="wide" tabindex="0" role="region" aria-label="Keys">
-        <table>
+        <table class="keys">
           <thead><tr>${HEAD}</tr></thead>
           <tbody>${rows}</tbody>
         </table>
       </div>
-      ${older}`;
+      ${moreLink(list)}`;
   return page('API Keys', member, TO_KEYS, content);
 }

@@ -1,46 +1,47 @@
 /** The page of one key: what it is, what it may do, and how it is replaced or ended. */
 import { html } from 'hono/html';
-import type { KeyInfo } from 'keyscope';
+import type { DamagedKey, KeyInfo } from 'keyscope';
 import type { Member } from '../../platform/host/accounts.ts';
 import { catalog } from '../../platform/service/catalog.ts';
 import { KEYS } from '../paths.ts';
 import type { Html } from './frame.ts';
-import { options, page, TO_KEYS, time } from './frame.ts';
-import { stateOf } from './key-state.ts';
-
-/** How long the old key lives on after a rotation, in hours. */
-export const OVERLAPS = {
-  0: 'Ends at once',
-  1: 'One hour',
-  24: 'One day',
-  168: 'One week',
-} as const;
+import { cell, page, TO_KEYS, time } from './frame.ts';
+import { endingOf, handleOf, isOver, scopeName, stateOf } from './key-state.ts';
+import { damagedForm, manageForm } from './manage-key.ts';
 
 interface Fact {
   readonly name: string;
-  readonly value: Html | readonly Html[] | string;
+  readonly value: Html | readonly Html[] | string | null;
 }
 
-function factsOf(key: KeyInfo, state: string): readonly Fact[] {
-  const facts: Fact[] = [
+function entitiesOf(key: KeyInfo): readonly Html[] {
+  return key.accessibleEntities.map((entity) => {
+    const withdrew = key.withdrawn.includes(entity) ? html`(has withdrawn) ` : '';
+    return html`<code>${entity}</code> ${withdrew}`;
+  });
+}
+
+function predecessorOf({ rotatedFrom }: KeyInfo): Html | null {
+  if (rotatedFrom === null) return null;
+  return html`<a href="${KEYS}/${rotatedFrom}">its predecessor</a>`;
+}
+
+/** Those without a value are left out. */
+function factsOf(key: KeyInfo, now: number): readonly Fact[] {
+  const { createdBy, retireAt } = key;
+  return [
+    { name: 'Key', value: handleOf(key) },
     { name: 'Key id', value: html`<code>${key.keyId}</code>` },
-    { name: 'State', value: state },
-    {
-      name: 'Organizations',
-      value: key.accessibleEntities.map((entity) => html`<code>${entity}</code> `),
-    },
-    { name: 'Created', value: time(key.createdAt) },
+    { name: 'State', value: stateOf(key, now) },
+    { name: 'Since', value: endingOf(key) },
+    { name: 'Organizations', value: entitiesOf(key) },
+    { name: 'Created', value: html`${time(key.createdAt)}${createdBy && html`, by ${createdBy}`}` },
     { name: 'Expires', value: time(key.expiresAt, 'never') },
     { name: 'Last used', value: time(key.lastUsedAt, 'never') },
+    { name: 'Replaced', value: retireAt && html`ends ${time(retireAt)}` },
+    { name: 'Replaces', value: predecessorOf(key) },
+    { name: 'Justification', value: key.justification },
   ];
-  if (key.retireAt !== null)
-    facts.push({ name: 'Replaced', value: html`ends ${time(key.retireAt)}` });
-  if (key.rotatedFrom !== null) {
-    const link = html`<a href="${KEYS}/${key.rotatedFrom}">its predecessor</a>`;
-    facts.push({ name: 'Replaces', value: link });
-  }
-  if (key.justification !== null) facts.push({ name: 'Justification', value: key.justification });
-  return facts;
 }
 
 function whatItAllows(scope: string): string {
@@ -50,11 +51,13 @@ function whatItAllows(scope: string): string {
 }
 
 function scopeRow(scope: string, key: KeyInfo, unused: readonly string[]): Html {
-  const advice = unused.includes(scope) ? ' – a new key could do without' : '';
+  const isUnused = unused.includes(scope);
+  const advice = isUnused ? html` <small>A new key could do without.</small>` : '';
+  const lastUsed = time(key.scopesUsed[scope] ?? null, 'never');
   return html`<tr>
-      <th scope="row"><code>${scope}</code></th>
-      <td>${whatItAllows(scope)}</td>
-      <td>${time(key.scopesUsed[scope] ?? null, 'never')}${advice}</td>
+      <th scope="row">${scopeName(scope)}</th>
+      ${cell('Allows', whatItAllows(scope))}
+      ${cell('Last used', html`${lastUsed}${advice}`)}
     </tr>`;
 }
 
@@ -71,22 +74,8 @@ function scopeTable(key: KeyInfo, unused: readonly string[]): Html {
         </table></div>`;
 }
 
-const REPLACE = html`<label for="overlap">The old key, once it is replaced</label>
-        <select id="overlap" name="overlap">${options(OVERLAPS, '24')}</select>
-        <p><button name="action" value="rotate">Replace by a new key</button></p>`;
-
-function manageForm(key: KeyInfo, once: string): Html {
-  return html`<h2>End or replace it</h2>
-    <form method="post" action="${KEYS}/${key.keyId}" class="fields">
-      <input type="hidden" name="once" value="${once}">
-      ${key.retireAt === null && REPLACE}
-      <details>
-        <summary>Revoke</summary>
-        <p>Whatever uses the key is refused from then on, and nothing brings it back.</p>
-        <p><button name="action" value="revoke" class="grave">Revoke for good</button></p>
-      </details>
-    </form>`;
-}
+const TAMPERED = html`<p role="alert">Somebody has edited the record of this key: do not trust what
+        it says.</p>`;
 
 export interface KeyDetails {
   readonly key: KeyInfo;
@@ -99,15 +88,25 @@ export interface KeyDetails {
 }
 
 export function keyPage(member: Member, { key, unused, once, now }: KeyDetails): Html {
-  const { ended, words } = stateOf(key, now);
-  const facts = factsOf(key, words).map(
-    ({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`,
-  );
-  const canManage = member.authority !== null && !ended;
+  const facts = factsOf(key, now)
+    .filter(({ value }) => value !== null)
+    .map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`);
+  const canManage = member.authority !== null && !isOver(key);
   const content = html`<h1>${key.name}</h1>
+      ${key.tampered && TAMPERED}
       <dl>${facts}</dl>
       <h2>Scopes</h2>
       ${scopeTable(key, unused)}
-      ${canManage && manageForm(key, once)}`;
+      ${canManage && manageForm(key, unused, once)}`;
   return page(key.name, member, TO_KEYS, content);
+}
+
+/** Of a key whose record cannot be read: all that can be done is to end it. */
+export function damagedKeyPage(member: Member, key: DamagedKey): Html {
+  const canEnd = member.authority !== null && key.state === 'damaged';
+  const content = html`<h1>Unreadable key</h1>
+      <p>The record of <code>${key.keyId}</code> cannot be read: ${key.state}. It lets nobody
+        in.</p>
+      ${canEnd && damagedForm(key.keyId)}`;
+  return page('Unreadable key', member, TO_KEYS, content);
 }

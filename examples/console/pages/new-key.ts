@@ -1,11 +1,11 @@
-/** Making a key: the form for it, and the page that shows it once. */
+/** The form for a new key. */
 import { html } from 'hono/html';
-import type { KeyInfo } from 'keyscope';
 import type { Member } from '../../platform/host/accounts.ts';
 import { catalog } from '../../platform/service/catalog.ts';
 import { KEYS } from '../paths.ts';
 import type { Html } from './frame.ts';
 import { alert, options, page, TO_KEYS } from './frame.ts';
+import { scopeName } from './key-state.ts';
 
 /** How long a new key may live, in days. */
 export const LIFETIMES = {
@@ -31,76 +31,105 @@ export interface NewKeyForm {
   /** What allows this form to make one key. */
   readonly once: string;
   readonly input: NewKey;
-  /** What was wrong with the input, if it was sent before. */
-  readonly error: string | null;
+  readonly faults: Faults;
 }
 
-function scopeBox(scope: string, { scopes }: NewKey): Html {
+/** What was wrong with each field of the input, if it was sent before. */
+export type Faults = Readonly<Record<string, string>>;
+
+/** Of the form, from top to bottom, by the names that keyscope has for them. */
+const FIELDS = ['name', 'scopes', 'justification', 'expiresAt'];
+
+/** The sentence at a field that was wrong. */
+function faultAt(field: string, faults: Faults): Html | null {
+  const fault = faults[field];
+  if (fault === undefined) return null;
+  return html`<small id="${field}-fault" class="fault">${fault}</small>`;
+}
+
+/** What a field that was wrong is marked with; the first one has the focus. */
+function marks(field: string, faults: Faults): Html | string {
+  if (faults[field] === undefined) return '';
+  const first = FIELDS.find((name) => faults[name] !== undefined);
+  const focus = first === field ? html` autofocus` : '';
+  return html` aria-invalid="true" aria-describedby="${field}-fault"${focus}`;
+}
+
+function summary(faults: Faults): string | null {
+  const count = Object.keys(faults).length;
+  if (count === 0) return null;
+  return count === 1 ? 'One field needs another look.' : `${count} fields need another look.`;
+}
+
+function scopeBox(scope: string, { scopes }: NewKey, mark: Html | string): Html {
   const checked = scopes.includes(scope) ? html` checked` : '';
   return html`<label class="scope">
-      <input type="checkbox" name="scopes" value="${scope}"${checked}>
-      <span><code>${scope}</code> ${catalog.describe(scope)}</span>
+      <input type="checkbox" name="scopes" value="${scope}"${checked}${mark}>
+      <span>${scopeName(scope)} ${catalog.describe(scope)}</span>
     </label>`;
 }
 
-function plainScopes(offered: readonly string[], input: NewKey): Html {
+/** A group of boxes, of which the first is marked if the scopes were wrong. */
+function scopeBoxes(scopes: readonly string[], input: NewKey, mark: Html | string): Html[] {
+  return scopes.map((scope, index) => scopeBox(scope, input, index === 0 ? mark : ''));
+}
+
+function plainScopes({ offered, input, faults }: NewKeyForm): Html {
   const plain = offered.filter((scope) => !catalog.isReserved(scope));
   return html`<fieldset>
           <legend>Scopes</legend>
           <p>Grant only what the integration calls. They cannot be changed afterwards.</p>
-          ${plain.map((scope) => scopeBox(scope, input))}
+          ${faultAt('scopes', faults)}
+          ${scopeBoxes(plain, input, marks('scopes', faults))}
         </fieldset>`;
 }
 
 /** Nothing for a member who may grant none of them. */
-function reservedScopes(offered: readonly string[], input: NewKey): Html | null {
+function reservedScopes({ offered, input, faults }: NewKeyForm): Html | null {
   const reserved = offered.filter((scope) => catalog.isReserved(scope));
   if (reserved.length === 0) return null;
   return html`<fieldset>
       <legend>Reserved scopes</legend>
       <p>For the cases that need them.</p>
-      ${reserved.map((scope) => scopeBox(scope, input))}
+      ${scopeBoxes(reserved, input, '')}
       <label for="justification">Why they are needed</label>
-      <textarea id="justification" name="justification" maxlength="500" rows="2">${
-        input.justification
-      }</textarea>
+      ${faultAt('justification', faults)}
+      <textarea id="justification" name="justification" maxlength="500" rows="2"${marks(
+        'justification',
+        faults,
+      )}>${input.justification}</textarea>
     </fieldset>`;
 }
 
-export function newKeyPage(member: Member, { offered, once, input, error }: NewKeyForm): Html {
+function nameField({ input, faults }: NewKeyForm): Html {
+  const mark = marks('name', faults) || html` aria-describedby="name-help"`;
+  return html`<label for="name">Name</label>
+        <input id="name" name="name" value="${input.name}" maxlength="100"
+          autocomplete="off" required${mark}>
+        <small id="name-help">Where the key will be used.</small>
+        ${faultAt('name', faults)}`;
+}
+
+function lifetimeField({ input, faults }: NewKeyForm): Html {
+  return html`<label for="lifetime">Expires after</label>
+        <select id="lifetime" name="lifetime"${marks('expiresAt', faults)}>
+          ${options(LIFETIMES, input.lifetime)}</select>
+        ${faultAt('expiresAt', faults)}`;
+}
+
+export function newKeyPage(member: Member, form: NewKeyForm): Html {
   const content = html`<dialog open aria-labelledby="title">
       <h1 id="title">Create API Key</h1>
-      ${alert(error)}
+      ${alert(summary(form.faults))}
       <form method="post" action="${KEYS}" class="fields">
-        <input type="hidden" name="once" value="${once}">
-        <label for="name">Name</label>
-        <input id="name" name="name" value="${input.name}" maxlength="100"
-          autocomplete="off" required aria-describedby="name-help">
-        <small id="name-help">Where the key will be used.</small>
-        ${plainScopes(offered, input)}
-        ${reservedScopes(offered, input)}
-        <label for="lifetime">Expires after</label>
-        <select id="lifetime" name="lifetime">${options(LIFETIMES, input.lifetime)}</select>
-        <p><button class="button">Create</button> <a href="${KEYS}">Cancel</a></p>
+        <input type="hidden" name="once" value="${form.once}">
+        ${nameField(form)}
+        ${plainScopes(form)}
+        ${reservedScopes(form)}
+        ${lifetimeField(form)}
+        <p class="actions"><button class="button">Create</button>
+          <a href="${KEYS}">Cancel</a></p>
       </form>
     </dialog>`;
   return page('Create API Key', member, TO_KEYS, content);
-}
-
-/** The only page with a key. The script removes it when the page is left. */
-export function shownOncePage(member: Member, key: string, info: KeyInfo, api: string): Html {
-  const content = html`<dialog open aria-labelledby="title">
-      <h1 id="title">Copy the key of ${info.name}</h1>
-      <p>It is not shown again: who loses it revokes it and makes another. It is a secret, for no
-        repository and no ticket.</p>
-      <p class="key">
-        <input id="key" value="${key}" aria-label="API key" readonly
-          autocomplete="off" spellcheck="false" size="${key.length}">
-        <button type="button" data-copies="key">Copy</button> <span role="status"></span>
-      </p>
-      <p>Send it with every request: <code>Authorization: Bearer &lt;API_KEY&gt;</code>.
-        <code>GET ${api}/me</code> shows what it reaches.</p>
-      <p><a class="button" href="${KEYS}">Done</a></p>
-    </dialog>`;
-  return page('Copy the key', member, TO_KEYS, content);
 }

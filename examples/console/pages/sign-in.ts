@@ -7,8 +7,8 @@ import { alert, page, TO_HOME } from './frame.ts';
 /** @param email What was entered before, if it was wrong. */
 export function signInPage(error: string | null, email: string): Html {
   const content = html`<h1>Sign in</h1>
-      ${alert(error)}
       <form method="post" action="${SIGN_IN}" class="fields">
+        ${alert(error)}
         <label for="email">Email</label>
         <input id="email" name="email" type="email" value="${email}"
           autocomplete="username" required>

@@ -7,16 +7,19 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Keyring } from 'keyscope';
 import { createKeyring } from 'keyscope';
-import { cacheStore } from 'keyscope/cache';
+import { type ChannelState, cacheStore, pollingInvalidation } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { catalog } from '../service/catalog.ts';
 import type { Domain } from '../service/domain.ts';
 import { createDomain } from '../service/domain.ts';
+import { reportError } from '../service/problem.ts';
 import type { Accounts, AccountsOptions } from './accounts.ts';
 import { createAccounts } from './accounts.ts';
+import type { ClientAddress } from './client-address.ts';
 import type { OpenedStore } from './open-store.ts';
 import { openStore, placeOf } from './open-store.ts';
 import { readPeppers } from './peppers.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
 import type { Tokens } from './tokens.ts';
 import { audiences, openTokens } from './tokens.ts';
 import type { Whereabouts } from './whereabouts.ts';
@@ -34,6 +37,10 @@ export interface Platform extends Whereabouts {
   readonly publicUrl: string;
   readonly domain: Domain;
   readonly accounts: Accounts;
+  readonly readiness: Readiness;
+  readonly corsOrigins: readonly string[];
+  /** How to tell visitors of the console apart. */
+  readonly clientAddress: ClientAddress | undefined;
   /** Milliseconds since the epoch, for the whole platform. */
   readonly now: () => number;
   /** Writes what is still in memory and closes the file. */
@@ -50,6 +57,10 @@ export interface PlatformOptions extends AccountsOptions {
   readonly store?: string | undefined;
   /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
   readonly publicUrl?: string;
+  /** The other sites that may call the service from a browser. Default: none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Default: the other end of the connection. */
+  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /**
@@ -60,17 +71,32 @@ export const MAX_STALENESS_MS = 5_000;
 
 const MOST_CACHED = 10_000;
 
+/** For databases that tell nobody. */
+const POLLING = { intervalMs: 500, skewMs: 1_000 };
+
+interface OpenedKeys extends Pick<OpenedStore, 'store' | 'close'> {
+  readonly channelState: () => ChannelState;
+}
+
 /** A server's look-ups are cached, so that most requests need no database. */
-async function openKeys(address: string): Promise<OpenedStore> {
-  const opened = await openStore(address);
-  if (address.startsWith('sqlite:')) return opened;
-  const { store, invalidation } = opened;
+async function openKeys(address: string): Promise<OpenedKeys> {
+  const { store, invalidation, close } = await openStore(address);
+  if (address.startsWith('sqlite:')) return { store, close, channelState: () => 'none' };
+  const polling = invalidation === undefined ? pollingInvalidation(store, POLLING) : undefined;
   const cached = cacheStore(store, {
     cache: new LRUCache<string, object>({ max: MOST_CACHED }),
     maxStalenessMs: MAX_STALENESS_MS,
-    ...(invalidation && { invalidation }),
+    invalidation: invalidation ?? polling,
+    onError: reportError,
   });
-  return { ...opened, store: cached };
+  return {
+    store: cached,
+    channelState: cached.channelState,
+    async close() {
+      polling?.stop();
+      await close();
+    },
+  };
 }
 
 interface Service extends Pick<Platform, 'domain' | 'accounts'> {
@@ -107,6 +133,7 @@ export async function openPlatform(
         peppers,
         now,
         tokens: tokens.verifiers[audience],
+        onError: reportError,
       });
     // One store with two doors: a token made for one does not open the other. Keys open both.
     const { rest, mcp } = audiences(publicUrl);
@@ -121,8 +148,13 @@ export async function openPlatform(
         closeService();
       }
     };
+    const { clientAddress, corsOrigins = [] } = options;
+    const { channelState } = opened;
+    const { verify } = keyring;
+    const asked = { verify, prefix: PREFIX, channelState, report: reportError, now };
     const doors = { keyring, mcpKeyring, tokens, publicUrl, domain, accounts };
-    return { ...doors, now, file, keys: placeOf(address), pepper, close };
+    const edge = { clientAddress, corsOrigins, readiness: createReadiness(asked) };
+    return { ...doors, ...edge, now, file, keys: placeOf(address), pepper, close };
   } catch (error) {
     await opened.close();
     throw error;

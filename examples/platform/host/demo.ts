@@ -12,7 +12,7 @@ import { runInstance } from './walk/instances.ts';
 import { check } from './walk/walk.ts';
 
 const USAGE = `npm run demo -- [--check] [--store <address>]
-  --check            walk through the service and exit, with 1 on the first surprise`;
+  --check                   walk through the service and exit, with 1 on the first surprise`;
 
 try {
   // `--instance` is for the walk, which starts one.

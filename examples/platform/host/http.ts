@@ -10,6 +10,7 @@ import type { Answer, Report } from '../service/problem.ts';
 import { problem, Refusal, refused } from '../service/problem.ts';
 import type { Route } from '../service/route.ts';
 import { routes } from '../service/routes.ts';
+import type { Readiness } from './readiness.ts';
 import type { Tokens } from './tokens.ts';
 
 /** What a server is made of. */
@@ -24,6 +25,10 @@ export interface Service {
   readonly mcpKeyring?: Keyring<typeof catalog>;
   /** Makes tokens, if the service does. */
   readonly tokens?: Tokens;
+  /** The other sites that may call the service from a browser. Default: none. */
+  readonly corsOrigins?: readonly string[];
+  /** Answers `/readyz`, if the service does. */
+  readonly readiness?: Readiness;
   /**
    * Told of every error that is not the client's, including outages of the key store. Default: the
    * console.

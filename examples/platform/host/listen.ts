@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { createServer } from 'node:net';
 import { explain } from '../service/problem.ts';
+import { endResponses } from './open-responses.ts';
 
 /**
  * Listens only on this machine. Rejects if the port is taken.
@@ -35,9 +36,9 @@ export async function holdPort(): Promise<HeldPort> {
 const GRACE_MS = 5_000;
 
 /**
- * Lets requests in flight finish, for a while. By itself, Node would wait forever: once a server
- * is closing, it no longer times out a client that has connected and says nothing, or half of a
- * request.
+ * Accepts no more connections, ends streams, and lets requests in flight finish, for a while; each
+ * connection ends with its answer. By itself, Node would wait forever: once a server is closing, it
+ * no longer times out a client that has connected and says nothing, or half of a request.
  */
 export function stop(server: Server, graceMs: number = GRACE_MS): Promise<void> {
   return new Promise((resolve) => {
@@ -46,7 +47,19 @@ export function stop(server: Server, graceMs: number = GRACE_MS): Promise<void> 
       clearTimeout(timer);
       resolve();
     });
+    endResponses(server);
   });
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Runs it at the first signal. The second ends the process at once, as any does by itself. */
+export function atFirstSignal(run: () => Promise<void>): void {
+  const begin = (): void => {
+    for (const signal of SIGNALS) process.removeListener(signal, begin);
+    void run();
+  };
+  for (const signal of SIGNALS) process.once(signal, begin);
 }
 
 /** The port that the environment names. @throws RangeError if it names none. */

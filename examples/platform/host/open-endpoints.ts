@@ -1,6 +1,6 @@
 /**
  * What is served beside the guarded routes, whichever framework serves those, and open to anyone:
- * tokens, their public keys, and the document of the interface.
+ * tokens, their public keys, the document of the interface, and whether the service is ready.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Answer } from '../service/problem.ts';
@@ -35,10 +35,13 @@ function documentAt(body: unknown): Endpoint {
 }
 
 function endpointsOf(service: Service, realm: string): ReadonlyMap<string, Endpoint> {
-  const { keyring, tokens, publicUrl = '', report = reportError } = service;
+  const { keyring, tokens, readiness, publicUrl = '', report = reportError } = service;
   const endpoints = new Map<string, Endpoint>();
   const api = openApi(publicUrl, { tokens: tokens !== undefined });
   endpoints.set('/v1/openapi.json', documentAt(api));
+  if (readiness !== undefined) {
+    endpoints.set('/readyz', { method: 'GET', answer: () => readiness.answer() });
+  }
   if (tokens === undefined) return endpoints;
   endpoints.set('/.well-known/jwks.json', documentAt(tokens.jwks));
   const exchange = { keyring, issuers: tokens.issuers, realm, onOutage: report };

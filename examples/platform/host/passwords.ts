@@ -3,7 +3,9 @@
  * minimum that the console needs: a service has its own accounts, or uses a library for them.
  */
 import { scrypt } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import type { DatabaseSync } from 'node:sqlite';
+import type { TurnsOptions } from './turns.ts';
 
 /** How much work it is to hash a password, as `scrypt` of `node:crypto` names it. */
 export interface PasswordCost {
@@ -17,6 +19,17 @@ export interface PasswordCost {
  * need none of this.
  */
 export const PASSWORD_COST: PasswordCost = { cost: 2 ** 15, blockSize: 8, parallelization: 3 };
+
+/**
+ * How many passwords are hashed at a time. Node hashes them in the few threads in which it checks
+ * the signatures of tokens, too, and on the cores that answer all other requests: a flood of
+ * sign-ins must leave most of both alone.
+ */
+export const HASHING: TurnsOptions = {
+  atOnce: availableParallelism() < 4 ? 1 : 2,
+  waiting: 8,
+  patienceMs: 2_000,
+};
 
 const MAX_MEMORY = 2 ** 26;
 const HASH_BYTES = 32;

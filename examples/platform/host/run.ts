@@ -2,12 +2,15 @@
 import type { Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { explain } from '../service/problem.ts';
-import { readArguments } from './arguments.ts';
+import { type Arguments, readArguments } from './arguments.ts';
 import type { Platform } from './boot.ts';
 import { openPlatform } from './boot.ts';
+import { requireClientAddress } from './client-address.ts';
+import { readOrigins } from './cors.ts';
 import { firstKey } from './first-key.ts';
-import { holdPort, listen, readPort, stop, whyNot } from './listen.ts';
+import { atFirstSignal, holdPort, listen, readPort, stop, whyNot } from './listen.ts';
 import { shownPath, whereabouts } from './whereabouts.ts';
 
 type CreateServer = (platform: Platform) => Server | Promise<Server>;
@@ -20,7 +23,12 @@ const FOLDER = join(import.meta.dirname, '../../../.demo');
 /** What is to be closed, the last opened first. */
 type Opened = (() => unknown)[];
 
+/** Longer than all that is waited for takes: requests, usage, and connections to the store. */
+const LAST_RESORT_MS = 20_000;
+
 async function shutDown(opened: Opened): Promise<void> {
+  // Whatever hangs, it is not for ever. Keeps no process alive that is done.
+  setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
   try {
     for (const close of opened.splice(0).reverse()) await close();
   } catch (error) {
@@ -44,16 +52,28 @@ async function findAddress(opened: Opened): Promise<Address> {
   return { at: holder, origin };
 }
 
+/** In milliseconds. @throws RangeError if it is no number of seconds up to an hour. */
+function readDrain(text = '0'): number {
+  const seconds = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= 3_600) return seconds * 1_000;
+  throw new RangeError('--drain: pass a whole number of seconds, 3600 at most');
+}
+
 async function start(
   createServer: CreateServer,
   tryAlso: TryAlso,
   folder: string,
-  store: string | undefined,
+  args: Arguments,
   opened: Opened,
 ): Promise<void> {
+  const { store, 'client-address': where, 'cors-origin': origins } = args;
+  const corsOrigins = readOrigins(origins);
+  const drainMs = readDrain(args.drain);
   const { at, origin } = await findAddress(opened);
   const { PUBLIC_URL } = process.env;
-  const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL || origin });
+  const publicUrl = PUBLIC_URL || origin;
+  const clientAddress = requireClientAddress(where, publicUrl);
+  const platform = await openPlatform(folder, { store, publicUrl, clientAddress, corsOrigins });
   opened.push(() => platform.close());
   const server = await createServer(platform);
   opened.push(() => stop(server));
@@ -61,7 +81,11 @@ async function start(
   const key = await firstKey(platform, url, folder);
   const also = await tryAlso(origin, platform);
   // Before it says that it is up: whoever waits for that may end it at once.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => shutDown(opened));
+  atFirstSignal(async () => {
+    platform.readiness.drain();
+    await sleep(drainMs);
+    await shutDown(opened);
+  });
   const words = `${key}\n${also}\n${whereabouts(platform, folder)}`;
   console.log(`The deception platform is up at ${url}\n\n${words}`);
 }
@@ -81,7 +105,7 @@ export async function run(
   if (args === null) return;
   const opened: Opened = [];
   try {
-    await start(createServer, tryAlso, folder, args.store, opened);
+    await start(createServer, tryAlso, folder, args, opened);
   } catch (error) {
     console.error(whyNot(error));
     process.exitCode = 1;

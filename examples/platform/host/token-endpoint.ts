@@ -16,7 +16,7 @@ import { ACCESS_TOKEN, REPEATABLE, tokenRequest } from './token-request.ts';
 type Issuer = Pick<TokenIssuer, 'exchange'>;
 
 export interface TokenService {
-  readonly keyring: Pick<Keyring, 'admit'>;
+  readonly keyring: Pick<Keyring, 'admit' | 'authenticate'>;
   /** By audience, which is what `resource` and `audience` may name. The first is the default. */
   readonly issuers: Readonly<Record<string, Issuer>>;
   readonly realm: string;
@@ -50,12 +50,18 @@ const ACTOR = ['actor_token', 'actor_token_type'];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parameters; one without a value counts as omitted (RFC 6749 §3.2). */
+/** Without a value, these would ask for all that the key has: the opposite of what was meant. */
+const NARROWING = ['scope', 'entity_uuid'];
+
+/** The parameters; others without a value count as omitted (RFC 6749 §3.2). */
 function readFields(type: string | null | undefined, body: string): Fields {
   if (!FORM.test(type ?? ''))
     throw malformed('Send the parameters as application/x-www-form-urlencoded.');
   const fields = new Map<string, string | string[]>();
   for (const [name, value] of new URLSearchParams(body)) {
+    if (value === '' && NARROWING.includes(name)) {
+      throw malformed('scope and entity_uuid need a value; leave them out for all of the key.');
+    }
     if (value === '') continue;
     const before = fields.get(name);
     if (before === undefined) fields.set(name, REPEATABLE.includes(name) ? [value] : value);
@@ -112,10 +118,11 @@ async function issueToken(
 
 async function exchange(service: TokenService, request: TokenRequest): Promise<Answer> {
   const issuer = requireIssuer(service, request);
-  const { principal } = await service.keyring.admit(`Bearer ${request.subject_token}`, {
-    policy,
-    operation: 'exchangeToken',
-  });
+  const { keyring } = service;
+  // Not from a cache: the token outlives the request.
+  const authenticate = () =>
+    keyring.authenticate(`Bearer ${request.subject_token}`, { fresh: true });
+  const { principal } = await keyring.admit(authenticate, { policy, operation: 'exchangeToken' });
   const { accessToken, tokenType, expiresIn, scope } = await issueToken(issuer, principal, request);
   return answer(200, {
     access_token: accessToken,

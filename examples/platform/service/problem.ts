@@ -1,6 +1,6 @@
 /** Answers as data, including problem documents (RFC 9457): any framework can send them. */
 import { STATUS_CODES } from 'node:http';
-import { isStoreError } from 'keyscope';
+import { causeOf, isStoreError } from 'keyscope';
 
 export interface Answer {
   readonly status: number;
@@ -67,7 +67,7 @@ export type Report = (error: unknown) => void;
  */
 export function explain(error: unknown): string {
   const message = String(fieldOf(error, 'message'));
-  const reason = isStoreError(error) ? reasonOf(error.cause) : '';
+  const reason = isStoreError(error) ? reasonOf(causeOf(error)) : '';
   const text = reason === '' ? message : `${message}: ${reason}`;
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped);
 }

@@ -1,18 +1,18 @@
 /** Migrates the tables and triggers to the version of this release. */
-import { MIGRATIONS } from '../schema/migrations.js';
+import { MIGRATIONS, minReaderOf } from '../schema/migrations.js';
 import { readSchemaVersion } from '../schema-version.js';
 import { STATEMENTS } from '../sqlite/statements.js';
-import type { D1Client } from './binding.js';
+import type { D1Client, D1Session, D1Statement } from './binding.js';
 import { assertClient, atPrimary, query } from './binding.js';
 
 const VERSIONS = MIGRATIONS.sqlite;
 
 /** The row with the version; undefined if there is no such table. */
-async function readVersionRow(db: D1Client): Promise<unknown> {
+async function readVersionRow(db: D1Client): Promise<object | undefined> {
   try {
     // One round trip if the table exists, which is nearly always so when an isolate starts.
     const rows = await query(db, STATEMENTS.version);
-    return rows[0];
+    return rows[0] as object | undefined;
   } catch (error) {
     const tables = await query(db, STATEMENTS.hasVersion);
     if (tables.length > 0) throw error;
@@ -22,33 +22,36 @@ async function readVersionRow(db: D1Client): Promise<unknown> {
 
 /** The schema's version, 0 if there is none. */
 async function readVersion(db: D1Client): Promise<number> {
-  const row = (await readVersionRow(db)) as { readonly version?: unknown } | undefined;
-  return readSchemaVersion(row?.version, VERSIONS.length);
+  return readSchemaVersion(await readVersionRow(db), VERSIONS.length);
 }
 
 /** The statements that migrate a database from the version `found` to this release's. */
-function statementsFrom(found: number): readonly string[] {
-  const missing = VERSIONS.slice(found).flat();
+function statementsFrom(session: D1Session, found: number): D1Statement[] {
+  const missing = VERSIONS.slice(found)
+    .flat()
+    .map((sql) => session.prepare(sql));
   const latest = VERSIONS.length;
-  const write = `INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ${latest})`;
+  const write = session.prepare(STATEMENTS.writeVersion).bind(latest, minReaderOf(latest));
   // D1 has no transaction in which to read the version again. If another isolate has migrated in
   // the meantime, the first statement fails, and with it the batch: on a new database because the
   // table exists.
   if (found === 0) return [...missing, write];
   // On an older database because of the CHECK that no version is 0.
   const guard = `UPDATE keyscope_schema SET version = iif(version = ${found}, version, 0)`;
-  return [guard, ...missing, write];
+  return [session.prepare(guard), ...missing, write];
 }
 
 /**
- * Migrates the schema to this release, all of it or nothing; `d1Store` calls it before its
- * first use. Any number of isolates may call it at once. If the schema is current, it only reads.
+ * Migrates the schema to this release, all of it or nothing; `d1Store` calls it before its first
+ * use. Any number of isolates may call it at once. If the schema is current, or newer and of a kind
+ * that this release still works with, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param db As for `d1Store`.
  * @throws TypeError if `db` is not a D1 binding.
- * @throws Error if a newer release has migrated the database; whatever D1 throws.
+ * @throws Error if a newer release has migrated the database so that this one cannot work with it;
+ *   whatever D1 throws.
  * @example
  * await migrate(env.DB); // in a Worker that a deploy step calls
  */
@@ -57,9 +60,8 @@ export async function migrate(db: D1Client): Promise<void> {
   const found = await readVersion(db);
   if (found === VERSIONS.length) return;
   const session = atPrimary(db);
-  const statements = statementsFrom(found).map((sql) => session.prepare(sql));
   try {
-    await session.batch(statements);
+    await session.batch(statementsFrom(session, found));
   } catch (error) {
     // Not an error if another isolate was faster.
     const reached = await readVersion(db);

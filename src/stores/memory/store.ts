@@ -3,11 +3,24 @@
  * whose keys may end with the process. Every method is synchronous, so every write is atomic.
  */
 import { type KeyRecord, readRecord } from '../../core/record.js';
-import type { KeyStore, ListPosition, ListQuery, SchemeSummary } from '../../core/store.js';
+import type { KeyStore } from '../../core/store.js';
 import { mergeUsage } from '../../core/usage.js';
+import { applyMark } from '../marks.js';
+import type { Reads, Writes } from '../reads-and-writes.js';
+import { changedSince, expiringWithin, liveByScheme, page, sliceOf } from './listings.js';
+
+/** The keys, and by what to find them. */
+interface Tables {
+  readonly byId: Map<string, KeyRecord>;
+  readonly byDigest: Map<string, KeyRecord>;
+  /** Key ids by the entities that a key names. These never change: only `insert` writes them. */
+  readonly idsByEntity: Map<string, string[]>;
+  /** Key ids by `rootKeyId`, which never changes either. */
+  readonly idsByRoot: Map<string, string[]>;
+}
 
 /**
- * Makes a store in memory. Unbounded: about 1 KiB per key.
+ * Makes a store in memory. Unbounded: about 3 KiB per key.
  *
  * Not checked: that a process has only one. Each call makes a new store with its own keys.
  *
@@ -16,10 +29,39 @@ import { mergeUsage } from '../../core/usage.js';
  * const store = memoryStore();
  * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
  */
-export function memoryStore(): KeyStore {
-  const byId = new Map<string, KeyRecord>();
-  const byDigest = new Map<string, KeyRecord>();
+export function memoryStore(): Required<KeyStore> {
+  const tables: Tables = {
+    byId: new Map(),
+    byDigest: new Map(),
+    idsByEntity: new Map(),
+    idsByRoot: new Map(),
+  };
+  return { ...createReads(tables), ...createWrites(tables) };
+}
 
+function createReads({ byId, byDigest, idsByEntity, idsByRoot }: Tables): Reads {
+  function all(): KeyRecord[] {
+    return [...byId.values()];
+  }
+
+  return {
+    findByDigest: (digests) => findAll(byDigest, digests),
+    findById: (keyId) => byId.get(keyId) ?? null,
+
+    list(query) {
+      const ids = idsByEntity.get(query.entityUuid) ?? [];
+      return page(findAll(byId, ids), query);
+    },
+
+    listLineage: (rootKeyId) => findAll(byId, idsByRoot.get(rootKeyId) ?? []),
+    summarize: (now?: number) => liveByScheme(all(), now ?? Date.now()),
+    listExpiring: (query) => expiringWithin(all(), query),
+    listAll: (query) => sliceOf(all(), query),
+    listChanged: (query) => changedSince(all(), query),
+  };
+}
+
+function createWrites({ byId, byDigest, idsByEntity, idsByRoot }: Tables): Writes {
   function put(record: KeyRecord): void {
     // Checked only once, here. A malformed record is kept as it is; the core refuses it.
     const copy = readRecord(record) ?? structuredClone(record);
@@ -29,22 +71,20 @@ export function memoryStore(): KeyStore {
 
   return {
     insert(record) {
-      const isKnown = byId.has(record.keyId) || byDigest.has(record.digest);
+      const { keyId, digest, entityUuid, accessibleEntities, rootKeyId } = record;
+      const isKnown = byId.has(keyId) || byDigest.has(digest);
       if (isKnown) throw new Error('a record with this key id or digest exists already');
+      const entities = new Set([entityUuid, ...accessibleEntities]);
       put(record);
+      for (const entity of entities) addTo(idsByEntity, entity, keyId);
+      addTo(idsByRoot, rootKeyId, keyId);
     },
 
-    findByDigest: (digests) => findAll(byDigest, digests),
-    findById: (keyId) => byId.get(keyId) ?? null,
-    list: (query) => page([...byId.values()], query),
-    summarize: (now?: number) => summarize([...byId.values()], now ?? Date.now()),
-
-    markEnded(keyId, ending) {
+    mark(keyId, mark) {
       const record = byId.get(keyId);
-      if (record === undefined || record.revokedAt !== null) return false;
-      const isRevocation = 'revokedAt' in ending;
-      if (!isRevocation && record.retireAt !== null) return false;
-      put({ ...record, ...ending });
+      const marked = record === undefined ? null : applyMark(record, mark);
+      if (marked === null) return false;
+      put(marked);
       return true;
     },
 
@@ -57,60 +97,19 @@ export function memoryStore(): KeyStore {
   };
 }
 
-/** The records that have these digests, in the order of `digests`. */
-function findAll(
-  byDigest: ReadonlyMap<string, KeyRecord>,
-  digests: readonly string[],
-): KeyRecord[] {
+/** Adds to the list under a name. */
+function addTo(lists: Map<string, string[]>, name: string, item: string): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [item]);
+  else list.push(item);
+}
+
+/** The records under these names, in the order of the names. */
+function findAll(records: ReadonlyMap<string, KeyRecord>, names: readonly string[]): KeyRecord[] {
   const found: KeyRecord[] = [];
-  for (const digest of digests) {
-    const record = byDigest.get(digest);
+  for (const name of names) {
+    const record = records.get(name);
     if (record !== undefined) found.push(record);
   }
   return found;
-}
-
-/** Scans every record: listings are rare, and an index would cost memory for every key. */
-function page(records: readonly KeyRecord[], query: ListQuery): readonly KeyRecord[] {
-  const { entityUuid, after, limit } = query;
-  const own = records.filter((record) => record.entityUuid === entityUuid);
-  // A caller may leave `after` out.
-  const left = after ? own.filter((record) => newestFirst(after, record) < 0) : own;
-  return left.sort(newestFirst).slice(0, limit);
-}
-
-/** Orders a listing: by `createdAt`, then by `keyId`, both descending. */
-function newestFirst(first: ListPosition, second: ListPosition): number {
-  if (first.createdAt !== second.createdAt) return second.createdAt - first.createdAt;
-  if (first.keyId === second.keyId) return 0;
-  return first.keyId < second.keyId ? 1 : -1;
-}
-
-/** How many live keys each digest scheme has, and when one of them was last used. */
-function summarize(records: readonly KeyRecord[], now: number): SchemeSummary[] {
-  const rows = new Map<string, SchemeSummary>();
-  for (const { digest, lastUsedAt } of records.filter((record) => isLive(record, now))) {
-    const scheme = digest.slice(0, digest.indexOf('$'));
-    const row = rows.get(scheme);
-    rows.set(scheme, {
-      scheme,
-      live: (row?.live ?? 0) + 1,
-      lastUsedAt: newest(row?.lastUsedAt ?? null, lastUsedAt),
-    });
-  }
-  return [...rows.values()];
-}
-
-/** The later of two times; null means never. */
-function newest(first: number | null, second: number | null): number | null {
-  if (first === null) return second;
-  if (second === null) return first;
-  return Math.max(first, second);
-}
-
-/** Whether a key works at the time `now`; both deadlines are exclusive. */
-function isLive({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
-  const isBeforeRetirement = retireAt === null || now < retireAt;
-  const isBeforeExpiry = expiresAt === null || now < expiresAt;
-  return revokedAt === null && isBeforeRetirement && isBeforeExpiry;
 }

@@ -3,11 +3,25 @@
  * is truncated, and a value of another type is stored as text.
  */
 import type { KeyRecord } from '../../core/record.js';
+import type { Mark } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 
 /** Whether `value` fits a column for a digest or a seal: printable ASCII, at most 255 bytes. */
 export function isDigest(value: unknown): value is string {
   return typeof value === 'string' && /^[ -~]{1,255}$/.test(value);
+}
+
+/** Whether `value` fits the column for prefixes: ASCII without spaces, at most 20 bytes. */
+export function isPrefix(value: unknown): value is string {
+  return typeof value === 'string' && /^[!-~]{1,20}$/.test(value);
+}
+
+function isUuidOrNull(value: unknown): boolean {
+  return value === null || isUuid(value);
+}
+
+function isSeal(value: unknown): boolean {
+  return value === null || isDigest(value);
 }
 
 /** A field whose column accepts less than the field's type. */
@@ -18,10 +32,14 @@ interface NarrowField {
 
 const NARROW_FIELDS: readonly NarrowField[] = [
   { field: 'keyId', fits: isUuid },
+  { field: 'prefix', fits: isPrefix },
+  { field: 'hint', fits: isPrefix },
   { field: 'digest', fits: isDigest },
-  { field: 'seal', fits: (value) => value === null || isDigest(value) },
   { field: 'entityUuid', fits: isUuid },
-  { field: 'rotatedFrom', fits: (value) => value === null || isUuid(value) },
+  { field: 'accessibleEntities', fits: (list) => Array.isArray(list) && list.every(isUuid) },
+  { field: 'rotatedFrom', fits: isUuidOrNull },
+  { field: 'rootKeyId', fits: isUuid },
+  { field: 'seal', fits: isSeal },
 ];
 
 /** Throws if a field does not fit its column. */
@@ -29,5 +47,15 @@ export function assertFits(record: KeyRecord): void {
   const unfit = NARROW_FIELDS.find(({ field, fits }) => !fits(record[field]));
   if (unfit !== undefined) {
     throw new Error(`keyscope: insert: ${unfit.field} does not fit its column`);
+  }
+}
+
+/** Throws if what a mark writes does not fit its column. */
+export function assertMarkFits(mark: Mark): void {
+  if (mark.kind === 'revoke' && !isSeal(mark.seal ?? null)) {
+    throw new Error('keyscope: mark: seal does not fit its column');
+  }
+  if (mark.kind === 'withdraw' && !isUuid(mark.entityUuid)) {
+    throw new Error('keyscope: mark: entityUuid does not fit its column');
   }
 }

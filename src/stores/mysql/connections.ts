@@ -9,21 +9,30 @@ import type {
 } from './client.js';
 import { assertClient, isPool } from './client.js';
 import { withMysqlErrors } from './errors.js';
+import { withLiterals } from './literals.js';
 
 /** The connections of a client. Errors keep the server's message, but no parameters. */
 export interface Connections {
-  /** Runs one statement on whichever connection is free. */
-  query(sql: string, values?: Value[]): Promise<unknown>;
-  /** Runs several statements on one connection; no other statement of keyscope comes between. */
-  withSession<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs statements on one connection; no other statement of keyscope comes between. If they take
+   * longer than `limitMs`, it throws, and a connection of a pool is closed: what a network has lost
+   * never ends by itself, and would keep the connection for ever.
+   */
+  withSession<Result>(
+    work: (session: Session) => Promise<Result>,
+    limitMs?: number,
+  ): Promise<Result>;
 }
 
 /** One connection, for as long as keyscope holds it. */
 export interface Session {
   /** Runs one statement. */
-  query(sql: string, values?: Value[]): Promise<unknown>;
-  /** Runs a statement that cannot be prepared. */
-  run(sql: string): Promise<unknown>;
+  query(sql: string, values?: readonly Value[]): Promise<unknown>;
+  /**
+   * The same for a statement that is sent often: it is prepared, unless the service wants none.
+   * Each connection keeps what it has prepared, and a server only 16,382 for all of them.
+   */
+  execute(sql: string, values: Value[]): Promise<unknown>;
   /** Marks the connection's state as unknown, so that it does not return to the pool. */
   discard(): void;
 }
@@ -38,14 +47,24 @@ function statement(sql: string): MysqlStatement {
   return { sql, ...OPTIONS };
 }
 
-function execute(connection: MysqlConnection, sql: string, values: Value[] = []): Promise<unknown> {
+function query(
+  connection: MysqlConnection,
+  sql: string,
+  values: readonly Value[] = [],
+): Promise<unknown> {
+  return withMysqlErrors(async () => connection.query(statement(withLiterals(sql, values))));
+}
+
+function execute(connection: MysqlConnection, sql: string, values: Value[]): Promise<unknown> {
   return withMysqlErrors(() => connection.execute(statement(sql), values));
 }
 
-function createSession(connection: MysqlConnection, discard: () => void): Session {
+type Send = typeof execute;
+
+function createSession(connection: MysqlConnection, send: Send, discard: () => void): Session {
   return {
-    query: (sql, values) => execute(connection, sql, values),
-    run: (sql) => withMysqlErrors(() => connection.query(statement(sql))),
+    query: (sql, values) => query(connection, sql, values),
+    execute: (sql, values) => send(connection, sql, values),
     discard,
   };
 }
@@ -65,13 +84,10 @@ function enqueue<Result>(connection: object, work: () => Promise<Result>): Promi
   return result;
 }
 
-function singleConnection(connection: MysqlConnection): Connections {
+function singleConnection(connection: MysqlConnection, send: Send): Connections {
   // There is no other connection to replace it with.
-  const session = createSession(connection, () => {});
-  return {
-    query: (sql, values) => enqueue(connection, () => session.query(sql, values)),
-    withSession: (work) => enqueue(connection, () => work(session)),
-  };
+  const session = createSession(connection, send, () => {});
+  return { withSession: (work) => enqueue(connection, () => work(session)) };
 }
 
 async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
@@ -83,27 +99,49 @@ async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void
   }
 }
 
-function pooledConnections(pool: MysqlPool): Connections {
-  return {
-    query: (sql, values) => execute(pool, sql, values),
+/** Rejects after a time, unless it is stopped. Without a time, never. */
+function startTimer(limitMs: number | undefined) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    if (limitMs === undefined) return;
+    const seconds = limitMs / 1_000;
+    const error = new Error(`keyscope: the server has not answered for ${seconds} s`);
+    timer = setTimeout(() => reject(error), limitMs);
+  });
+  return { late, stop: () => clearTimeout(timer) };
+}
 
-    async withSession(work) {
+function pooledConnections(pool: MysqlPool, send: Send): Connections {
+  return {
+    async withSession(work, limitMs) {
       const loan = await withMysqlErrors(() => pool.getConnection());
       let isDiscarded = false;
-      const session = createSession(loan, () => {
+      const session = createSession(loan, send, () => {
         isDiscarded = true;
       });
+      const timer = startTimer(limitMs);
+      // Where it is late, what is under way ends as the connection does.
+      const overdue = timer.late.catch((error: unknown) => {
+        session.discard();
+        throw error;
+      });
       try {
-        return await work(session);
+        return await Promise.race([work(session), overdue]);
       } finally {
+        timer.stop();
         await returnToPool(loan, isDiscarded);
       }
     },
   };
 }
 
-/** Throws a `TypeError` if `client` is not one. Opens nothing and sends nothing. */
-export function connectionsOf(client: MysqlClient): Connections {
+/**
+ * Throws a `TypeError` if `client` is not one. Opens nothing and sends nothing.
+ *
+ * @param isPreparing Whether statements that are sent often are prepared.
+ */
+export function connectionsOf(client: MysqlClient, isPreparing: boolean = true): Connections {
   assertClient(client);
-  return isPool(client) ? pooledConnections(client) : singleConnection(client);
+  const send = isPreparing ? execute : query;
+  return isPool(client) ? pooledConnections(client, send) : singleConnection(client, send);
 }

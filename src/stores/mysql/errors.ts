@@ -7,6 +7,9 @@ const NO_RIGHT_TO_CREATE_TRIGGERS = 1419;
 const NO_SUCH_DEFINER = 1449;
 const IN_A_TRANSACTION = 1568;
 const DEADLOCK = 1213;
+/** The wait for a row was too long, or the statement, of which MariaDB is told how long. */
+const LOCK_WAIT_TIMEOUT = 1205;
+const STATEMENT_TIMEOUT = 1969;
 /** On MariaDB 11: a row has changed since the transaction began. */
 const CHANGED_SINCE = 1020;
 
@@ -73,8 +76,19 @@ export function isMissingTable(error: unknown): boolean {
   return errnoOf(error) === NO_SUCH_TABLE;
 }
 
+/** Whether a row was held by somebody else for as long as the statement would wait. */
+export function isLockTimeout(error: unknown): boolean {
+  const errno = errnoOf(error);
+  return errno === LOCK_WAIT_TIMEOUT || errno === STATEMENT_TIMEOUT;
+}
+
 /** Whether the server has rolled back the whole transaction, so that a retry may succeed. */
 export function isRetryable(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === DEADLOCK || errno === CHANGED_SINCE;
+}
+
+/** Whether the connection was in the middle of a transaction, so that nothing was written. */
+export function isInTransaction(error: unknown): boolean {
+  return errnoOf(error) === IN_A_TRANSACTION;
 }

@@ -30,11 +30,14 @@ export function isTrue(value: unknown): boolean {
   return toInteger(value) === 1;
 }
 
+/** Whether a row was read in a transaction that somebody had left open, or with autocommit off. */
+export function isUnsettled(rows: readonly Row[]): boolean {
+  return rows.some(({ settled }) => !isTrue(settled));
+}
+
 /** Returns the rows, and throws if one of them may be out of date. */
 export function requireFresh(rows: readonly Row[]): readonly Row[] {
-  for (const { settled, writable } of rows) {
-    if (!isTrue(writable)) throw new Error(READ_ONLY);
-    if (!isTrue(settled)) throw new Error(UNSETTLED);
-  }
+  if (rows.some(({ writable }) => !isTrue(writable))) throw new Error(READ_ONLY);
+  if (isUnsettled(rows)) throw new Error(UNSETTLED);
   return rows;
 }

@@ -8,5 +8,7 @@ export type {
   MysqlStatement,
 } from './client.js';
 export { migrate } from './migrate.js';
+export type { PurgeOptions } from './purge.js';
+export { purgeEnded } from './purge.js';
 export type { MysqlStoreOptions } from './store.js';
 export { mysqlStore } from './store.js';

@@ -1,8 +1,8 @@
 /** Checks once for each store what its statements rely on. */
-import { toInteger } from '../rows.js';
+import { toInteger, type Value } from '../rows.js';
 import type { Row } from './answers.js';
 import { rowsOf } from './answers.js';
-import type { Connections } from './connections.js';
+import type { Session } from './connections.js';
 import type { MysqlError } from './errors.js';
 import { FRESHNESS, isTrue, requireFresh } from './freshness.js';
 
@@ -11,7 +11,7 @@ const PROBE_TEXT = 'é🦊';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
 const PROBE = `
-  SELECT ? AS echo, ? AS nothing, ${LARGEST} AS largest, @@sql_safe_updates AS safe,
+  SELECT ? AS echo, ? AS nothing, ${LARGEST} AS largest,
     ${FRESHNESS},
     (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
 
@@ -39,15 +39,13 @@ const REQUIREMENTS: readonly Requirement[] = [
     isMet: ({ nothing }) => nothing === '',
     instead: 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost',
   },
-  {
-    isMet: ({ safe }) => toInteger(safe) === 0,
-    instead: 'connect with sql_safe_updates off: it refuses joins, and usage is written by one',
-  },
 ];
 
-async function probe(connections: Connections): Promise<unknown> {
+type Send = (sql: string, values: Value[]) => Promise<unknown>;
+
+async function probe(send: Send): Promise<unknown> {
   try {
-    return await connections.query(PROBE, [PROBE_TEXT, '']);
+    return await send(PROBE, [PROBE_TEXT, '']);
   } catch (error) {
     const { code, message } = error as MysqlError;
     if (code !== undefined) throw error;
@@ -58,10 +56,13 @@ async function probe(connections: Connections): Promise<unknown> {
 }
 
 /** Throws if the connection lacks something. Not checked: rights, and the server's durability. */
-export async function inspect(connections: Connections): Promise<void> {
-  const answer = await probe(connections);
-  const row = rowsOf(answer)[0] ?? {};
-  const unmet = REQUIREMENTS.find((requirement) => !requirement.isMet(row));
-  if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
-  requireFresh([row]);
+export async function inspect({ execute, query }: Session): Promise<void> {
+  // Drivers read the answers to statements that are prepared, and to others, in different ways.
+  for (const send of [execute, query]) {
+    const answer = await probe(send);
+    const row = rowsOf(answer)[0] ?? {};
+    const unmet = REQUIREMENTS.find((requirement) => !requirement.isMet(row));
+    if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
+    requireFresh([row]);
+  }
 }

@@ -3,168 +3,86 @@
  * service opened with `mysql2/promise` or `mariadb`, each in version 3 or newer. Imports no driver.
  * Tested on MariaDB; of MySQL it uses what the manual documents.
  *
+ * Its tables are `keyscope_keys`, `keyscope_addressing` and `keyscope_schema`, and its triggers
+ * begin with `keyscope_`, too. Exclude them from tools that drop what they do not know.
+ *
  * What is guaranteed, and what you have to ensure:
  * - **A dedicated handle.** Give keyscope its own connection, or a pool that nobody else takes
  *   connections from. Look-ups run outside any transaction, so they see every acknowledged write,
  *   even at REPEATABLE READ. In a transaction that somebody left open they would see an old state.
- *   MariaDB can be asked about that, and a look-up that finds a row then throws; MySQL cannot, so
- *   it goes unnoticed. With autocommit off, such a look-up throws on both.
- * - **Writes** are one statement each, committed before they are acknowledged, and throw if the
+ *   MariaDB can be asked about that: a look-up closes such a connection of a pool and uses another,
+ *   and throws on a single one. MySQL cannot, so it goes unnoticed. With autocommit off, look-ups
+ *   throw on both.
+ * - **Writes** are one transaction each, committed before they are acknowledged, and throw if the
  *   connection is in the middle of a transaction. A pool replaces a lost connection; a single
  *   connection stays lost, and serves one request at a time.
- * - **Primary.** A read-only server is refused, at the start and by each look-up that finds a key,
- *   because a cluster of pools or a proxy may send queries elsewhere: a replica lags, and would
- *   accept a key that was revoked a moment ago. A replica that is writable cannot be told from the
- *   primary.
+ * - **Primary.** A read-only server is refused, at the start and by each look-up, because a
+ *   cluster of pools or a proxy may send queries elsewhere: a replica lags, and would accept a key
+ *   that was revoked a moment ago. A replica that is writable cannot be told from the primary; a
+ *   user with SUPER or READ ONLY ADMIN can write to any, so let keyscope's have neither.
+ * - **Galera.** On MariaDB, each read waits until its node has what the cluster acknowledged, with
+ *   `wsrep_sync_wait`, and a node without a majority refuses: what one node has revoked, no other
+ *   accepts. On Galera for MySQL, set that variable on all nodes; otherwise the first use is
+ *   refused.
+ * - **Connections.** Look-ups take at most `maxLookUpQueries` connections at once. A query that is
+ *   not answered within a second no longer counts, so that a connection that hangs does not hold
+ *   up the others. Let the pool have some more than that, for everything else. One that has not
+ *   answered a look-up for 5 s, a write for 10 s or a list for a minute is closed.
+ * - **Statements.** Look-ups are prepared, at most nine statements on each connection, of which a
+ *   server keeps 16,382 in all (`max_prepared_stmt_count`). Everything else, and look-ups too with
+ *   `prepare: false`, is sent as text, in which values stand in hexadecimal digits.
+ * - **Locks.** Usage is not worth a wait. Where somebody holds the row of a key for half a second,
+ *   on MySQL for one, that of all other keys is written, and the key's own is refused. Other
+ *   writes wait for 10 s, or as long as the server's `innodb_lock_wait_timeout` says.
  * - **Durability** is up to the server: with `innodb_flush_log_at_trx_commit` or `sync_binlog`
  *   other than 1, a crash undoes what was acknowledged in the last second, including revocations.
- * - **Session.** utf8mb4, autocommit on, `sql_safe_updates` off; otherwise the first use is
- *   refused. The SQL mode does not matter, except for `EMPTY_STRING_IS_NULL`, which is refused. Nor
- *   do `sql_select_limit` and the drivers' options: options that change how rows are read are
- *   switched off for each statement or make no difference, and any other such option is refused.
- * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT and UPDATE on the database. Afterwards:
- *   SELECT on both tables, INSERT and UPDATE on `keyscope_keys`. The triggers run as the user that
- *   migrated: keep that user and its rights, also on a server that a dump is restored to, or no key
- *   can be revoked (error 1449). With a binary log, MySQL lets only SUPER create triggers, unless
- *   `log_bin_trust_function_creators` is on (error 1419).
+ * - **Session.** utf8mb4 and autocommit on; otherwise the first use is refused. The SQL mode does
+ *   not matter, except for `EMPTY_STRING_IS_NULL`, which is refused. Nor do `sql_select_limit` and
+ *   the drivers' options: options that change how rows are read are switched off for each
+ *   statement or make no difference, and any other such option is refused.
+ * - **Rights.** To migrate: CREATE, TRIGGER, SELECT, INSERT, UPDATE and DELETE on the database.
+ *   Afterwards: SELECT on the tables, INSERT and UPDATE on `keyscope_keys` and
+ *   `keyscope_addressing`; to purge, DELETE on both and UPDATE on `keyscope_schema`. The triggers
+ *   run as the user that migrated: keep that user and its rights, also on a server that a dump is
+ *   restored to, or no key can be revoked (error 1449). With a binary log, and on Galera, only
+ *   SUPER may create triggers, unless `log_bin_trust_function_creators` is on (error 1419).
+ * - **Triggers** keep what was written as it is. With `{ triggers: false }`, `migrate` leaves them
+ *   out, for servers that have none: then whoever may write the tables can rewrite what no pepper
+ *   seals, undo marks, and delete keys before their time.
  *
- * With a pepper, a row that somebody edited by hand does not authenticate. Lists are selected as
- * text: drivers that parse JSON themselves end the process if a row has invalid JSON.
+ * With a pepper, a row that somebody edited by hand does not authenticate, and no listing fails
+ * because of it. Lists and times are selected as text: drivers that parse JSON themselves end the
+ * process if a row has invalid JSON.
  */
 import { assert, readFields } from '../../core/input.js';
-import type { KeyRecord } from '../../core/record.js';
-import type { KeyStore, SchemeSummary, UsageEntry } from '../../core/store.js';
-import { isUuid } from '../../core/uuid.js';
-import { batchLookUps } from '../look-up-batches.js';
-import type { Reads, Writes } from '../reads-and-writes.js';
-import type { Value } from '../rows.js';
-import { toInteger, toRecord, toValues } from '../rows.js';
+import type { KeyStore } from '../../core/store.js';
+import { readMaxQueries } from '../query-slots.js';
 import { afterStart, startOnce } from '../start.js';
-import { usageBatches } from '../usage-batches.js';
-import type { Row } from './answers.js';
-import { rowsOf } from './answers.js';
 import type { MysqlClient } from './client.js';
-import { assertFits, isDigest } from './columns.js';
-import type { Connections } from './connections.js';
 import { connectionsOf } from './connections.js';
-import { requireFresh } from './freshness.js';
+import { beforeReads } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
-import {
-  FIND_BY_ID,
-  findByDigests,
-  INSERT,
-  LIST,
-  LIST_AFTER,
-  RETIRE,
-  REVOKE,
-  SUMMARIZE,
-  TOUCH,
-} from './statements.js';
-import { write } from './write.js';
+import { createReaders } from './readers.js';
+import { createReads } from './reads.js';
+import { createWrites } from './writes.js';
 
 /** How the server is queried. */
 export interface MysqlStoreOptions {
-  /** Look-ups made in one turn of the event loop are sent as one query. Default: true. */
+  /**
+   * Look-ups of one turn of the event loop, and those that wait for others, are sent as one query.
+   * If false, each is sent by itself and at once, however many there are. Default: true.
+   */
   readonly batch?: boolean | undefined;
-}
-
-async function select(
-  connections: Connections,
-  sql: string,
-  values: Value[],
-): Promise<readonly Row[]> {
-  const answer = await connections.query(sql, values);
-  return requireFresh(rowsOf(answer));
-}
-
-async function selectRecords(
-  connections: Connections,
-  sql: string,
-  values: Value[],
-): Promise<KeyRecord[]> {
-  const rows = await select(connections, sql, values);
-  return rows.map(toRecord);
-}
-
-/** Unchecked: the core checks what comes back. */
-function toSummary({ scheme, live, last_used_at }: Row): SchemeSummary {
-  const summary: { readonly [Field in keyof SchemeSummary]: unknown } = {
-    scheme,
-    live: toInteger(live),
-    lastUsedAt: toInteger(last_used_at),
-  };
-  return summary as SchemeSummary;
-}
-
-/**
- * An id is always a lower-case UUID and a digest always printable ASCII; anything else is not
- * looked up.
- */
-function createReads(connections: Connections, batch: boolean): Reads {
-  async function find(digests: readonly string[]): Promise<KeyRecord[]> {
-    const asked = digests.filter(isDigest);
-    if (asked.length === 0) return [];
-    const { sql, values } = findByDigests(asked);
-    return selectRecords(connections, sql, values);
-  }
-
-  return {
-    findByDigest: batch ? batchLookUps(find) : find,
-
-    async findById(keyId) {
-      if (!isUuid(keyId)) return null;
-      const records = await selectRecords(connections, FIND_BY_ID, [keyId]);
-      return records[0] ?? null;
-    },
-
-    async list({ entityUuid, after = null, limit }) {
-      if (!isUuid(entityUuid)) return [];
-      // As text: some versions of mysql2 send a number as a float, which MySQL does not accept as a
-      // LIMIT.
-      const most = String(limit);
-      if (after === null) return selectRecords(connections, LIST, [entityUuid, most]);
-      const { createdAt, keyId } = after;
-      const values = [entityUuid, createdAt, createdAt, keyId, most];
-      return selectRecords(connections, LIST_AFTER, values);
-    },
-
-    async summarize(now?: number) {
-      const time = now ?? Date.now();
-      const rows = await select(connections, SUMMARIZE, [time, time]);
-      return rows.map(toSummary);
-    },
-  };
-}
-
-/** An entry as {@link TOUCH} reads it. */
-function toTouched({ keyId, lastUsedAt, scopesUsed }: UsageEntry): readonly unknown[] {
-  return [keyId, lastUsedAt, Object.entries(scopesUsed)];
-}
-
-function createWrites(connections: Connections): Writes {
-  return {
-    async insert(record) {
-      assertFits(record);
-      // Duplicates are refused by the primary key and by the digest's UNIQUE.
-      await write(connections, INSERT, toValues(record));
-    },
-
-    // If the condition holds, the row changes, so it does not matter whether the driver counts
-    // matched or changed rows.
-    async markEnded(keyId, ending) {
-      if (!isUuid(keyId)) return false;
-      const written =
-        'revokedAt' in ending
-          ? await write(connections, REVOKE, [ending.revokedAt, keyId])
-          : await write(connections, RETIRE, [ending.retireAt, keyId]);
-      return written === 1;
-    },
-
-    async touch(entries) {
-      const batches = usageBatches(entries, isUuid, toTouched);
-      for (const batch of batches) await write(connections, TOUCH, [batch]);
-    },
-  };
+  /**
+   * At most this many queries of look-ups are in flight at once, so that others find a connection;
+   * further look-ups wait and go together. 1 to 1,000. Default: 4.
+   */
+  readonly maxLookUpQueries?: number | undefined;
+  /**
+   * Look-ups are prepared statements, at most nine on each connection; nothing else is. If false,
+   * none is, for a proxy that keeps none. Default: true.
+   */
+  readonly prepare?: boolean | undefined;
 }
 
 /**
@@ -179,16 +97,31 @@ function createWrites(connections: Connections): Writes {
  * @param options How the server is queried.
  * @returns The store, for `createKeyring`.
  * @throws TypeError if `client` is not such a client or has the callback API, or on an unknown
- *   option.
+ *   or wrong option.
  * @example
  * // createPool of 'mysql2/promise'
  * const pool = mysql.createPool({ uri, charset: 'utf8mb4', connectTimeout: 2_000 });
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: mysqlStore(pool), peppers });
  */
-export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {}): KeyStore {
-  const connections = connectionsOf(client);
-  const { batch = true } = readFields(options, ['batch'], 'mysqlStore');
+export function mysqlStore(
+  client: MysqlClient,
+  options: MysqlStoreOptions = {},
+): Required<KeyStore> {
+  const given = readFields(options, ['batch', 'maxLookUpQueries', 'prepare'], 'mysqlStore');
+  const { batch = true, prepare = true } = given;
   assert(typeof batch === 'boolean', 'mysqlStore: batch is true or false');
-  const start = startOnce(() => migrateIfNeeded(connections));
-  return afterStart(start, { ...createReads(connections, batch), ...createWrites(connections) });
+  assert(typeof prepare === 'boolean', 'mysqlStore: prepare is true or false');
+  const connections = connectionsOf(client, prepare);
+  const maxQueries = readMaxQueries(given.maxLookUpQueries, 'mysqlStore');
+  let before = '';
+  const start = startOnce(async () => {
+    await migrateIfNeeded(connections);
+    before = await beforeReads(connections);
+  });
+  const readers = createReaders(connections, () => before);
+  const store = {
+    ...createReads(readers, batch ? maxQueries : null),
+    ...createWrites(connections),
+  };
+  return afterStart(start, store);
 }

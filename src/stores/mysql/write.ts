@@ -2,27 +2,81 @@
 import type { Value } from '../rows.js';
 import { affectedRows } from './answers.js';
 import type { Connections, Session } from './connections.js';
-import { isRetryable } from './errors.js';
+import { isInTransaction, isRetryable } from './errors.js';
 
-/** How many times a write is tried in all if the server rolls it back. */
+/** How many times a write is tried in all. */
 const TRIES = 4;
 
+/** How long a connection may take for a write, in milliseconds: a row may be locked meanwhile. */
+const WRITE_MS = 10_000;
+
 /**
- * Runs one statement as its own transaction. `SET TRANSACTION` throws inside another transaction,
- * on both servers. So somebody else's rollback cannot undo an acknowledged write, and nothing of
- * theirs is committed. The commit is needed if autocommit was switched off after the connection was
- * inspected.
+ * `SET TRANSACTION` throws inside another transaction, on both servers. So somebody else's rollback
+ * cannot undo an acknowledged write, and nothing of theirs is committed.
  */
-export async function commit(session: Session, sql: string, values: Value[]): Promise<unknown> {
-  await session.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE');
+const SETTINGS = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE';
+
+/** Both override `completion_type`, which may chain another transaction or disconnect. */
+const COMMIT = 'COMMIT AND NO CHAIN NO RELEASE';
+const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE';
+
+/** A connection that somebody gave back inside a transaction is closed: nobody would end that. */
+async function begin(session: Session): Promise<void> {
   try {
-    const answer = await session.query(sql, values);
-    // Overrides `completion_type`, which may chain another transaction or disconnect.
-    await session.run('COMMIT AND NO CHAIN NO RELEASE');
-    return answer;
+    await session.query(SETTINGS);
   } catch (error) {
-    await session.run('ROLLBACK AND NO CHAIN NO RELEASE').catch(() => session.discard());
+    if (isInTransaction(error)) session.discard();
     throw error;
+  }
+}
+
+async function endTransaction<Result>(session: Session, work: Promise<Result>): Promise<Result> {
+  try {
+    const result = await work;
+    await session.query(COMMIT);
+    return result;
+  } catch (error) {
+    await session.query(ROLLBACK).catch(() => session.discard());
+    throw error;
+  }
+}
+
+/**
+ * Runs one statement as its own transaction. The commit is needed if autocommit was switched off
+ * after the connection was inspected.
+ */
+export async function commit(
+  session: Session,
+  sql: string,
+  values: readonly Value[],
+): Promise<unknown> {
+  await begin(session);
+  return endTransaction(session, session.query(sql, values));
+}
+
+/** Runs several statements as one transaction: if one fails, all are undone. */
+export async function transact<Result>(
+  session: Session,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await begin(session);
+  await session.query('START TRANSACTION');
+  return endTransaction(session, work());
+}
+
+/** Works on one connection, and again if nothing was written that can be now. */
+export async function withRetries<Result>(
+  connections: Connections,
+  work: (session: Session) => Promise<Result>,
+  limitMs: number | undefined = WRITE_MS,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connections.withSession(work, limitMs);
+    } catch (error) {
+      const isWorthIt = isRetryable(error) || isInTransaction(error);
+      if (attempt === TRIES || !isWorthIt) throw error;
+    }
   }
 }
 
@@ -32,12 +86,6 @@ export async function write(
   sql: string,
   values: Value[],
 ): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const answer = await connections.withSession((session) => commit(session, sql, values));
-      return affectedRows(answer);
-    } catch (error) {
-      if (attempt === TRIES || !isRetryable(error)) throw error;
-    }
-  }
+  const answer = await withRetries(connections, (session) => commit(session, sql, values));
+  return affectedRows(answer);
 }

@@ -3,6 +3,7 @@
  * no driver.
  */
 import { assert, hasMethods } from '../../core/input.js';
+import { isInTransaction, type PgPool, queryPool } from './pool.js';
 
 /** A query as `pg` accepts it; if it has a name, it is prepared once per connection. */
 export interface PgQuery {
@@ -120,7 +121,7 @@ function pgSession(client: PgClient): Session {
   // query a connection.
   const isOlderClient = !hasStatus && ('processID' in client || 'native' in client);
   assert(!isOlderClient, 'postgresStore: a Client needs pg 8.21 or newer; pass a Pool');
-  const query = hasStatus ? queryOneByOne(client) : queryPool(client);
+  const query = hasStatus ? queryOneByOne(client) : queryMany(client);
   return {
     async send({ name, text, values, prepare }) {
       const unnamed: PgQuery = { text, values };
@@ -133,9 +134,12 @@ function pgSession(client: PgClient): Session {
   };
 }
 
-/** A `Pool` accepts several queries at once. */
-function queryPool(pool: PgClient): PgClient['query'] {
-  return (query) => pool.query(query);
+/** A `Pool` accepts several queries at once, and so has to be whatever else is passed. */
+function queryMany(client: PgClient): PgClient['query'] {
+  // Only a Pool lends connections, and counts them.
+  const isPool = 'totalCount' in client && hasMethods(client, 'listenerCount', 'emit');
+  if (isPool) return queryPool(client as unknown as PgPool<PgQuery, { rows: readonly unknown[] }>);
+  return (query) => client.query(query);
 }
 
 /**
@@ -161,7 +165,7 @@ function assertOutsideTransaction(client: PgClient): void {
   if (status === null) {
     throw new Error('the Client is not connected; await client.connect() first');
   }
-  if (status === 'T' || status === 'E') {
+  if (isInTransaction(client)) {
     throw new Error(
       'the Client is in the middle of a transaction; ' +
         'give keyscope the pool, or a Client of its own',

@@ -2,6 +2,20 @@
 
 const UNPREPARED = '; behind a PgBouncer that keeps no prepared statements pass { prepare: false }';
 
+/** Is in the message of a statement that found itself in somebody's transaction. */
+export const TRANSACTION_MARK: string = 'keyscope in a transaction';
+
+/** The error then, of look-ups and of writes. */
+export const IN_TRANSACTION: string =
+  'keyscope: PostgreSQL: the connection is in the middle of a transaction that somebody left ' +
+  'open: look-ups may miss revocations, and writes would be rolled back with it. ' +
+  'End each transaction before its connection returns, or give keyscope a pool of its own';
+
+/** Told by the pool when a connection of that kind is ended before it is used. */
+export const LEFT_OPEN: string =
+  'keyscope: PostgreSQL: a connection was given back to the pool in the middle of a transaction, ' +
+  'and is ended. End each transaction before its connection returns';
+
 /** Says what to do, by SQLSTATE. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
   ['26000', UNPREPARED],
@@ -13,6 +27,7 @@ const ADVICE: ReadonlyMap<unknown, string> = new Map([
       'then GRANT what keyscope uses',
   ],
   ['3F000', '; GRANT USAGE on a schema that exists, and put it on the search_path'],
+  ['0A000', '; if the server has no triggers, run migrate(client, { triggers: false }) first'],
   ['22P05', '; keyscope needs a database in UTF8'],
 ]);
 
@@ -35,6 +50,21 @@ export function isRetryable(error: unknown): boolean {
   return ROLLED_BACK.has(readDriverError(error).code);
 }
 
+/** Whether the server has no such function. */
+export function isUnknownFunction(error: unknown): boolean {
+  return readDriverError(error).code === '42883';
+}
+
+/** Whether the server has the function, and says that it does nothing. */
+export function isUnsupported(error: unknown): boolean {
+  return readDriverError(error).code === '0A000';
+}
+
+/** Whether a row was held by somebody else for as long as the statement would wait. */
+export function isLockTimeout(error: unknown): boolean {
+  return readDriverError(error).code === '55P03';
+}
+
 /**
  * Makes an error with only the driver's message and code. Details of the server quote rows, and
  * postgres.js attaches the parameters; both contain digests and seals. Messages name only tables,
@@ -42,6 +72,7 @@ export function isRetryable(error: unknown): boolean {
  */
 export function toSafeError(error: unknown): Error {
   const { message, code } = readDriverError(error);
+  if (String(message).includes(TRANSACTION_MARK)) return new Error(IN_TRANSACTION);
   // The error of a refused connection may have no message.
   const reason = message || code || 'the connection failed';
   const advice = ADVICE.get(code) ?? '';

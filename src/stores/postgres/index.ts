@@ -11,5 +11,7 @@ export type { PgliteChannel, PostgresChannel, PostgresJsChannel } from './invali
 export { postgresInvalidation } from './invalidation.js';
 export type { PgListener } from './listening-connection.js';
 export { migrate } from './migrate.js';
+export type { PurgeOptions } from './purge.js';
+export { purgeEnded } from './purge.js';
 export type { PostgresStoreOptions } from './store.js';
 export { postgresStore } from './store.js';

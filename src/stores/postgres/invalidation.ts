@@ -13,7 +13,11 @@ import {
 
 /** What `postgres(…)` of postgres.js returns. */
 export interface PostgresJsChannel {
-  listen(channel: string, listener: (payload: string) => void): PromiseLike<unknown>;
+  listen(
+    channel: string,
+    listener: (payload: string) => void,
+    onListening?: () => void,
+  ): PromiseLike<unknown>;
   notify(channel: string, payload: string): PromiseLike<unknown>;
 }
 
@@ -31,7 +35,9 @@ export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListe
 
 /**
  * Tells other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries only
- * key ids, on the database's channel `keyscope_revoked`.
+ * key ids and the cache's beat, on the database's channel `keyscope_revoked`. That it cannot listen
+ * at the start is told at once; what is lost later, or not heard through a pooler, shows by the
+ * beat.
  *
  * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one
  * that goes to the server. If it is lost, postgres.js opens another, and for `pg` this function
@@ -57,7 +63,7 @@ export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListe
 export function postgresInvalidation(client: PostgresChannel): Invalidation {
   const channel = openChannel(client);
   const listeners = new Set<(keyId: string) => void>();
-  let listening: Promise<unknown> | undefined;
+  let isListening = false;
 
   function onMessage(payload: unknown): void {
     if (!isUuid(payload)) return;
@@ -68,28 +74,19 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
     async publish(keyId) {
       if (isUuid(keyId)) await channel.notify(keyId);
     },
-    // Called once: after a failed first attempt, `listening-connection.ts` retries for `pg`, and
-    // postgres.js retries by itself.
+    // Rejects for as long as nothing was ever heard, so that `onError` is told at once. What is
+    // lost later comes back by itself, and until then the beat tells.
     async subscribe(listener) {
       listeners.add(listener);
-      listening ??= Promise.resolve(channel.listen(onMessage)).catch(() => {});
-      await listening;
+      if (!isListening) await channel.listen(onMessage);
+      isListening = true;
     },
   };
 }
 
 /** Recognises the kind of client, and returns how it listens and notifies. */
 function openChannel(client: PostgresChannel): Channel {
-  if (isPostgresJs(client)) {
-    return {
-      listen(hear) {
-        return client.listen(CHANNEL, hear);
-      },
-      notify(keyId) {
-        return client.notify(CHANNEL, keyId);
-      },
-    };
-  }
+  if (isPostgresJs(client)) return postgresJsChannel(client);
   if (isPglite(client)) {
     return {
       listen(hear) {
@@ -102,6 +99,24 @@ function openChannel(client: PostgresChannel): Channel {
   }
   assert(typeof client === 'function', NO_CHANNEL);
   return createPgChannel(client);
+}
+
+/** Asked once: it tries again by itself, and would hear twice if it were asked twice. */
+function postgresJsChannel(client: PostgresJsChannel): Channel {
+  let first: Promise<unknown> | undefined;
+  let isListening = false;
+  function onListening(): void {
+    isListening = true;
+  }
+  return {
+    async listen(hear) {
+      first ??= Promise.resolve(client.listen(CHANNEL, hear, onListening));
+      if (!isListening) await first;
+    },
+    notify(keyId) {
+      return client.notify(CHANNEL, keyId);
+    },
+  };
 }
 
 /** Checked first, because a client of postgres.js is a function, too. */

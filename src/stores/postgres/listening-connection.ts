@@ -40,9 +40,17 @@ export type OnMessage = (payload: unknown) => void;
 
 /** How to listen and how to notify. */
 export interface Channel {
-  /** Called once. Settles when the first attempt to listen does. */
+  /**
+   * Called until it has succeeded once, each time with the same function; from the first time on,
+   * the channel also tries by itself. Rejects if it does not hear.
+   */
   listen(onMessage: OnMessage): PromiseLike<unknown>;
   notify(keyId: string): PromiseLike<unknown>;
+}
+
+/** A connection that listens. */
+interface Connection {
+  notify(keyId: string): Promise<void>;
 }
 
 /**
@@ -55,11 +63,11 @@ export function createPgChannel(makeClient: () => PgListener): Channel {
   const first = makeClient();
   assertListener(first);
   let registered: OnMessage | undefined;
-  let current: Promise<PgListener> | undefined;
+  let current: Promise<Connection> | undefined;
   const onMessage: OnMessage = (payload) => registered?.(payload);
 
   /** Makes this client's connection the current one, until it is lost. */
-  function open(client: Promise<PgListener>): Promise<PgListener> {
+  function open(client: Promise<PgListener>): Promise<Connection> {
     function onLost(): void {
       // May be called several times, and after another connection has replaced this one.
       if (current === opening) void open(pause(RETRY_MS).then(makeClient));
@@ -70,18 +78,18 @@ export function createPgChannel(makeClient: () => PgListener): Channel {
     return opening;
   }
 
-  function connection(): Promise<PgListener> {
+  function connection(): Promise<Connection> {
     return current ?? open(Promise.resolve(first));
   }
 
-  const notifyOn = createNotifier();
   return {
     listen(listener) {
       registered = listener;
       return connection();
     },
     async notify(keyId) {
-      await notifyOn(await connection(), keyId);
+      const { notify } = await connection();
+      await notify(keyId);
     },
   };
 }
@@ -100,7 +108,7 @@ async function startListening(
   client: PgListener,
   onMessage: OnMessage,
   onLost: () => void,
-): Promise<PgListener> {
+): Promise<Connection> {
   function end(): void {
     onLost();
     client.end().then(undefined, () => {});
@@ -117,17 +125,22 @@ async function startListening(
     throw error;
   }
   client.unref?.();
-  return client;
+  return { notify: createNotifier(client) };
 }
 
-/** Publishes. The connection keeps the process alive only while it does so. */
-function createNotifier(): (client: PgListener, keyId: string) => Promise<void> {
+/** Publishes on one connection, which keeps the process alive only while it does so. */
+function createNotifier(client: PgListener): Connection['notify'] {
   let pending = 0;
-  return async (client, keyId) => {
+  let last: PromiseLike<unknown> = Promise.resolve();
+
+  return async (keyId) => {
     pending += 1;
     client.ref?.();
+    // One at a time: a `Client` warns if it is queried while it is busy, and pg 9 will refuse.
+    const sent = last.then(() => client.query({ text: NOTIFY, values: [keyId] }));
+    last = sent.then(undefined, () => {});
     try {
-      await client.query({ text: NOTIFY, values: [keyId] });
+      await sent;
     } finally {
       pending -= 1;
       if (pending === 0) client.unref?.();

@@ -1,8 +1,10 @@
 /** Migrates the schema, whichever process comes first. */
-import { POSTGRES as VERSIONS } from '../schema/postgres.js';
+import { migrationsOf, minReaderOf, type SchemaOptions } from '../schema/migrations.js';
+import type { Versions } from '../schema/versions.js';
 import { readSchemaVersion } from '../schema-version.js';
 import { openSession, type PostgresClient, type Session } from './clients.js';
-import { toSafeError } from './driver-errors.js';
+import { isUnknownFunction, isUnsupported, toSafeError } from './driver-errors.js';
+import { pause } from './pause.js';
 import { createRunner, type RunStatement } from './query.js';
 
 /** The error if a replica answers, at the start or to a look-up. */
@@ -11,47 +13,46 @@ export const REPLICA: string =
 
 /**
  * The number of the advisory lock: the letters of "keyscope", so that it is unlikely to collide
- * with another.
+ * with another. Without it, whoever comes second waits for a table, and fails as it does with it.
  */
 const LOCK = '7738725071202512997';
 
-/**
- * Migrates through all missing versions as one simple query, which is one transaction on whichever
- * connection of a pool. It reads the version again under the lock, because another process may have
- * been faster. At a stricter isolation level it would not see what that process wrote.
- */
-const SCRIPT = `
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-DO $migrate$
-DECLARE
-  found integer := 0;
-BEGIN
-  PERFORM pg_advisory_xact_lock(${LOCK});
-  -- Not to_regclass, whose answer from before the wait for the lock may be remembered.
-  IF EXISTS (
-    SELECT FROM pg_class WHERE relname = 'keyscope_schema' AND pg_table_is_visible(oid)
-  ) THEN
-    SELECT coalesce(max(version), 0) INTO found FROM keyscope_schema;
-  END IF;
-${VERSIONS.map(migrationStep).join('')}
-END
-$migrate$`;
+/** The schema with all that guards it. */
+const WITH_ALL = migrationsOf('postgres', {}, 'migrate');
+const CURRENT = WITH_ALL.length;
 
-/** The part of the script that migrates to version `index + 1`. */
-function migrationStep(statements: readonly string[], index: number): string {
-  const version = index + 1;
-  const steps = statements.map((sql) => `EXECUTE $statement$${sql}$statement$;`);
-  return `
-  IF found < ${version} THEN
-    ${steps.join('\n    ')}
-    INSERT INTO keyscope_schema (id, version) VALUES (1, ${version})
-      ON CONFLICT (id) DO UPDATE SET version = ${version};
-  END IF;`;
+/** How often a migration without a lock is tried where others may be migrating, too. */
+const TRIES = 5;
+
+/** The pause before it is tried again, in milliseconds: longer with each time. */
+const PAUSE_MS = 100;
+
+/**
+ * Migrates from a version through all that follow, as one simple query: one transaction, on
+ * whichever connection of a pool. It fails if another process was faster, at the latest where the
+ * version is written.
+ */
+function scriptFrom(found: number, versions: Versions, isLocked: boolean): string {
+  const minReader = minReaderOf(CURRENT);
+  const lock = `SELECT pg_advisory_xact_lock(${LOCK})`;
+  const isStill = `SELECT 1 / count(*) FROM keyscope_schema WHERE version = ${found}`;
+  const insert = `
+    INSERT INTO keyscope_schema (id, version, min_reader) VALUES (1, ${CURRENT}, ${minReader})`;
+  const update = `
+    UPDATE keyscope_schema SET version = ${CURRENT}, min_reader = ${minReader}`;
+  const isFirst = found === 0;
+  const statements = [
+    ...(isLocked ? [lock] : []),
+    ...(isFirst ? [] : [isStill]),
+    ...versions.slice(found).flat(),
+    isFirst ? insert : update,
+  ];
+  return statements.join(';\n');
 }
 
 /**
  * Reads the schema's version, 0 if there is none. Throws on a replica, and if a newer release has
- * migrated the database.
+ * migrated the database to a schema that this one cannot work with.
  */
 async function readVersion(run: RunStatement): Promise<number> {
   const answers = (await run('start')) as readonly (readonly boolean[])[];
@@ -59,39 +60,76 @@ async function readVersion(run: RunStatement): Promise<number> {
   const isReplica = answers[0]?.[1];
   if (isReplica) throw new Error(REPLICA);
   if (!exists) return 0;
-  const versions = await run('version');
-  return readSchemaVersion(versions[0], VERSIONS.length);
+  const rows = (await run('version')) as readonly object[];
+  return readSchemaVersion(rows[0], CURRENT);
 }
 
 /** Migrates, unless the schema is current. */
-export async function migrateIfNeeded(session: Session): Promise<void> {
+export async function migrateIfNeeded(
+  session: Session,
+  versions: Versions = WITH_ALL,
+): Promise<void> {
   // Not prepared: these statements run only once.
   const run = createRunner(session, false);
-  const version = await readVersion(run);
-  if (version === VERSIONS.length) return;
+  const found = await readVersion(run);
+  if (found === CURRENT) return;
   try {
-    await session.runScript(SCRIPT);
+    await session.runScript(scriptFrom(found, versions, true));
   } catch (error) {
-    throw toSafeError(error);
+    if (isUnknownFunction(error) || isUnsupported(error)) {
+      await migrateWithoutLock(session, run, versions);
+    } else {
+      await throwUnlessCurrent(run, error);
+    }
   }
-  // A newer release may have been faster.
-  await readVersion(run);
+}
+
+/** Another process may have been faster, one of a newer release even. */
+async function throwUnlessCurrent(run: RunStatement, error: unknown): Promise<void> {
+  const version = await readVersion(run);
+  if (version !== CURRENT) throw toSafeError(error);
+}
+
+/**
+ * For servers without advisory locks. Of several processes each may fail because of the others, and
+ * one is the first; where tables are no part of a transaction, another goes on with what it left.
+ */
+async function migrateWithoutLock(
+  session: Session,
+  run: RunStatement,
+  versions: Versions,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const found = await readVersion(run);
+    if (found === CURRENT) return;
+    try {
+      return void (await session.runScript(scriptFrom(found, versions, false)));
+    } catch (error) {
+      if (tries === TRIES) return throwUnlessCurrent(run, error);
+    }
+    await pause(tries * PAUSE_MS);
+  }
 }
 
 /**
  * Migrates the schema to this release, all of it or nothing; `postgresStore` calls it before its
- * first use. Any number of processes may call it at once. If the schema is current, it only reads.
+ * first use. Any number of processes may call it at once. If the schema is current, or that of a
+ * newer release with which this one works, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param client As for `postgresStore`.
- * @throws TypeError if `client` is not such a client.
- * @throws Error if a newer release has migrated the database, on a replica, or if PostgreSQL
- *   refuses.
+ * @param options `{ triggers: false }` leaves out the triggers and their functions: see
+ *   `SchemaOptions` for what is missing then. Pass it with each release, before the store starts,
+ *   which migrates with them.
+ * @throws TypeError if `client` is not such a client, or on an unknown or wrong option.
+ * @throws Error if a newer release has migrated the database to a schema that this one cannot work
+ *   with, on a replica, or if PostgreSQL refuses.
  * @example
  * // In a deploy step, with a role that may create tables:
  * await migrate(new pg.Pool({ connectionString }));
  */
-export async function migrate(client: PostgresClient): Promise<void> {
-  await migrateIfNeeded(openSession(client));
+export async function migrate(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
+  const versions = migrationsOf('postgres', options, 'migrate');
+  await migrateIfNeeded(openSession(client), versions);
 }

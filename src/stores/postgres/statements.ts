@@ -1,19 +1,47 @@
 /**
  * The SQL of the store. Every parameter is a single text, with lists and records as JSON, so that
- * no driver needs to know a type. Every row has one column, `answer`, with a JSON text.
+ * no driver needs to know a type. Every row has one column, `answer`, with a JSON text; in what is
+ * read of keys it is an array whose last element tells whether it may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
+import { endOf } from '../schema/postgres.js';
+import { TRANSACTION_MARK } from './driver-errors.js';
 
 /**
- * A row as one JSON array, which takes a seventh less time than sixteen columns, four of them JSON.
- * The last element tells whether the server is a replica.
+ * Whether somebody has begun a transaction before, and left it open. The clock of the statement
+ * stands while it waits for a lock, and the transaction of a statement alone begins with it.
  */
+const IN_TRANSACTION = "statement_timestamp() - transaction_timestamp() > interval '1 s'";
+
+/** Why an answer may be out of date, null if it is not: the last value of every row of a read. */
+const OUTDATED = `CASE
+      WHEN pg_is_in_recovery() THEN 'replica' WHEN ${IN_TRANSACTION} THEN 'transaction'
+    END`;
+
+/** A row as one JSON array, which takes a seventh less time than a column for each field. */
 const SELECT = `
-    SELECT json_build_array(${COLUMN_LIST}, pg_is_in_recovery())::text AS answer
+    SELECT json_build_array(${COLUMN_LIST}, ${OUTDATED})::text AS answer
     FROM keyscope_keys`;
 
 /**
- * A condition for writes that is always true. It sets `synchronous_commit` for their transaction,
+ * Follows a look-up: a row that says why none may have been found, if there is a reason. A replica
+ * may not have the key yet, which would otherwise be taken for a bad one.
+ */
+const OR_REASON = `
+    UNION ALL
+    SELECT json_build_array(reason)::text FROM (SELECT ${OUTDATED} AS reason) AS age
+    WHERE reason IS NOT NULL`;
+
+/**
+ * A condition for writes that is true, or fails: a write in somebody's transaction would be undone
+ * with it. The text is no boolean, and not a constant, which would fail when it is planned.
+ */
+const SETTLED = `
+      CASE WHEN ${IN_TRANSACTION}
+        THEN ('${TRANSACTION_MARK}' || left(now()::text, 0))::boolean ELSE true END`;
+
+/**
+ * Another that is always true. It sets `synchronous_commit` for their transaction,
  * so that the commit is on disk before it is acknowledged.
  */
 const DURABLY = `
@@ -21,7 +49,53 @@ const DURABLY = `
         'synchronous_commit',
         replace(current_setting('synchronous_commit'), 'off', 'on'),
         true
-      ) <> ''`;
+      ) <> '' AND ${SETTLED}`;
+
+/**
+ * Another: usage is not worth a longer wait for a row that somebody else holds, nor one for another
+ * server. It is true before the first row is locked, because rows are sorted in between, and holds
+ * for the transaction of this statement alone.
+ */
+const IMPATIENTLY = `set_config('lock_timeout', '500ms', true) <> ''
+        AND set_config(
+          'synchronous_commit',
+          CASE current_setting('synchronous_commit') WHEN 'off' THEN 'off' ELSE 'local' END,
+          true
+        ) <> '' AND ${SETTLED}`;
+
+/** What a mark says of itself: JSON in `$3`, where what is absent is null. */
+const BY_AND_REASON = `
+      ended_by = $3::text::json ->> 'by', end_reason = $3::text::json ->> 'reason'`;
+
+/**
+ * Writes usage, and answers which keys it has not written. Rows are locked in the order of their
+ * ids before the first is written. A scope's time that is not a number fails no batch, because any
+ * two JSON values can be compared.
+ */
+function touch(held: 'SKIP LOCKED' | ''): string {
+  return `
+    WITH used AS MATERIALIZED (
+      SELECT stored.key_id, entry."lastUsedAt" AS last_used_at, entry."scopesUsed" AS scopes_used
+      FROM json_to_recordset($1::text::json)
+        AS entry ("keyId" uuid, "lastUsedAt" bigint, "scopesUsed" jsonb)
+      JOIN keyscope_keys AS stored ON stored.key_id = entry."keyId"
+      WHERE ${IMPATIENTLY}
+      ORDER BY stored.key_id
+      FOR NO KEY UPDATE OF stored ${held}
+    ), written AS (
+      UPDATE keyscope_keys AS stored SET
+        last_used_at = greatest(stored.last_used_at, used.last_used_at),
+        scopes_used = stored.scopes_used || (
+          SELECT
+            coalesce(jsonb_object_agg(scope, greatest(stored.scopes_used -> scope, time)), '{}')
+          FROM jsonb_each(used.scopes_used) AS entry (scope, time))
+      FROM used WHERE stored.key_id = used.key_id
+    )
+    SELECT coalesce(json_agg(stored.key_id), '[]')::text AS answer
+    FROM json_to_recordset($1::text::json) AS entry ("keyId" uuid)
+    JOIN keyscope_keys AS stored ON stored.key_id = entry."keyId"
+    WHERE stored.key_id NOT IN (SELECT key_id FROM used)`;
+}
 
 /** The statements of the store. Names of prepared statements have the prefix `keyscope_`. */
 export type StatementName =
@@ -30,12 +104,24 @@ export type StatementName =
   | 'insert'
   | 'findDigest'
   | 'findDigests'
-  | 'findById'
+  | 'findId'
+  | 'findIds'
   | 'list'
+  | 'listAddressing'
+  | 'listLineage'
   | 'revoke'
+  | 'suspend'
+  | 'resume'
   | 'retire'
+  | 'withdraw'
   | 'touch'
-  | 'summarize';
+  | 'touchHeld'
+  | 'summarize'
+  | 'listExpiring'
+  | 'listAll'
+  | 'listChanged'
+  | 'purge'
+  | 'purgeUnguarded';
 
 /** The text of each. */
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
@@ -46,67 +132,106 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     )::text AS answer`,
 
   version: `
-    SELECT to_json(coalesce(max(version), 0))::text AS answer FROM keyscope_schema`,
+    SELECT json_build_object('version', max(version), 'minReader', max(min_reader))::text AS answer
+    FROM keyscope_schema`,
 
-  // The names are the record's, in column order.
+  // The names are the record's, in column order. The key is filed with the other entities that it
+  // addresses, where a dump may have been restored before it.
   insert: `
+    WITH made AS (
     INSERT INTO keyscope_keys (${COLUMN_LIST})
     SELECT * FROM json_to_record($1::text::json) AS record (
-      "keyId" uuid, name text, digest text, seal text, "entityUuid" uuid,
-      "accessibleEntities" uuid[], scopes text[], justification text, metadata jsonb,
-      "createdAt" bigint, "expiresAt" bigint, "revokedAt" bigint, "retireAt" bigint,
-      "rotatedFrom" uuid, "lastUsedAt" bigint, "scopesUsed" jsonb)
-    WHERE ${DURABLY}`,
+      format integer, "keyId" uuid, prefix text, hint text, name text, digest text,
+      "entityUuid" uuid, "accessibleEntities" uuid[], scopes text[], justification text,
+      metadata jsonb, "createdAt" bigint, "createdBy" text, "expiresAt" bigint,
+      "rotatedFrom" uuid, "rootKeyId" uuid, delegation text, seal text, "revokedAt" bigint,
+      "suspendedAt" bigint, "retireAt" bigint, withdrawn uuid[], "endedBy" text,
+      "endReason" text, "changedAt" bigint, "lastUsedAt" bigint, "scopesUsed" jsonb)
+    WHERE ${DURABLY}
+    RETURNING key_id, prefix, created_at, entity_uuid, accessible_entities
+    )
+    INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+    SELECT DISTINCT entity, prefix, created_at, key_id
+    FROM made CROSS JOIN LATERAL unnest(accessible_entities) AS entity
+    WHERE entity <> entity_uuid
+    ON CONFLICT DO NOTHING`,
 
   // A keyring with one pepper looks up a single digest: a tenth less time than as a list.
   findDigest: `${SELECT}
-    WHERE digest = $1::text`,
+    WHERE digest = $1::text ${OR_REASON}`,
 
   findDigests: `${SELECT}
-    WHERE digest = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))`,
+    WHERE digest = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))
+    ${OR_REASON}`,
 
-  findById: `${SELECT}
-    WHERE key_id = $1::text::uuid`,
+  findId: `${SELECT}
+    WHERE key_id = $1::text::uuid ${OR_REASON}`,
+
+  findIds: `${SELECT}
+    WHERE key_id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)::uuid))
+    ${OR_REASON}`,
 
   list: `${SELECT}
-    WHERE entity_uuid = $1::text::uuid
-      AND (created_at, key_id) < ($2::text::bigint, $3::text::uuid)
-    ORDER BY created_at DESC, key_id DESC LIMIT $4::text::bigint`,
+    WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
+      AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
+    ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint`,
 
+  // Not a join, for which the planner could read all keys: it does not know how few a page has.
+  listAddressing: `${SELECT}
+    WHERE key_id = ANY (ARRAY(
+      SELECT key_id FROM keyscope_addressing
+      WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
+        AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
+      ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint))
+    ORDER BY created_at DESC, key_id DESC`,
+
+  listLineage: `${SELECT}
+    WHERE root_key_id = $1::text::uuid ${OR_REASON}`,
+
+  // Each mark is `applyMark`: its condition is the WHERE, its changes are the SET.
   revoke: `
-    UPDATE keyscope_keys SET revoked_at = $2::text::bigint
+    UPDATE keyscope_keys SET
+      revoked_at = $2::text::bigint, changed_at = $2::text::bigint, ${BY_AND_REASON},
+      seal = $3::text::json ->> 'seal'
     WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
-  retire: `
-    UPDATE keyscope_keys SET retire_at = $2::text::bigint
-    WHERE key_id = $1::text::uuid AND retire_at IS NULL AND revoked_at IS NULL AND ${DURABLY}
+  suspend: `
+    UPDATE keyscope_keys SET
+      suspended_at = $2::text::bigint, changed_at = $2::text::bigint, ${BY_AND_REASON}
+    WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND suspended_at IS NULL AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
-  // Rows are locked in the order of their ids before the first is written, so batches may wait for
-  // each other but cannot deadlock. A scope's time that is not a number fails no batch, because any
-  // two JSON values can be compared.
-  touch: `
-    WITH used AS MATERIALIZED (
-      SELECT stored.key_id, entry."lastUsedAt" AS last_used_at, entry."scopesUsed" AS scopes_used
-      FROM json_to_recordset($1::text::json)
-        AS entry ("keyId" uuid, "lastUsedAt" bigint, "scopesUsed" jsonb)
-      JOIN keyscope_keys AS stored ON stored.key_id = entry."keyId"
-      ORDER BY stored.key_id
-      FOR NO KEY UPDATE OF stored
-    )
-    UPDATE keyscope_keys AS stored SET
-      last_used_at = greatest(stored.last_used_at, used.last_used_at),
-      scopes_used = stored.scopes_used || (
-        SELECT coalesce(jsonb_object_agg(scope, greatest(stored.scopes_used -> scope, time)), '{}')
-        FROM jsonb_each(used.scopes_used) AS entry (scope, time))
-    FROM used WHERE stored.key_id = used.key_id`,
+  resume: `
+    UPDATE keyscope_keys SET
+      suspended_at = NULL, changed_at = $2::text::bigint, ended_by = NULL, end_reason = NULL
+    WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND suspended_at IS NOT NULL
+      AND ${DURABLY}
+    RETURNING 'true' AS answer`,
+
+  retire: `
+    UPDATE keyscope_keys SET
+      retire_at = $2::text::bigint, changed_at = $4::text::bigint, ${BY_AND_REASON}
+    WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND suspended_at IS NULL
+      AND retire_at IS NULL AND array_to_string(withdrawn, ',') = $5::text AND ${DURABLY}
+    RETURNING 'true' AS answer`,
+
+  withdraw: `
+    UPDATE keyscope_keys SET
+      withdrawn = withdrawn || $3::text::uuid, changed_at = $2::text::bigint
+    WHERE key_id = $1::text::uuid AND array_position(withdrawn, $3::text::uuid) IS NULL
+      AND ${DURABLY}
+    RETURNING 'true' AS answer`,
+
+  // Leaves out the rows that somebody else holds; their ids are the answer.
+  touch: touch('SKIP LOCKED'),
+
+  // For those: waits for them, in the order of their ids, so that batches cannot deadlock.
+  touchHeld: touch(''),
 
   summarize: `
-    SELECT json_build_object(
-      'scheme', scheme,
-      'live', count(*),
-      'lastUsedAt', max(last_used_at)
+    SELECT json_build_array(
+      scheme, count(*), max(last_used_at), ${OUTDATED}
     )::text AS answer
     FROM (
       SELECT substr(digest, 1, greatest(strpos(digest, '$') - 1, 0)) AS scheme, last_used_at
@@ -116,4 +241,59 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
         AND (expires_at IS NULL OR expires_at > $1::text::bigint)
     ) AS live
     GROUP BY scheme`,
+
+  listExpiring: `${SELECT}
+    WHERE revoked_at IS NULL AND expires_at < $1::text::bigint
+      AND (expires_at, key_id) >= ($2::text::bigint, $3::text::uuid)
+    ORDER BY expires_at, key_id LIMIT $4::text::bigint`,
+
+  listAll: `${SELECT}
+    WHERE key_id >= $1::text::uuid
+    ORDER BY key_id LIMIT $2::text::bigint`,
+
+  // One row, also where nothing has changed: a replica that lags behind would say the same. The
+  // first condition is part of the second; without it the index, which is partial, is not used.
+  listChanged: `
+    SELECT json_build_array(
+      (
+        SELECT coalesce(json_agg(changed), '[]') FROM (
+          SELECT key_id AS "keyId", changed_at AS "changedAt" FROM keyscope_keys
+          WHERE changed_at >= $1::text::bigint
+            AND (changed_at, key_id) > ($1::text::bigint, $2::text::uuid)
+          ORDER BY changed_at, key_id LIMIT $3::text::bigint
+        ) AS changed
+      ),
+      ${OUTDATED}
+    )::text AS answer`,
+
+  purge: `
+    SELECT to_json(keyscope_purge(
+      $1::text::bigint, $2::text::bigint, $3::text::uuid, $4::text::integer
+    ))::text AS answer
+    WHERE ${DURABLY}`,
+
+  // The same where no triggers, and so no function, guard what is deleted.
+  purgeUnguarded: `
+    WITH ended AS (
+      SELECT key_id FROM keyscope_keys AS old
+      WHERE key_id >= $3::text::uuid
+        AND ${endOf('old')} < $1::text::bigint
+        AND NOT EXISTS (
+          SELECT FROM keyscope_keys AS successor
+          WHERE successor.root_key_id = old.root_key_id
+            AND successor.rotated_from = old.key_id
+            AND coalesce(${endOf('successor')} > $2::text::bigint, true))
+        AND ${DURABLY}
+      ORDER BY key_id LIMIT $4::text::bigint
+      FOR UPDATE SKIP LOCKED
+    ), deleted AS (
+      DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
+      RETURNING key_id, prefix, created_at, accessible_entities
+    ), unaddressed AS (
+      DELETE FROM keyscope_addressing AS pair USING deleted
+      WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
+        AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
+        AND pair.key_id = deleted.key_id
+    )
+    SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
 };

@@ -6,31 +6,57 @@
  * single JSON text. All drivers read text alike, however they are configured to read integers,
  * arrays, JSON or column names.
  *
+ * Lives beside the service's own tables, as three tables and some functions whose names begin with
+ * `keyscope_`. Tools that make a database what their schema says drop what they do not know: tell
+ * them, as with `tablesFilter: ['!keyscope_*']` of drizzle-kit.
+ *
  * What is guaranteed, and what you have to ensure:
  * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica
- *   is refused, at the start and by each look-up that finds a key, because a client with several
- *   hosts may have switched to one. A replica would accept a key that was revoked a moment ago.
- * - **Durability.** `insert` and `markEnded` override `synchronous_commit = off` for themselves:
- *   otherwise the server acknowledges before it writes, and a crash undoes the revocation. Usage is
- *   written as the server is configured. Nothing prevents the loss of writes through `fsync = off`,
- *   or when a replica that lags is promoted.
+ *   is refused, at the start, by each look-up and with each row of a listing, because a client with
+ *   several hosts may have switched to one. A replica would accept a key that was revoked a moment
+ *   ago, and take one that was just issued for a bad one. Not noticed: an old primary that comes
+ *   back as it was after another was promoted. Fence it first, or keys that were revoked since work
+ *   again for whoever reaches it.
+ * - **Durability.** `insert` and `mark` override `synchronous_commit = off` for themselves:
+ *   otherwise the server acknowledges before it writes, and a crash undoes the revocation. They
+ *   wait for a synchronous standby if the server does, usage never. Nothing prevents the loss
+ *   of writes through `fsync = off`, or when a replica that lags is promoted.
  * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In the
- *   middle of a transaction it would not, so give keyscope the pool. Let nobody return a connection
- *   to the pool with an open transaction: that cannot be detected, and a revocation on it is rolled
- *   back with that transaction. At an isolation level stricter than READ COMMITTED,
- *   the server rolls back all but one of several concurrent writes to a key: they are retried.
+ *   middle of a transaction it would not, so give keyscope the pool. A connection that somebody
+ *   gave back to a `Pool` of pg 8.21 with an open transaction is ended, which the pool's `error`
+ *   tells, and another is used. Other clients do not know: there, writes, look-ups and listings
+ *   throw once the transaction has been open for a second, and a write before is rolled back with
+ *   it. At an isolation level stricter than READ COMMITTED, the server rolls back all but one of
+ *   several concurrent writes to a key: they are retried.
+ * - **Connections.** Look-ups take at most `maxLookUpQueries` connections at once. A query that is
+ *   not answered within a second no longer counts, so that a connection that hangs does not hold up
+ *   the others. Let the pool have some more than that, for everything else.
+ * - **Locks.** Usage is not worth a wait. Where somebody holds the row of a key, that of all other
+ *   keys is written; the key's own waits for half a second, and is then refused. Every other method
+ *   waits as long as the server's `lock_timeout` says.
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the
  *   session.
  * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`,
  *   and created in its first schema. Set it on the role or on the connection.
- * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, and `SELECT,
- *   INSERT, UPDATE (revoked_at, retire_at, last_used_at, scopes_used)` on `keyscope_keys`.
+ * - **Triggers** guard what is written and cannot be undone. `migrate(client, { triggers: false })`
+ *   leaves them out, for servers that have none: then whoever may write the tables can rewrite what
+ *   no pepper seals, undo marks, and delete keys before their time. Migrations are plain
+ *   statements, and do without advisory locks where the server refuses them. CockroachDB and
+ *   YugabyteDB were not run: this follows what their manuals say that they lack.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, `SELECT,
+ *   INSERT` on `keyscope_addressing`, and `SELECT, INSERT, UPDATE (seal, revoked_at, suspended_at,
+ *   retire_at, withdrawn, ended_by, end_reason, changed_at, last_used_at, scopes_used)` on
+ *   `keyscope_keys`.
  * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless
  *   its `backoff` says otherwise; a `Client` does not. Both `pg` classes emit `error` when a
  *   connection is lost, which ends a process without a listener. The keyring waits for an answer
- *   for `storeTimeoutMs`; an abandoned query goes on until the driver's own time-outs or
- *   `statement_timeout` end it.
+ *   for `storeTimeoutMs`; an abandoned query goes on until `statement_timeout` ends it.
+ * - **Vanished servers.** A connection whose other side vanished without a word, as behind a
+ *   firewall that forgot it, is never answered and never ends, and a pool that has only such ones
+ *   never recovers. Give `pg` a `query_timeout` above `statement_timeout`, so that such a
+ *   connection is dropped and the server still ends what is dropped first, and a
+ *   `connectionTimeoutMillis`. postgres.js has nothing like the former.
  * - **postgres.js 3.4.** Give its URL the parameter `max_pipeline=1` (its types lack the option):
  *   by default it sends queries ahead of answers, and if the server then ends its connections, as
  *   in a restart or a failover, it may leave these and all later queries unanswered until the
@@ -42,23 +68,27 @@
  */
 
 import { assert, readFields } from '../../core/input.js';
-import type { KeyRecord } from '../../core/record.js';
-import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
-import { isUuid } from '../../core/uuid.js';
-import { isText } from '../bindable.js';
-import { batchLookUps } from '../look-up-batches.js';
-import type { Reads, Writes } from '../reads-and-writes.js';
-import type { UnreadRecord } from '../rows.js';
+import type { KeyStore } from '../../core/store.js';
+import { readMaxQueries } from '../query-slots.js';
 import { afterStart, startOnce } from '../start.js';
-import { usageBatches } from '../usage-batches.js';
 import { openSession, type PostgresClient } from './clients.js';
-import { migrateIfNeeded, REPLICA } from './migrate.js';
-import { CHANGED_BY_CLIENT, createRunner, type RunStatement } from './query.js';
+import { migrateIfNeeded } from './migrate.js';
+import { createRunner } from './query.js';
+import { createReads } from './reads.js';
+import { createWrites } from './writes.js';
 
 /** How the server is queried. */
 export interface PostgresStoreOptions {
-  /** Look-ups made in one turn of the event loop are sent as one query. Default: true. */
+  /**
+   * Look-ups of one turn of the event loop, and those that wait for others, are sent as one query.
+   * If false, each is sent by itself and at once, however many there are. Default: true.
+   */
   readonly batch?: boolean | undefined;
+  /**
+   * At most this many queries of look-ups are in flight at once, so that others find a connection;
+   * further look-ups wait and go together. 1 to 1,000. Default: 4.
+   */
+  readonly maxLookUpQueries?: number | undefined;
   /** Statements are prepared once per connection. Default: true. */
   readonly prepare?: boolean | undefined;
 }
@@ -73,23 +103,29 @@ export interface PostgresStoreOptions {
  *   `PGlite`. keyscope never closes it.
  * @param options How the server is queried.
  * @returns A store for `createKeyring` or `cacheStore`.
- * @throws TypeError if `client` is not such a client, or on an unknown option.
+ * @throws TypeError if `client` is not such a client, or on an unknown or wrong option.
  * @example
- * const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 });
+ * const limits = { statement_timeout: 4_000, query_timeout: 5_000 };
+ * const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000, ...limits });
  * pool.on('error', (error) => log.warn(error));
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: postgresStore(pool), peppers });
  */
 export function postgresStore(
   client: PostgresClient,
   options: PostgresStoreOptions = {},
-): KeyStore {
+): Required<KeyStore> {
   const session = openSession(client);
-  const given = readFields(options, ['batch', 'prepare'], 'postgresStore');
-  const batch = readFlag(given.batch);
+  const names = ['batch', 'maxLookUpQueries', 'prepare'] as const;
+  const given = readFields(options, names, 'postgresStore');
+  const maxQueries = readMaxQueries(given.maxLookUpQueries, 'postgresStore');
+  const isBatched = readFlag(given.batch);
   const prepare = readFlag(given.prepare);
   const run = createRunner(session, prepare);
   const ready = startOnce(() => migrateIfNeeded(session));
-  return afterStart(ready, { ...createReads(run, batch), ...createWrites(run) });
+  return afterStart(ready, {
+    ...createReads(run, isBatched ? maxQueries : null),
+    ...createWrites(run),
+  });
 }
 
 /** Reads an option that is on unless it is switched off. */
@@ -97,102 +133,4 @@ function readFlag(value: unknown): boolean {
   if (value === undefined) return true;
   assert(typeof value === 'boolean', 'postgresStore: batch and prepare are true or false');
   return value;
-}
-
-// An id is always a lower-case UUID. Anything else is never sent, because the type `uuid` would
-// refuse it or fold its case.
-function createReads(run: RunStatement, batch: boolean): Reads {
-  async function findByDigest(digests: readonly string[]): Promise<KeyRecord[]> {
-    const possible = digests.filter((digest) => isText(digest) && digest.isWellFormed());
-    const first = possible[0];
-    if (first === undefined) return [];
-    const isOnly = possible.length === 1;
-    const rows = isOnly
-      ? await run('findDigest', first)
-      : await run('findDigests', JSON.stringify(possible));
-    return rows.map(readRow);
-  }
-
-  return {
-    findByDigest: batch ? batchLookUps(findByDigest) : findByDigest,
-
-    async findById(keyId) {
-      if (!isUuid(keyId)) return null;
-      const rows = await run('findById', keyId);
-      return rows.length === 0 ? null : readRow(rows[0]);
-    },
-
-    async list(query) {
-      if (!isUuid(query.entityUuid)) return [];
-      const rows = await run('list', ...listValues(query));
-      return rows.map(readRow);
-    },
-
-    async summarize(now?: number) {
-      const rows = await run('summarize', String(now ?? Date.now()));
-      return rows as SchemeSummary[];
-    },
-  };
-}
-
-/** A time later than that of any key: the largest 64-bit integer. */
-const END_OF_TIME = '9223372036854775807';
-
-/** The parameters of `list`. Callers may leave out the position to start at the newest key. */
-function listValues({ entityUuid, after, limit }: ListQuery): string[] {
-  // No key has this time, so any id will do.
-  if (!after) return [entityUuid, END_OF_TIME, entityUuid, String(limit)];
-  return [entityUuid, String(after.createdAt), after.keyId, String(limit)];
-}
-
-function createWrites(run: RunStatement): Writes {
-  return {
-    // Duplicates are refused by the primary key and by the digest's UNIQUE.
-    async insert(record) {
-      await run('insert', JSON.stringify(record));
-    },
-
-    async markEnded(keyId, ending) {
-      if (!isUuid(keyId)) return false;
-      const rows =
-        'revokedAt' in ending
-          ? await run('revoke', keyId, String(ending.revokedAt))
-          : await run('retire', keyId, String(ending.retireAt));
-      return rows.length === 1;
-    },
-
-    async touch(entries) {
-      for (const batch of usageBatches(entries, isUuid)) await run('touch', batch);
-    },
-  };
-}
-
-/**
- * The record in a selected row, whose columns are in the order of `COLUMN_LIST`. The core checks
- * its content.
- */
-function readRow(row: unknown): KeyRecord {
-  if (!Array.isArray(row)) throw new Error(CHANGED_BY_CLIENT);
-  const columns: readonly unknown[] = row;
-  const isReplica = columns[16];
-  if (isReplica) throw new Error(REPLICA);
-  const record: UnreadRecord = {
-    keyId: columns[0],
-    name: columns[1],
-    digest: columns[2],
-    seal: columns[3],
-    entityUuid: columns[4],
-    accessibleEntities: columns[5],
-    scopes: columns[6],
-    justification: columns[7],
-    metadata: columns[8],
-    createdAt: columns[9],
-    expiresAt: columns[10],
-    revokedAt: columns[11],
-    retireAt: columns[12],
-    rotatedFrom: columns[13],
-    lastUsedAt: columns[14],
-    scopesUsed: columns[15],
-  };
-  return record as unknown as KeyRecord;
 }

@@ -28,6 +28,14 @@ export interface NodeRedisCluster {
   ): Promise<unknown>;
 }
 
+/** `createSentinel()` of `redis`, which finds its primary through Sentinel. */
+export interface NodeRedisSentinel {
+  /** Distinguishes it from a client of one server; never called. */
+  acquire(): Promise<object>;
+  /** Sends a command to the primary, unless it is marked as a read. */
+  sendCommand(isReadonly: boolean, command: string[], options: PlainReplies): Promise<unknown>;
+}
+
 /** `new Redis()` of `ioredis`, also one that finds its primary through Sentinel. */
 export interface IoRedis {
   /** Sends a command as a list of words. */
@@ -43,7 +51,12 @@ export interface IoRedisCluster extends IoRedis {
 }
 
 /** A connected client, recognised by its methods. */
-export type RedisClient = NodeRedis | NodeRedisCluster | IoRedis | IoRedisCluster;
+export type RedisClient =
+  | NodeRedis
+  | NodeRedisCluster
+  | NodeRedisSentinel
+  | IoRedis
+  | IoRedisCluster;
 
 /** Whether `value` is an object with this method. Excludes functions, which all have a `call`. */
 export function hasMethod(value: unknown, name: string): boolean {
@@ -53,13 +66,21 @@ export function hasMethod(value: unknown, name: string): boolean {
 
 /** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
 export function assertClient(client: RedisClient, what: string): void {
-  // A `createSentinel` has a `sendCommand` too, with other arguments.
-  const isNodeRedis = hasMethod(client, 'sendCommand') && !hasMethod(client, 'acquire');
+  // What a `createSentinel` lends has a `sendCommand` too, but only until its `release`.
+  const isLent = hasMethod(client, 'release') && !hasMethod(client, 'acquire');
+  const isNodeRedis = hasMethod(client, 'sendCommand') && !isLent;
   const kinds =
-    'a client, a pool or a cluster of redis (node-redis), or a Redis or Cluster of ioredis';
+    'a client, pool, cluster or sentinel of redis (node-redis), or a Redis or Cluster of ioredis';
   assert(isNodeRedis || hasMethod(client, 'call'), `${what}: pass ${kinds}`);
   const danger = 'a replica would accept revoked keys';
   assert(!readsFromReplicas(client), `${what}: scaleReads must be 'master'; ${danger}`);
+  assert(!seeksReplica(client), `${what}: role must be 'master'; ${danger}`);
+}
+
+/** Whether this is a Redis of ioredis that asks Sentinel for a replica. */
+function seeksReplica(client: RedisClient): boolean {
+  const { options } = client as { readonly options?: { readonly role?: unknown } | undefined };
+  return 'call' in client && options?.role === 'slave';
 }
 
 function readsFromReplicas(client: RedisClient): boolean {

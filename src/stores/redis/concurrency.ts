@@ -1,4 +1,6 @@
-/** Limits how many commands are sent at once. */
+/** Limits how many commands are sent at once, and how long an answer may take. */
+import { nextTurn } from '../next-turn.js';
+import { createQuerySlots } from '../query-slots.js';
 import type { Link } from './link.js';
 
 /**
@@ -38,6 +40,32 @@ export function limitConcurrency(link: Link): Link {
 }
 
 /**
+ * The link of each look-up: at most {@link MAX_AT_ONCE} of their commands are sent at once, and a
+ * next one never in the turn that has read an answer. Otherwise answers keep coming while they are
+ * read, and the event loop is blocked until all are there. What nobody waits for any more is not
+ * sent.
+ */
+export function createLookUpLinks(link: Link): (signal: AbortSignal | undefined) => Link {
+  const slots = createQuerySlots(MAX_AT_ONCE);
+  return (signal) => ({
+    ...link,
+    send: (key, command) =>
+      new Promise((resolve, reject) => {
+        async function send(): Promise<void> {
+          try {
+            signal?.throwIfAborted();
+            resolve(await link.send(key, command));
+          } catch (error) {
+            reject(error as Error);
+          }
+          await new Promise<void>(nextTurn);
+        }
+        slots.enter(send);
+      }),
+  });
+}
+
+/**
  * Applies `act` to each of `all`, part by part, and throws the first error at the end. After an
  * error the others still run. If a whole part fails, the server is down, and the rest is skipped.
  */
@@ -62,4 +90,15 @@ async function failuresOf<T>(
   const results = await Promise.allSettled(part.map(act));
   const failed = results.filter((result) => result.status === 'rejected');
   return failed.map((result): unknown => result.reason);
+}
+
+/** The same promise, which rejects if it has not settled in time. */
+export function endWithin<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const told = `redis: no answer within ${ms} ms`;
+    const timer: ReturnType<typeof setTimeout> = setTimeout(() => reject(new Error(told)), ms);
+    // Where it is an object, it keeps no process from ending.
+    (timer as { unref?(): void }).unref?.();
+    void promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -1,22 +1,35 @@
 /** Converts records to hashes of Redis, and back. */
 import type { KeyRecord } from '../../core/record.js';
 
-/** The fields of a record that are one field of the hash each. */
-const FIELDS: ReadonlySet<string> = new Set<Exclude<keyof KeyRecord, 'scopesUsed'>>([
+/** A field of a record that is one field of the hash. */
+export type HashField = Exclude<keyof KeyRecord, 'scopesUsed'>;
+
+const FIELDS: ReadonlySet<string> = new Set<HashField>([
+  'format',
   'keyId',
+  'prefix',
+  'hint',
   'name',
   'digest',
-  'seal',
   'entityUuid',
   'accessibleEntities',
   'scopes',
   'justification',
   'metadata',
   'createdAt',
+  'createdBy',
   'expiresAt',
-  'revokedAt',
-  'retireAt',
   'rotatedFrom',
+  'rootKeyId',
+  'delegation',
+  'seal',
+  'revokedAt',
+  'suspendedAt',
+  'retireAt',
+  'withdrawn',
+  'endedBy',
+  'endReason',
+  'changedAt',
   'lastUsedAt',
 ]);
 
@@ -40,30 +53,24 @@ export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
 }
 
 /**
- * Makes a record from an HGETALL reply. Unchecked: the core checks what a store returns. `null` if
- * there is no hash.
+ * Makes a record from names and values by turns, as HGETALL returns them. Unchecked: the
+ * core checks what a store returns. `null` if there is no hash.
  */
 export function toRecord(reply: unknown): KeyRecord | null {
-  const list = fieldsAndValues(reply);
+  const list = (reply ?? []) as readonly unknown[];
   if (list.length === 0) return null;
   const row: Partial<Record<keyof KeyRecord, unknown>> = {};
   const used: [scope: string, time: unknown][] = [];
   for (let i = 0; i < list.length; i += 2) {
     const name = String(list[i]);
+    const value = parseField(list[i + 1]);
     // Ignores fields that the service has added.
-    if (name.startsWith(USED_PREFIX))
-      used.push([name.slice(USED_PREFIX.length), parseField(list[i + 1])]);
-    else if (FIELDS.has(name)) row[name as keyof KeyRecord] = parseField(list[i + 1]);
+    if (name.startsWith(USED_PREFIX)) used.push([name.slice(USED_PREFIX.length), value]);
+    else if (FIELDS.has(name)) row[name as HashField] = value;
   }
   // From entries, so that a field named `used:__proto__` is a scope like any other.
   row.scopesUsed = Object.fromEntries(used);
   return row as unknown as KeyRecord;
-}
-
-/** RESP2 returns names and values by turns, RESP3 a map, which clients turn into an object. */
-function fieldsAndValues(reply: unknown): readonly unknown[] {
-  if (Array.isArray(reply)) return reply;
-  return Object.entries((reply ?? {}) as Readonly<Record<string, unknown>>).flat();
 }
 
 /**
@@ -80,7 +87,7 @@ const PLAIN_JSON = /^(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14})$/;
  * Anything else becomes `undefined`, which no field of a record may be, so that the core refuses
  * this record and no other.
  */
-function parseField(json: unknown): unknown {
+export function parseField(json: unknown): unknown {
   if (json === 'null') return null;
   try {
     const value: unknown = JSON.parse(json as string);
@@ -89,12 +96,4 @@ function parseField(json: unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-/**
- * False for another key's record, which the pointer or index entry of a failed insert may lead to.
- * True for a record whose id is damaged: the core reports what is wrong with it.
- */
-export function hasId(row: KeyRecord, keyId: string): boolean {
-  return row.keyId === keyId || typeof row.keyId !== 'string';
 }

@@ -5,9 +5,11 @@ export type {
   IoRedisCluster,
   NodeRedis,
   NodeRedisCluster,
+  NodeRedisSentinel,
   RedisClient,
 } from './clients.js';
 export { type RedisSubscriber, redisInvalidation } from './invalidation.js';
 export { migrate } from './migrate.js';
 export type { RedisStoreOptions } from './options.js';
+export { type PurgeOptions, purgeEnded } from './purge.js';
 export { redisStore } from './store.js';

@@ -37,8 +37,8 @@ const WHAT = 'redisInvalidation';
 
 /**
  * Tells other processes over Redis pub/sub that a key has ended, for `cacheStore`. Carries only key
- * ids; anything that is not a UUID is ignored. Whoever may publish on the channel can make caches
- * look a key up again, and nothing more.
+ * ids and the cache's beat; anything that is not a UUID is ignored. Whoever may publish on the
+ * channel can make caches look a key up again, and nothing more.
  *
  * Not checked: that a message arrives. A message that is sent while a subscriber is disconnected is
  * lost, and that process notices the change within its `maxStalenessMs`. Both clients resubscribe

@@ -1,5 +1,6 @@
 /** What the store needs from a client: sending commands, and the list of primaries. */
 import type { PlainReplies, RedisClient } from './clients.js';
+import { READ } from './scripts.js';
 
 /** A command as a list of words. */
 export type Command = [name: string, ...args: string[]];
@@ -34,15 +35,56 @@ export function createLink(client: RedisClient): Link {
   return link;
 }
 
+/** Runs a script on one Redis key. */
+export function runOn(
+  link: Link,
+  key: string,
+  script: string,
+  args: readonly string[],
+): Promise<unknown> {
+  return link.send(key, ['EVAL', script, '1', key, ...args]);
+}
+
+const MIXED_UP = 'redis: this answer belongs to another question: use a new client';
+
+let questions = 0;
+
+/** Sends a command that reads one Redis key to the primary that has it; a replica refuses. */
+export async function readFrom(
+  link: Link,
+  key: string,
+  command: string,
+  ...args: readonly string[]
+): Promise<unknown> {
+  questions += 1;
+  const question = String(questions);
+  const reply = await runOn(link, key, READ, [question, command, ...args]);
+  if (!Array.isArray(reply) || reply[0] !== question) throw new Error(MIXED_UP);
+  return reply[1] ?? null;
+}
+
+/** A link that sends nothing more once nobody waits for the answer. */
+export function linkUntil(link: Link, signal: AbortSignal | undefined): Link {
+  if (signal === undefined) return link;
+  return {
+    ...link,
+    async send(key, command) {
+      signal.throwIfAborted();
+      return link.send(key, command);
+    },
+  };
+}
+
 const PLAIN: PlainReplies = { typeMapping: {} };
 
 function createSend(client: RedisClient): Link['send'] {
   // ioredis finds the key of a command itself.
   if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
-  // For node-redis, no command is marked as a read: with `useReplicas`, reads go to a replica.
+  // For node-redis, no command is marked as a read: those may go to a replica.
   if ('nodeClient' in client) {
     return (key, command) => client.sendCommand(key, false, command, PLAIN);
   }
+  if ('acquire' in client) return (_key, command) => client.sendCommand(false, command, PLAIN);
   return (_key, command) => client.sendCommand(command, PLAIN);
 }
 
@@ -50,6 +92,7 @@ function createSend(client: RedisClient): Link['send'] {
 const ADVICE: ReadonlyMap<string, string> = new Map([
   // From node-redis, which connects only when told to.
   ['The client is closed', '; await client.connect() first'],
+  ['READONLY ', '; this server is a replica: connect to the primary'],
   ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
 ]);
 
@@ -71,4 +114,9 @@ function describe(error: unknown): string {
 function adviceOn(text: string): string {
   for (const [start, advice] of ADVICE) if (text.startsWith(start)) return advice;
   return '';
+}
+
+/** Whether a link has said so of a Redis key with another type than the command is for. */
+export function isWrongType(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('redis: WRONGTYPE');
 }

@@ -1,10 +1,19 @@
 /** The start of a store: whether the servers can hold keys, and which version the layout has. */
+import { readSchemaVersion } from '../schema-version.js';
 import type { RedisClient } from './clients.js';
-import type { Link } from './link.js';
+import { keysUnder } from './layout.js';
+import { type Link, runOn } from './link.js';
 import { type Place, type RedisStoreOptions, readPlace } from './options.js';
+import { WRITE_VERSION } from './scripts.js';
 
 /** The version of the layout that this release reads and writes. */
-const VERSION = '1';
+const VERSION = 1;
+
+/**
+ * The oldest version whose releases still work with that layout. If a version only adds to the
+ * layout, it keeps that of the one before, so that a roll-out and a roll-back lock no process out.
+ */
+const MIN_READER = 1;
 
 /**
  * Checks that the servers can hold keys, and writes the version of the layout if there is none;
@@ -17,7 +26,7 @@ const VERSION = '1';
  * @param options `prefix`: the same as for the store.
  * @throws TypeError if `client` is not such a client, and on unknown options.
  * @throws Error if a server is older than Redis 7, a replica, or may evict keys; if a newer release
- *   has written; whatever the client rejects with.
+ *   has written what this one cannot work with; whatever the client rejects with.
  * @example
  * await migrate(await createClient({ url }).connect()); // in a deploy step
  */
@@ -26,24 +35,27 @@ export async function migrate(client: RedisClient, options: RedisStoreOptions = 
 }
 
 /** The same, after the options have been read. */
-export async function migrateIfNeeded({ link, prefix }: Place): Promise<void> {
-  const key = `${prefix}schema`;
+export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>): Promise<void> {
+  const key = keysUnder(prefix).schema;
   // First, because a cluster's client knows its nodes only once it is connected.
-  const found = (await link.send(key, ['GET', key])) ?? null;
+  const found = await link.send(key, ['HMGET', key, 'version', 'min_reader']);
   await checkServers(link);
-  if (found !== null) return checkVersion(found, prefix);
-  // Written unless another process was faster; the reply is then what that process wrote.
-  const other = (await link.send(key, ['SET', key, VERSION, 'NX', 'GET'])) ?? null;
-  if (other !== null) checkVersion(other, prefix);
+  if (readVersion(found, prefix) === VERSION) return;
+  // Written unless another process was faster; the answer is then what that process wrote.
+  const own = [String(VERSION), String(MIN_READER)];
+  readVersion(await runOn(link, key, WRITE_VERSION, own), prefix);
 }
 
-function checkVersion(version: unknown, prefix: string): void {
-  if (version === VERSION) return;
-  const isNewer = /^[1-9]\d{0,8}$/.test(String(version));
-  const problem = isNewer
-    ? `${version} and this release knows ${VERSION}; upgrade it`
-    : 'that is not a version';
-  throw new Error(`keyscope: the keys under ${prefix} have schema ${problem}`);
+/** Returns 0 if there is none. Throws if this release cannot work with it. */
+function readVersion(answer: unknown, prefix: string): number {
+  const fields = answer as readonly unknown[];
+  if (fields.every((field) => field === null)) return 0;
+  const areVersions = fields.every((field) => /^[1-9]\d{0,8}$/.test(String(field)));
+  if (!areVersions) {
+    throw new Error(`keyscope: the keys under ${prefix} have a schema that is not a version`);
+  }
+  const row = { version: fields[0], minReader: fields[1] };
+  return readSchemaVersion(row, VERSION, `the layout under ${prefix}`);
 }
 
 // ── The servers ─────────────────────────────────────────────────────────────────────────────────

@@ -1,10 +1,38 @@
 /**
- * The three scripts, each on one record. They are sent as text each time, with EVAL: otherwise a
+ * The scripts, each on one Redis key. They are sent as text each time, with EVAL: otherwise a
  * restart of the server would lose them, and a call would need a second attempt.
  *
  * Times stay text, because Lua would print 1e+15. They are compared as numbers, which Lua stores
  * exactly up to 2^53.
+ *
+ * What ends a key or frees memory is allowed when memory is full: a leaked key must still be
+ * revocable.
  */
+
+/**
+ * Runs a reading command, given without its Redis key, if this server is the primary: a replica,
+ * also one that was the primary a moment ago, would accept revoked keys. The role is read in the
+ * same step.
+ *
+ * Declared to write nothing, so that reads go on where Redis refuses writes or holds them back: for
+ * want of replicas, memory or a disk, and while a failover is prepared. `allow-stale` is not
+ * declared.
+ *
+ * The question's number comes back with its answer: a client that has lost count of its answers
+ * would have another key's, or one from before a revocation.
+ */
+export const READ = `#!lua flags=no-writes
+if not string.find(redis.call('INFO', 'replication'), '\\nrole:master\\r', 1, true) then
+  return redis.error_reply('READONLY keys are not read from a replica')
+end
+return {ARGV[1], redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))}`;
+
+/** A version and the oldest reader. Writes them if there are none; returns what is there. */
+export const WRITE_VERSION = `
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('HSET', KEYS[1], 'version', ARGV[1], 'min_reader', ARGV[2])
+end
+return redis.call('HMGET', KEYS[1], 'version', 'min_reader')`;
 
 /** Returns the id of the key that already has this digest, or nothing if the record was written. */
 export const INSERT = `
@@ -12,14 +40,49 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('HGET', KEYS[1], 'k
 redis.call('HSET', KEYS[1], unpack(ARGV))
 return false`;
 
-/** Key id, mark, time. Allowed when memory is full: a leaked key must still be revocable. */
-export const MARK_ENDED = `#!lua flags=allow-oom
-local fields = redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt')
-local keyId, revokedAt, retireAt = unpack(fields)
-if keyId ~= ARGV[1] then return 0 end
+/** Adds an entry to an index. */
+export const FILE = `#!lua flags=allow-oom
+return redis.call('ZADD', KEYS[1], '0', ARGV[1])`;
+
+/** What {@link MARK} and {@link WITHDRAW} return if the record is filed under another key id. */
+export const ANOTHER_ID = -1;
+
+/**
+ * Key id, kind, `withdrawn` as a retirement expects it, then fields and values by turns. Returns
+ * whether the condition held, so that they were written.
+ */
+export const MARK: string = `#!lua flags=allow-oom
+local fields = redis.call('HMGET', KEYS[1],
+  'keyId', 'revokedAt', 'suspendedAt', 'retireAt', 'withdrawn')
+local keyId, revokedAt, suspendedAt, retireAt, withdrawn = unpack(fields)
+local kind = ARGV[2]
+if (keyId or '') ~= ARGV[1] then return ${ANOTHER_ID} end
 if revokedAt ~= 'null' then return 0 end
-if ARGV[2] == 'retireAt' and retireAt ~= 'null' then return 0 end
-redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+if kind == 'suspend' and suspendedAt ~= 'null' then return 0 end
+if kind == 'resume' and suspendedAt == 'null' then return 0 end
+if kind == 'retire' then
+  if suspendedAt ~= 'null' or retireAt ~= 'null' then return 0 end
+  if withdrawn ~= ARGV[3] then return 0 end
+end
+redis.call('HSET', KEYS[1], unpack(ARGV, 4))
+return 1`;
+
+/**
+ * Key id, entity, the same as JSON, time. Returns whether the entity was added. The list is parsed
+ * only to look for the entity, and written as the text that it was with one more: Lua would spell
+ * some texts otherwise.
+ */
+export const WITHDRAW: string = `#!lua flags=allow-oom
+local keyId, withdrawn = unpack(redis.call('HMGET', KEYS[1], 'keyId', 'withdrawn'))
+if (keyId or '') ~= ARGV[1] then return ${ANOTHER_ID} end
+local items = string.match(withdrawn or '', '^%[(.*)%]$')
+local isJson, list = pcall(cjson.decode, withdrawn)
+if not items or not isJson then return 0 end
+for _, entity in ipairs(list) do
+  if entity == ARGV[2] then return 0 end
+end
+if items ~= '' then items = items .. ',' end
+redis.call('HSET', KEYS[1], 'withdrawn', '[' .. items .. ARGV[3] .. ']', 'changedAt', ARGV[4])
 return 1`;
 
 /**
@@ -35,3 +98,21 @@ for i = 2, #ARGV, 2 do
   end
 end
 return 1`;
+
+/**
+ * Key id, time. Deletes a record that ended before the time; returns whether it did. A record with
+ * an end that is no time stays.
+ */
+export const PURGE = `#!lua flags=allow-oom
+local fields = redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt', 'expiresAt')
+if fields[1] ~= ARGV[1] then return 0 end
+local hasEnded = false
+for i = 2, 4 do
+  if fields[i] ~= 'null' then
+    local time = tonumber(string.match(fields[i] or '', '^-?%d+$'))
+    if not time then return 0 end
+    if time < tonumber(ARGV[2]) then hasEnded = true end
+  end
+end
+if not hasEnded then return 0 end
+return redis.call('DEL', KEYS[1])`;

@@ -1,8 +1,8 @@
-/** Reads single records, sorted sets page by page, and the records that a set refers to. */
+/** Reads single records, indexes page by page, and the records that entries lead to. */
 import type { KeyRecord } from '../../core/record.js';
-import { hasId, toRecord } from './fields.js';
-import { type Keys, readMember } from './layout.js';
-import type { Command, Link } from './link.js';
+import { toRecord } from './fields.js';
+import { type Entry, type Keys, readMember } from './layout.js';
+import { isWrongType, type Link, readFrom } from './link.js';
 
 /** The record with this digest, or `null`. */
 export async function readByDigest(
@@ -10,61 +10,146 @@ export async function readByDigest(
   keys: Keys,
   digest: string,
 ): Promise<KeyRecord | null> {
-  const key = keys.record(digest);
-  return toRecord(await link.send(key, ['HGETALL', key]));
+  return toRecord(await readFrom(link, keys.record(digest), 'HGETALL'));
 }
 
-/** The record with this digest if it has this key id, or `null`. */
-export async function readIfHasId(
+// ── What is filed of a record ───────────────────────────────────────────────────────────────────
+
+/** The fields of a record that the entry that led to it has, too. */
+export type Filed = Pick<KeyRecord, 'keyId' | 'entityUuid' | 'prefix'> &
+  Partial<Pick<KeyRecord, 'createdAt' | 'expiresAt' | 'rootKeyId'>>;
+
+/** What an entry says of its record where it is sorted by creation. */
+export function filedByCreation({ keyId, entityUuid, prefix, time }: Entry): Filed {
+  return { keyId, entityUuid, prefix, createdAt: Number(time) };
+}
+
+/** What an entry says of its record where it is sorted by expiry. */
+export function filedByExpiry({ keyId, entityUuid, prefix, time }: Entry): Filed {
+  return { keyId, entityUuid, prefix, expiresAt: time };
+}
+
+/** What an entry says of its record where it is sorted by the time of a mark. */
+export function filedByMark({ keyId, entityUuid, prefix }: Entry): Filed {
+  return { keyId, entityUuid, prefix };
+}
+
+/**
+ * The record with this digest, if it is the one that was filed: `null` if there is none or it is
+ * another key's, to which what is left of a failed insert may lead.
+ *
+ * If somebody has edited a field under which it was filed, the row has that field as it was filed.
+ * So it is found where it belongs, and the core sees that it is damaged.
+ */
+export async function readFiled(
   link: Link,
   keys: Keys,
   digest: string,
-  keyId: string,
+  filed: Filed,
 ): Promise<KeyRecord | null> {
   const row = await readByDigest(link, keys, digest);
-  return row !== null && hasId(row, keyId) ? row : null;
+  if (row === null) return null;
+  const names = Object.keys(filed) as (keyof Filed)[];
+  if (names.every((name) => row[name] === filed[name])) return row;
+  const isForeign = row.keyId !== filed.keyId && (await leadsTo(link, keys, row.keyId, digest));
+  return isForeign ? null : { ...asDamaged(row), ...filed };
 }
 
-/** Which members of a sorted set to read, as ZRANGE takes it. */
-interface Range {
+/** {@link readFiled}, but a Redis key of another type is a row that has only what was filed. */
+export async function readOrFiled(
+  link: Link,
+  keys: Keys,
+  digest: string,
+  filed: Filed,
+): Promise<KeyRecord | null> {
+  try {
+    return await readFiled(link, keys, digest, filed);
+  } catch (error) {
+    if (!isWrongType(error)) throw error;
+    return filed as KeyRecord;
+  }
+}
+
+/** A row that the core refuses: without its seal, it is no record. */
+export function asDamaged(row: KeyRecord): KeyRecord {
+  const { seal: _seal, ...others } = row;
+  return others as KeyRecord;
+}
+
+// ── Pointers ────────────────────────────────────────────────────────────────────────────────────
+
+/** The entry of a key id; `null` if there is none. */
+export async function readPointer(link: Link, keys: Keys, keyId: string): Promise<Entry | null> {
+  const text = await readFrom(link, keys.pointer(keyId), 'GET');
+  const entry = text === null ? null : readMember(String(text));
+  return entry?.keyId === keyId ? entry : null;
+}
+
+/** Whether the pointer of a key id, which may be damaged, leads to this digest. */
+export async function leadsTo(
+  link: Link,
+  keys: Keys,
+  keyId: unknown,
+  digest: string,
+): Promise<boolean> {
+  if (typeof keyId !== 'string') return false;
+  const entry = await readPointer(link, keys, keyId);
+  return entry?.digest === digest;
+}
+
+// ── Indexes ─────────────────────────────────────────────────────────────────────────────────────
+
+/** Which part of an index to read, as ZRANGE takes it. */
+export interface Range {
   /** The first member, as a bound of BYLEX. */
   readonly from: string;
-  /** The last member and the direction. */
-  readonly to: readonly string[];
+  /** The last member, as a bound of BYLEX. */
+  readonly to: string;
+  /** Backwards; `from` is then the greater one. Default: false. */
+  readonly reversed?: boolean;
   /** How many to read at once. */
   readonly size: number;
 }
 
-/** The members of a sorted set, page by page. */
-export async function* walkMembers(
+/** The entries of an index, page by page. Skips what this store did not write. */
+export async function* walkEntries(
   link: Link,
-  key: string,
-  { from, to, size }: Range,
-): AsyncGenerator<string[]> {
+  index: string,
+  { from, to, reversed = false, size }: Range,
+): AsyncGenerator<Entry[]> {
+  const order = reversed ? ['BYLEX', 'REV'] : ['BYLEX'];
   let bound = from;
   for (;;) {
-    const range: Command = ['ZRANGE', key, bound, ...to, 'LIMIT', '0', String(size)];
-    const members = (await link.send(key, range)) as string[];
-    yield members;
+    const limit = ['LIMIT', '0', String(size)];
+    const reply = await readFrom(link, index, 'ZRANGE', bound, to, ...order, ...limit);
+    const members = reply as string[];
+    yield members.map(readMember).filter((entry) => entry !== null);
     const last = members.at(-1);
     if (members.length < size || last === undefined) return;
     bound = `(${last}`;
   }
 }
 
-/** An entity's records page by page, newest first. Skips entries without a record. */
+/** A record, and the entry that led to it. */
+export interface Found {
+  readonly entry: Entry;
+  readonly row: KeyRecord;
+}
+
+/** The records of an index, page by page. Skips entries that lead to no record. */
 export async function* walkRecords(
   link: Link,
   keys: Keys,
-  entityUuid: string,
-  { from, size }: Omit<Range, 'to'>,
-): AsyncGenerator<KeyRecord[]> {
-  const range = { from, to: ['-', 'BYLEX', 'REV'], size };
-  for await (const members of walkMembers(link, keys.index(entityUuid), range)) {
-    const rows = members.map(async (member) => {
-      const entry = readMember(member);
-      return entry === null ? null : readIfHasId(link, keys, entry.digest, entry.keyId);
-    });
-    yield (await Promise.all(rows)).filter((row) => row !== null);
+  index: string,
+  range: Range,
+  toFiled: (entry: Entry) => Filed,
+): AsyncGenerator<Found[]> {
+  async function read(entry: Entry): Promise<Found | null> {
+    const row = await readOrFiled(link, keys, entry.digest, toFiled(entry));
+    return row === null ? null : { entry, row };
+  }
+  for await (const entries of walkEntries(link, index, range)) {
+    const found = await Promise.all(entries.map(read));
+    yield found.filter((each) => each !== null);
   }
 }

@@ -7,13 +7,25 @@
  * guard against mistakes in a migration or a console session; the seal guards against somebody who
  * drops the triggers.
  */
-import { MYSQL } from './mysql.js';
-import { POSTGRES } from './postgres.js';
+import { assert, readFields } from '../../core/input.js';
+import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from './mysql.js';
+import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './postgres.js';
 import { SQLITE } from './sqlite.js';
-import type { Versions } from './versions.js';
+import { MIN_READERS, type Versions } from './versions.js';
 
 /** The kinds of database that a schema is written for. D1 is SQLite. */
 export type Dialect = 'postgres' | 'mysql' | 'sqlite';
+
+/** What the schema has. */
+export interface SchemaOptions {
+  /**
+   * If false, the schema has no triggers, for servers that have none or users that may make none.
+   * Then whoever may write the table can also change what keys may do, as far as no pepper seals
+   * it, undo marks, and delete keys, whenever they ended: an audit log may name keys that are not
+   * there. Default: true.
+   */
+  readonly triggers?: boolean | undefined;
+}
 
 /** For each dialect, the statements that migrate version `n` to version `n + 1`. */
 export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
@@ -21,6 +33,32 @@ export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
   mysql: MYSQL,
   sqlite: SQLITE,
 };
+
+/** The same without triggers. SQLite and D1 have triggers everywhere. */
+const WITHOUT_TRIGGERS: Readonly<Partial<Record<Dialect, Versions>>> = {
+  mysql: MYSQL_WITHOUT_TRIGGERS,
+  postgres: POSTGRES_WITHOUT_TRIGGERS,
+};
+
+/**
+ * The migrations of a dialect, with what `options` says.
+ *
+ * @param where Who was called with the options, for the error.
+ * @throws TypeError on an unknown or wrong option, or one that the dialect does not have.
+ */
+export function migrationsOf(dialect: Dialect, options: SchemaOptions, where: string): Versions {
+  const { triggers = true } = readFields(options, ['triggers'], where);
+  assert(typeof triggers === 'boolean', `${where}: triggers is true or false`);
+  if (triggers) return MIGRATIONS[dialect];
+  const versions = WITHOUT_TRIGGERS[dialect];
+  assert(versions !== undefined, `${where}: ${dialect} has triggers everywhere; leave them on`);
+  return versions;
+}
+
+/** The oldest version whose releases work with `version`; if nobody has said, `version` itself. */
+export function minReaderOf(version: number): number {
+  return MIN_READERS[version - 1] ?? version;
+}
 
 /**
  * Returns the whole schema as plain SQL, for teams with their own migration tool: what `migrate`
@@ -30,17 +68,19 @@ export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
  * Not checked: which version a database has; for a later release, take the difference from the
  * changelog.
  *
- * @throws TypeError on an unknown dialect.
+ * @param options `{ triggers: false }` leaves out the triggers, not for SQLite.
+ * @throws TypeError on an unknown dialect, or an unknown or wrong option.
  * @example
  * writeFileSync('migrations/001_keyscope.sql', schemaSql('postgres'));
  */
-export function schemaSql(dialect: Dialect): string {
+export function schemaSql(dialect: Dialect, options: SchemaOptions = {}): string {
   if (!Object.hasOwn(MIGRATIONS, dialect)) {
     throw new TypeError("schemaSql: pass 'postgres', 'mysql' or 'sqlite'");
   }
-  const versions = MIGRATIONS[dialect];
+  const versions = migrationsOf(dialect, options, 'schemaSql');
   const current = versions.length;
-  const writeVersion = `INSERT INTO keyscope_schema (id, version) VALUES (1, ${current})`;
+  const values = `(1, ${current}, ${minReaderOf(current)})`;
+  const writeVersion = `INSERT INTO keyscope_schema (id, version, min_reader) VALUES ${values}`;
   const statements = [...versions.flat(), writeVersion];
   return statements.map((sql) => `${sql.trim()};\n`).join('\n');
 }

@@ -1,32 +1,32 @@
 /** Migrates the tables and triggers to the version of this release. */
-import { MIGRATIONS } from '../schema/migrations.js';
+import { MIGRATIONS, minReaderOf } from '../schema/migrations.js';
 import { readSchemaVersion } from '../schema-version.js';
 import type { SqliteHandle } from './handle.js';
-import { prepareHandle, readValue } from './handle.js';
+import { prepareHandle } from './handle.js';
 import { STATEMENTS } from './statements.js';
 import { transaction } from './transactions.js';
 
 const VERSIONS = MIGRATIONS.sqlite;
 
-const WRITE_VERSION = 'INSERT OR REPLACE INTO keyscope_schema (id, version) VALUES (1, ?)';
-
 /** The schema's version in this file, 0 if there is none. */
 function readVersion(db: SqliteHandle): number {
   const tables = db.prepare(STATEMENTS.hasVersion).all();
   if (tables.length === 0) return 0;
-  const version = readValue(db, STATEMENTS.version, 'version');
-  return readSchemaVersion(version, VERSIONS.length, 'the file');
+  const [row] = db.prepare(STATEMENTS.version).all();
+  return readSchemaVersion(row as object | undefined, VERSIONS.length, 'the file');
 }
 
 /**
  * Migrates the schema to this release, all of it or nothing; `sqliteStore` calls it. Any
- * number of processes may call it at once. If the schema is current, it only reads.
+ * number of processes may call it at once. If the schema is current, or newer and of a kind that
+ * this release still works with, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param db As for `sqliteStore`.
  * @throws TypeError as `sqliteStore` does.
- * @throws Error if a newer release has migrated the file; whatever the driver throws.
+ * @throws Error if a newer release has migrated the file so that this one cannot work with it;
+ *   whatever the driver throws.
  * @example
  * migrate(new DatabaseSync('keys.db')); // in a deploy step
  */
@@ -42,6 +42,7 @@ export function migrateIfNeeded(db: SqliteHandle): void {
     // Read again under the lock: another process may have been faster.
     const missing = VERSIONS.slice(readVersion(db)).flat();
     for (const sql of missing) db.exec(sql);
-    db.prepare(WRITE_VERSION).run(VERSIONS.length);
+    const latest = VERSIONS.length;
+    db.prepare(STATEMENTS.writeVersion).run(latest, minReaderOf(latest));
   });
 }

@@ -2,13 +2,39 @@
  * The SQL for SQLite, which the stores in `stores/sqlite` and `stores/d1` share. Parameters are
  * positional.
  */
+import { MAX_TIME } from '../../core/input.js';
 import { COLUMN_LIST } from '../rows.js';
+import { endOf } from '../schema/sqlite.js';
 
-// Each column AS itself: with `PRAGMA full_column_names`, its name would otherwise begin with the
-// table's.
-const SELECTED = COLUMN_LIST.replace(/\w+/g, '$& AS $&');
-const PLACES = COLUMN_LIST.replace(/\w+/g, '?');
+// ── Parts of statements ─────────────────────────────────────────────────────────────────────────
+
+const COLUMNS = COLUMN_LIST.split(', ');
+const PLACES = COLUMNS.map(() => '?').join(', ');
+
+/** What a time is that a `Date` can hold. */
+const IN_TIME = `BETWEEN ${-MAX_TIME} AND ${MAX_TIME}`;
+
+/**
+ * Selects a column as itself: with `PRAGMA full_column_names`, its name would otherwise begin with
+ * the table's. An integer that is no time is read as the nearest number, because over one beyond
+ * 2^53 a driver throws, and the other rows of a page are lost.
+ */
+function selected(column: string): string {
+  const place = `keyscope_keys.${column}`;
+  const isInteger = column === 'format' || column.endsWith('_at');
+  if (!isInteger) return `${place} AS ${column}`;
+  const isBeyond = `${place} NOT ${IN_TIME} AND typeof(${place}) = 'integer'`;
+  return `CASE WHEN ${isBeyond} THEN CAST(${place} AS REAL) ELSE ${place} END AS ${column}`;
+}
+
+const SELECTED = COLUMNS.map(selected).join(', ');
 const SELECT = `SELECT ${SELECTED} FROM keyscope_keys WHERE`;
+
+/** The same, but with the prefix and the creation time under which a key was filed. */
+const FILED = COLUMNS.map((column) => {
+  const isFiled = column === 'prefix' || column === 'created_at';
+  return isFiled ? `place.${column} AS ${column}` : selected(column);
+}).join(', ');
 
 /** Merges the used scopes of a row with those in the JSON text `more`; the later time wins. */
 function mergedScopes(more: string): string {
@@ -27,10 +53,25 @@ function mergedScopes(more: string): string {
 /** A row whose scopes are not a JSON object would fail every batch with its key: it is skipped. */
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
+/**
+ * Rows that ended before a time, which is passed twice, but for those that were rotated to a key
+ * that has not. An index finds that one by its root, which it has from its predecessor.
+ */
+const PURGEABLE = `${endOf('ended')} < ? AND NOT EXISTS (
+    SELECT 1 FROM keyscope_keys AS successor
+    WHERE successor.root_key_id = ended.root_key_id AND successor.rotated_from = ended.key_id
+      AND ${endOf('successor')} >= ?
+  )`;
+
+// ── The statements ──────────────────────────────────────────────────────────────────────────────
+
 interface Statements {
   /** Returns a row if the table with the schema's version exists. */
   readonly hasVersion: string;
   readonly version: string;
+  /** By the version and the oldest that still works with it. */
+  readonly writeVersion: string;
+
   /** The table's trigger and its UNIQUE columns refuse an existing key id or digest. */
   readonly insert: string;
   /** A keyring with one pepper looks up a single digest, which is faster without JSON. */
@@ -38,22 +79,48 @@ interface Statements {
   /** By a JSON list of digests. */
   readonly findDigests: string;
   readonly findById: string;
-  /** One entity's records after a creation time and a key id. */
+  /** One entity's records with one prefix, after a creation time and a key id. */
   readonly list: string;
+  /** The same of other entities that address this one. */
+  readonly listAddressing: string;
+  readonly listLineage: string;
+
   readonly revoke: string;
+  readonly suspend: string;
+  /** Compares `withdrawn` with a JSON list. */
   readonly retire: string;
+  readonly resume: string;
+  /** The entity comes first and last. */
+  readonly withdraw: string;
+
   /** The usage of one key: its time twice, its scopes as JSON, its id. */
   readonly touch: string;
   /** By a JSON list of entries, one per key. */
   readonly touchAll: string;
+
   /** Counts the keys that are live at a time, which is passed twice. */
   readonly summarize: string;
+  /** Before a time, after an expiry and a key id. */
+  readonly listExpiring: string;
+  /** After a key id. */
+  readonly listAll: string;
+  /** After the time of a mark and a key id. */
+  readonly listChanged: string;
+
+  /** The ids of rows that can be purged, after a key id. */
+  readonly findPurgeable: string;
+  /** Allows rows that ended before a time to be deleted; null for none. */
+  readonly allowPurge: string;
+  /** By a JSON list of key ids. */
+  readonly purge: string;
 }
 
 export const STATEMENTS: Statements = {
   hasVersion: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'",
 
-  version: 'SELECT version AS version FROM keyscope_schema',
+  version: 'SELECT version AS version, min_reader AS "minReader" FROM keyscope_schema',
+
+  writeVersion: 'INSERT OR REPLACE INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)',
 
   insert: `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${PLACES})`,
 
@@ -63,13 +130,45 @@ export const STATEMENTS: Statements = {
 
   findById: `${SELECT} key_id = ?`,
 
-  list: `${SELECT} entity_uuid = ? AND (created_at, key_id) < (?, ?)
-    ORDER BY created_at DESC, key_id DESC LIMIT ?`,
+  // Without the table's name, an ORDER BY would mean what is selected under that name.
+  list: `${SELECT} entity_uuid = ? AND prefix = ? AND (created_at, key_id) < (?, ?)
+    ORDER BY keyscope_keys.created_at DESC, keyscope_keys.key_id DESC LIMIT ?`,
 
-  revoke: 'UPDATE keyscope_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL',
+  // CROSS JOIN, so that the places are read first, in their order. A row whose owner was edited is
+  // in the other listing of this entity.
+  listAddressing: `
+    SELECT ${FILED} FROM keyscope_addressing AS place CROSS JOIN keyscope_keys
+    WHERE place.entity_uuid = ? AND place.prefix = ?
+      AND (place.created_at, place.key_id) < (?, ?)
+      AND keyscope_keys.key_id = place.key_id
+      AND keyscope_keys.entity_uuid <> place.entity_uuid
+    ORDER BY place.created_at DESC, place.key_id DESC LIMIT ?`,
 
-  retire: `UPDATE keyscope_keys SET retire_at = ?
-    WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL`,
+  listLineage: `${SELECT} root_key_id = ?`,
+
+  revoke: `
+    UPDATE keyscope_keys
+    SET revoked_at = ?, changed_at = ?, ended_by = ?, end_reason = ?, seal = ?
+    WHERE key_id = ? AND revoked_at IS NULL`,
+
+  suspend: `
+    UPDATE keyscope_keys SET suspended_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
+    WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NULL`,
+
+  retire: `
+    UPDATE keyscope_keys SET retire_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
+    WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NULL AND retire_at IS NULL
+      AND CASE WHEN json_valid(withdrawn) THEN json(withdrawn) = ? END`,
+
+  resume: `
+    UPDATE keyscope_keys
+    SET suspended_at = NULL, changed_at = ?, ended_by = NULL, end_reason = NULL
+    WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NOT NULL`,
+
+  withdraw: `
+    UPDATE keyscope_keys SET withdrawn = json_insert(withdrawn, '$[#]', ?), changed_at = ?
+    WHERE key_id = ? AND CASE WHEN json_valid(withdrawn) THEN json_type(withdrawn) = 'array'
+      AND NOT EXISTS (SELECT 1 FROM json_each(withdrawn) WHERE value = ?) END`,
 
   touch: `
     UPDATE keyscope_keys SET
@@ -94,10 +193,33 @@ export const STATEMENTS: Statements = {
     SELECT
       substr(digest, 1, instr(digest, '$') - 1) AS scheme,
       count(*) AS live,
-      max(last_used_at) AS lastUsedAt
+      max(CASE WHEN last_used_at ${IN_TIME} THEN last_used_at END) AS "lastUsedAt"
     FROM keyscope_keys
     WHERE revoked_at IS NULL
       AND (retire_at IS NULL OR retire_at > ?)
       AND (expires_at IS NULL OR expires_at > ?)
     GROUP BY scheme`,
+
+  // `+` keeps the last condition, which is about damaged rows, out of the choice of an index.
+  listExpiring: `${SELECT} revoked_at IS NULL AND expires_at < ?
+    AND (expires_at, key_id) > (?, ?) AND +expires_at <= ${MAX_TIME}
+    ORDER BY keyscope_keys.expires_at, keyscope_keys.key_id LIMIT ?`,
+
+  listAll: `${SELECT} key_id > ? ORDER BY keyscope_keys.key_id LIMIT ?`,
+
+  listChanged: `
+    SELECT key_id AS "keyId", changed_at AS "changedAt" FROM keyscope_keys
+    WHERE (changed_at, key_id) > (?, ?) AND changed_at <= ${MAX_TIME}
+    ORDER BY changed_at, key_id LIMIT ?`,
+
+  findPurgeable: `
+    SELECT key_id AS "keyId" FROM keyscope_keys AS ended
+    WHERE key_id > ? AND ${PURGEABLE} ORDER BY key_id LIMIT ?`,
+
+  allowPurge: 'UPDATE keyscope_schema SET purge_before = ?',
+
+  purge: `
+    DELETE FROM keyscope_keys AS ended
+    WHERE key_id IN (SELECT value FROM json_each(?)) AND ${PURGEABLE}
+    RETURNING key_id AS "keyId"`,
 };

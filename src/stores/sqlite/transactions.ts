@@ -39,25 +39,22 @@ export function transaction<Result>(db: SqliteHandle, work: () => Result): Resul
 }
 
 /** Runs `work`, and fails at once if another process has the lock. */
-export function withoutWaiting(db: SqliteHandle, work: () => void): void {
+function withoutWaiting<Result>(db: SqliteHandle, work: () => Result): Result {
   const timeout = readBusyTimeout(db);
   db.exec('PRAGMA busy_timeout = 0');
   try {
-    work();
+    return work();
   } finally {
     db.exec(`PRAGMA busy_timeout = ${timeout}`);
   }
 }
 
-/**
- * How many times a write is tried in all, and the pause between. Together they take less than the
- * 2 s that a keyring waits for a store by default.
- */
-const TRIES = 10;
-const PAUSE_MS = 100;
+/** How long to pause after each failed attempt, in milliseconds; the last one again and again. */
+const PAUSES_MS: readonly number[] = [1, 2, 5, 10, 20, 50];
+const LONGEST_PAUSE_MS = 100;
 
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Reads SQLite's own message, which every driver passes on. */
@@ -65,24 +62,47 @@ function isLocked(error: unknown): boolean {
   return String((error as Error | undefined)?.message).includes('database is locked');
 }
 
-async function writeLater(write: () => void): Promise<void> {
-  for (let attempt = 2; ; attempt++) {
-    await pause();
+/** How long a write waits for a lock. */
+export interface Patience {
+  /** In milliseconds. Default: as long as the handle itself would. */
+  readonly waitMs?: number;
+  /** Ends the wait, and then nothing is written. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function writeLater<Result>(
+  write: () => Result,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  let left = waitMs;
+  for (let attempt = 0; ; attempt++) {
+    const ms = PAUSES_MS[attempt] ?? LONGEST_PAUSE_MS;
+    await pause(ms);
+    left -= ms;
+    signal?.throwIfAborted();
     try {
-      write();
-      return;
+      return write();
     } catch (error) {
-      if (attempt === TRIES || !isLocked(error)) throw error;
+      if (left < LONGEST_PAUSE_MS || !isLocked(error)) throw error;
     }
   }
 }
 
-/** Runs `write` at once, and again after each pause while another process has the lock. */
-export function writeWhenUnlocked(write: () => void): Awaitable<void> {
+/**
+ * Runs `work` in its own transaction at once, and again after each pause while another process has
+ * the lock. The handle's own wait would block the event loop, and with it every look-up.
+ */
+export function writeWhenUnlocked<Result>(
+  db: SqliteHandle,
+  work: () => Result,
+  { waitMs, signal }: Patience = {},
+): Awaitable<Result> {
+  const write = () => withoutWaiting(db, () => transaction(db, work));
   try {
-    write();
+    return write();
   } catch (error) {
     if (!isLocked(error)) throw error;
-    return writeLater(write);
+    return writeLater(write, waitMs ?? readBusyTimeout(db), signal);
   }
 }

@@ -59,15 +59,15 @@ export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
- * Addresses an entity that the key cannot address, several at once, and values that are not
- * entities. No handler may run: an adapter that picks one of several, or repairs a value, may check
- * another entity than the handler uses.
+ * Addresses an entity that the key cannot address, or cannot any more, several at once, and values
+ * that are not entities. No handler may run: an adapter that picks one of several, or repairs a
+ * value, may check another entity than the handler uses.
  *
  * Catches: using the first or last of several values; joining, trimming or folding values; treating
- * an empty value as none.
+ * an empty value as none; remembering which entities a key can address.
  */
 export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void> {
-  const { key } = await fixture.issue(['reports:read']);
+  const { key, keyId } = await fixture.issue(['reports:read']);
   const lines = [bearer(key)];
   const deny = (query: string, error: AccessError) => {
     const path = `/reports?${query}`;
@@ -80,6 +80,10 @@ export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void
   for (const value of MALFORMED_ENTITIES) {
     await deny(`entity=${value}`, MALFORMED);
   }
+  // Let in once, for an adapter to remember.
+  await fixture.send('GET', `/reports?entity=${OTHER}`, ...lines);
+  await fixture.ring.withdraw(keyId, { entityUuid: OTHER });
+  await deny(`entity=${OTHER}`, NOT_ACCESSIBLE);
 }
 
 /** Some parsers stop after 1,000 parameters, and would not see the ones after that. */

@@ -1,5 +1,5 @@
 /** A test that an adapter answers all refused keys alike. */
-import { generateKey } from '../../core/secret.js';
+import { generateKey } from '../../text/keys.js';
 import { same } from '../assertions.js';
 import { INVALID } from './denials.js';
 import { type Answer, bearer } from './exchange.js';
@@ -8,9 +8,9 @@ import { assertDenied } from './request-assertions.js';
 import { OTHER, OWN } from './service.js';
 
 /**
- * Sends unknown, revoked, retired, expired and malformed keys. The answers must be the same,
- * headers included: a stranger must not learn which keys exist. Left out are headers that change
- * when the same request is repeated.
+ * Sends unknown, revoked, suspended, retired, expired and malformed keys. The answers must be the
+ * same, headers included: a stranger must not learn which keys exist. Left out are headers that
+ * change when the same request is repeated.
  *
  * Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state
  * in a header.
@@ -42,9 +42,11 @@ async function issueRefusedKeys(
   clock.now += 1000;
   const revoked = await issue(['reports:read']);
   const retired = await issue(['reports:read']);
+  const suspended = await issue(['reports:read']);
   const { key } = await issue([]);
   await ring.revoke(revoked.keyId, { entityUuid: OWN });
-  const authority = { entityUuid: OWN, entities: [OTHER] };
+  await ring.suspend(suspended.keyId, { entityUuid: OWN });
+  const authority = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
   const successor = await ring.rotate(retired.keyId, { overlapMs: 0 }, authority);
   watch(successor.key);
   return {
@@ -52,6 +54,7 @@ async function issueRefusedKeys(
     'a key of another prefix': watch(generateKey({ prefix: 'else' })),
     'a wrong checksum': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'),
     'a revoked key': revoked.key,
+    'a suspended key': suspended.key,
     'a retired key': retired.key,
     'an expired key': expired.key,
     'a malformed key': `${key}0`,

@@ -108,7 +108,8 @@ export function createService(): AdapterService {
   async function issue(scopes: readonly ReportsScope[], entityUuid = OWN): Promise<IssuedKey> {
     const expiresAt = new Date(clock.now + 1000);
     const input = { name: 'contract', scopes, expiresAt, accessibleEntities: [OTHER] };
-    const { key, info } = await ring.issue(input, { entityUuid, entities: [OTHER] });
+    const authority = { entityUuid, entities: [OTHER], scopes: 'all' } as const;
+    const { key, info } = await ring.issue(input, authority);
     return { key: watch(key), keyId: info.keyId };
   }
 

@@ -2,6 +2,14 @@
 import { assert } from '../../core/input.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { RegisterTest } from '../register-test.js';
+import {
+  isFoundByManyEntities,
+  listsAddressing,
+  listsAddressingWhateverTheirState,
+  listsWhatIsFound,
+  pagesThroughAddressing,
+} from './addressing.js';
+import { listsAll, listsChanged, listsExpiring, pagesThroughChanged } from './all-entities.js';
 import { copiesWhatItIsGiven, handsOutCopies } from './copies.js';
 import { keepsEveryField, keepsEveryMillisecond, keepsLongLists } from './fields.js';
 import {
@@ -20,7 +28,8 @@ import {
   refusesSecondDigest,
   refusesSecondKeyId,
 } from './insert.js';
-import { listsEndedOnes, listsNewestFirst, listsOneEntity } from './list.js';
+import { listsLineage, listsLineageWhileItGrows } from './lineage.js';
+import { listsEndedOnes, listsNewestFirst, listsOneEntity, listsOnePrefix } from './list.js';
 import {
   listsBehindAnyPosition,
   pagesThroughTies,
@@ -29,22 +38,34 @@ import {
 } from './list-pages.js';
 import { holdsForManyKeys } from './many-keys.js';
 import {
-  endsByItsConditions,
-  endsNothingUnknown,
-  endsOnce,
-  endsOnceInPairs,
-  endsOnceInParallel,
-  retiresAndRevokesInParallel,
+  keepsWhatMarksSay,
+  marksNothingUnknown,
+  marksOnce,
+  marksWhereItMay,
   takesTimesAsGiven,
 } from './mark.js';
+import { marksByTheRule } from './mark-law.js';
+import {
+  marksInOneWrite,
+  marksInPairs,
+  marksOnceInParallel,
+  suspendsAndResumesInParallel,
+  withdrawsInParallel,
+} from './mark-races.js';
+import { abortsWholly, takesOptions } from './options.js';
 import { leavesOthersAlone, writesSpareOthers } from './other-records.js';
-import { summarizesByScheme, summarizesLiveKeys } from './summarize.js';
+import {
+  summarizesAtAnyTime,
+  summarizesByScheme,
+  summarizesLiveKeys,
+  summarizesNowByDefault,
+} from './summarize.js';
 import {
   touchesEachScopeForward,
   touchesForward,
   touchesInParallel,
   touchesManyKeys,
-  touchUndoesNoEnding,
+  touchUndoesNoMark,
 } from './touch.js';
 
 /** A store, and how to close it after its test. */
@@ -54,15 +75,18 @@ export interface ContractStore extends KeyStore {
 }
 
 /**
- * Registers some forty tests for the contract of `KeyStore`: every sentence of `store.ts`,
+ * Registers some sixty tests for the contract of `KeyStore`: every sentence of `store.ts`,
  * including concurrency and the other rows. Ids, digests, entities and peppers are random, so the
  * store need not be empty, and runs may follow each other on one database, but must not overlap.
  *
- * A store whose `summarize` declares no parameter (`summarize.length` is 0, as with a default value
- * or `...args`) may use its own clock: tests that ask for a time other than now are then left out.
+ * Tests of `summarize`, `listExpiring`, `listAll` and `listChanged` pass if the store does not have
+ * the method; their names say so. A store whose `summarize` declares no parameter
+ * (`summarize.length` is 0, as with a default value or `...args`) may use its own clock: tests that
+ * ask for a time other than now are then left out.
  *
  * Not checked: that a write survives a crash; that two processes agree; that two databases are kept
- * apart; an entity with more than 150 keys; what happens when the database is gone; speed.
+ * apart; an entity with more than 150 keys; damaged rows; that an aborted call ends sooner, or a
+ * fresh one asks no cache; what happens when the database is gone; speed.
  *
  * @param test Registers one test: a name and an async function that throws if the store breaks a
  *   promise.
@@ -118,25 +142,45 @@ const CONTRACT: readonly StoreTest[] = [
   ['findById answers null for any other id', findsByIdExactly],
   ['list answers newest first, up to the limit', listsNewestFirst],
   ['list answers the keys of one entity', listsOneEntity],
+  ['list answers the keys of one prefix', listsOnePrefix],
   ['list answers ended keys too', listsEndedOnes],
   ['list neither repeats nor skips while keys are added', pagesWhileKeysAreAdded],
   ['list in parallel with inserts neither repeats nor skips', pagesWhileInsertsRun],
   ['list pages through keys of one millisecond', pagesThroughTies],
   ['list takes a position that no record has', listsBehindAnyPosition],
-  ['markEnded writes where its condition holds, and nothing else', endsByItsConditions],
-  ['markEnded is true to the one that wrote', endsOnce],
-  ['markEnded in parallel: true to one of 20', endsOnceInParallel],
-  ['markEnded in parallel: revoked once and retired at most once', retiresAndRevokesInParallel],
-  ['markEnded in parallel: 100 races of two, one winner each', endsOnceInPairs],
-  ['markEnded takes times as they are given, however far', takesTimesAsGiven],
-  ['markEnded is false for any other id', endsNothingUnknown],
+  ['list with addressing answers keys of others, and no own ones', listsAddressing],
+  ['list with addressing answers every state', listsAddressingWhateverTheirState],
+  ['list with addressing neither repeats nor skips', pagesThroughAddressing],
+  ['list with addressing finds a key by any of 1,000 entities', isFoundByManyEntities],
+  ['listings have what findById finds', listsWhatIsFound],
+  ['listLineage answers every key of a root, and no other', listsLineage],
+  ['listLineage in parallel with inserts has what was acknowledged', listsLineageWhileItGrows],
+  ['mark writes where its condition holds, and nothing else', marksWhereItMay],
+  ['mark is true to the one that wrote', marksOnce],
+  ['mark keeps who, why and every withdrawal', keepsWhatMarksSay],
+  ['mark takes times as they are given, however far', takesTimesAsGiven],
+  ['mark does what the rule says, whatever was before', marksByTheRule],
+  ['mark in parallel: true to one of 20, for each kind', marksOnceInParallel],
+  ['mark in parallel: 20 entities withdraw, and all of them have', withdrawsInParallel],
+  ['mark in parallel: as many suspensions as resumptions', suspendsAndResumesInParallel],
+  ['mark in parallel: every two kinds meet, one after the other', marksInPairs],
+  ['mark in parallel with look-ups is seen whole', marksInOneWrite],
+  ['mark is false for any other id', marksNothingUnknown],
   ['touch writes lastUsedAt only forward', touchesForward],
   ['touch writes each scope only forward and leaves the others', touchesEachScopeForward],
   ['touch takes a batch and ignores unknown ids', touchesManyKeys],
   ['touch in parallel loses nothing', touchesInParallel],
-  ['touch undoes no ending', touchUndoesNoEnding],
-  ['summarize answers one row a digest scheme', summarizesByScheme],
-  ['summarize counts the keys that are live at the time given', summarizesLiveKeys],
+  ['touch undoes no mark', touchUndoesNoMark],
+  ['summarize, if there is one, answers one row a digest scheme', summarizesByScheme],
+  ['summarize, if there is one, counts what is live at the time given', summarizesLiveKeys],
+  ['summarize, if it takes a time, takes any', summarizesAtAnyTime],
+  ['summarize, if there is one, is as of now by default', summarizesNowByDefault],
+  ['listExpiring, if there is one, answers what expires, soonest first', listsExpiring],
+  ['listAll, if there is one, answers every record once', listsAll],
+  ['listChanged, if there is one, answers what was marked, oldest first', listsChanged],
+  ['listChanged, if there is one, pages through keys of one millisecond', pagesThroughChanged],
+  ['every method takes a signal, and whether to be fresh', takesOptions],
+  ['an aborted call answers rightly or throws, and writes all or nothing', abortsWholly],
   ['a write leaves every other record as it is', leavesOthersAlone],
   ['writes in parallel leave each other’s records as they are', writesSpareOthers],
   ['150 keys are listed, found, touched and summarized as one is', holdsForManyKeys],

@@ -2,8 +2,10 @@
  * Tests that a store shares no object with its callers: it copies what it gets and what it returns.
  */
 import type { KeyRecord } from '../../core/record.js';
+import type { RetireMark } from '../../core/store.js';
 import { same } from '../assertions.js';
-import { type StoreFixture, TIME, uuid } from './fixture.js';
+import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
+import { after } from './marks.js';
 
 /**
  * Calls every method that takes an object. Afterwards, the objects must be unchanged. Then changes
@@ -12,23 +14,32 @@ import { type StoreFixture, TIME, uuid } from './fixture.js';
  * Catches: a store that keeps the caller's object, or changes it.
  */
 export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, record, holds } = fixture;
-  const made = record({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
+  const { store, prefix, entityUuid, record, holds } = fixture;
+  const guest = uuid();
+  const made = record({
+    metadata: { a: 'b' },
+    scopesUsed: { 'a:b': 1 },
+    accessibleEntities: [entityUuid, guest],
+    withdrawn: [guest],
+  });
   const { keyId, digest } = made;
   const digests = [digest];
-  const query = { entityUuid, after: null, limit: 10 };
+  const query = { prefix, entityUuid, addressing: false, after: null, limit: 10 };
   const entries = [{ keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }];
-  const ending = { revokedAt: TIME };
-  const given = [made, digests, query, entries, ending];
+  const withdrawn = [guest];
+  const mark: RetireMark = { kind: 'retire', at: TIME, by: null, reason: 'rotated', withdrawn };
+  const given = [made, digests, query, entries, mark];
   const expected = structuredClone(given);
   await store.insert(made);
   await store.findByDigest(digests);
   await store.list(query);
   await store.touch(entries);
-  await store.markEnded(keyId, ending);
+  await store.mark(keyId, mark);
   same(given, expected, 'what the store was given, afterwards');
-  const ended = { ...structuredClone(made), ...ending, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } };
+  const used = { lastUsedAt: 5, scopesUsed: { 'a:b': 5 } };
+  const ended = { ...after(structuredClone(made), structuredClone(mark)), ...used };
   changeEverything(made);
+  withdrawn.push(uuid());
   for (const { scopesUsed } of entries) {
     Object.assign(scopesUsed, { 'a:b': 9 });
   }
@@ -36,18 +47,33 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
 }
 
 /**
- * Changes everything that can be changed in the records that look-ups and the listing returned. The
+ * Changes everything that can be changed in the records that look-ups and listings returned. The
  * next answer must be unaffected.
  *
  * Catches: a store that returns its own rows.
  */
 export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
-  const { store, add, holds, list } = fixture;
-  const made = await add({ metadata: { a: 'b' }, scopesUsed: { 'a:b': 1 } });
-  const found = await store.findById(made.keyId);
-  const foundByDigest = await store.findByDigest([made.digest]);
-  for (const answer of [found, ...foundByDigest, ...(await list())]) {
-    if (answer !== null) changeEverything(answer);
+  const { store, entityUuid, add, holds, list } = fixture;
+  const guest = uuid();
+  const made = await add({
+    metadata: { a: 'b' },
+    scopesUsed: { 'a:b': 1 },
+    accessibleEntities: [entityUuid, guest],
+    expiresAt: -LAST,
+  });
+  const expiring = await store.listExpiring?.({ before: 1 - LAST, after: null, limit: 1000 });
+  const all = await store.listAll?.({ after: null, limit: 1000 });
+  const answers = [
+    await store.findById(made.keyId),
+    ...(await store.findByDigest([made.digest])),
+    ...(await list()),
+    ...(await list({ entityUuid: guest, addressing: true })),
+    ...(await store.listLineage(made.rootKeyId)),
+    ...(expiring?.items ?? []),
+    ...(all?.items ?? []),
+  ];
+  for (const answer of answers) {
+    if (answer?.keyId === made.keyId) changeEverything(answer);
   }
   await holds(made, 'after the objects that were returned are changed');
 }
@@ -57,6 +83,7 @@ function changeEverything(record: KeyRecord): void {
   const changes: readonly (() => unknown)[] = [
     () => (record.scopes as string[]).push('users:delete'),
     () => (record.accessibleEntities as string[]).splice(0, 1, uuid()),
+    () => (record.withdrawn as string[]).splice(0, 1, uuid()),
     () => Object.assign(record.metadata, { a: 'changed', more: 'x' }),
     () => Object.assign(record.scopesUsed, { 'a:b': 2, 'c:d': 3 }),
     () => Object.assign(record, { revokedAt: 1, name: 'changed', scopes: [] }),

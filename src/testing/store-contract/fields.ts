@@ -1,8 +1,8 @@
 /** Tests that `insert` keeps every field of a record exactly, whatever it contains. */
 import type { KeyRecord } from '../../core/record.js';
 import { same } from '../assertions.js';
-import { randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
-import { INSTANTS } from './instants.js';
+import { LAST, randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
+import { besides, INSTANTS } from './instants.js';
 import { newestFirst } from './order.js';
 
 /**
@@ -15,7 +15,7 @@ export function nameable(text: string): string {
 }
 
 /**
- * Inserts a record for each of some twenty variants, and reads it back by its id, by its digest
+ * Inserts a record for each of some thirty variants, and reads it back by its id, by its digest
  * and from a listing. What comes back must have the same fields with the same contents and types,
  * and no others: the core refuses a record that is not exactly what it wrote.
  *
@@ -28,7 +28,9 @@ export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
   const variants = [
     ...textVariants(),
     ...metadataVariants(),
-    ...timeVariants(entityUuid),
+    ...timeVariants(),
+    ...entityVariants(entityUuid),
+    ...originVariants(),
     ...digestVariants(),
   ];
   for (const [index, given] of variants.entries()) {
@@ -37,10 +39,21 @@ export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
     const expected = structuredClone(made);
     await store.insert(made);
     await holds(expected, `a record with ${Object.keys(given).join(', ') || 'every default'}`);
-    const listed = await list({ entityUuid: expected.entityUuid });
+    const listed = await list({ prefix: expected.prefix, entityUuid: expected.entityUuid });
     const found = listed.find(({ keyId }) => keyId === expected.keyId);
     same(found, expected, 'list');
   }
+}
+
+/** Two texts in the fields that people write: each of them in its own, and one in both. */
+function inTexts(text: string, other: string): Partial<KeyRecord> {
+  return {
+    name: text,
+    justification: other,
+    createdBy: other,
+    endedBy: text,
+    endReason: text + other,
+  };
 }
 
 function textVariants(): readonly Partial<KeyRecord>[] {
@@ -48,31 +61,24 @@ function textVariants(): readonly Partial<KeyRecord>[] {
   return [
     {},
     {
-      name: 'Zoë 漢字 🦊 \u202eabc',
+      ...inTexts('Zoë 漢字 🦊 \u202eabc', '🔑'.repeat(100)),
       justification: '🔑'.repeat(500),
       metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' },
     },
-    { name: quoted, justification: quoted, metadata: { [nameable(quoted)]: quoted } },
+    { ...inTexts(quoted, quoted), metadata: { [nameable(quoted)]: quoted } },
     // Letters of two characters each; a byte order mark; noncharacters.
     {
-      name: 'Zu\u0308rich',
-      justification: 'cafe\u0301',
+      ...inTexts('Zu\u0308rich', 'cafe\u0301'),
       metadata: { 'e\u0301': 'Zu\u0308rich', '\u00e9': 'o' },
     },
-    { name: '\ufeffa', justification: '\ufeff', metadata: { '\ufeffb': '\ufeffc', b: '\ufeff' } },
-    {
-      name: 'a\uffff',
-      justification: '\ufffe',
-      metadata: { '\uffff': '\uffff', '\ufffe': '\ufdd0' },
-    },
-    { name: ' padded ', justification: ' ', metadata: { ' a ': ' b ' } },
-    { name: 'null', justification: '', metadata: { a: '' }, scopes: [] },
+    { ...inTexts('\ufeffa', '\ufeff'), metadata: { '\ufeffb': '\ufeffc', b: '\ufeff' } },
+    { ...inTexts('a\uffff', '\ufffe'), metadata: { '\uffff': '\uffff', '\ufffe': '\ufdd0' } },
+    { ...inTexts(' padded ', ' '), metadata: { ' a ': ' b ' } },
+    { ...inTexts('null', ''), metadata: { a: '' }, scopes: [] },
+    { endedBy: '', endReason: '' },
     // Texts that read as a number, a boolean, null or JSON.
-    {
-      name: '007',
-      justification: '1e3',
-      metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' },
-    },
+    { ...inTexts('007', '1e3'), metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' } },
+    { endedBy: '[]', endReason: '0', createdBy: 'null' },
   ];
 }
 
@@ -90,32 +96,54 @@ function metadataVariants(): readonly Partial<KeyRecord>[] {
   ];
 }
 
-function timeVariants(entityUuid: string): readonly Partial<KeyRecord>[] {
-  const last = Number.MAX_SAFE_INTEGER;
+function timeVariants(): readonly Partial<KeyRecord>[] {
   return [
     {
-      seal: null,
-      rotatedFrom: uuid(),
       expiresAt: TIME + 1,
       revokedAt: TIME + 2,
-      retireAt: TIME + 3,
-      lastUsedAt: TIME + 4,
+      suspendedAt: TIME + 3,
+      retireAt: TIME + 4,
+      changedAt: TIME + 5,
+      lastUsedAt: TIME + 6,
     },
     {
       createdAt: 0,
       expiresAt: 0,
       revokedAt: 0,
+      suspendedAt: 0,
       retireAt: 0,
+      changedAt: 0,
       lastUsedAt: 0,
       scopesUsed: { 'a:b': 0 },
     },
-    { createdAt: last, expiresAt: last, revokedAt: last },
-    { retireAt: last, lastUsedAt: last, scopesUsed: { 'a:b': last } },
-    {
-      createdAt: -1,
-      scopes: ['z:z', 'a:a', 'm:m'],
-      accessibleEntities: [uuid(), entityUuid, uuid()],
-    },
+    { createdAt: LAST, expiresAt: LAST, revokedAt: LAST, suspendedAt: LAST },
+    { retireAt: LAST, changedAt: LAST, lastUsedAt: LAST, scopesUsed: { 'a:b': LAST } },
+    { createdAt: -LAST, expiresAt: -LAST, revokedAt: -LAST, suspendedAt: -LAST },
+    { retireAt: -LAST, changedAt: -LAST, lastUsedAt: -LAST, scopesUsed: { 'a:b': -LAST } },
+    { createdAt: -1, scopes: ['z:z', 'a:a', 'm:m'] },
+  ];
+}
+
+function entityVariants(entityUuid: string): readonly Partial<KeyRecord>[] {
+  const first = uuid();
+  const last = uuid();
+  const accessibleEntities = [first, entityUuid, last];
+  return [
+    // In an order of their own, and not that of the list above.
+    { entityUuid, accessibleEntities, withdrawn: [last, first] },
+    { entityUuid, accessibleEntities, withdrawn: [last] },
+  ];
+}
+
+function originVariants(): readonly Partial<KeyRecord>[] {
+  return [
+    { rotatedFrom: uuid(), rootKeyId: uuid(), seal: null },
+    // As long as a prefix may be, and as short; hints that differ by case alone.
+    { prefix: 'abcdefghij_klmno_789', hint: 'aB0z' },
+    { prefix: 'a', hint: 'Ab0Z' },
+    { hint: '0000', delegation: randomHex() },
+    // A later version's record.
+    { format: 2, delegation: '' },
   ];
 }
 
@@ -129,7 +157,8 @@ function digestVariants(): readonly Partial<KeyRecord>[] {
 
 /**
  * Inserts the longest lists that the core accepts: 256 scopes of the greatest length, each of them
- * used once, and 1,000 entities, with names and metadata of characters that take four bytes each.
+ * used once, and 1,000 entities, all but one withdrawn, with texts of characters that take four
+ * bytes each.
  *
  * Catches: columns that are too short, truncated lists.
  */
@@ -143,9 +172,13 @@ export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
   const made = record({
     scopes,
     accessibleEntities,
+    withdrawn: accessibleEntities.slice(1),
     metadata: Object.fromEntries(pairs) as Record<string, string>,
     scopesUsed: Object.fromEntries(scopes.map((scope, index) => [scope, TIME + index])),
     name: '🦊'.repeat(100),
+    createdBy: '🦊'.repeat(200),
+    endedBy: '🦊'.repeat(200),
+    endReason: '🦊'.repeat(200),
   });
   await store.insert(made);
   await holds(made, '256 scopes and 1,000 entities');
@@ -163,13 +196,15 @@ export async function keepsEveryMillisecond(fixture: StoreFixture): Promise<void
   const { store, record, holds, list } = fixture;
   // Shuffled: sorted by the milliseconds within a second.
   const shuffled = [...INSTANTS].sort((one, other) => (one % 1000) - (other % 1000) || one - other);
-  const all = shuffled.map((time, index) => {
-    const next = index % 2 === 0 ? time - 1 : time + 1;
+  const all = shuffled.map((time) => {
+    const next = besides(time);
     return record({
       createdAt: time,
       expiresAt: next,
       revokedAt: time,
+      suspendedAt: next,
       retireAt: next,
+      changedAt: time,
       lastUsedAt: time,
       scopesUsed: { 'a:b': time, 'c:d': next },
     });

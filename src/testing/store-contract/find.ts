@@ -7,6 +7,7 @@ import { same, show } from '../assertions.js';
 import { parallel } from './calls.js';
 import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
 import { misses, nearTexts, oddValues } from './hostile-values.js';
+import { after, retireAt, revokeAt, suspendAt } from './marks.js';
 import { byDigest } from './order.js';
 
 /**
@@ -137,19 +138,18 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
   const { keyId, digest } = expected;
   const askById = async () => store.findById(keyId);
   const askByDigest = async () => store.findByDigest([digest]);
-  const writeAndLook = async (write: () => Awaitable<unknown>, change: Partial<KeyRecord>) => {
+  const writeAndLook = async (write: () => Awaitable<unknown>, written: KeyRecord) => {
     // In progress during the write: they may return either state.
     const early = Promise.allSettled([askById(), askByDigest()]);
     await write();
-    expected = { ...expected, ...change };
+    expected = written;
     await holds(expected, 'after a write, while look-ups from before it are in progress');
     await early;
   };
-  const retire = { retireAt: TIME + 2 };
-  const revoke = { revokedAt: TIME + 1 };
-  await writeAndLook(() => store.insert(expected), {});
-  await writeAndLook(() => store.markEnded(keyId, retire), retire);
-  await writeAndLook(() => store.markEnded(keyId, revoke), revoke);
+  await writeAndLook(() => store.insert(expected), expected);
+  for (const mark of [retireAt(TIME + 2), suspendAt(TIME + 3), revokeAt(TIME + 1)]) {
+    await writeAndLook(() => store.mark(keyId, mark), after(expected, mark));
+  }
 }
 
 /**

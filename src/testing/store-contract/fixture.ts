@@ -7,11 +7,13 @@ import { same } from '../assertions.js';
 export interface StoreFixture {
   readonly store: KeyStore;
   readonly entityUuid: string;
+  /** What this test's keys begin with. */
+  readonly prefix: string;
   /** The beginning of digests, up to the `$`; unique to this test. */
   readonly scheme: string;
   /**
-   * A record with its own key id and digest. Not frozen, because callers need not freeze what they
-   * pass.
+   * A record with its own key id and digest, the first of its rotations, which addresses its own
+   * entity. Not frozen, because callers need not freeze what they pass.
    */
   record(given?: Partial<KeyRecord>): KeyRecord;
   /** The same, stored. */
@@ -20,7 +22,10 @@ export interface StoreFixture {
   holds(expected: KeyRecord, when: string): Promise<void>;
   /** Lists the first 100 keys of this test's entity, or what `given` says instead. */
   list(given?: Partial<ListQuery>): Promise<readonly KeyRecord[]>;
-  /** The rows of a summary at `now` that have this test's scheme, or `of`. */
+  /**
+   * The rows of a summary at `now` that have this test's scheme, or `of`; none if the store has no
+   * `summarize`.
+   */
   summaryOf(now?: number, of?: string): Promise<readonly SchemeSummary[]>;
 }
 
@@ -28,6 +33,9 @@ export interface StoreFixture {
  * A time far from the present, which reveals a store that uses its own clock.
  */
 export const TIME = 1_000_000_000_000;
+
+/** The last time that a `Date` can hold; the first is its negative. */
+export const LAST = 8_640_000_000_000_000;
 
 /** A day in milliseconds. */
 export const DAY = 86_400_000;
@@ -50,10 +58,15 @@ export function randomHex(): string {
 /** Makes the fixture of one test. Ids are random, so tests may share one database. */
 export function createStoreFixture(store: KeyStore): StoreFixture {
   const entityUuid = letteredUuid();
+  const prefix = `t_${randomHex().slice(0, 8)}`;
   const scheme = `h1.t-${randomHex().slice(0, 20)}`;
 
   function record(given: Partial<KeyRecord> = {}): KeyRecord {
-    return { ...defaultRecord(entityUuid, scheme), ...given };
+    const { keyId = uuid(), entityUuid: owner = entityUuid } = given;
+    const own = { keyId, rootKeyId: keyId, entityUuid: owner, accessibleEntities: [owner] };
+    // Letters at both ends, to catch comparisons that fold case or truncate text.
+    const digest = `${scheme}$ab${randomHex().slice(4)}cd`;
+    return { ...PLAIN, prefix, digest, seal: randomHex(), ...own, ...given };
   }
 
   async function add(given: Partial<KeyRecord> = {}): Promise<KeyRecord> {
@@ -68,35 +81,41 @@ export function createStoreFixture(store: KeyStore): StoreFixture {
   }
 
   async function list(given: Partial<ListQuery> = {}): Promise<readonly KeyRecord[]> {
-    return store.list({ entityUuid, after: null, limit: 100, ...given });
+    return store.list({ prefix, entityUuid, after: null, limit: 100, ...given });
   }
 
   async function summaryOf(now = TIME, of = scheme): Promise<readonly SchemeSummary[]> {
-    const rows = await store.summarize(now);
-    return rows.filter((row) => row.scheme === of);
+    const rows = await store.summarize?.(now);
+    return (rows ?? []).filter((row) => row.scheme === of);
   }
 
-  return { store, entityUuid, scheme, record, add, holds, list, summaryOf };
+  return { store, entityUuid, prefix, scheme, record, add, holds, list, summaryOf };
 }
 
-function defaultRecord(entityUuid: string, scheme: string): KeyRecord {
-  return {
-    keyId: uuid(),
-    name: 'integration',
-    // Letters at both ends, to catch comparisons that fold case or truncate text.
-    digest: `${scheme}$ab${randomHex().slice(4)}cd`,
-    seal: randomHex(),
-    entityUuid,
-    accessibleEntities: [entityUuid],
-    scopes: ['threats:read', 'decoys:read'],
-    justification: null,
-    metadata: {},
-    createdAt: TIME,
-    expiresAt: null,
-    revokedAt: null,
-    retireAt: null,
-    rotatedFrom: null,
-    lastUsedAt: null,
-    scopesUsed: {},
-  };
-}
+/** What the records of all tests have in common. */
+const PLAIN: Omit<
+  KeyRecord,
+  'keyId' | 'rootKeyId' | 'prefix' | 'digest' | 'entityUuid' | 'accessibleEntities'
+> = {
+  format: 1,
+  hint: 'KrPP',
+  name: 'integration',
+  scopes: ['threats:read', 'decoys:read'],
+  justification: null,
+  metadata: {},
+  createdAt: TIME,
+  createdBy: null,
+  expiresAt: null,
+  rotatedFrom: null,
+  delegation: null,
+  seal: null,
+  revokedAt: null,
+  suspendedAt: null,
+  retireAt: null,
+  withdrawn: [],
+  endedBy: null,
+  endReason: null,
+  changedAt: null,
+  lastUsedAt: null,
+  scopesUsed: {},
+};

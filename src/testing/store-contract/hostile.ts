@@ -9,8 +9,8 @@ const HOSTILE = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0',
 
 /**
  * Puts texts that have a meaning elsewhere, two at a time, wherever a record can contain a text:
- * names, justifications, metadata, scopes and scopes used. They must be returned unchanged, and a
- * record that was there before must not change.
+ * names, justifications, who and why, metadata, scopes and scopes used. They must be returned
+ * unchanged, and a record that was there before must not change.
  *
  * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that
  * reach a prototype.
@@ -34,6 +34,9 @@ async function keepsBothTexts(fixture: StoreFixture, text: string, other: string
   const made = await add({
     name: text + other,
     justification: other,
+    createdBy: text,
+    endedBy: other,
+    endReason: text + other,
     metadata: { [name]: other, [otherName]: text, both: text + other },
     scopes: [`${text}:read`, `a-b_c:${other}`],
     scopesUsed: used,
@@ -63,6 +66,12 @@ export async function keepsTextsWholeOrNot(fixture: StoreFixture): Promise<void>
     { justification: long },
     { name: 'a\0b' },
     { justification: '\0' },
+    { createdBy: long },
+    { endedBy: long },
+    { endReason: long },
+    { createdBy: 'a\0b' },
+    { endedBy: '\0' },
+    { endReason: 'a\0' },
   ];
   for (const given of variants) {
     const made = record(given);

@@ -1,6 +1,9 @@
 /** The times at which stores are tested for clocks and calendars of their own. */
 
-/** What clocks and calendars stumble over; each is tested with an adjacent millisecond. */
+/**
+ * What clocks and calendars stumble over; each is tested with the adjacent millisecond that is
+ * nearer to 1970.
+ */
 export const INSTANTS: readonly number[] = [
   -8_640_000_000_000_000, // the first that a `Date` can hold
   -62_135_596_800_001, // before the year 1
@@ -22,3 +25,8 @@ export const INSTANTS: readonly number[] = [
   253_402_300_800_001,
   8_640_000_000_000_000, // the last that a `Date` can hold
 ];
+
+/** The adjacent millisecond that is nearer to 1970; a `Date` can hold it too. */
+export function besides(time: number): number {
+  return time > 0 ? time - 1 : time + 1;
+}

@@ -2,31 +2,36 @@
  * Tests of `list` in pages: none repeats or skips a record, whatever is written in the meantime.
  */
 import type { KeyRecord } from '../../core/record.js';
-import type { Awaitable, ListPosition } from '../../core/store.js';
+import type { Awaitable, ListPosition, ListQuery } from '../../core/store.js';
 import { check, same } from '../assertions.js';
 import { parallel } from './calls.js';
 import { DAY, type StoreFixture, TIME, uuid } from './fixture.js';
 import { addTwelve } from './list.js';
-import { isBehind, newestFirst } from './order.js';
+import { among, isBehind, newestFirst } from './order.js';
 
 /** How to go through a listing. */
 interface Paging {
   readonly limit: number;
   /** How many records there are at most: a listing without an end would be a test without one. */
   readonly most: number;
+  /** Which listing. Default: the keys of this test's entity. */
+  readonly query?: Partial<ListQuery>;
   /** Where the first page begins. Default: with the newest record. */
   readonly from?: ListPosition;
   /** What happens between two pages. */
   readonly between?: () => Awaitable<unknown>;
 }
 
-/** Every record of this test's entity, page by page, as a service goes through a listing. */
-async function readPages(fixture: StoreFixture, paging: Paging): Promise<readonly KeyRecord[]> {
+/** Every record of a listing, page by page, as a service goes through it. */
+export async function readPages(
+  fixture: StoreFixture,
+  paging: Paging,
+): Promise<readonly KeyRecord[]> {
   const { limit, most } = paging;
   const seen: KeyRecord[] = [];
   let after = paging.from ?? null;
   for (;;) {
-    const rows = await fixture.list({ after, limit });
+    const rows = await fixture.list({ ...paging.query, after, limit });
     seen.push(...rows);
     check(rows.length <= limit, `list answered ${rows.length} records to a limit of ${limit}`);
     const enough = seen.length <= most;
@@ -36,12 +41,6 @@ async function readPages(fixture: StoreFixture, paging: Paging): Promise<readonl
     after = { createdAt: last.createdAt, keyId: last.keyId };
     await paging.between?.();
   }
-}
-
-/** Those of `rows` that are among `all`. */
-function among(rows: readonly KeyRecord[], all: readonly KeyRecord[]): readonly KeyRecord[] {
-  const known = new Set(all.map(({ keyId }) => keyId));
-  return rows.filter(({ keyId }) => known.has(keyId));
 }
 
 /**

@@ -35,7 +35,8 @@ export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
     expected.push(await add({ createdAt }));
   }
   // A key that addresses this entity but belongs to another is the other's.
-  await add({ entityUuid: uuid(), accessibleEntities: [entityUuid] });
+  const other = uuid();
+  await add({ entityUuid: other, accessibleEntities: [entityUuid, other] });
   for (const limit of [1, 2, 7, 15, 16, 1001]) {
     same(await list({ limit }), expected.slice(0, limit), `list with limit ${limit}`);
   }
@@ -65,16 +66,53 @@ export async function listsOneEntity(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Lists a live, a revoked, a retired and an expired key. All four must be there: management shows
- * ended keys, and only the core knows what time it is.
+ * Gives one entity keys of five prefixes that resemble each other, all in one millisecond. Each
+ * listing must have those of its own prefix, also behind a position in the listing of another.
+ *
+ * Catches: keys of another keyring in a listing, a prefix that is compared as a pattern or by its
+ * beginning, and pages that are filtered afterwards.
+ */
+export async function listsOnePrefix(fixture: StoreFixture): Promise<void> {
+  const { prefix, add, list } = fixture;
+  const guest = uuid();
+  const owner = uuid();
+  const prefixes = [prefix, `${prefix}0`, prefix.slice(0, -1), prefix.replace('_', 'a'), 't'];
+  const made: KeyRecord[] = [];
+  for (const each of prefixes) {
+    for (const entityUuid of [owner, owner]) {
+      const accessibleEntities = [entityUuid, guest];
+      made.push(await add({ prefix: each, entityUuid, accessibleEntities }));
+    }
+  }
+  const sorted = made.sort(newestFirst);
+  const middle = sorted[4] ?? null;
+  for (const each of prefixes) {
+    const expected = sorted.filter((row) => row.prefix === each);
+    const own = { prefix: each, entityUuid: owner };
+    same(await list(own), expected, `the prefix ${each}`);
+    const following = expected.filter((row) => isBehind(row, middle));
+    same(await list({ ...own, after: middle }), following, `a page of the prefix ${each}`);
+    const addressing = { prefix: each, entityUuid: guest, addressing: true };
+    same(await list(addressing), expected, `the prefix ${each}, of keys that address`);
+    for (const query of [own, addressing]) {
+      same(await list({ ...query, limit: 1 }), expected.slice(0, 1), `one of the prefix ${each}`);
+    }
+  }
+  same(await list({ prefix: 'none', entityUuid: owner }), [], 'a prefix that no key has');
+}
+
+/**
+ * Lists a live, a suspended, a revoked, a retired and an expired key. All must be there: management
+ * shows ended keys, and only the core knows what time it is.
  *
  * Catches: a listing of only live keys.
  */
 export async function listsEndedOnes(fixture: StoreFixture): Promise<void> {
   const { add, list } = fixture;
-  const live = await add({ createdAt: TIME + 4 });
+  const live = await add({ createdAt: TIME + 5 });
+  const suspended = await add({ createdAt: TIME + 4, suspendedAt: TIME + 5 });
   const revoked = await add({ createdAt: TIME + 3, revokedAt: TIME + 5 });
   const retired = await add({ createdAt: TIME + 2, retireAt: TIME + 5 });
   const expired = await add({ createdAt: TIME + 1, expiresAt: TIME + 2 });
-  same(await list(), [live, revoked, retired, expired], 'ended keys in a listing');
+  same(await list(), [live, suspended, revoked, retired, expired], 'ended keys in a listing');
 }

@@ -24,18 +24,19 @@ export async function holdsForManyKeys(fixture: StoreFixture): Promise<void> {
   await summarizesMany(fixture, touched);
 }
 
-/** Two keys per millisecond, each under its own scheme; newest first. */
+/** Two keys per millisecond, each under its own scheme, all of one lineage; newest first. */
 async function addMany(fixture: StoreFixture): Promise<readonly KeyRecord[]> {
   const { scheme, add } = fixture;
+  const rootKeyId = uuid();
   const adding = Array.from({ length: KEYS }, (_, index) => {
     const createdAt = TIME + Math.floor(index / 2);
-    return add({ createdAt, digest: `${scheme}${index}$${randomHex()}` });
+    return add({ createdAt, rootKeyId, digest: `${scheme}${index}$${randomHex()}` });
   });
   const made = await Promise.all(adding);
   return made.sort(newestFirst);
 }
 
-async function listsMany({ list }: StoreFixture, all: readonly KeyRecord[]): Promise<void> {
+async function listsMany({ store, list }: StoreFixture, all: readonly KeyRecord[]): Promise<void> {
   for (const limit of [101, 1001]) {
     same(await list({ limit }), all.slice(0, limit), `list with limit ${limit}`);
   }
@@ -43,6 +44,8 @@ async function listsMany({ list }: StoreFixture, all: readonly KeyRecord[]): Pro
     const page = await list({ after: all[from - 1] ?? null, limit: 61 });
     same(page, all.slice(from, from + 61), `a page of 61, behind ${from} keys`);
   }
+  const lineage = await store.listLineage(all[0]?.rootKeyId ?? '');
+  same(byDigest(lineage), byDigest(all), `a lineage of ${KEYS} keys`);
 }
 
 /** With half of `known` at each end: nobody has what is between them. */
@@ -97,6 +100,7 @@ async function summarizesMany(
   { store, scheme }: StoreFixture,
   touched: readonly KeyRecord[],
 ): Promise<void> {
+  if (store.summarize === undefined) return;
   const rows = await store.summarize(TIME);
   const own = rows.filter((row) => row.scheme.startsWith(scheme));
   const byUse = (one: SchemeSummary, other: SchemeSummary) =>

@@ -1,253 +1,226 @@
-/** Tests of `markEnded`: one conditional write, true only for the one caller that wrote. */
+/** Tests of `mark`, call by call: where it writes, what it writes, and what it leaves. */
 import type { KeyRecord } from '../../core/record.js';
-import type { Ending, KeyStore, SchemeSummary } from '../../core/store.js';
-import { check, same, show } from '../assertions.js';
-import { parallel } from './calls.js';
-import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
-import { misses, nearTexts, oddValues } from './hostile-values.js';
+import type { Mark } from '../../core/store.js';
+import { applyMark } from '../../stores/marks.js';
+import { same, show } from '../assertions.js';
+import { LAST, letteredUuid, randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
+import { FRAGMENTS, misses, nearTexts, oddValues } from './hostile-values.js';
 import { INSTANTS } from './instants.js';
-import { byDigest } from './order.js';
-import { takesTime } from './summarize.js';
+import { after, resumeAt, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
+
+/** The fields that the conditions of marks are about. */
+type Marks = Pick<KeyRecord, 'revokedAt' | 'suspendedAt' | 'retireAt' | 'withdrawn'>;
+
+/** Two entities that can withdraw. */
+type Entities = readonly [first: string, second: string];
+
+/** Every combination of marks that a key can have. */
+function everyState([first, second]: Entities): readonly Marks[] {
+  const times = [null, TIME + 1];
+  const lists = [[], [first], [second, first]];
+  return times.flatMap((revokedAt) =>
+    times.flatMap((suspendedAt) =>
+      times.flatMap((retireAt) =>
+        lists.map((withdrawn) => ({ revokedAt, suspendedAt, retireAt, withdrawn })),
+      ),
+    ),
+  );
+}
+
+/** Every kind of mark, and each with every value that its condition is about. */
+function everyMark([first, second]: Entities): readonly Mark[] {
+  const at = TIME + 9;
+  const retire = retireAt(at);
+  return [
+    revokeAt(at),
+    suspendAt(at),
+    resumeAt(at),
+    retire,
+    { ...retire, withdrawn: [], changedAt: TIME + 10 },
+    { ...retire, withdrawn: [first] },
+    { ...retire, withdrawn: [second, first], by: null, reason: null },
+    { ...retire, withdrawn: [first, second] },
+    withdrawAt(at, first),
+    withdrawAt(at, second),
+  ];
+}
 
 /**
- * Calls `markEnded` on keys with every combination of the two marks. It may write only where its
- * condition holds: to revoke, `revokedAt` must be null, and to retire, both marks. Nothing else
- * about the key may matter or change.
+ * Writes every mark to keys in every state. It may write only where its condition holds, and then
+ * only the fields that belong to it: nothing else about the key may matter or change.
  *
- * Catches: any condition other than the two marks, and any other field that is written.
+ * Catches: a mark without its condition or with one too many, a seal that a revocation leaves, and
+ * any other field that is written.
  */
-export async function endsByItsConditions(fixture: StoreFixture): Promise<void> {
-  for (const revokedAt of [null, TIME + 1]) {
-    for (const retireAt of [null, TIME + 1]) {
-      await endsWhereItMay(fixture, { revokedAt, retireAt }, { revokedAt: TIME + 9 });
-      await endsWhereItMay(fixture, { revokedAt, retireAt }, { retireAt: TIME + 9 });
-    }
-  }
+export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
+  const entities = [uuid(), uuid()] as const;
+  const states = everyState(entities);
+  await Promise.all(
+    states.map(async (state, index) => {
+      for (const mark of everyMark(entities)) {
+        // Used, with a past or future expiry: neither is a condition.
+        const expiresAt = index % 2 === 0 ? 0 : LAST;
+        await marksOneWhereItMay(fixture, { ...state, expiresAt }, entities, mark);
+      }
+    }),
+  );
 }
 
-async function endsWhereItMay(
+async function marksOneWhereItMay(
   fixture: StoreFixture,
-  marks: Pick<KeyRecord, 'revokedAt' | 'retireAt'>,
-  ending: Ending,
+  state: Partial<KeyRecord>,
+  entities: Entities,
+  mark: Mark,
 ): Promise<void> {
-  const { store, add, holds } = fixture;
-  const may = marks.revokedAt === null && ('revokedAt' in ending || marks.retireAt === null);
-  const when = `markEnded ${show(ending)} where the marks are ${show(marks)}`;
-  // Used, with a past or future expiry: neither is a condition, and nothing else is written.
-  for (const expiresAt of [0, Number.MAX_SAFE_INTEGER]) {
-    const made = await add({ ...marks, expiresAt, lastUsedAt: TIME, scopesUsed: { 'a:b': TIME } });
-    same(await store.markEnded(made.keyId, ending), may, when);
-    await holds(may ? { ...made, ...ending } : made, when);
-  }
+  const { store, entityUuid, add, holds } = fixture;
+  const made = await add({
+    ...state,
+    accessibleEntities: [entityUuid, ...entities],
+    endedBy: 'somebody',
+    endReason: 'something',
+    changedAt: TIME + 2,
+    lastUsedAt: TIME,
+    scopesUsed: { 'a:b': TIME },
+  });
+  const marked = applyMark(made, mark);
+  const when = `mark ${show(mark)} on a key with ${show(state)}`;
+  same(await store.mark(made.keyId, mark), marked !== null, when);
+  await holds(marked ?? made, when);
 }
 
 /**
- * Ends one key again and again, with earlier, later and equal times. Only the first call of each
- * kind may write, and its time must stay. A key that is retired can still be revoked.
+ * Writes each mark to one key again and again, with earlier, later and equal times. Only the first
+ * call of each kind may write, and its time must stay until it is undone.
  *
  * Catches: a later call that moves the time of the first, and 0 taken for no mark.
  */
-export async function endsOnce(fixture: StoreFixture): Promise<void> {
+export async function marksOnce(fixture: StoreFixture): Promise<void> {
+  for (const at of [TIME, 0, 10 - LAST]) {
+    await marksOneOnce(fixture, at);
+  }
+}
+
+async function marksOneOnce({ store, add, holds }: StoreFixture, at: number): Promise<void> {
+  const guest = uuid();
+  let expected = await add();
+  const { keyId } = expected;
+  const rounds: readonly (readonly [first: Mark, ...others: Mark[]])[] = [
+    [withdrawAt(at, guest), withdrawAt(at + 5, guest), withdrawAt(at - 5, guest)],
+    [retiring(at, guest), retiring(at + 10, guest), retiring(at - 10, guest)],
+    [suspendAt(at), suspendAt(at + 4), suspendAt(at - 4), retiring(at, guest)],
+    [resumeAt(at), resumeAt(at + 3), retiring(at + 3, guest)],
+    [suspendAt(at + 1), suspendAt(at + 2), withdrawAt(at, guest)],
+    [revokeAt(at), revokeAt(at + 4), revokeAt(at - 4), suspendAt(at), resumeAt(at + 9)],
+  ];
+  for (const [first, ...others] of rounds) {
+    same(await store.mark(keyId, first), true, `the first ${show(first)}`);
+    expected = after(expected, first);
+    for (const other of others) {
+      same(await store.mark(keyId, other), false, `after ${show(first)}, ${show(other)}`);
+    }
+    await holds(expected, `after ${show(first)} and ${others.length} that were too late`);
+  }
+}
+
+function retiring(at: number, guest: string): Mark {
+  return { ...retireAt(at), withdrawn: [guest] };
+}
+
+/**
+ * Writes marks with texts that have a meaning elsewhere, with empty and missing ones, with the
+ * longest ones, and with a seal and without one. A key from which 999 entities withdraw must
+ * keep them all, in the order in which they did.
+ *
+ * Catches: texts concatenated into a statement, empty texts that become null, columns that are too
+ * short, a list that is kept as a set.
+ */
+export async function keepsWhatMarksSay(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
-  for (const time of [TIME, 0]) {
-    const made = await add();
-    const end = (ending: Ending) => store.markEnded(made.keyId, ending);
-    same(await end({ retireAt: time }), true, 'the first to retire');
-    same(await end({ retireAt: time - 10 }), false, 'the second to retire');
-    same(await end({ retireAt: time + 10 }), false, 'the third to retire');
-    await holds({ ...made, retireAt: time }, 'retired three times');
-    same(await end({ revokedAt: time }), true, 'the first to revoke, after it was retired');
-    same(await end({ revokedAt: time - 4 }), false, 'the second to revoke');
-    same(await end({ revokedAt: time }), false, 'to revoke again at the very same time');
-    same(await end({ retireAt: time + 1 }), false, 'to retire what is revoked');
-    await holds({ ...made, retireAt: time, revokedAt: time }, 'retired and revoked twice');
+  const texts = [null, '', ' ', 'null', '🦊'.repeat(200), 'Zu\u0308rich', '\ufeff', ...FRAGMENTS];
+  for (const [index, by] of texts.entries()) {
+    const reason = texts[(index + 1) % texts.length] ?? null;
+    const made = await add({ endedBy: 'before', endReason: 'before' });
+    const { keyId } = made;
+    const retire: Mark = { ...retireAt(TIME + 1), by, reason };
+    const suspend: Mark = { ...suspendAt(TIME + 2), by: reason, reason: by };
+    const seal = index % 2 === 0 ? null : randomHex();
+    const revoke: Mark = { ...revokeAt(TIME + 3), by, reason, seal };
+    const marks = [retire, suspend, revoke];
+    for (const [place, mark] of marks.entries()) {
+      same(await store.mark(keyId, mark), true, `mark ${show(mark)}`);
+      await holds(after(made, ...marks.slice(0, place + 1)), `after ${show(mark)}`);
+    }
   }
+  await keepsEveryWithdrawal(fixture);
 }
 
-function revokeAt(time: number): Ending {
-  return { revokedAt: time };
-}
-
-function retireAt(time: number): Ending {
-  return { retireAt: time };
+async function keepsEveryWithdrawal(fixture: StoreFixture): Promise<void> {
+  const { store, entityUuid, add, holds } = fixture;
+  const guests = Array.from({ length: 999 }, uuid);
+  const accessibleEntities = [...guests, entityUuid].reverse();
+  const made = await add({ accessibleEntities, withdrawn: guests.slice(0, -3) });
+  const marks = guests.slice(-3).map((guest, index) => withdrawAt(TIME + index, guest));
+  for (const mark of marks) {
+    same(await store.mark(made.keyId, mark), true, `mark ${show(mark)} after 996 others`);
+  }
+  await holds(after(made, ...marks), 'a key from which 999 entities withdrew');
+  const retire: Mark = { ...retireAt(TIME + 3), withdrawn: guests };
+  same(await store.mark(made.keyId, { ...retire, withdrawn: guests.slice(1) }), false, 'one less');
+  same(await store.mark(made.keyId, retire), true, 'retire, with 999 entities as they are');
 }
 
 /**
- * Revokes one key 20 times at once, and retires another one 20 times. One call of each 20 must say
- * that it wrote, and its time must be the one that is stored.
+ * Writes marks of every kind at every instant. The times must be stored as they are, however far
+ * from now.
  *
- * Catches: a check before the write: two rotations would both hand out a successor.
- */
-export async function endsOnceInParallel(fixture: StoreFixture): Promise<void> {
-  const { store, add, holds } = fixture;
-  for (const endAt of [revokeAt, retireAt]) {
-    const made = await add();
-    const wrote = await parallel(20, (index) => store.markEnded(made.keyId, endAt(TIME + index)));
-    const winners = wrote.filter((answer) => answer !== false);
-    same(winners, [true], `of 20 parallel calls with ${show(endAt(TIME))} that wrote`);
-    const written = endAt(TIME + wrote.indexOf(true));
-    await holds({ ...made, ...written }, 'the time is that of the call that wrote');
-  }
-}
-
-/**
- * Sends ten calls to retire and ten to revoke one key, all at once. One revocation must win
- * whatever happens, and at most one retirement may have come before it.
- *
- * Catches: a retirement that undoes a revocation, or prevents it.
- */
-export async function retiresAndRevokesInParallel(fixture: StoreFixture): Promise<void> {
-  for (const round of [0, 1, 2, 3, 4]) {
-    // Every other call retires and the others revoke; the rounds alternate in which is first.
-    await tenRetireAndTenRevoke(fixture, (index) => index % 2 === round % 2);
-  }
-}
-
-async function tenRetireAndTenRevoke(
-  fixture: StoreFixture,
-  retires: (index: number) => boolean,
-): Promise<void> {
-  const { store, add, holds } = fixture;
-  const made = await add();
-  const wrote = await parallel(20, (index) => {
-    const endAt = retires(index) ? retireAt : revokeAt;
-    return store.markEnded(made.keyId, endAt(TIME + index));
-  });
-  const winners = [...wrote.keys()].filter((index) => wrote[index]);
-  const revoked = winners.filter((index) => !retires(index)).map((index) => TIME + index);
-  const retired = winners.filter((index) => retires(index)).map((index) => TIME + index);
-  same(revoked.length, 1, 'of 10 parallel calls to revoke that wrote');
-  check(retired.length <= 1, 'at most one of 10 parallel calls retires');
-  const marks = { revokedAt: revoked[0] ?? null, retireAt: retired[0] ?? null };
-  await holds({ ...made, ...marks }, 'after parallel calls');
-}
-
-/** How many races the next test runs at once. */
-const RACES = 100;
-
-/**
- * Runs a hundred races of two calls that write the same time. Of two that retire, one must win;
- * against a retirement, a revocation must always be written.
- *
- * Catches: a write that counts as done because the row has its value already, as in two
- * simultaneous rotations.
- */
-export async function endsOnceInPairs(fixture: StoreFixture): Promise<void> {
-  const { store, add } = fixture;
-  const keys = await parallel(RACES, () => add());
-  const races = keys.map((key, index) => race(store, key, ...rivalsOf(index)));
-  const ended = await Promise.all(races);
-  // One look-up instead of two hundred.
-  const found = await store.findByDigest(keys.map(({ digest }) => digest));
-  same(byDigest(found), byDigest(ended), `after ${RACES} races`);
-}
-
-/**
- * The two calls of a race. In half of the races both retire; in the other half one retires and one
- * revokes, and they alternate in being called first.
- */
-function rivalsOf(index: number): readonly [first: Ending, second: Ending] {
-  const retire = retireAt(TIME + 1);
-  const revoke = revokeAt(TIME + 1);
-  if (index < RACES / 2) return [retire, retire];
-  return index % 2 === 0 ? [retire, revoke] : [revoke, retire];
-}
-
-/** Sends two endings at once, and returns the record as the answers say that it is now. */
-async function race(
-  store: KeyStore,
-  key: KeyRecord,
-  first: Ending,
-  second: Ending,
-): Promise<KeyRecord> {
-  const endings = [first, second];
-  const wrote = await Promise.all(endings.map(async (each) => store.markEnded(key.keyId, each)));
-  const written = endings.filter((_, side) => wrote[side] === true);
-  const what = `${show(first)} against ${show(second)}`;
-  if (first === second) {
-    same(written.length, 1, `${what}: calls that wrote`);
-  } else {
-    const revoked = written.some((ending) => 'revokedAt' in ending);
-    check(revoked, `${what}: a retirement kept the revocation out`);
-  }
-  let ended = key;
-  for (const ending of written) {
-    ended = { ...ended, ...ending };
-  }
-  return ended;
-}
-
-/**
- * Retires keys at every instant, and revokes keys that expire at every instant. The times must be
- * stored as they are, and a summary must go by the time that it is given, however far from now
- * these are.
- *
- * Catches: a deadline that is moved to the store's own time, or compared with it.
+ * Catches: a mark that is moved to the store's own time, or compared with it.
  */
 export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
-  const times = INSTANTS.filter((_, index) => index % 2 === 0);
-  const expiring = await Promise.all(
-    times.map((time) => add({ createdAt: -time, expiresAt: time })),
-  );
-  for (const time of times) {
-    const made = await add({ createdAt: time });
-    const { keyId } = made;
-    same(await store.markEnded(keyId, { retireAt: time }), true, `to retire at ${time}`);
-    const used = { lastUsedAt: time, scopesUsed: { 'a:b': time } };
-    await store.touch([{ keyId, ...used }]);
-    await holds({ ...made, ...used, retireAt: time }, `ended at ${time}`);
-  }
-  for (const made of expiring) {
-    await holds(made, `with an expiry at ${made.expiresAt}`);
-  }
-  if (takesTime(store)) await countsWhatEndsLater(fixture, times);
-  for (const { keyId } of expiring) {
-    const revoked = await store.markEnded(keyId, { revokedAt: TIME });
-    same(revoked, true, 'to revoke what is long over');
-  }
-}
-
-/**
- * At each of `times`, one of this test's keys expires and another is retired, which was last used
- * then. The newest use is that of live keys, however far the clock that asks is from the one that
- * wrote.
- */
-async function countsWhatEndsLater(
-  { scheme, summaryOf }: StoreFixture,
-  times: readonly number[],
-): Promise<void> {
-  const clocks = [
-    ...times.map((time, index) => time - (index % 2)),
-    -Number.MAX_SAFE_INTEGER,
-    Number.MAX_SAFE_INTEGER,
-  ];
-  for (const now of clocks) {
-    const later = times.filter((time) => time > now);
-    const expected: SchemeSummary[] = [];
-    if (later.length > 0) {
-      expected.push({ scheme, live: 2 * later.length, lastUsedAt: Math.max(...later) });
+  for (const [index, at] of INSTANTS.entries()) {
+    // The next of the list, so that no two times are the same.
+    const changedAt = INSTANTS[(index + 1) % INSTANTS.length] ?? 0;
+    const made = await add({ createdAt: at, expiresAt: at });
+    const marks: readonly Mark[] = [
+      { ...retireAt(at), changedAt },
+      withdrawAt(at, uuid()),
+      suspendAt(at),
+      resumeAt(changedAt),
+      suspendAt(changedAt),
+      revokeAt(at),
+    ];
+    for (const [place, mark] of marks.entries()) {
+      same(await store.mark(made.keyId, mark), true, `mark ${show(mark)}`);
+      await holds(after(made, ...marks.slice(0, place + 1)), `marked at ${at}`);
     }
-    same(await summaryOf(now), expected, `live at ${now}`);
   }
 }
 
 /**
- * Calls `markEnded` with ids that no key has, with what is nearly an id, and with what is no text.
- * The answer must be false, or an error, and no record may change or be made.
+ * Marks ids that no key has, what is nearly an id, and what is no text. The answer must be false,
+ * or an error, and no record may change or be made.
  *
  * Catches: an upsert, a throw, and values that a driver reads as a condition.
  */
-export async function endsNothingUnknown(fixture: StoreFixture): Promise<void> {
+export async function marksNothingUnknown(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, add, holds, list } = fixture;
-  const made = await add({ keyId: letteredUuid() });
-  const { keyId, digest } = made;
-  for (const ending of [revokeAt(TIME), retireAt(TIME)]) {
-    same(await store.markEnded(uuid(), ending), false, 'markEnded of an unknown key id');
+  const live = await add({ keyId: letteredUuid(), createdAt: TIME + 1 });
+  const suspended = await add({ keyId: letteredUuid(), suspendedAt: TIME });
+  const marks = [
+    revokeAt(TIME),
+    suspendAt(TIME),
+    retireAt(TIME),
+    resumeAt(TIME),
+    withdrawAt(TIME, uuid()),
+  ];
+  for (const mark of marks) {
+    same(await store.mark(uuid(), mark), false, `mark ${mark.kind} of an unknown key id`);
+    const { keyId, digest } = mark.kind === 'resume' ? suspended : live;
     for (const value of [...nearTexts(keyId), ...oddValues(keyId), digest, entityUuid]) {
-      await misses(value, () => store.markEnded(value as string, ending));
+      await misses(value, () => store.mark(value as string, mark));
     }
   }
-  await holds(made, 'after others were to be ended');
-  same(await list(), [made], 'no record was made');
+  await holds(live, 'after others were to be marked');
+  await holds(suspended, 'after others were to be resumed');
+  same(await list(), [live, suspended], 'no record was made');
 }

@@ -1,4 +1,4 @@
-/** The order of listings, and an order in which to compare answers that have none. */
+/** The order of listings, and how to compare answers that have none or that have more. */
 import type { KeyRecord } from '../../core/record.js';
 import type { ListPosition } from '../../core/store.js';
 
@@ -19,4 +19,10 @@ export function isBehind(row: KeyRecord, after: ListPosition | null): boolean {
 /** A copy in the order of digests: a look-up may answer in any order. */
 export function byDigest(rows: readonly KeyRecord[]): readonly KeyRecord[] {
   return [...rows].sort((one, other) => (one.digest < other.digest ? -1 : 1));
+}
+
+/** Those of `rows` that are among `all`, in the order of `rows`. */
+export function among(rows: readonly KeyRecord[], all: readonly KeyRecord[]): readonly KeyRecord[] {
+  const known = new Set(all.map(({ keyId }) => keyId));
+  return rows.filter(({ keyId }) => known.has(keyId));
 }

@@ -1,32 +1,43 @@
 /** Tests that a write changes one record and leaves every other one as it is. */
 import type { KeyRecord, Usage } from '../../core/record.js';
-import type { Awaitable, KeyStore } from '../../core/store.js';
+import type { Awaitable, KeyStore, Mark } from '../../core/store.js';
 import { same } from '../assertions.js';
 import { overlap, succeeds } from './calls.js';
 import { type StoreFixture, TIME, uuid } from './fixture.js';
+import { after, resumeAt, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 import { byDigest } from './order.js';
 
 /**
- * Writes to one record in every way, and has a look at seven records that resemble it after each
+ * Writes to one record in every way, and has a look at ten records that resemble it after each
  * write. None of them may have changed.
  *
  * Catches: a WHERE that reaches further than one key.
  */
 export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
-  const target = await add({ keyId: uuid().replace(/..$/, 'aa'), metadata: { a: 'b' } });
-  const { keyId, digest } = target;
+  const guest = uuid();
+  const keyId = uuid().replace(/..$/, 'aa');
+  const accessibleEntities = [fixture.entityUuid, guest];
+  const target = await add({ keyId, accessibleEntities, metadata: { a: 'b' } });
+  const { digest } = target;
   const others = await addOthers(fixture, target);
   const used = { lastUsedAt: TIME + 90, scopesUsed: { 'a:b': TIME + 90 } };
+  const marks = [
+    retireAt(TIME + 90),
+    suspendAt(TIME + 90),
+    resumeAt(TIME + 91),
+    withdrawAt(TIME + 90, guest),
+    revokeAt(TIME + 90),
+  ];
+  const marking = marks.map((mark) => [mark.kind, () => store.mark(keyId, mark)] as const);
   const writes: Readonly<Record<string, () => Awaitable<unknown>>> = {
     insert: () => store.insert(record()),
     'an insert that is refused': () => succeeds(() => store.insert(record({ digest }))),
     touch: () => store.touch([{ keyId, ...used }]),
-    retire: () => store.markEnded(keyId, { retireAt: TIME + 90 }),
-    revoke: () => store.markEnded(keyId, { revokedAt: TIME + 90 }),
-    'revoke again': () => store.markEnded(keyId, { revokedAt: TIME + 91 }),
+    ...Object.fromEntries(marking),
+    'revoke again': () => store.mark(keyId, revokeAt(TIME + 91)),
     'touch of an unknown key': () => store.touch([{ keyId: uuid(), ...used }]),
-    'revoke of an unknown key': () => store.markEnded(uuid(), { revokedAt: TIME }),
+    'revoke of an unknown key': () => store.mark(uuid(), revokeAt(TIME)),
     reads: () => readEverything(store, target),
   };
   for (const [name, write] of Object.entries(writes)) {
@@ -35,8 +46,7 @@ export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
       await holds(other, `another record after ${name}`);
     }
   }
-  const ended = { ...target, ...used, retireAt: TIME + 90, revokedAt: TIME + 90 };
-  await holds(ended, 'the record itself');
+  await holds({ ...after(target, ...marks), ...used }, 'the record itself');
 }
 
 /** Records that a lax condition could take for `target`. */
@@ -44,15 +54,19 @@ async function addOthers(
   { record, add }: StoreFixture,
   target: KeyRecord,
 ): Promise<readonly KeyRecord[]> {
-  const { keyId, digest, entityUuid } = target;
+  const { keyId, digest, entityUuid, accessibleEntities } = target;
+  const owner = uuid();
   const variants: readonly Partial<KeyRecord>[] = [
     { keyId: keyId.replace(/..$/, 'ab') },
-    { digest: `${digest.slice(0, -1)}e`, rotatedFrom: keyId },
+    { digest: `${digest.slice(0, -1)}e`, rotatedFrom: keyId, rootKeyId: keyId },
     { ...target, keyId: uuid(), digest: record().digest },
     { lastUsedAt: TIME + 1, scopesUsed: { 'a:b': TIME + 1 } },
     { retireAt: TIME + 1 },
+    { suspendedAt: TIME + 1, endedBy: 'ada', endReason: 'in doubt', changedAt: TIME + 1 },
     { revokedAt: TIME + 1 },
-    { entityUuid: uuid(), accessibleEntities: [entityUuid] },
+    { entityUuid: owner, accessibleEntities: [entityUuid, owner] },
+    { accessibleEntities, rootKeyId: keyId },
+    { entityUuid: owner, accessibleEntities: [...accessibleEntities, owner] },
   ];
   const others: KeyRecord[] = [];
   for (const given of variants) {
@@ -64,7 +78,11 @@ async function addOthers(
 /** At once, and without an effect. */
 function readEverything(store: KeyStore, { keyId, digest }: KeyRecord): Promise<unknown> {
   return Promise.all([
-    store.summarize(TIME * 5),
+    store.summarize?.(TIME * 5),
+    store.listExpiring?.({ before: TIME, after: null, limit: 10 }),
+    store.listAll?.({ after: null, limit: 10 }),
+    store.listChanged?.({ since: TIME, limit: 10 }),
+    store.listLineage(keyId),
     store.findById(keyId),
     store.findByDigest([digest]),
   ]);
@@ -75,19 +93,34 @@ interface Write {
   readonly run: (store: KeyStore, row: KeyRecord) => Awaitable<unknown>;
   /** Whether the record exists before. */
   readonly exists: boolean;
-  readonly change: Partial<KeyRecord>;
+  readonly changed: (row: KeyRecord) => KeyRecord;
 }
 
 const USED: Usage = { lastUsedAt: TIME + 6, scopesUsed: { 'a:b': TIME + 6 } };
-const REVOKED = { revokedAt: TIME + 5 };
-const RETIRED = { retireAt: TIME + 5 };
 
-const WRITES: readonly Write[] = [
-  { run: (store, row) => store.insert(row), exists: false, change: {} },
-  { run: (store, { keyId }) => store.touch([{ keyId, ...USED }]), exists: true, change: USED },
-  { run: (store, { keyId }) => store.markEnded(keyId, REVOKED), exists: true, change: REVOKED },
-  { run: (store, { keyId }) => store.markEnded(keyId, RETIRED), exists: true, change: RETIRED },
-];
+/** Writes a mark. */
+function marking(mark: Mark): Write {
+  return {
+    run: (store, { keyId }) => store.mark(keyId, mark),
+    exists: true,
+    changed: (row) => after(row, mark),
+  };
+}
+
+/** A function, because Workers make no random values while they load a module. */
+function writesOfEachKind(): readonly Write[] {
+  return [
+    { run: (store, row) => store.insert(row), exists: false, changed: (row) => row },
+    {
+      run: (store, { keyId }) => store.touch([{ keyId, ...USED }]),
+      exists: true,
+      changed: (row) => ({ ...row, ...USED }),
+    },
+    marking(revokeAt(TIME + 5)),
+    marking(retireAt(TIME + 5)),
+    marking(withdrawAt(TIME + 5, uuid())),
+  ];
+}
 
 /**
  * Writes to four records of one entity at once, with every combination of two kinds of writes in
@@ -98,13 +131,14 @@ const WRITES: readonly Write[] = [
 export async function writesSpareOthers(fixture: StoreFixture): Promise<void> {
   // Each write at once with each other one, each time in a new entity: nothing follows that could
   // make it good.
-  const meetings = WRITES.flatMap((first) =>
-    WRITES.map((_, start) => {
-      const rotated = [...WRITES.slice(start), ...WRITES.slice(0, start)];
+  const writes = writesOfEachKind();
+  const meetings = writes.flatMap((first) =>
+    writes.map((_, start) => {
+      const rotated = [...writes.slice(start), ...writes.slice(0, start)];
       return [first, ...rotated.slice(0, 3)];
     }),
   );
-  await Promise.all(meetings.map((writes) => writeAtOnce(fixture, writes)));
+  await Promise.all(meetings.map((each) => writeAtOnce(fixture, each)));
 }
 
 /** Each of `writes` has a record of its own, and all of these are of one entity. */
@@ -125,7 +159,7 @@ async function writeAtOnce(
   });
   await overlap(store, calls);
   const found = await store.findByDigest(targets.map(({ row }) => row.digest));
-  const expected = targets.map(({ row, write }) => ({ ...row, ...write.change }));
+  const expected = targets.map(({ row, write }) => write.changed(row));
   const what = 'keys of one entity, each written to while others were';
   same(byDigest(found), byDigest(expected), what);
 }

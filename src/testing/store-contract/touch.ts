@@ -1,9 +1,10 @@
-/** Tests of `touch`: it moves times forward, loses nothing in parallel and undoes no ending. */
-import type { Awaitable, Ending, UsageEntry } from '../../core/store.js';
+/** Tests of `touch`: it moves times forward, loses nothing in parallel and undoes no mark. */
+import type { Awaitable, Mark, UsageEntry } from '../../core/store.js';
 import { same } from '../assertions.js';
 import { overlap, succeeds } from './calls.js';
-import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
+import { LAST, letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
 import { nearTexts, oddValues } from './hostile-values.js';
+import { after, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 
 /**
  * Touches one key at times that go forward and back. What is stored must be the latest of them,
@@ -56,7 +57,7 @@ export async function touchesEachScopeForward(fixture: StoreFixture): Promise<vo
   const second = { ...made, lastUsedAt: TIME + 20, scopesUsed: twice };
   await holds(second, 'scopes that are not mentioned stay');
 
-  const longer = { 'constructor:read': 10, 'x:y': Number.MAX_SAFE_INTEGER };
+  const longer = { 'constructor:read': 10, 'x:y': LAST };
   await store.touch([{ keyId, lastUsedAt: TIME + 21, scopesUsed: longer }]);
   const third = { ...made, lastUsedAt: TIME + 21, scopesUsed: { ...twice, ...longer } };
   await holds(third, 'times are numbers, not texts');
@@ -128,34 +129,36 @@ export async function touchesInParallel(fixture: StoreFixture): Promise<void> {
 }
 
 /** What happens to a key while other things happen to it; a pause is nothing, for a moment. */
-type Step = 'touch' | 'end' | 'pause';
+type Step = 'touch' | 'mark' | 'pause';
 
 /**
- * How touches and the ending of one key meet. Mostly with nothing after them: a later touch that
+ * How touches and a mark of one key meet. Mostly with nothing after them: a later touch that
  * reads the mark would write it back.
  */
 const MEETINGS: readonly (readonly Step[])[] = [
-  ['touch', 'end'],
-  ['touch', 'touch', 'end'],
-  ['touch', 'touch', 'touch', 'touch', 'end'],
-  ['end', 'touch'],
-  ['end', 'pause', 'touch'],
-  ['end', 'pause', 'pause', 'pause', 'touch'],
-  ['touch', 'touch', 'end', 'touch', 'touch'],
+  ['touch', 'mark'],
+  ['touch', 'touch', 'mark'],
+  ['touch', 'touch', 'touch', 'touch', 'mark'],
+  ['mark', 'touch'],
+  ['mark', 'pause', 'touch'],
+  ['mark', 'pause', 'pause', 'pause', 'touch'],
+  ['touch', 'touch', 'mark', 'touch', 'touch'],
 ];
 
 /**
- * Lets touches and an ending of one key meet in several orders. The ending must be there
- * afterwards, and so must the use.
+ * Lets touches and a mark of one key meet in several orders, for each kind of mark. The mark must
+ * be there afterwards, and so must the use.
  *
  * Catches: a whole record, or a mark, that is read and then written back over a revocation.
  */
-export async function touchUndoesNoEnding(fixture: StoreFixture): Promise<void> {
+export async function touchUndoesNoMark(fixture: StoreFixture): Promise<void> {
   // Not all at once: if calls wait for a free connection, they no longer meet.
   for (const meeting of MEETINGS) {
     await Promise.all([
-      meet(fixture, meeting, { revokedAt: TIME + 5 }),
-      meet(fixture, meeting, { retireAt: TIME + 5 }),
+      meet(fixture, meeting, revokeAt(TIME + 5)),
+      meet(fixture, meeting, retireAt(TIME + 5)),
+      meet(fixture, meeting, suspendAt(TIME + 5)),
+      meet(fixture, meeting, withdrawAt(TIME + 5, uuid())),
     ]);
   }
 }
@@ -163,20 +166,20 @@ export async function touchUndoesNoEnding(fixture: StoreFixture): Promise<void> 
 async function meet(
   { store, add, holds }: StoreFixture,
   meeting: readonly Step[],
-  ending: Ending,
+  mark: Mark,
 ): Promise<void> {
   const made = await add();
   const { keyId } = made;
   const scopesUsed = { 'a:b': TIME + 6 };
   const calls: Readonly<Record<Step, () => Awaitable<unknown>>> = {
     touch: () => store.touch([{ keyId, lastUsedAt: TIME + 6, scopesUsed }]),
-    end: () => store.markEnded(keyId, ending),
+    mark: () => store.mark(keyId, mark),
     pause: () => undefined,
   };
   const steps = meeting.map((step) => calls[step]);
   await overlap(store, steps);
-  const ended = { ...made, ...ending, lastUsedAt: TIME + 6, scopesUsed };
-  await holds(ended, `use recorded while the key is ended, ${meeting.join(', ')}`);
+  const marked = { ...after(made, mark), lastUsedAt: TIME + 6, scopesUsed };
+  await holds(marked, `use recorded during ${mark.kind}, ${meeting.join(', ')}`);
   await store.touch([{ keyId, lastUsedAt: TIME + 7, scopesUsed }]);
-  await holds({ ...ended, lastUsedAt: TIME + 7 }, 'use recorded after the key is ended');
+  await holds({ ...marked, lastUsedAt: TIME + 7 }, `use recorded after ${mark.kind}`);
 }

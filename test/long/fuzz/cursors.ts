@@ -33,7 +33,7 @@ function toListed({
 }
 
 const { keys } = await ring.list({ limit: 1000 }, AUTHORITY);
-const all = keys.map(toListed);
+const all = keys.filter((each) => 'name' in each).map(toListed);
 const cursors = all.map((each) => each.cursor);
 
 /** What a listing shows behind a cursor; throws if that is another spelling of one. */

@@ -52,6 +52,7 @@ const WRONG_CLAIMS = {
   client_id: OWN,
   jti: '',
   cnf: {},
+  act: {},
   nbf: NOW + 1,
   entity_uuid: OTHER,
   iat: NOW + 6,
@@ -96,6 +97,7 @@ function requireClaims(principal: Principal, text: string): void {
     client_id: keyId,
     scope: scopes.join(' '),
     cnf: undefined,
+    act: undefined,
   };
   for (const [name, value] of Object.entries(expected)) assert.equal(claims[name], value, name);
   const isConcrete = (scope: string) => isPattern(scope) && !scope.includes('*');

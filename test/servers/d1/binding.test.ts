@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import type { D1Client } from 'keyscope/stores/d1';
-import { d1Store, migrate } from 'keyscope/stores/d1';
+import { d1Store, migrate, purgeEnded } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { another, RECORD } from '../../support/d1-records.ts';
+import { another, RECORD, revokeAt, WHOSE } from '../../support/d1-records.ts';
 import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
-import { OTHER, OWN } from '../../support/keyring.ts';
+import { OTHER } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, FOLDER, SLOW } from '../../support/workerd.ts';
 
 const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a session';
@@ -26,6 +26,8 @@ describeWithWorkerd('a binding', SLOW, () => {
       const make = () => d1Store(client as D1Client);
       expect(complaint(make), inspect(client)).toBe(NO_BINDING);
       await expect(migrate(client as D1Client)).rejects.toThrow(NO_BINDING);
+      const purge = purgeEnded(client as D1Client, { endedBefore: new Date(0) });
+      await expect(purge).rejects.toThrow(NO_BINDING);
     }
   });
 
@@ -33,12 +35,16 @@ describeWithWorkerd('a binding', SLOW, () => {
     const { asked, store } = await spyOnStore(await fresh(), RECORD);
     await store.findByDigest([RECORD.digest]);
     await store.findById(RECORD.keyId);
-    await store.list({ entityUuid: OWN, after: null, limit: 5 });
+    await store.list(WHOSE);
+    await store.listLineage(RECORD.keyId);
     await store.summarize(0);
+    await store.listExpiring({ before: 1, after: null, limit: 5 });
+    await store.listAll({ after: null, limit: 5 });
+    await store.listChanged({ since: 0, limit: 5 });
     await store.insert(another(1));
-    await store.markEnded(RECORD.keyId, { revokedAt: 1 });
+    await store.mark(RECORD.keyId, revokeAt(1));
     await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} }]);
-    expect(asked.sessions).toEqual(Array.from({ length: 7 }, () => 'first-primary'));
+    expect(asked.sessions).toEqual(Array.from({ length: 11 }, () => 'first-primary'));
   });
 
   test('may be one from before there were sessions', async () => {
@@ -63,8 +69,9 @@ const OWN_OPTIONS = {
 };
 
 const USE = `
-import { d1Store, migrate } from './stores/d1/index.js';
+import { d1Store, migrate, purgeEnded } from './stores/d1/index.js';
 export const use = async (env: { DB: D1Database }) => [await migrate(env.DB), d1Store(env.DB)];
+export const purge = (env: { DB: D1Database }) => purgeEnded(env.DB, { endedBefore: new Date() });
 // @ts-expect-error no client at all
 export const no = (env: { DB: KVNamespace }) => d1Store(env.DB);
 `;

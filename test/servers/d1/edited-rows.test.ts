@@ -17,6 +17,10 @@ import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../sup
 const HUGE = '9223372036854775807';
 
 const EDITS: Edits = {
+  ...EDITED_COLUMNS,
+  format: [...EDITED_COLUMNS.format, HUGE, '1.5', "x'31'", 'NULL'],
+  prefix: [...EDITED_COLUMNS.prefix, 'NULL', '5'],
+  hint: [...EDITED_COLUMNS.hint, 'NULL'],
   keyId: [quoted(OTHER), "''", "'ABC'", 'NULL'],
   name: [...EDITED_COLUMNS.name, "name || ' '", 'NULL', '5'],
   digest: [
@@ -31,21 +35,27 @@ const EDITS: Edits = {
   entityUuid: [quoted(OTHER), "''", 'upper(entity_uuid)', 'NULL'],
   accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, "'none'", 'NULL'],
   scopes: [...EDITED_COLUMNS.scopes, `'["nothing:known"]'`, "'{'", "'null'", 'NULL'],
-  justification: EDITED_COLUMNS.justification,
   metadata: [...EDITED_COLUMNS.metadata, "'[]'", "'text'", "x'7b7d'", 'NULL'],
   createdAt: ['created_at + 1', '0', '-1', HUGE, "'soon'", 'NULL'],
   expiresAt: ['NULL', 'expires_at + 1', '0', HUGE, 'expires_at + 0.5'],
-  rotatedFrom: EDITED_COLUMNS.rotatedFrom,
+  rootKeyId: [...EDITED_COLUMNS.rootKeyId, 'NULL'],
 };
 
 /** Types and constraints, which a copy of a table may have lost. */
 const SAFEGUARDS =
-  / (?:TEXT|INTEGER)\b| NOT NULL| CHECK \(.*\)(?=,?\n)| PRIMARY KEY| UNIQUE|STRICT/g;
+  / (?:TEXT|INTEGER)\b| NOT NULL| CHECK \(.*\)(?=,?\n)| PRIMARY KEY(?! \()| UNIQUE/g;
+const KINDS_OF_TABLE = /STRICT,?|WITHOUT ROWID/g;
 
-const BARE_TABLES = MIGRATIONS.sqlite
-  .flat()
-  .filter((sql) => sql.includes('CREATE TABLE'))
-  .map((sql) => sql.replaceAll(SAFEGUARDS, ''));
+const STATEMENTS = MIGRATIONS.sqlite.flat();
+
+const BARE_TABLES = STATEMENTS.filter((sql) => sql.includes('CREATE TABLE')).map((sql) =>
+  sql.replaceAll(SAFEGUARDS, '').replaceAll(KINDS_OF_TABLE, ''),
+);
+
+/** Without what refuses an edit; with what files a key under those that it addresses. */
+const TRIGGERS = STATEMENTS.filter(
+  (sql) => sql.includes('CREATE TRIGGER') && !sql.includes('RAISE('),
+);
 
 describeWithWorkerd('rows edited by hand', SLOW, () => {
   const fresh = databases();
@@ -54,8 +64,8 @@ describeWithWorkerd('rows edited by hand', SLOW, () => {
   beforeAll(async () => {
     const db = await fresh();
     sql = sqlOf(db);
-    for (const table of BARE_TABLES) await sql(table);
-    await sql('INSERT INTO keyscope_schema (id, version) VALUES (1, 1)');
+    for (const statement of [...BARE_TABLES, ...TRIGGERS]) await sql(statement);
+    await sql('INSERT INTO keyscope_schema (id, version, min_reader) VALUES (1, 1, 1)');
     store = d1Store(db);
   });
 

@@ -1,10 +1,9 @@
 import type { D1Client } from 'keyscope/stores/d1';
-import { d1Store, migrate } from 'keyscope/stores/d1';
+import { d1Store, migrate, purgeEnded } from 'keyscope/stores/d1';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { expect, test } from 'vitest';
-import { another, RECORD } from '../../support/d1-records.ts';
+import { another, RECORD, revokeAt, WHOSE } from '../../support/d1-records.ts';
 import { spyOn } from '../../support/d1-spy.ts';
-import { OWN } from '../../support/keyring.ts';
 import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';
 
 /** All that the schema has, but for what is D1's own. */
@@ -31,9 +30,9 @@ describeWithWorkerd('migrate', SLOW, () => {
     const migrations = Array.from({ length: 8 }, () => migrate(db));
     const inserts = Array.from({ length: 8 }, (_, i) => d1Store(db).insert(another(i)));
     await Promise.all([...migrations, ...inserts]);
-    const versions = await sqlOf(db)('SELECT id, version FROM keyscope_schema');
-    expect(versions).toEqual([{ id: 1, version: 1 }]);
-    expect(await d1Store(db).list({ entityUuid: OWN, after: null, limit: 99 })).toHaveLength(8);
+    const versions = await sqlOf(db)('SELECT * FROM keyscope_schema');
+    expect(versions).toEqual([{ id: 1, version: 1, min_reader: 1, purge_before: null }]);
+    expect(await d1Store(db).list({ ...WHOSE, limit: 99 })).toHaveLength(8);
   });
 
   test('finds what was made by hand', async () => {
@@ -54,19 +53,38 @@ describeWithWorkerd('migrate', SLOW, () => {
     expect(asked.batches).toEqual([]);
   });
 
-  test('refuses a schema that a newer release has made, and leaves it', async () => {
+  // A roll-out locked out every process that still ran the release before.
+  test('works with a schema that a newer release has added to, and leaves it', async () => {
     const db = await fresh();
     await migrate(db);
-    await sqlOf(db)('UPDATE keyscope_schema SET version = 2');
+    const sql = sqlOf(db);
+    await sql('ALTER TABLE keyscope_keys ADD COLUMN next_one TEXT');
+    await sql('UPDATE keyscope_schema SET version = 2, min_reader = 1');
+    await migrate(db);
+    const store = d1Store(db);
+    await store.insert(RECORD);
+    expect(await store.mark(RECORD.keyId, revokeAt(5))).toBe(true);
+    expect(await store.list(WHOSE)).toMatchObject([{ keyId: RECORD.keyId, revokedAt: 5 }]);
+    expect(await purgeEnded(db, { endedBefore: new Date(6) })).toEqual([RECORD.keyId]);
+    expect(await sql('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
+  });
+
+  test('refuses a schema that a newer release has changed, and leaves it', async () => {
+    const db = await fresh();
+    await migrate(db);
+    await sqlOf(db)('UPDATE keyscope_schema SET version = 3, min_reader = 2');
     const store = d1Store(db);
     const acts = [
       async () => migrate(db),
-      async () => store.findById(OWN),
+      async () => store.findById(RECORD.keyId),
       async () => store.insert(RECORD),
+      async () => purgeEnded(db, { endedBefore: new Date(6) }),
     ];
-    const why = 'keyscope: the database has schema 2 and this release knows 1; upgrade it';
+    const why =
+      'keyscope: the database has schema 3, for releases that know 2 or later; ' +
+      'this one knows 1: upgrade it';
     for (const act of acts) await expect(act).rejects.toThrow(why);
-    expect(await sqlOf(db)('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
+    expect(await sqlOf(db)('SELECT version FROM keyscope_schema')).toEqual([{ version: 3 }]);
   });
 
   test('does all of it or nothing, and is tried again at the next use', async () => {
@@ -76,7 +94,7 @@ describeWithWorkerd('migrate', SLOW, () => {
     await sql('CREATE TABLE mine (a)');
     await sql('CREATE INDEX keyscope_keys_listing ON mine (a)');
     const store = d1Store(db);
-    const find = async () => store.findById(OWN);
+    const find = async () => store.findById(RECORD.keyId);
     await expect(find).rejects.toThrow(/keyscope_keys_listing/);
     await expect(find).rejects.toThrow(/keyscope_keys_listing/);
     const names = (await sql(CATALOG)).map(({ name }) => name);
@@ -100,6 +118,9 @@ describeWithWorkerd('migrate', SLOW, () => {
 
 describeWithWorkerd('migrate to a next release', SLOW, () => {
   const fresh = databases();
+  const SCHEMA = 'SELECT version, min_reader FROM keyscope_schema';
+  // What nobody has said of a version: it locks earlier releases out.
+  const SECOND = [{ version: 2, min_reader: 2 }];
 
   /** Runs `act` on a database of this release, with one more version to migrate to. */
   async function withNext(
@@ -125,7 +146,7 @@ describeWithWorkerd('migrate to a next release', SLOW, () => {
     ];
     await withNext(next, async (db) => {
       await Promise.all(Array.from({ length: 8 }, () => migrate(db)));
-      expect(await sqlOf(db)('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
+      expect(await sqlOf(db)(SCHEMA)).toEqual(SECOND);
       const columns = await sqlOf(db)("SELECT name FROM pragma_table_info('keyscope_keys')");
       expect(columns.filter(({ name }) => name === 'next_one')).toHaveLength(1);
     });
@@ -150,7 +171,7 @@ describeWithWorkerd('migrate to a next release', SLOW, () => {
       await migrate(slow);
       expect(raced).toBe(true);
       expect(await sqlOf(db)('SELECT a FROM keyscope_next')).toEqual([{ a: 1 }]);
-      expect(await sqlOf(db)('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
+      expect(await sqlOf(db)(SCHEMA)).toEqual(SECOND);
     });
   });
 });

@@ -1,14 +1,22 @@
 import type { KeyRecord } from 'keyscope';
-import { d1Store } from 'keyscope/stores/d1';
+import { d1Store, purgeEnded } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { another, RECORD } from '../../support/d1-records.ts';
+import { another, MARKS, RECORD, revokeAt, WHOSE } from '../../support/d1-records.ts';
 import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
 import { AUTHORITY, HOUR, issue, OWN, storeError, untyped } from '../../support/keyring.ts';
 import { everythingIn, expectNoKeyIn, expectNoSecretIn } from '../../support/leaks.ts';
 import { expectLooseCalls } from '../../support/loose.ts';
 import { keyringOver } from '../../support/patient-keyring.ts';
 import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';
+
+/** Asks for each listing over all entities. */
+async function reports(store: ReturnType<typeof d1Store>): Promise<void> {
+  await store.listExpiring({ before: 1, after: null, limit: 5 });
+  await store.listAll({ after: null, limit: 5 });
+  await store.listChanged({ since: 0, limit: 5 });
+  await store.summarize(0);
+}
 
 describeWithWorkerd('the store', SLOW, () => {
   const fresh = databases();
@@ -31,14 +39,17 @@ describeWithWorkerd('the store', SLOW, () => {
     await store.findByDigest([RECORD.digest]);
     await store.findByDigest(Array.from({ length: 500 }, (_, i) => another(i).digest));
     await store.findById(RECORD.keyId);
-    await store.list({ entityUuid: OWN, after: null, limit: 5 });
-    await store.list({ entityUuid: OWN, after: RECORD, limit: 5 });
-    await store.markEnded(RECORD.keyId, { retireAt: 1 });
+    await store.list(WHOSE);
+    await store.list({ ...WHOSE, after: RECORD });
+    await store.list({ ...WHOSE, addressing: true });
+    await store.listLineage(RECORD.keyId);
+    for (const mark of MARKS) expect(await store.mark(RECORD.keyId, mark)).toBe(true);
     await store.insert(another(1));
-    await store.summarize(0);
-    expect(asked.statements).toHaveLength(8);
+    await reports(store);
+    expect(asked.statements).toHaveLength(17);
+    expect(asked.batches).toEqual([]);
     const counts = asked.statements.map(({ values }) => values.length);
-    expect(Math.max(...counts)).toBe(16);
+    expect(Math.max(...counts)).toBe(27);
   });
 
   test('asks for nothing that cannot be there', async () => {
@@ -46,8 +57,10 @@ describeWithWorkerd('the store', SLOW, () => {
     const odd = [`${RECORD.keyId}\0`, '\ud800', untyped<string>(5), untyped<string>(null)];
     for (const id of odd) {
       expect(await store.findById(id)).toBe(null);
-      expect(await store.markEnded(id, { revokedAt: 1 })).toBe(false);
-      expect(await store.list({ entityUuid: id, after: null, limit: 5 })).toEqual([]);
+      expect(await store.mark(id, revokeAt(1))).toBe(false);
+      expect(await store.list({ ...WHOSE, entityUuid: id })).toEqual([]);
+      expect(await store.list({ ...WHOSE, prefix: id, addressing: true })).toEqual([]);
+      expect(await store.listLineage(id)).toEqual([]);
       expect(await store.findByDigest([id])).toEqual([]);
       await store.touch([{ keyId: id, lastUsedAt: 9, scopesUsed: {} }]);
     }
@@ -93,19 +106,23 @@ describeWithWorkerd('the store', SLOW, () => {
     await store.findByDigest(['a']);
     await store.findByDigest(['a', 'b']);
     await store.findById(OWN);
-    await store.list({ entityUuid: OWN, after: null, limit: 10 });
-    await store.markEnded(OWN, { retireAt: 4 });
-    await store.markEnded(OWN, { revokedAt: 4 });
+    await store.list(WHOSE);
+    await store.list({ ...WHOSE, addressing: true });
+    await store.listLineage(OWN);
+    for (const mark of MARKS) await store.mark(OWN, mark);
     await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
-    await store.summarize(5);
+    await purgeEnded(client, { endedBefore: new Date(0) });
+    await reports(store);
     const plans: string[] = [];
     for (const { sql } of asked.statements) {
       const plan = await sqlOf(db)(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', "'[]'")}`);
       plans.push(plan.map(({ detail }) => String(detail)).join('; '));
     }
-    expect(plans).toHaveLength(8);
-    const slow = plans.filter((plan) => /SCAN keyscope_keys|TEMP B-TREE FOR ORDER BY/.test(plan));
-    expect(slow).toEqual([plans[7]]);
+    // With the look at the version before the purge.
+    expect(plans).toHaveLength(18);
+    const isSlow = /SCAN (?:keyscope_keys|ended|successor|place)|TEMP B-TREE FOR .*ORDER BY/;
+    const slow = asked.statements.filter((_, index) => isSlow.test(String(plans[index])));
+    expect(slow).toMatchObject([{ sql: expect.stringContaining('count(*) AS live') as string }]);
   });
 
   test('summarizes as of now without a time, and lists from the beginning', async () => {
@@ -150,7 +167,7 @@ describeWithWorkerd('the store', SLOW, () => {
       expect(everythingIn(settled)).toMatch(message);
       expectNoSecretIn(settled, record);
     }
-    expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toEqual([RECORD]);
+    expect(await store.list(WHOSE)).toEqual([RECORD]);
   });
 
   test('writes no key into the database', async () => {

@@ -34,11 +34,16 @@ describeWithWorkerd.each([OLD_DATE, RECENT_DATE])('a Worker of %s', SLOW, (date)
     },
   );
 
-  test.each(CONTRACTS[date] ?? [])('keeps the contract: %s', async (route) => {
-    const { tests, failed } = (await worker.ask(route)) as { tests: number; failed: string[] };
-    expect(failed).toEqual([]);
-    expect(tests).toBeGreaterThanOrEqual(39);
-  });
+  // Five minutes: on a busy machine, sixty tests have taken one and more.
+  test.each(CONTRACTS[date] ?? [])(
+    'keeps the contract: %s',
+    { timeout: 300_000 },
+    async (route) => {
+      const { tests, failed } = (await worker.ask(route)) as { tests: number; failed: string[] };
+      expect(failed).toEqual([]);
+      expect(tests).toBeGreaterThanOrEqual(60);
+    },
+  );
 
   // A query ends with the request that sent it, and so does a promise of its answer.
   test.each([

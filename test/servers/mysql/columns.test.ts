@@ -1,7 +1,7 @@
-import type { KeyRecord } from 'keyscope';
+import type { KeyRecord, Mark } from 'keyscope';
 import { beforeAll, expect, test } from 'vitest';
 import { OTHER, OWN } from '../../support/keyring.ts';
-import { describeMysql, printed, usePlace } from '../../support/mysql-place.ts';
+import { another, describeMysql, printed, usePlace } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 const LONG = 'a'.repeat(256);
@@ -11,6 +11,11 @@ const UNFIT: readonly Partial<KeyRecord>[] = [
   { keyId: `${OTHER}0` },
   { keyId: OTHER.toUpperCase() },
   { keyId: 'x' },
+  { prefix: 'a'.repeat(21) },
+  { prefix: 'acme ' },
+  { prefix: '' },
+  { hint: LONG },
+  { hint: 'é' },
   { digest: LONG },
   { digest: '' },
   { digest: 's1$é' },
@@ -19,8 +24,12 @@ const UNFIT: readonly Partial<KeyRecord>[] = [
   { seal: 'é' },
   { entityUuid: `${OWN} ` },
   { entityUuid: LONG },
+  { accessibleEntities: [OWN, `${OTHER} `] },
+  { accessibleEntities: [OWN, OTHER.toUpperCase()] },
   { rotatedFrom: LONG },
   { rotatedFrom: '' },
+  { rootKeyId: '' },
+  { rootKeyId: LONG },
 ];
 
 describeMysql('where the SQL mode is not strict', () => {
@@ -42,11 +51,31 @@ describeMysql('where the SQL mode is not strict', () => {
     expect(await ids()).toEqual(before);
   });
 
+  test('refuses a mark that does not fit its column, and writes nothing of it', async () => {
+    await place.store.insert(another(1));
+    const marks: readonly Mark[] = [
+      { kind: 'revoke', at: 5, by: null, reason: null, seal: LONG },
+      { kind: 'revoke', at: 5, by: null, reason: null, seal: 'é' },
+      { kind: 'withdraw', at: 5, entityUuid: `${OTHER} ` },
+      { kind: 'withdraw', at: 5, entityUuid: '' },
+    ];
+    for (const mark of marks) {
+      const write = async () => place.store.mark(another(1).keyId, mark);
+      const what = 'seal' in mark ? 'seal' : 'entityUuid';
+      const why = `keyscope: mark: ${what} does not fit its column`;
+      await expect(write, printed(mark)).rejects.toThrow(why);
+    }
+    expect(await place.store.findById(another(1).keyId)).toEqual(another(1));
+  });
+
   test('keeps every text to the last byte', async () => {
     const long = '🦊'.repeat(2 ** 18);
     const digest = 'd'.repeat(255);
     const seal = 's'.repeat(255);
-    const record = { ...RECORD, name: long, justification: long, digest, seal };
+    const texts = { name: long, justification: long, createdBy: long, delegation: long };
+    const ended = { endedBy: long, endReason: long, revokedAt: 5 };
+    const prefix = 'p'.repeat(20);
+    const record = { ...RECORD, ...texts, ...ended, prefix, digest, seal };
     await place.store.insert(record);
     expect(await place.store.findById(RECORD.keyId)).toEqual(record);
   });

@@ -1,8 +1,8 @@
-import type { KeyStore } from 'keyscope';
+import type { KeyStore, Mark } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import { OTHER, OWN } from '../../support/keyring.ts';
+import { OTHER } from '../../support/keyring.ts';
 import { type ClientOptions, SERVER } from '../../support/mysql-clients.ts';
 import {
   another,
@@ -11,6 +11,7 @@ import {
   describeMysql,
   KINDS,
   lending,
+  OWN_KEYS,
   openClient,
   POOLS,
   printed,
@@ -77,6 +78,7 @@ const OPTIONS: Readonly<Record<Driver, readonly ClientOptions[]>> = {
     { initSql: "SET tx_isolation = 'SERIALIZABLE'" },
     { initSql: "SET tx_isolation = 'READ-UNCOMMITTED'" },
     { initSql: 'SET completion_type = CHAIN' },
+    { initSql: 'SET sql_safe_updates = 1' },
     { initSql: "SET collation_connection = 'utf8mb4_unicode_ci'" },
   ],
 };
@@ -85,7 +87,8 @@ const CASES = DRIVERS.flatMap((driver) =>
   OPTIONS[driver].map((options) => [driver, printed(options), options] as const),
 );
 
-const MAX = Number.MAX_SAFE_INTEGER;
+/** The last time of a `Date`. */
+const MAX = 8_640_000_000_000_000;
 const LATEST = { ...RECORD, createdAt: MAX };
 const BEFORE_LATEST = { createdAt: MAX, keyId: OTHER.replace('0b', 'ff') };
 
@@ -94,21 +97,30 @@ async function expectExactReads(store: KeyStore): Promise<void> {
   const read = [
     await store.findById(LATEST.keyId),
     ...(await store.findByDigest(digests)),
-    ...(await store.list({ entityUuid: OWN, after: null, limit: 3 })),
-    ...(await store.list({ entityUuid: OWN, after: BEFORE_LATEST, limit: 3 })),
+    ...(await store.list({ ...OWN_KEYS, limit: 3 })),
+    ...(await store.list({ ...OWN_KEYS, after: BEFORE_LATEST, limit: 3 })),
   ];
   expect(read).toEqual([LATEST, LATEST, LATEST, LATEST]);
 }
 
-async function expectExactWrites(store: KeyStore): Promise<void> {
+async function expectExactWrites(store: Required<KeyStore>): Promise<void> {
   const { keyId } = LATEST;
-  const ending = { retireAt: MAX };
-  expect(await store.markEnded(keyId, ending)).toBe(true);
-  expect(await store.markEnded(keyId, ending)).toBe(false);
+  const guest = OTHER;
+  const marks: readonly Mark[] = [
+    { kind: 'suspend', at: 5, by: 'é🦊', reason: '' },
+    { kind: 'resume', at: 6 },
+    { kind: 'withdraw', at: 7, entityUuid: guest },
+    { kind: 'retire', at: MAX, changedAt: 8, by: 'é🦊', reason: null, withdrawn: [guest] },
+  ];
+  for (const mark of marks) {
+    expect(await store.mark(keyId, mark)).toBe(true);
+    expect(await store.mark(keyId, mark)).toBe(false);
+  }
   const scopesUsed = { 'a:b': MAX, 'c:d': 1 };
   await store.touch([{ keyId, lastUsedAt: MAX, scopesUsed }]);
   await store.touch([{ keyId, lastUsedAt: 1, scopesUsed: { 'a:b': 1 } }]);
-  const written = { ...LATEST, ...ending, lastUsedAt: MAX, scopesUsed };
+  const marked = { withdrawn: [guest], retireAt: MAX, changedAt: 8, endedBy: 'é🦊' };
+  const written = { ...LATEST, ...marked, lastUsedAt: MAX, scopesUsed };
   expect(await store.findById(keyId)).toEqual(written);
   expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: MAX }]);
   const again = async () => store.insert(LATEST);
@@ -141,7 +153,7 @@ describeMysql('a connection', SLOW, () => {
         );
         expect(answers.map(([found]) => found)).toEqual(records);
         expect(await store.findByDigest(digests)).toHaveLength(3);
-        expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(3);
+        expect(await store.list(OWN_KEYS)).toHaveLength(3);
         const summary = await store.summarize(0);
         const counts = Object.fromEntries(summary.map(({ scheme, live }) => [scheme, live]));
         expect(counts).toEqual({ 'h1.p1': 1, s1: 2 });

@@ -24,7 +24,10 @@ import { RECORD } from '../../support/records.ts';
 const HUGE = '1 << 60';
 
 const EDITS: Edits = {
+  format: EDITED_COLUMNS.format,
   keyId: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'", 'UPPER(key_id)'],
+  prefix: [...EDITED_COLUMNS.prefix, "CONCAT(prefix, ' ')"],
+  hint: [...EDITED_COLUMNS.hint, "CONCAT(hint, ' ')"],
   name: [...EDITED_COLUMNS.name, "CONCAT(name, ' ')", 'NULL'],
   digest: [
     ...ATTACKERS_DIGESTS.map(quoted),
@@ -34,6 +37,9 @@ const EDITS: Edits = {
     'UPPER(CONVERT(digest USING ascii))',
     "X'FF00'",
   ],
+  createdBy: EDITED_COLUMNS.createdBy,
+  rootKeyId: EDITED_COLUMNS.rootKeyId,
+  delegation: EDITED_COLUMNS.delegation,
   seal: ['NULL', "''", 'UPPER(seal)', 'LEFT(seal, 63)', "CONCAT(seal, ' ')"],
   entityUuid: [quoted(OTHER), "''", 'UPPER(entity_uuid)', 'NULL'],
   accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, 'NULL'],
@@ -55,6 +61,7 @@ const LOOSE_COLUMNS = [
   jsonColumn('accessible_entities', 'ARRAY'),
   jsonColumn('scopes', 'ARRAY'),
   jsonColumn('metadata', 'OBJECT'),
+  jsonColumn('withdrawn', 'ARRAY'),
   jsonColumn('scopes_used', 'OBJECT'),
   'name LONGTEXT',
   'created_at BIGINT',
@@ -65,8 +72,9 @@ const LOOSE_COLUMNS = [
 async function switchSafeguardsOff({ store, rows }: Place): Promise<void> {
   // Makes the tables.
   await store.summarize(0);
-  await rows('DROP TRIGGER keyscope_keys_update');
-  await rows('DROP TRIGGER keyscope_keys_delete');
+  for (const trigger of ['update', 'marks', 'endings', 'delete']) {
+    await rows(`DROP TRIGGER keyscope_keys_${trigger}`);
+  }
   await rows("SET sql_mode = ''");
   await rows('SET check_constraint_checks = 0');
   for (const column of LOOSE_COLUMNS) await rows(`ALTER TABLE keyscope_keys MODIFY ${column}`);

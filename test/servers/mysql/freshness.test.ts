@@ -1,40 +1,55 @@
-import type { KeyStore } from 'keyscope';
-import type { MysqlClient } from 'keyscope/stores/mysql';
+import type { KeyRecord, KeyStore } from 'keyscope';
+import type { MysqlClient, MysqlPool, MysqlStatement } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import { OWN } from '../../support/keyring.ts';
+import { rowsOf } from '../../../src/stores/mysql/answers.js';
+import { OTHER, OWN } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
   describeMysql,
+  OWN_KEYS,
   openClient,
+  revokeAt,
   usageOf,
   withClient,
 } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
-/** Every look-up, each of which finds the record. */
-function lookUps(store: KeyStore): readonly (() => Promise<unknown>)[] {
+/** A record that every look-up finds. */
+const FOUND: KeyRecord = { ...RECORD, accessibleEntities: [OWN, OTHER], expiresAt: 9 };
+
+/** Every look-up. */
+function lookUps(store: Required<KeyStore>): readonly (() => Promise<unknown>)[] {
   return [
     async () => store.findByDigest([RECORD.digest]),
     async () => store.findById(RECORD.keyId),
-    async () => store.list({ entityUuid: OWN, after: null, limit: 9 }),
+    async () => store.list(OWN_KEYS),
+    async () => store.list({ ...OWN_KEYS, entityUuid: OTHER, addressing: true }),
+    async () => store.listLineage(RECORD.rootKeyId),
     async () => store.summarize(1),
+    async () => store.listAll({ after: null, limit: 9 }),
+    async () => store.listExpiring({ before: 10, after: null, limit: 9 }),
+    // A replica that lags, or a transaction that was begun before, does not know a new key.
+    async () => store.findByDigest([another(7).digest]),
+    async () => store.findById(another(7).keyId),
+    // No key was marked since then, which must be said by the primary, too.
+    async () => store.listChanged({ since: 1, limit: 9 }),
   ];
 }
 
-async function expectRefusals(store: KeyStore, why: string): Promise<void> {
+async function expectRefusals(store: Required<KeyStore>, why: string): Promise<void> {
   for (const lookUp of lookUps(store)) await expect(lookUp).rejects.toThrow(why);
 }
 
 /** A client whose server is read-only whenever its session variable `moved` is 1. */
 function moving(client: MysqlClient): MysqlClient {
+  function changed({ sql, ...options }: MysqlStatement): MysqlStatement {
+    return Object.assign({ sql: sql.replaceAll('@@read_only', 'IFNULL(@moved, 0)') }, options);
+  }
   return {
-    execute({ sql, ...options }, values) {
-      const changed = sql.replace('@@read_only', 'IFNULL(@moved, 0)');
-      return client.execute(Object.assign({ sql: changed }, options), values);
-    },
-    query: (statement) => client.query(statement),
+    execute: (statement, values) => client.execute(changed(statement), values),
+    query: (statement) => client.query(changed(statement)),
   };
 }
 
@@ -46,7 +61,7 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
   test('throws if it is sent to a read-only server later', async () => {
     await withClient(kind, {}, async ({ client, query }) => {
       const store = mysqlStore(moving(client));
-      await store.insert(RECORD);
+      await store.insert(FOUND);
       for (const lookUp of lookUps(store)) await lookUp();
       await query('SET @moved = 1');
       await expectRefusals(store, 'connect to the primary');
@@ -56,11 +71,11 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
   test('throws in a transaction that somebody left open, instead of showing the past', async () => {
     await withClient(kind, {}, async ({ client, query }, { settings }) => {
       const store = mysqlStore(client);
-      await store.insert(RECORD);
+      await store.insert(FOUND);
       await query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
       const elsewhere = await openClient('mysql2 pool', settings);
       const other = mysqlStore(elsewhere.client);
-      expect(await other.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+      expect(await other.mark(RECORD.keyId, revokeAt(5))).toBe(true);
       await expectRefusals(store, 'look-ups would miss later revocations');
       await query('COMMIT');
       expect(await store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
@@ -71,10 +86,10 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
   test('throws if autocommit is off by now, where writes are still committed', async () => {
     await withClient(kind, {}, async ({ client, query }, { settings }) => {
       const store = mysqlStore(client);
-      await store.insert(RECORD);
+      await store.insert(FOUND);
       await query('SET autocommit = 0');
       await store.insert(another(1));
-      await store.markEnded(RECORD.keyId, { revokedAt: 5 });
+      await store.mark(RECORD.keyId, revokeAt(5));
       await store.touch([usageOf(RECORD, 7)]);
       const elsewhere = await openClient('mysql2 connection', settings);
       const other = mysqlStore(elsewhere.client);
@@ -83,6 +98,37 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
       const find = async () => store.findById(RECORD.keyId);
       await expect(find).rejects.toThrow('autocommit off');
       await elsewhere.end();
+    });
+  });
+});
+
+// Such a connection stayed in the pool, and each look-up that it was given failed.
+describeMysql('a mysql2 pool to which all connections were given back inside a transaction', () => {
+  const USES: readonly (readonly [string, (store: Required<KeyStore>) => Promise<unknown>])[] = [
+    ['look-up', async (store) => store.findByDigest([FOUND.digest])],
+    ['list', async (store) => store.list(OWN_KEYS)],
+    ['write', async (store) => store.mark(FOUND.keyId, revokeAt(5))],
+    ['usage', async (store) => store.touch([usageOf(FOUND, 5)])],
+  ];
+
+  test.each(USES)('is used again by a %s, over a new one', async (_name, use) => {
+    await withClient('mysql2 pool', { connectionLimit: 3 }, async ({ client }) => {
+      const pool = client as MysqlPool;
+      const store = mysqlStore(client);
+      await store.insert(FOUND);
+      const loans = await Promise.all([1, 2, 3].map(() => pool.getConnection()));
+      for (const loan of loans) {
+        await loan.query({ sql: 'START TRANSACTION WITH CONSISTENT SNAPSHOT' });
+        loan.release();
+      }
+      await use(store);
+      // None of the three is left.
+      const loaned = await Promise.all([1, 2, 3].map(() => pool.getConnection()));
+      for (const loan of loaned) {
+        const answer = await loan.query({ sql: 'SELECT @@in_transaction AS open' });
+        expect(rowsOf(answer)).toEqual([{ open: 0 }]);
+        loan.release();
+      }
     });
   });
 });

@@ -1,18 +1,22 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
-import { migrate, mysqlStore } from 'keyscope/stores/mysql';
+import { migrate, mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { MIGRATIONS } from 'keyscope/stores/schema';
 import { beforeAll, expect, test } from 'vitest';
-import { OWN } from '../../support/keyring.ts';
+import { MIN_READERS } from '../../../src/stores/schema/versions.ts';
 import type { Database } from '../../support/mysql-clients.ts';
 import {
   another,
   CONNECTIONS,
   describeMysql,
   KINDS,
+  OWN_KEYS,
   openClient,
+  revokeAt,
+  revoked,
   SLOW,
   schemaOf,
   until,
+  usageOf,
   withClient,
 } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
@@ -21,7 +25,7 @@ const STATEMENTS = MIGRATIONS.mysql.flat();
 
 /** The statements that change the schema. */
 function changes(asked: readonly string[]): string[] {
-  return asked.filter((sql) => /CREATE|DROP/.test(sql));
+  return asked.filter((sql) => STATEMENTS.includes(sql));
 }
 
 /** A connection that notes what it is told without preparing it, up to where it is cut short. */
@@ -52,11 +56,13 @@ describeMysql('migrate', SLOW, () => {
     expect(await schemaOf(database)).toEqual(expected);
   }
 
-  test('makes two tables, three triggers and a version', async () => {
+  test('makes three tables, four triggers and a version', async () => {
+    const version = MIGRATIONS.mysql.length;
+    const min_reader = MIN_READERS[version - 1];
     expect(expected).toMatchObject({
-      tables: { length: 2 },
-      triggers: { length: 3 },
-      versions: [{ id: 1, version: MIGRATIONS.mysql.length }],
+      tables: { length: 3 },
+      triggers: { length: 4 },
+      versions: [{ id: 1, version, min_reader, purge_before: null }],
     });
   });
 
@@ -92,7 +98,7 @@ describeMysql('migrate', SLOW, () => {
         const migrations = Array.from({ length: 8 }, () => migrate(client));
         await Promise.all([...migrations, ...inserts]);
         await expectSchema(database);
-        expect(await stores[0]?.list({ entityUuid: OWN, after: null, limit: 9 })).toHaveLength(4);
+        expect(await stores[0]?.list(OWN_KEYS)).toHaveLength(4);
       });
     },
   );
@@ -139,15 +145,48 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  test('refuses a schema that a newer release has made, and leaves it', async () => {
+  test('refuses a schema that a later release has closed to this one, and leaves it', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       await migrate(client);
-      await console.rows('UPDATE keyscope_schema SET version = 2');
-      const why = 'keyscope: the database has schema 2 and this release knows 1; upgrade it';
-      const find = async () => mysqlStore(client).findById(RECORD.keyId);
+      await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
+      const why =
+        'keyscope: the database has schema 2, for releases that know 2 or later; ' +
+        'this one knows 1: upgrade it';
       await expect(migrate(client)).rejects.toThrow(why);
-      await expect(find).rejects.toThrow(why);
-      expect(await console.rows('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
+      const store = mysqlStore(client);
+      const uses = [
+        async () => store.findById(RECORD.keyId),
+        async () => store.insert(RECORD),
+        async () => store.mark(RECORD.keyId, revokeAt(5)),
+      ];
+      for (const use of uses) await expect(use).rejects.toThrow(why);
+      const versions = await console.rows('SELECT version, min_reader FROM keyscope_schema');
+      expect(versions).toEqual([{ version: 2, min_reader: 2 }]);
+    });
+  });
+
+  // Otherwise a roll-out would lock out every process that has not been replaced yet, and a
+  // roll-back all of them.
+  test('works with what a later release has added to the schema, and leaves it', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }, database) => {
+      const { console } = database;
+      await migrate(client);
+      await console.rows(
+        'ALTER TABLE keyscope_keys ADD COLUMN later LONGTEXT, ADD INDEX (name(9))',
+      );
+      await console.rows('CREATE TABLE keyscope_later (id INT PRIMARY KEY)');
+      await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 1');
+      const before = await schemaOf(database);
+      const store = mysqlStore(client);
+      await migrate(client);
+      await store.insert(RECORD);
+      expect(await store.list(OWN_KEYS)).toEqual([RECORD]);
+      expect(await store.mark(RECORD.keyId, revokeAt(5))).toBe(true);
+      await store.touch([usageOf(RECORD, 6)]);
+      const used = { ...revoked(RECORD, 5), lastUsedAt: 6 };
+      expect(await store.findByDigest([RECORD.digest])).toEqual([used]);
+      expect(await purgeEnded(client, { endedBefore: new Date(9) })).toEqual([RECORD.keyId]);
+      expect(await schemaOf(database)).toEqual(before);
     });
   });
 });

@@ -3,10 +3,19 @@ import { expect, test } from 'vitest';
 import { openDoor } from '../../support/door.ts';
 import { AUTHORITY, PLAIN } from '../../support/keyring.ts';
 import { emptyDatabase, openConsole, SERVER } from '../../support/mysql-clients.ts';
-import { describeMysql, openClient, SLOW, until, withClient } from '../../support/mysql-place.ts';
+import {
+  describeMysql,
+  openClient,
+  POOLS,
+  revokeAt,
+  SLOW,
+  until,
+  withClient,
+} from '../../support/mysql-place.ts';
 import { outcome } from '../../support/outcome.ts';
 import { keyringOver } from '../../support/patient-keyring.ts';
 import { RECORD } from '../../support/records.ts';
+import { openTcpProxy } from '../../support/tcp-proxy.ts';
 
 // Short, because somebody waits for each attempt while the server is away; where one is too short
 // for a busy machine, it is tried again.
@@ -54,9 +63,9 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
       await rival.rows(
         `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${RECORD.keyId}'`,
       );
-      const revoking = outcome(async () => store.markEnded(RECORD.keyId, { revokedAt: 5 }));
+      const revoking = outcome(async () => store.mark(RECORD.keyId, revokeAt(5)));
       const waiting = `SELECT id FROM information_schema.processlist
-        WHERE db = DATABASE() AND info LIKE 'UPDATE keyscope%'`;
+        WHERE db = DATABASE() AND info LIKE '%SET revoked_at%' AND id <> CONNECTION_ID()`;
       await until(async () => (await console.rows(waiting)).length === 1, 'the write waits');
       await console.rows(`KILL ${await console.value(waiting)}`);
       expect(await revoking).toMatch(/^Error: keyscope: /);
@@ -66,7 +75,35 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
       const find = async () => store.findById(RECORD.keyId);
       await until(async () => (await outcome(find)) === 'passed', 'a key is found');
       expect(await find()).toEqual(RECORD);
-      expect(await store.markEnded(RECORD.keyId, { revokedAt: 6 })).toBe(true);
+      expect(await store.mark(RECORD.keyId, revokeAt(6))).toBe(true);
     });
+  });
+});
+
+// A firewall forgets a connection, and no end of it ever arrives: mysql2 waited for ever, until all
+// connections of the pool did.
+describeMysql.each(POOLS)('a connection of a %s that never answers again', SLOW, (kind) => {
+  test('is closed, and another one used', async () => {
+    const database = await emptyDatabase();
+    const proxy = await openTcpProxy(SERVER);
+    const settings = { ...database.settings, host: '127.0.0.1', port: proxy.port };
+    const { client, end } = await openClient(kind, { ...settings, connectionLimit: 2 });
+    const store = mysqlStore(client);
+    await store.insert(RECORD);
+    await Promise.all([1, 2].map(async () => store.listLineage(RECORD.keyId)));
+    proxy.lose('answers');
+    const uses = [
+      outcome(async () => store.findById(RECORD.keyId)),
+      outcome(async () => store.mark(RECORD.keyId, revokeAt(5))),
+    ];
+    expect(await Promise.all(uses)).toEqual([
+      'Error: keyscope: the server has not answered for 5 s',
+      'Error: keyscope: the server has not answered for 10 s',
+    ]);
+    proxy.lose(null);
+    expect(await store.findById(RECORD.keyId)).toMatchObject({ keyId: RECORD.keyId });
+    await end();
+    await proxy.close();
+    await database.drop();
   });
 });

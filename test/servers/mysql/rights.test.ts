@@ -1,10 +1,15 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
-import { migrate, mysqlStore } from 'keyscope/stores/mysql';
+import { migrate, mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
+import { OTHER, OWN } from '../../support/keyring.ts';
 import type { Database, Opened } from '../../support/mysql-clients.ts';
 import {
+  another,
   describeMysql,
+  OWN_KEYS,
   openClient,
+  retireAt,
+  revokeAt,
   SLOW,
   schemaOf,
   withClient,
@@ -45,14 +50,27 @@ describeMysql('the rights of a user', SLOW, () => {
         // Before, the store waits for the schema.
         await expect(insert).rejects.toThrow(/keyscope: CREATE command denied/);
         await migrate(client);
-        await database.console.rows(
-          `GRANT INSERT, UPDATE ON ${database.name}.keyscope_keys TO ${userOf(database)}`,
-        );
+        for (const table of ['keyscope_keys', 'keyscope_addressing']) {
+          await database.console.rows(`GRANT INSERT, UPDATE ON ${table} TO ${userOf(database)}`);
+        }
         await insert();
         expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
-        expect(await store.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+        await store.insert({ ...another(1), accessibleEntities: [OWN, OTHER] });
+        expect(await store.mark(RECORD.keyId, revokeAt(5))).toBe(true);
         await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
-        expect(await store.summarize(1)).toEqual([]);
+        expect(await store.summarize(1)).toMatchObject([{ live: 1 }]);
+        expect(await store.list({ ...OWN_KEYS, addressing: true })).toEqual([]);
+        const purge = async () => purgeEnded(least.client, { endedBefore: new Date(9) });
+        await expect(purge).rejects.toThrow(/keyscope: UPDATE command denied/);
+        const rights = [
+          'DELETE ON keyscope_keys',
+          'DELETE ON keyscope_addressing',
+          'UPDATE ON keyscope_schema',
+        ];
+        for (const right of rights) {
+          await database.console.rows(`GRANT ${right} TO ${userOf(database)}`);
+        }
+        expect(await purge()).toEqual([RECORD.keyId]);
       });
     });
   });
@@ -60,13 +78,17 @@ describeMysql('the rights of a user', SLOW, () => {
   test('to migrate are those that are documented, and last as long as the user', async () => {
     await withClient('mysql2 connection', {}, async ({ client }, database) => {
       const store = mysqlStore(client);
-      await asUser(database, 'CREATE, TRIGGER, SELECT, INSERT, UPDATE', async (opened) => {
+      const rights = 'CREATE, TRIGGER, SELECT, INSERT, UPDATE, DELETE';
+      await asUser(database, rights, async (opened) => {
         await migrate(opened.client);
+        const entities = { accessibleEntities: [OWN, OTHER] };
+        await store.insert({ ...another(1), ...entities, expiresAt: 5 });
+        expect(await purgeEnded(client, { endedBefore: new Date(9) })).toEqual([another(1).keyId]);
         await store.insert(RECORD);
-        expect(await store.markEnded(RECORD.keyId, { retireAt: 5 })).toBe(true);
+        expect(await store.mark(RECORD.keyId, retireAt(5))).toBe(true);
       });
       const schema = await schemaOf(database);
-      const revoke = async () => store.markEnded(RECORD.keyId, { revokedAt: 5 });
+      const revoke = async () => store.mark(RECORD.keyId, revokeAt(5));
       const advice = 'DELETE FROM keyscope_schema, and migrate as one that stays';
       await expect(revoke).rejects.toThrow(advice);
       await database.console.rows('DELETE FROM keyscope_schema');

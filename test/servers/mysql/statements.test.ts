@@ -1,13 +1,16 @@
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import { AUTHORITY, OTHER, OWN, PLAIN } from '../../support/keyring.ts';
+import { AUTHORITY, OTHER, OWN, PLAIN, THIRD } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
   type Driver,
   describeMysql,
+  OWN_KEYS,
   type Place,
+  retireAt,
+  revokeAt,
   SLOW,
   usageOf,
   usePlace,
@@ -27,6 +30,9 @@ async function counters(driver: Driver, { opened }: Place): Promise<Map<string, 
   const rows = (driver === 'mysql2' ? answer[0] : answer) as readonly Variable[];
   return new Map(rows.map(({ Variable_name, Value }) => [Variable_name, Number(Value)]));
 }
+
+/** Look-ups by digest and by id, with room for 1, 10, 100 or 1,000 of them; and the inspection. */
+const PREPARED = 9;
 
 const WRITE_COMMANDS = /^Com_(insert|update|delete|replace|commit|rollback|begin|set_option)/;
 const WRITE_HANDLERS = /^Handler_(write|update|delete|commit)/;
@@ -79,31 +85,82 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     expect(await counted(() => findAll(oneByOne))).toMatchObject({ Com_select: 20 });
   });
 
-  test('few statements are prepared, however many digests a look-up has', async () => {
-    const digests = Array.from({ length: 40 }, (_, i) => another(700_000 + i).digest);
+  /** Every method, with look-ups of every size. */
+  async function useAll(store: Required<KeyStore>, from: number): Promise<void> {
+    const records = Array.from({ length: 400 }, (_, i) => another(from + i));
+    const first = records[0] ?? another(from);
+    await store.insert(first);
+    await store.insert({ ...another(from + 1), accessibleEntities: [OWN, THIRD] });
+    for (const size of [1, 2, 9, 10, 11, 50, 99, 100, 101, 400]) {
+      const some = records.slice(0, size);
+      await store.findByDigest(some.map(({ digest }) => digest));
+      await Promise.all(some.map(async ({ keyId }) => store.findById(keyId)));
+      await store.touch(some.map((record) => usageOf(record, size, { 'a:b': size })));
+    }
+    for (const addressing of [false, true]) {
+      await store.list({ ...OWN_KEYS, addressing });
+      await store.list({ ...OWN_KEYS, addressing, after: { createdAt: 1, keyId: OTHER } });
+    }
+    await store.listLineage(first.keyId);
+    await store.listAll({ after: null, limit: 9 });
+    await store.listExpiring({ before: 9, after: null, limit: 9 });
+    await store.listChanged({ since: 9, limit: 9 });
+    await store.summarize(9);
+    await store.mark(first.keyId, retireAt(5));
+    await store.mark(first.keyId, revokeAt(5));
+  }
+
+  // 135 for each of its instances met what a server allows at some hundred of them.
+  test(`at most ${PREPARED} statements are prepared on a connection`, async () => {
+    const { Com_stmt_prepare = 0 } = await counted(() => useAll(place.store, 700_000));
+    console.log(`statements that a connection of ${driver} has prepared: ${Com_stmt_prepare}`);
+    expect(Com_stmt_prepare).toBeGreaterThan(0);
+    expect(Com_stmt_prepare).toBeLessThanOrEqual(PREPARED);
+  });
+
+  test('none is prepared if the service wants none', async () => {
+    const unprepared = mysqlStore(place.opened.client, { prepare: false });
+    // Whichever test comes first: not the migration.
     await place.store.findById(OTHER);
-    const { Com_stmt_prepare = 0 } = await counted(async () => {
-      for (let n = 1; n <= digests.length; n++) await place.store.findByDigest(digests.slice(0, n));
-    });
-    // Of 1, 2, 4, … 64 digests.
-    expect(Com_stmt_prepare).toBeLessThanOrEqual(7);
+    const moved = await counted(() => useAll(unprepared, 800_000));
+    expect(moved).toMatchObject({ Com_insert: 3 });
+    expect(Object.keys(moved).filter((name) => name.startsWith('Com_stmt'))).toEqual([]);
   });
 
   test('nothing but a summary reads the table from end to end', async () => {
     const { store } = place;
-    const own = { ...another(500_000), entityUuid: OTHER };
+    const own = { ...another(500_000), entityUuid: OTHER, expiresAt: 50 };
     await store.insert(own);
-    for (let i = 0; i < 300; i++) await store.insert(another(500_001 + i));
-    await place.rows('ANALYZE TABLE keyscope_keys');
+    const accessibleEntities = [OWN, THIRD];
+    for (let i = 0; i < 300; i++) {
+      const given = { accessibleEntities, changedAt: i, expiresAt: 1000 + i };
+      await store.insert({ ...another(500_001 + i), ...given });
+    }
+    await place.rows('ANALYZE TABLE keyscope_keys, keyscope_addressing');
+    const guests = { ...OWN_KEYS, entityUuid: THIRD, addressing: true };
     const after = { createdAt: 9, keyId: OTHER };
     const acts: readonly (() => Promise<unknown>)[] = [
       async () => store.findByDigest([own.digest]),
       async () => store.findByDigest([own.digest, another(1).digest, another(2).digest]),
       async () => store.findById(own.keyId),
-      async () => store.list({ entityUuid: OTHER, after: null, limit: 10 }),
-      async () => store.list({ entityUuid: OTHER, after, limit: 10 }),
-      async () => store.list({ entityUuid: OWN, after: null, limit: 10 }),
-      async () => store.markEnded(own.keyId, { retireAt: 5 }),
+      async () => store.list({ ...OWN_KEYS, entityUuid: OTHER }),
+      async () => store.list({ ...OWN_KEYS, entityUuid: OTHER, after }),
+      async () => store.list(OWN_KEYS),
+      async () =>
+        store.list({ ...OWN_KEYS, after: { createdAt: 1, keyId: another(500_200).keyId } }),
+      async () => store.list(guests),
+      async () => store.list({ ...guests, after: { createdAt: 1, keyId: another(500_200).keyId } }),
+      async () => store.listLineage(own.keyId),
+      async () => store.listAll({ after: null, limit: 9 }),
+      async () => store.listAll({ after: `all.${another(500_200).keyId}`, limit: 9 }),
+      async () => store.listExpiring({ before: 2000, after: null, limit: 9 }),
+      async () => store.listExpiring({ before: 2000, after: `expiring.1100.${OTHER}`, limit: 9 }),
+      async () => store.listChanged({ since: 200, limit: 3 }),
+      async () =>
+        store.listChanged({ since: 9, after: { changedAt: 200, keyId: OTHER }, limit: 3 }),
+      async () => store.mark(own.keyId, retireAt(5)),
+      async () => store.mark(own.keyId, { kind: 'withdraw', at: 5, entityUuid: THIRD }),
+      async () => store.mark(own.keyId, revokeAt(5)),
       async () => store.touch([usageOf(own, 5, { 'a:b': 5 })]),
       async () => store.insert(another(600_000)),
     ];

@@ -11,6 +11,8 @@ import {
   KINDS,
   openClient,
   POOLS,
+  revokeAt,
+  revoked,
   usePlace,
   withClient,
 } from '../../support/mysql-place.ts';
@@ -38,6 +40,8 @@ describeMysql('the store', () => {
       expect(withOption({ batches: true })).toThrow('batches');
       expect(withOption({ batch: 1 })).toThrow(TypeError);
       expect(withOption({ batch: 1 })).toThrow('batch is true or false');
+      expect(withOption({ prepare: 'no' })).toThrow(TypeError);
+      expect(withOption({ prepare: 'no' })).toThrow('prepare is true or false');
     });
   });
 
@@ -66,9 +70,9 @@ describeMysql('the store', () => {
         expect(await two.findByDigest([record.digest])).toEqual([]);
         await one.insert(record);
         expect(await two.findByDigest([record.digest])).toEqual([record]);
-        expect(await two.markEnded(record.keyId, { revokedAt: i })).toBe(true);
-        expect(await one.findById(record.keyId)).toEqual({ ...record, revokedAt: i });
-        expect(await one.markEnded(record.keyId, { revokedAt: i })).toBe(false);
+        expect(await two.mark(record.keyId, revokeAt(i))).toBe(true);
+        expect(await one.findById(record.keyId)).toEqual(revoked(record, i));
+        expect(await one.mark(record.keyId, revokeAt(i))).toBe(false);
       }
       await other.end();
     });

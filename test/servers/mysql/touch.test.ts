@@ -2,6 +2,7 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
+import { rowsOf } from '../../../src/stores/mysql/answers.js';
 import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
@@ -31,8 +32,8 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
     let deadlocks = 0;
     const counting = lending(place.opened.client as MysqlPool, (loan) => ({
       ...loan,
-      execute: (statement, values) =>
-        loan.execute(statement, values).catch((error: { errno: number }) => {
+      query: (statement) =>
+        loan.query(statement).catch((error: { errno: number }) => {
           if (error.errno === 1213) deadlocks += 1;
           throw error;
         }),
@@ -66,6 +67,36 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
       await store.touch([usageOf(another(1), 5), usageOf(another(2), 5), usageOf(another(3), 5)]);
       await rival.rows('ROLLBACK');
       await rival.end();
+    });
+  });
+
+  // One transaction that somebody had left open kept the usage of all keys of a batch waiting for
+  // as long as the server lets a statement wait, each time on another connection.
+  test('gives up on a key whose row somebody holds, and writes all others', async () => {
+    await withClient(kind, { connectionLimit: 1 }, async ({ client }, { settings, console }) => {
+      const store = mysqlStore(client);
+      const records = Array.from({ length: 450 }, (_, i) => another(i));
+      await Promise.all(records.map((record) => store.insert(record)));
+      const waits = 'SELECT @@innodb_lock_wait_timeout AS wait';
+      const before = await client.query({ sql: waits });
+      const rival = await openConsole(settings);
+      await rival.rows('START TRANSACTION');
+      await rival.rows(`UPDATE keyscope_keys SET hint = hint, last_used_at = 9
+        WHERE key_id = '${another(7).keyId}'`);
+      const start = performance.now();
+      const touched = store.touch(records.map((record) => usageOf(record, 5, { 'a:b': 5 })));
+      await expect(touched).rejects.toThrow(/^keyscope: .*(time|lock)/);
+      // Half a second, where nothing else runs.
+      expect(performance.now() - start).toBeLessThan(8_000);
+      const written = 'SELECT COUNT(*) FROM keyscope_keys WHERE last_used_at = 5';
+      expect(await console.value(written)).toBe(449);
+      // The one connection is as it was.
+      expect(rowsOf(await client.query({ sql: waits }))).toEqual(rowsOf(before));
+      await rival.rows('ROLLBACK');
+      await rival.end();
+      await store.touch(records.map((record) => usageOf(record, 6)));
+      const later = 'SELECT COUNT(*) FROM keyscope_keys WHERE last_used_at = 6';
+      expect(await console.value(later)).toBe(450);
     });
   });
 

@@ -2,14 +2,15 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { OWN } from '../../support/keyring.ts';
 import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
   describeMysql,
   lending,
+  OWN_KEYS,
   POOLS,
+  revokeAt,
   SLOW,
   until,
   usageOf,
@@ -32,7 +33,7 @@ describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
         await query('INSERT INTO theirs VALUES (1)');
         const writes = [
           async () => store.insert(another(1)),
-          async () => store.markEnded(RECORD.keyId, { revokedAt: 5 }),
+          async () => store.mark(RECORD.keyId, revokeAt(5)),
           async () => store.touch([usageOf(RECORD, 5)]),
         ];
         for (const write of writes) {
@@ -44,7 +45,7 @@ describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
         await query(end);
         const left = end === 'COMMIT' ? 1 : 0;
         expect(await console.rows('SELECT * FROM theirs')).toHaveLength(left);
-        expect(await store.list({ entityUuid: OWN, after: null, limit: 9 })).toEqual([RECORD]);
+        expect(await store.list(OWN_KEYS)).toEqual([RECORD]);
       });
     },
   );
@@ -86,10 +87,10 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
       let inserts = 0;
       const failing = lending(place.opened.client as MysqlPool, (loan) => ({
         ...loan,
-        execute(statement, values) {
-          if (!statement.sql.startsWith('INSERT')) return loan.execute(statement, values);
+        query(statement) {
+          if (!statement.sql.startsWith('INSERT')) return loan.query(statement);
           inserts += 1;
-          if (inserts > 2) return loan.execute(statement, values);
+          if (inserts > 2) return loan.query(statement);
           return Promise.reject(Object.assign(new Error('taken back'), { errno }));
         },
       }));
@@ -128,7 +129,7 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
   /** Not by innodb_trx, which shows the same for as long as anybody asks it often. */
   async function untilTouchWaits(): Promise<void> {
     const touching = `SELECT id FROM information_schema.processlist
-      WHERE db = DATABASE() AND info LIKE '%UPDATE JSON_TABLE%' AND id <> CONNECTION_ID()`;
+      WHERE db = DATABASE() AND info LIKE '%UPDATE keyscope_keys FORCE%' AND id <> CONNECTION_ID()`;
     await until(async () => {
       const id = await place.value(touching);
       const [{ Status } = {}] = await place.rows('SHOW ENGINE INNODB STATUS');

@@ -12,6 +12,8 @@ const NO_CLIENT =
   'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
   'not a transaction';
 
+const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
+
 // It takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
@@ -110,12 +112,10 @@ describePostgres('a client in a transaction', () => {
         for (const text of sqls) await own.query(text).catch(() => {});
         const refused = 'the Client is in the middle of a transaction';
         await expect(async () => store.insert(another(1))).rejects.toThrow(refused);
-        await expect(async () => store.markEnded(RECORD.keyId, { revokedAt: 5 })).rejects.toThrow(
-          refused,
-        );
+        await expect(async () => store.mark(RECORD.keyId, REVOKE)).rejects.toThrow(refused);
         await own.query('COMMIT');
       }
-      expect(await store.markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+      expect(await store.mark(RECORD.keyId, REVOKE)).toBe(true);
       expect(await value(sql, 'SELECT count(*)::int FROM keyscope_keys')).toBe(1);
     });
   });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { FIXED } from '../../support/columns.ts';
+import { CHANGING, FIXED } from '../../support/columns.ts';
 import {
   ATTACKERS_DIGESTS,
   BAD_USES,
@@ -18,10 +18,14 @@ import { describeKind, RECORD, using } from '../../support/postgres-place.ts';
 beforeAll(sharedPglite, 60_000);
 
 const HUGE = '9223372036854775807';
+const LEAST = '-9223372036854775808';
 
 /** What the type of a column refuses is in the tests of the table. */
 const EDITS: Edits = {
+  format: [...EDITED_COLUMNS.format, '-2147483648', 'NULL'],
   keyId: [quoted(OTHER), 'NULL'],
+  prefix: [...EDITED_COLUMNS.prefix, "prefix || ' '", 'NULL'],
+  hint: [...EDITED_COLUMNS.hint, "reverse(hint) || '0'", 'NULL'],
   name: [...EDITED_COLUMNS.name, 'upper(name)', "name || ' '", 'NULL'],
   digest: [
     ...ATTACKERS_DIGESTS.map(quoted),
@@ -57,25 +61,45 @@ const EDITS: Edits = {
   justification: EDITED_COLUMNS.justification,
   metadata: [...EDITED_COLUMNS.metadata, "'[]'", "'5'", "'null'", `'"text"'`, 'NULL'],
   createdAt: ['created_at + 1', '0', '-1', HUGE, 'NULL'],
+  createdBy: EDITED_COLUMNS.createdBy,
   expiresAt: ['NULL', 'expires_at + 1', '0', HUGE],
   rotatedFrom: [quoted(OTHER)],
+  rootKeyId: [quoted(OTHER), 'NULL'],
+  delegation: EDITED_COLUMNS.delegation,
 };
 
 const BAD_OBJECTS = ["'[]'", "'5'", `'"text"'`, "'null'", 'NULL'];
 
+const BAD_ENTITIES = [`'{NULL,${OWN}}'`, `'{{${OWN}},{${OTHER}}}'`, 'NULL'];
+
 const DAMAGES: Damages = {
   scopes: ["'{NULL}'", "'{{threats:read}}'", 'NULL'],
-  accessibleEntities: [`'{NULL,${OWN}}'`, `'{{${OWN}},{${OTHER}}}'`, 'NULL'],
+  accessibleEntities: BAD_ENTITIES,
+  withdrawn: [...BAD_ENTITIES, `'{${OWN}}'`],
   metadata: [...BAD_OBJECTS, `'{"a":5}'`],
   scopesUsed: [...BAD_OBJECTS, ...BAD_USES.map(quoted)],
 };
 
-/** As a migration that went wrong may leave the table: no trigger, no constraint. */
+const TIMES = [...FIXED, ...CHANGING].filter((column) => column.endsWith('_at'));
+
+/** The checks of columns, as parts of an ALTER TABLE that drops them. */
+function unchecked(columns: readonly string[]): string {
+  return columns.map((column) => `DROP CONSTRAINT keyscope_keys_${column}_check`).join();
+}
+
+/** Columns that may be null from then on, as parts of an ALTER TABLE. */
+function nullable(columns: readonly string[]): string {
+  return columns.map((column) => `ALTER ${column} DROP NOT NULL`).join();
+}
+
+/** As a migration that went wrong may leave the table: nothing that refuses an edit. */
 const SAFEGUARDS_OFF = `
-  ALTER TABLE keyscope_keys DISABLE TRIGGER USER, DROP CONSTRAINT keyscope_keys_pkey,
-    DROP CONSTRAINT keyscope_keys_metadata_check, DROP CONSTRAINT keyscope_keys_scopes_used_check;
   ALTER TABLE keyscope_keys
-    ${[...FIXED, 'scopes_used'].map((column) => `ALTER ${column} DROP NOT NULL`).join(', ')}`;
+    DISABLE TRIGGER keyscope_keys_update, DISABLE TRIGGER keyscope_keys_marks,
+    DISABLE TRIGGER keyscope_keys_with_mark, DISABLE TRIGGER keyscope_keys_delete,
+    DROP CONSTRAINT keyscope_keys_pkey,
+    ${unchecked(['metadata', 'scopes_used', ...TIMES])}, DROP CONSTRAINT keyscope_keys_own_entity;
+  ALTER TABLE keyscope_keys ${nullable([...FIXED, 'withdrawn', 'scopes_used'])}`;
 
 describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('with %s', (kind) => {
   describeKind(kind)('rows edited by hand', { timeout: 120_000 }, () => {
@@ -90,7 +114,7 @@ describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('with %s', (k
       ...editedBy((text) => used.sql(text)),
       edits: EDITS,
       damages: DAMAGES,
-      badTimes: [HUGE],
+      badTimes: [HUGE, LEAST],
     });
 
     test('a summary quotes nothing of a digest without a scheme', async () => {

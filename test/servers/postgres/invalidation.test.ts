@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyStore } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
+import { memoryStore } from 'keyscope/stores/memory';
 import {
   type PostgresChannel,
   postgresInvalidation,
@@ -10,7 +11,16 @@ import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
-import { AUTHORITY, denied, issue, OTHER, OWN, type Ring, setUp } from '../../support/keyring.ts';
+import {
+  AUTHORITY,
+  denied,
+  issue,
+  OTHER,
+  OWN,
+  type Ring,
+  setUp,
+  stoppedClock,
+} from '../../support/keyring.ts';
 import { CHANNELS, openChannel } from '../../support/postgres-channels.ts';
 import {
   openServerDoor,
@@ -110,37 +120,63 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     'comes up by itself where the server was down at the start, and tells once',
     LIMIT,
     async () => {
-      const door = await openServerDoor();
+      const { door, channel, close } = await behindDoor(kind);
       await door.set('gone');
-      const made: pg.Client[] = [];
-      const { hostname: host, port } = new URL(door.url);
-      const sql = postgresJs({}, { host, port: Number(port), backoff: () => 0.1 });
-      function makeClient(): pg.Client {
-        const client = new pg.Client(door.url);
-        made.push(client);
-        return client;
-      }
-      const here = postgresInvalidation(kind === 'pg' ? makeClient : sql);
+      const here = postgresInvalidation(channel);
       const heard: string[] = [];
       // As a cache does that is told to try again.
       const listener = (keyId: string) => heard.push(keyId);
-      for (let i = 0; i < 3; i++) await here.subscribe(listener);
+      for (let i = 0; i < 3; i++) {
+        await expect(async () => here.subscribe(listener)).rejects.toThrow();
+      }
       await expect(async () => here.publish(OWN)).rejects.toThrow();
       await door.set('open');
       await vi.waitFor(async () => {
         await here.publish(OTHER);
         expect(heard).toContain(OTHER);
       }, WAIT);
+      await here.subscribe(listener);
       heard.length = 0;
       const last = randomUUID();
       await here.publish(last);
       await vi.waitFor(() => expect(heard).toContain(last), WAIT);
       expect(heard.filter((keyId) => keyId === last)).toEqual([last]);
-      await sql.end({ timeout: 1 });
-      await Promise.allSettled(made.map((client) => client.end()));
-      await door.set('gone');
+      await close();
     },
   );
+
+  // Only the beat told, five seconds later.
+  test('tells at once that it does not hear, and is up soon after it does', LIMIT, async () => {
+    const { door, channel, close } = await behindDoor(kind);
+    await door.set('gone');
+    const { clock, store, told } = watchedCache(channel);
+    expect(store.channelState()).toBe('starting');
+    await vi.waitFor(() => expect(told).toHaveLength(1), WAIT);
+    expect(store.channelState()).toBe('down');
+    await door.set('open');
+    await vi.waitFor(() => {
+      // It is asked again a second later, and not only by the next beat.
+      clock.advance(1_000);
+      expect(store.channelState()).toBe('up');
+    }, WAIT);
+    await close();
+  });
+
+  test('tells by its beat that it is down, and that it is back', LIMIT, async () => {
+    const { door, channel, close } = await behindDoor(kind);
+    const { clock, store } = watchedCache(channel);
+    const becomes = (states: readonly string[]) =>
+      vi.waitFor(() => {
+        clock.advance(5_000);
+        expect(states).toContain(store.channelState());
+      }, WAIT);
+    await becomes(['up']);
+    await door.set('gone');
+    await becomes(['down', 'silent']);
+    await door.set('open');
+    await becomes(['up']);
+    await close();
+  });
 
   test('ends a key in the caches of other processes', LIMIT, async () => {
     await alone('pg Pool of 10', async ({ client }) => {
@@ -161,6 +197,39 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     });
   });
 });
+
+/** A channel to the server through a door. */
+async function behindDoor(kind: string) {
+  const door = await openServerDoor();
+  const made: pg.Client[] = [];
+  const { hostname: host, port } = new URL(door.url);
+  const sql = postgresJs({}, { host, port: Number(port), backoff: () => 0.1 });
+  function makeClient(): pg.Client {
+    const client = new pg.Client(door.url);
+    made.push(client);
+    return client;
+  }
+  async function close(): Promise<void> {
+    await sql.end({ timeout: 1 });
+    await Promise.allSettled(made.map((client) => client.end()));
+    await door.set('gone');
+  }
+  return { door, channel: kind === 'pg' ? makeClient : sql, close };
+}
+
+/** A cache that listens, its clock, and what it tells. */
+function watchedCache(channel: PostgresChannel) {
+  const clock = stoppedClock();
+  const told: unknown[] = [];
+  const store = cacheStore(memoryStore(), {
+    cache: new LRUCache<string, object>({ max: 10 }),
+    maxStalenessMs: STALENESS_MS,
+    invalidation: postgresInvalidation(channel),
+    now: clock.now,
+    onError: (error) => told.push(error),
+  });
+  return { clock, store, told };
+}
 
 /** A keyring over a cache of its own, as of another process, and whether it hears of the others. */
 function cachedRing(

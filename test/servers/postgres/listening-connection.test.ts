@@ -65,6 +65,31 @@ describePostgres('a listening connection', () => {
     await Promise.all(made.map((client) => client.end()));
   });
 
+  // From pg 9 on, a `Client` refuses what it only warns of today.
+  test('is asked one thing at a time', LIMIT, async () => {
+    const asked: string[] = [];
+    const client = namedClient('keyscope');
+    const query = client.query.bind(client);
+    let pending = 0;
+    async function watched(config: pg.QueryConfig): Promise<unknown> {
+      pending += 1;
+      asked.push(`${config.values?.[0] ?? config.text}, ${pending} at once`);
+      const answer = await query(config);
+      pending -= 1;
+      return answer;
+    }
+    const { publish, subscribe } = postgresInvalidation(() =>
+      Object.assign(client, { query: watched }),
+    );
+    await Promise.all([subscribe(() => {}), publish(OWN), publish(OTHER)]);
+    expect(asked).toEqual([
+      'LISTEN keyscope_revoked, 1 at once',
+      `${OWN}, 1 at once`,
+      `${OTHER}, 1 at once`,
+    ]);
+    await client.end();
+  });
+
   // Each of them stayed open, one more a second, until the server had a slot for nobody; and each
   // that had something to tell opened one more.
   test('is ended where LISTEN is refused, and there is one at a time', LIMIT, async () => {
@@ -79,7 +104,7 @@ describePostgres('a listening connection', () => {
       made.push(client.on('end', () => ended.add(client)));
       return client;
     });
-    await subscribe(() => {});
+    await expect(async () => subscribe(() => {})).rejects.toThrow('syntax error');
     for (let attempt = 2; attempt < 4; attempt++) {
       const told = await Promise.allSettled(Array.from({ length: 5 }, () => publish(OWN)));
       expect(told.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));

@@ -18,6 +18,7 @@ import {
   url,
 } from '../../support/postgres-clients.ts';
 import { describePostgres, RECORD } from '../../support/postgres-place.ts';
+import { openTcpProxy } from '../../support/tcp-proxy.ts';
 
 /** At most this long a server that is back may be waited for, on a machine that is busy. */
 const WAIT = { timeout: 60_000 };
@@ -118,6 +119,36 @@ describePostgres('a server that ends connections under load', () => {
     await client.end({ timeout: 1 });
     await schema.drop();
   });
+});
+
+// Nothing ever ends such connections: without `query_timeout`, a pool that has only them is lost.
+describePostgres('connections whose other side has vanished', () => {
+  test.each(['questions', 'answers'] as const)(
+    'cost a pool with the time-outs of README so long, where %s are lost',
+    LIMIT,
+    async (direction) => {
+      const schema = await emptySchema();
+      const { hostname, port } = new URL(url);
+      const proxy = await openTcpProxy({ host: hostname, port: Number(port) || 5432 });
+      const through = new URL(url);
+      through.host = `127.0.0.1:${proxy.port}`;
+      const limits = { connectionTimeoutMillis: 300, query_timeout: 300 };
+      const more = { connectionString: through.href, max: 2, ...limits };
+      const pool = pgPool(schema.settings, more);
+      const store = postgresStore(pool);
+      await store.insert(RECORD);
+      proxy.lose(direction);
+      const asked = Array.from({ length: 6 }, async () => store.findById(RECORD.keyId));
+      const answers = await Promise.allSettled(asked);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['rejected']));
+      proxy.lose(null);
+      const found = await vi.waitFor(async () => store.findById(RECORD.keyId), WAIT);
+      expect(found).toEqual(RECORD);
+      await proxy.close();
+      await pool.end();
+      await schema.drop();
+    },
+  );
 });
 
 describe('a server that takes connections and answers nothing', () => {

@@ -132,6 +132,8 @@ describe.each(KINDS)('the error of a write that %s was refused', (kind) => {
           { ...another(4), metadata: { a: '\0' } },
           { ...another(5), keyId: 'no uuid' },
           { ...another(6), createdAt: 1e300 },
+          { ...another(7), createdAt: 8.64e15 + 1 },
+          { ...another(8), withdrawn: [RECORD.entityUuid] },
         ];
         for (const record of refusals) {
           const error: unknown = await Promise.resolve(store.insert(record)).then(
@@ -171,7 +173,7 @@ describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation
           );
           await Promise.all(used);
           const ends = Array.from({ length: 20 }, async (_, i) =>
-            store.markEnded(RECORD.keyId, { revokedAt: i }),
+            store.mark(RECORD.keyId, { kind: 'revoke', at: i, by: null, reason: null, seal: null }),
           );
           expect((await Promise.all(ends)).filter((ended) => ended)).toHaveLength(1);
           const row = await store.findById(RECORD.keyId);

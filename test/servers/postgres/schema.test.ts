@@ -5,15 +5,16 @@ import { sharedPglite } from '../../support/postgres-clients.ts';
 import { another, describeKind, RECORD, using, value } from '../../support/postgres-place.ts';
 
 const IS_FIXED =
-  'keyscope: only revoked_at, retire_at, last_used_at and scopes_used of a key ever change';
-const NEVER = 'keyscope: keys are revoked and never deleted';
+  'keyscope: only the marks and the usage of a key ever change; the seal only as it is revoked';
 
 /** Other values of each column that never changes. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
+  format: ['2', 'format + 1'],
   key_id: [`'${OTHER}'`],
+  prefix: ["'other'", 'upper(prefix)', "prefix || ' '", "''"],
+  hint: ["'AAAA'", 'lower(hint)', "''"],
   name: ["'other'", 'upper(name)', "name || ' '", "''"],
   digest: ["'s1$00'", 'upper(digest)', "digest || ' '"],
-  seal: ["'00'", 'upper(seal)', 'NULL'],
   entity_uuid: [`'${OTHER}'`],
   accessible_entities: [
     `ARRAY['${OWN}']::uuid[]`,
@@ -24,9 +25,17 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   justification: ["'because'", "' '", 'NULL'],
   metadata: ["'{}'", `'{"a":"é🦊","some_name":"y"}'`],
   created_at: ['created_at + 1', '0'],
+  created_by: ["'somebody'", "''", 'NULL'],
   expires_at: ['1', '0'],
   rotated_from: [`'${OTHER}'`],
+  root_key_id: [`'${OTHER}'`],
+  delegation: ["'ab'", "''"],
 };
+
+const OF_OTHER = `FROM keyscope_keys WHERE key_id = '${OTHER}'`;
+
+const MAX_TIME = 8_640_000_000_000_000;
+const TIMES = CHANGING.concat(FIXED).filter((column) => column.endsWith('_at'));
 
 // It takes seconds to start.
 beforeAll(sharedPglite, 60_000);
@@ -37,6 +46,30 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
     const table = () => used.sql('SELECT * FROM keyscope_keys ORDER BY key_id');
     beforeAll(() => used.store.insert(RECORD));
 
+    /** Inserts a row of the least that a key has, with one column as somebody types it. */
+    function insertWith(column: string, to: string): Promise<unknown> {
+      const least = {
+        format: '1',
+        key_id: `'${OTHER}'`,
+        prefix: "'acme'",
+        hint: "'KrPP'",
+        name: "'x'",
+        digest: "'x'",
+        entity_uuid: `'${OTHER}'`,
+        accessible_entities: "'{}'",
+        scopes: "'{}'",
+        metadata: "'{}'",
+        created_at: '1',
+        root_key_id: `'${OTHER}'`,
+        withdrawn: "'{}'",
+        scopes_used: "'{}'",
+      };
+      const all = { ...least, [column]: to };
+      const columns = Object.keys(all).join();
+      const values = Object.values(all).join();
+      return used.sql(`INSERT INTO keyscope_keys (${columns}) VALUES (${values})`);
+    }
+
     test('a column for each field of a record', async () => {
       const columns = await used.sql(`
         SELECT attname FROM pg_attribute
@@ -45,27 +78,31 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       const expected = Object.keys(RECORD).map(columnOf);
       expect(columns.map(({ attname }) => attname)).toEqual(expected);
       expect(Object.keys(OTHERS)).toEqual(FIXED);
-      expect([...FIXED, ...CHANGING].sort()).toEqual(expected.toSorted());
+      expect([...FIXED, ...CHANGING]).toEqual(expected);
     });
 
-    test('digests that are compared and sorted byte for byte', async () => {
-      const collation = `
-        SELECT collname FROM pg_attribute JOIN pg_collation c ON c.oid = attcollation
-        WHERE attrelid = 'keyscope_keys'::regclass AND attname = 'digest'`;
-      expect(await value(used.sql, collation)).toBe('C');
-    });
+    test.each(['digest', 'prefix'])(
+      'each %s so that it is compared and sorted byte for byte',
+      async (column) => {
+        const collation = `
+          SELECT collname FROM pg_attribute JOIN pg_collation c ON c.oid = attcollation
+          WHERE attrelid = 'keyscope_keys'::regclass AND attname = '${column}'`;
+        expect(await value(used.sql, collation)).toBe('C');
+      },
+    );
 
     test.each(FIXED)('%s against every UPDATE', async (column) => {
       const before = await table();
       for (const to of OTHERS[column] ?? []) {
         const others = to.replace(
-          /^(?=\w+ (?:\|\||\+))|(?<=^(?:upper|array_append)\()/,
+          /^(?=\w+ (?:\|\||\+))|(?<=^(?:upper|lower|array_append)\()/,
           'keyscope_keys.',
         );
         const own = `WHERE key_id = '${RECORD.keyId}'`;
         for (const update of [
           `UPDATE keyscope_keys SET ${column} = ${to} ${own}`,
           `UPDATE keyscope_keys SET revoked_at = 5, ${column} = ${to} ${own}`,
+          `UPDATE keyscope_keys SET suspended_at = 5, ${column} = ${to} ${own}`,
           `INSERT INTO keyscope_keys SELECT * FROM keyscope_keys ${own}
             ON CONFLICT (key_id) DO UPDATE SET ${column} = ${others}`,
         ]) {
@@ -75,34 +112,33 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       expect(await table()).toEqual(before);
     });
 
-    test('nothing against an UPDATE of the other four, nor one that changes nothing', async () => {
+    test('nothing against an UPDATE of marks and usage, or one that changes nothing', async () => {
       await used.store.insert(another(1));
       const where = `WHERE key_id = '${another(1).keyId}'`;
       await used.sql(`
-        UPDATE keyscope_keys SET name = name, scopes = scopes, expires_at = NULL,
-          revoked_at = 2, retire_at = 3, last_used_at = 4, scopes_used = '{"a:b":5}'
+        UPDATE keyscope_keys SET name = name, scopes = scopes, expires_at = NULL, seal = 'ef',
+          revoked_at = 2, suspended_at = 3, retire_at = 4, withdrawn = '{${OTHER}}',
+          ended_by = 'ada', end_reason = 'lost', changed_at = 5,
+          last_used_at = 6, scopes_used = '{"a:b":7}'
         ${where}`);
-      const changed = { revokedAt: 2, retireAt: 3, lastUsedAt: 4, scopesUsed: { 'a:b': 5 } };
-      expect(await used.store.findById(another(1).keyId)).toEqual({ ...another(1), ...changed });
+      expect(await used.store.findById(another(1).keyId)).toEqual({
+        ...another(1),
+        seal: 'ef',
+        revokedAt: 2,
+        suspendedAt: 3,
+        retireAt: 4,
+        withdrawn: [OTHER],
+        endedBy: 'ada',
+        endReason: 'lost',
+        changedAt: 5,
+        lastUsedAt: 6,
+        scopesUsed: { 'a:b': 7 },
+      });
+      await used.sql(`UPDATE keyscope_keys SET revoked_at = revoked_at, seal = seal ${where}`);
     });
 
-    test.each(['revoked_at', 'retire_at'])('%s, which is written once', async (mark) => {
-      const record = another(mark === 'retire_at' ? 2 : 3);
-      await used.store.insert(record);
-      const where = `WHERE key_id = '${record.keyId}'`;
-      await used.sql(`UPDATE keyscope_keys SET ${mark} = 5 ${where}`);
-      for (const to of ['NULL', '4', '6']) {
-        const update = used.sql(`UPDATE keyscope_keys SET ${mark} = ${to} ${where}`);
-        await expect(update).rejects.toThrow('keyscope: revoked_at and retire_at are written once');
-      }
-      await used.sql(`UPDATE keyscope_keys SET ${mark} = 5 ${where}`);
-      expect(await value(used.sql, `SELECT ${mark}::int FROM keyscope_keys ${where}`)).toBe(5);
-    });
-
-    test('its rows against DELETE, TRUNCATE and a row that another trigger changes', async () => {
+    test('its columns against what a trigger of the service makes of an UPDATE', async () => {
       const before = await table();
-      await expect(used.sql('DELETE FROM keyscope_keys')).rejects.toThrow(NEVER);
-      await expect(used.sql('TRUNCATE keyscope_keys')).rejects.toThrow(NEVER);
       await used.sql(`
         CREATE FUNCTION widen() RETURNS trigger LANGUAGE plpgsql AS
           'BEGIN NEW.scopes = ''{*:*}''; RETURN NEW; END';
@@ -114,38 +150,41 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
     });
 
     test('ids that are ids, lists of their kind, and whole numbers', async () => {
-      const insert = (column: string, to: string) => {
-        const row = {
-          key_id: `'${OTHER}'`,
-          name: "'x'",
-          digest: "'x'",
-          entity_uuid: `'${OTHER}'`,
-          created_at: '1',
-        };
-        const lists = {
-          accessible_entities: "'{}'",
-          scopes: "'{}'",
-          metadata: "'{}'",
-          scopes_used: "'{}'",
-        };
-        const all = { ...row, ...lists, [column]: to };
-        const columns = Object.keys(all).join();
-        const values = Object.values(all).join();
-        return used.sql(`INSERT INTO keyscope_keys (${columns}) VALUES (${values})`);
-      };
       const wrong: Readonly<Record<string, readonly string[]>> = {
+        format: ["'x'", '1e10', 'NULL'],
         key_id: ["'x'", "''", 'NULL'],
+        prefix: ['NULL'],
+        hint: ['NULL'],
+        name: ['NULL'],
+        digest: ['NULL', `'${RECORD.digest}'`],
         entity_uuid: ["'x'", 'NULL'],
         accessible_entities: ["'{x}'", 'NULL'],
         scopes: ["'x'", 'NULL'],
         metadata: ["'[]'", "'5'", "'null'", "'x'", 'NULL'],
-        scopes_used: ["'[]'", `'"text"'`, 'NULL'],
         created_at: ["'soon'", 'NULL', '9223372036854775808'],
-        digest: ['NULL', `'${RECORD.digest}'`],
+        root_key_id: ["'x'", 'NULL'],
+        withdrawn: ["'{x}'", 'NULL'],
+        scopes_used: ["'[]'", `'"text"'`, 'NULL'],
       };
       for (const [column, values] of Object.entries(wrong)) {
-        for (const to of values)
-          await expect(insert(column, to), `${column} = ${to}`).rejects.toThrow();
+        for (const to of values) {
+          await expect(insertWith(column, to), `${column} = ${to}`).rejects.toThrow();
+        }
+      }
+    });
+
+    test.each(TIMES)('%s that a Date can hold, and no other', async (column) => {
+      for (const beyond of [MAX_TIME + 1, -MAX_TIME - 1]) {
+        const said = `keyscope_keys_${column}_check`;
+        await expect(insertWith(column, String(beyond))).rejects.toThrow(said);
+      }
+      for (const last of [MAX_TIME, -MAX_TIME]) {
+        await insertWith(column, String(last));
+        expect(await value(used.sql, `SELECT ${column}::text ${OF_OTHER}`)).toBe(String(last));
+        await used.sql(`
+          ALTER TABLE keyscope_keys DISABLE TRIGGER keyscope_keys_delete;
+          DELETE ${OF_OTHER};
+          ALTER TABLE keyscope_keys ENABLE TRIGGER keyscope_keys_delete`);
       }
     });
 
@@ -161,13 +200,16 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       const record = another(4);
       await used.store.insert(record);
       // What a trigger of theirs writes is not counted as ours.
+      const mark = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
       const ids = [record.keyId, record.keyId, OTHER];
-      const ended = ids.map(async (id) => used.store.markEnded(id, { revokedAt: 5 }));
+      const ended = ids.map(async (id) => used.store.mark(id, mark));
       expect((await Promise.all(ended)).sort()).toEqual([false, false, true]);
       await used.store.touch([{ keyId: record.keyId, lastUsedAt: 7, scopesUsed: {} }]);
       expect(await used.store.findById(record.keyId)).toEqual({
         ...record,
+        seal: null,
         revokedAt: 5,
+        changedAt: 5,
         lastUsedAt: 7,
       });
       expect(await used.sql('SELECT DISTINCT team::text, "Note" FROM keyscope_keys')).toEqual([

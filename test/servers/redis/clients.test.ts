@@ -21,6 +21,7 @@ describe('the client', () => {
       createClient(settings),
       createClientPool(settings),
       createCluster({ rootNodes: [], keyPrefix: 'a' }),
+      createSentinel({ ...SENTINEL, keyPrefix: 'a' }),
     ];
     const ignored = 'node-redis does not apply its keyPrefix to raw commands';
     for (const client of clients as readonly RedisClient[]) {
@@ -42,18 +43,22 @@ describe('the client', () => {
       { call: 5 },
       redisStore,
       Redis,
-      createSentinel(SENTINEL),
+      // What a createSentinel lends out.
+      { sendCommand: () => null, release: () => null },
     ];
-    const message = /^redisStore: pass a client, a pool or a cluster of redis/;
+    const message = /^redisStore: pass a client, pool, cluster or sentinel of redis/;
     for (const client of odd as readonly RedisClient[]) {
       expect(complaint(() => redisStore(client))).toMatch(message);
       expect(await thrown(() => migrate(client))).toBeInstanceOf(TypeError);
     }
   });
 
-  test('of node-redis that finds its primary through Sentinel does not compile', () => {
-    // @ts-expect-error sendCommand has other arguments there
-    expect(() => redisStore(createSentinel(SENTINEL))).toThrow(TypeError);
+  test('of ioredis that asks Sentinel for a replica is refused', () => {
+    const sentinels = [{ host: '127.0.0.1', port: 1 }];
+    const found = { sentinels, name: 'keys', lazyConnect: true } as const;
+    redisStore(new Redis(found));
+    const told = "redisStore: role must be 'master'; a replica would accept revoked keys";
+    expect(complaint(() => redisStore(new Redis({ ...found, role: 'slave' })))).toBe(told);
   });
 
   test('is asked nothing before the first operation', () => {
@@ -84,7 +89,7 @@ describe('the client', () => {
       expect(told).toMatch(/^redisStore: prefix: pass 1 to 100/);
     }
     const misspelt = { prefx: 'a' } as object;
-    const unknown = 'unknown field "prefx"; it takes prefix';
+    const unknown = 'unknown field "prefx"; it takes prefix, usageClient';
     expect(() => redisStore(client, misspelt)).toThrow(unknown);
     for (const prefix of ['a', 'x'.repeat(100), '{keyscope}:', undefined]) {
       redisStore(client, { prefix });

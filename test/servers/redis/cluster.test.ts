@@ -1,9 +1,10 @@
 /** A cluster: keys on every node, primaries alone are asked, and slots may move. */
 import { Cluster, type ClusterOptions } from 'ioredis';
-import type { Awaitable, KeyRecord, KeyStore } from 'keyscope';
-import { generateKey } from 'keyscope';
+import type { Awaitable, KeyRecord } from 'keyscope';
+import { causeOf, generateKey } from 'keyscope';
 import {
   migrate,
+  purgeEnded,
   type RedisClient,
   type RedisSubscriber,
   redisInvalidation,
@@ -88,7 +89,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
     afterEach(async () => {
       await Promise.all(cluster.masters.map((node) => setPolicy(node, 'noeviction')));
     });
-    const storeUnder = (under: string): KeyStore => redisStore(opened.client, { prefix: under });
+    const storeUnder = (under: string) => redisStore(opened.client, { prefix: under });
 
     describe('the contract', () => {
       storeContract(test, () => storeUnder(prefix));
@@ -96,7 +97,8 @@ describeWithRedis('a cluster of three, and a replica', () => {
 
     test('spreads keys over all nodes, and every operation works on each', async () => {
       const mine = `${prefix}spread:`;
-      const { keyring, store, clock } = setUp({ store: storeUnder(mine) });
+      const store = storeUnder(mine);
+      const { keyring, clock } = setUp({ store });
       const issued = await Promise.all(Array.from({ length: 60 }, () => issue(keyring)));
       for (const node of cluster.masters) {
         for (const kind of ['rec:', 'id:']) {
@@ -111,6 +113,11 @@ describeWithRedis('a cluster of three, and a replica', () => {
       }
       expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(60);
       expect(await store.summarize(clock.now())).toEqual([]);
+      const options = { endedBefore: new Date(clock.now() + 1) };
+      const deleted = await purgeEnded(opened.client, options, { prefix: mine });
+      expect(deleted).toHaveLength(60);
+      const left = await Promise.all(cluster.masters.map((node) => keysOf(node, `${mine}*`)));
+      expect(left.flat()).toEqual([`${mine}schema`]);
     });
 
     test('keeps keys under a prefix in braces on one node', async () => {
@@ -118,6 +125,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
       const { keyring } = setUp({ store: storeUnder(under) });
       for (let i = 0; i < 10; i++) await issue(keyring);
       const keys = await Promise.all(cluster.masters.map((node) => keysOf(node, `${under}*`)));
+      // Ten of each kind, the entity's listing, all keys by expiry, and the version.
       expect(keys.map(({ length }) => length).sort()).toEqual([0, 0, 23]);
     });
 
@@ -128,14 +136,15 @@ describeWithRedis('a cluster of three, and a replica', () => {
         await expect(migrate(opened.client, { prefix })).rejects.toThrow(message);
         const { keyring } = setUp({ store: storeUnder(prefix) });
         const error = await storeError(() => keyring.verify(generateKey({ prefix: 'acme' })));
-        expect(String(error.cause)).toContain(message);
+        expect(String(causeOf(error))).toContain(message);
         await setPolicy(node, 'noeviction');
       }
       await migrate(opened.client, { prefix });
     });
 
     test('never asks the replica, so that what was acknowledged is seen', async () => {
-      const { keyring, store } = setUp({ store: storeUnder(prefix) });
+      const store = storeUnder(prefix);
+      const { keyring } = setUp({ store });
       await issue(keyring);
       const asked = await commandsOf(cluster.replica, async () => {
         for (let i = 0; i < 30; i++) {
@@ -171,7 +180,8 @@ describeWithRedis('a cluster of three, and a replica', () => {
       const { keyring, store } = setUp({ store: storeUnder(mine) });
       const { key, info } = await issue(keyring);
       const { digest } = (await store.findById(info.keyId)) as KeyRecord;
-      const names = [`${mine}rec:${digest}`, `${mine}id:${info.keyId}`, `${mine}entity:${OWN}`];
+      const listing = `${mine}own:acme:${OWN}`;
+      const names = [`${mine}rec:${digest}`, `${mine}id:${info.keyId}`, listing, `${mine}expiry`];
       for (const moving of names) await moveSlot(moving);
       await keyring.verify(key);
       expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(1);

@@ -1,9 +1,18 @@
 /** What the store asks of a server, and what an ACL must therefore allow. */
 import { readFileSync } from 'node:fs';
 import type { Awaitable, KeyRecord, UsageEntry } from 'keyscope';
-import { redisStore } from 'keyscope/stores/redis';
+import { purgeEnded, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AUTHORITY, HOUR, issue, OTHER, OWN, setUp } from '../../support/keyring.ts';
+import {
+  AUTHORITY,
+  HOUR,
+  issue,
+  NOWHERE,
+  OTHER,
+  OWN,
+  START,
+  setUp,
+} from '../../support/keyring.ts';
 import { causeOf, outcome } from '../../support/outcome.ts';
 import { connectTo, KINDS } from '../../support/redis-clients.ts';
 import { commandsOf, describeWithRedis, useRedis } from '../../support/redis-servers.ts';
@@ -16,6 +25,13 @@ function documentedCommands(): string[] {
   if (list === undefined) throw new Error('the comment lists no commands');
   return list.split(' ');
 }
+
+const NOBODY = { by: null, reason: null } as const;
+const REVOKE = { kind: 'revoke', at: 5, ...NOBODY, seal: null } as const;
+const SUSPEND = { kind: 'suspend', at: 5, ...NOBODY } as const;
+const RESUME = { kind: 'resume', at: 6 } as const;
+const RETIRE = { kind: 'retire', at: 7, ...NOBODY } as const;
+const WITHDRAW = { kind: 'withdraw', at: 8, entityUuid: OTHER } as const;
 
 const usageOf = (keyId: string): UsageEntry => ({
   keyId,
@@ -30,33 +46,49 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     const store = redisStore(suite.client(kind));
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
-    const { record } = unsealed({ entityUuid: OTHER, accessibleEntities: [OTHER] });
+    const entities = { entityUuid: OTHER, accessibleEntities: [OTHER, OWN] };
+    const { record } = unsealed(entities);
+    const { keyId } = record;
     async function expectCommands(
       act: () => Awaitable<unknown>,
       commands: Readonly<Record<string, number>>,
     ): Promise<void> {
       expect(await commandsOf(suite.own, act)).toEqual(commands);
     }
+    /** Of so many records, by their digests. */
+    const read = (count: number) => ({ eval: count, hgetall: count });
 
-    // A verification writes nothing.
-    await expectCommands(() => keyring.verify(key), { hgetall: 1 });
+    // One script each. It asks for the role too, which is not counted here.
+    await expectCommands(() => keyring.verify(key), read(1));
     await expectCommands(() => store.insert(record), {
       set: 1,
-      zadd: 2,
+      zadd: 3,
       eval: 1,
       exists: 1,
       hset: 1,
     });
-    await expectCommands(() => store.findByDigest([record.digest, 's1$a', 's1$b']), { hgetall: 3 });
-    await expectCommands(() => store.findById(record.keyId), { get: 1, hgetall: 1 });
-    const page = { entityUuid: OTHER, after: null, limit: 100 };
-    await expectCommands(() => store.list(page), { zrange: 1, hgetall: 1 });
-    const usage = [usageOf(record.keyId), usageOf(OWN)];
-    await expectCommands(() => store.touch(usage), { get: 2, eval: 1, hget: 3, hset: 2 });
-    const revoke = () => store.markEnded(info.keyId, { revokedAt: 5 });
-    await expectCommands(revoke, { get: 1, eval: 1, hmget: 1, hset: 1 });
-    await expectCommands(revoke, { get: 1, eval: 1, hmget: 1 });
-    await expectCommands(() => store.summarize(5), { zrange: 3, hgetall: 2 });
+    await expectCommands(() => store.findByDigest([record.digest, 's1$a', 's1$b']), read(3));
+    await expectCommands(() => store.findById(keyId), { get: 1, eval: 2, hgetall: 1 });
+    const page = { prefix: 'acme', entityUuid: OTHER, after: null, limit: 100 };
+    await expectCommands(() => store.list(page), { zrange: 1, eval: 2, hgetall: 1 });
+    const lineage = { get: 1, zrange: 1, eval: 3, hgetall: 1 };
+    await expectCommands(() => store.listLineage(keyId), lineage);
+    const usage = [usageOf(keyId), usageOf(OWN)];
+    await expectCommands(() => store.touch(usage), { get: 2, eval: 3, hget: 3, hset: 2 });
+    const revoke = () => store.mark(info.keyId, REVOKE);
+    const tried = { get: 1, eval: 3, zadd: 1, hmget: 1 };
+    await expectCommands(revoke, { ...tried, hset: 1 });
+    await expectCommands(revoke, tried);
+    await expectCommands(() => store.mark(NOWHERE, REVOKE), { get: 1, eval: 1 });
+    await expectCommands(() => store.summarize(5), { zrange: 1, eval: 3, hmget: 2 });
+    const part = { after: null, limit: 100 };
+    await expectCommands(() => store.listAll(part), { zrange: 1, eval: 3, hgetall: 2 });
+    await expectCommands(() => store.listExpiring({ ...part, before: 9 }), { zrange: 1, eval: 1 });
+    await expectCommands(() => store.listChanged({ since: 0, limit: 9 }), {
+      zrange: 1,
+      eval: 2,
+      hgetall: 1,
+    });
   });
 
   test('needs to allow the commands that the documentation lists, and no other', async () => {
@@ -66,17 +98,29 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     const url = suite.own.url.replace('//', '//keys:secret@');
     const { client, close } = await connectTo(kind, url);
     onTestFinished(() => close());
-    const { keyring, store, clock } = setUp({ store: redisStore(client) });
+    const store = redisStore(client);
+    const { keyring, clock } = setUp({ store });
     const { key, info } = await issue(keyring);
-    await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-    await keyring.revoke(info.keyId, AUTHORITY);
-    await store.touch([{ keyId: info.keyId, lastUsedAt: 5, scopesUsed: {} }]);
+    const { keyId } = info;
+    await keyring.suspend(keyId, AUTHORITY);
+    await keyring.resume(keyId, AUTHORITY);
+    await keyring.rotate(keyId, { overlapMs: HOUR }, AUTHORITY);
+    await keyring.revoke(keyId, AUTHORITY);
+    await store.mark(keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER });
+    await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }]);
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
+    expect(await store.listLineage(keyId)).toHaveLength(2);
     expect(await store.summarize(clock.now())).toHaveLength(1);
-    const row = (await store.findById(info.keyId)) as KeyRecord;
+    expect(await store.listChanged({ since: 0, limit: 9 })).toHaveLength(1);
+    const row = (await store.findById(keyId)) as KeyRecord;
     const again = async () => store.insert({ ...row, keyId: OTHER });
     await expect(again()).rejects.toThrow('digest exists already');
+    const later = new Date(START + 1);
+    clock.set(START + HOUR);
+    await keyring.revokeLineage(keyId, AUTHORITY);
+    // The key has ended, and so has the one that it was rotated to.
+    expect(await purgeEnded(client, { endedBefore: later })).toEqual([keyId]);
   });
 
   test('may forget its scripts, and nothing is lost', async () => {
@@ -89,7 +133,7 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     }
   });
 
-  test('that is full still ends keys', async () => {
+  test('that is full still marks keys', async () => {
     const { keyring, store } = setUp({ store: redisStore(suite.client(kind)) });
     const { key, info } = await issue(keyring);
     const other = await issue(keyring);
@@ -98,7 +142,9 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     expect(await outcome(() => keyring.verify(key))).toBe('passed');
     await keyring.revoke(info.keyId, AUTHORITY);
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
-    expect(await store.markEnded(other.info.keyId, { retireAt: 5 })).toBe(true);
+    for (const mark of [SUSPEND, RESUME, RETIRE, WITHDRAW]) {
+      expect(await store.mark(other.info.keyId, mark), mark.kind).toBe(true);
+    }
     await suite.own.ask('CONFIG', 'SET', 'maxmemory', '0');
     await issue(keyring);
   });

@@ -1,8 +1,10 @@
 /** How many commands a server gets at once. */
 import type { Redis } from 'ioredis';
 import type { KeyRecord } from 'keyscope';
-import { type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { purgeEnded, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, test } from 'vitest';
+import { OWN } from '../../support/keyring.ts';
+import { numbered, RECORD } from '../../support/records.ts';
 import { KINDS } from '../../support/redis-clients.ts';
 import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 import { unsealed, unsealedRecords } from '../../support/unsealed.ts';
@@ -15,7 +17,7 @@ function counting(answer: (command: string, ...args: string[]) => unknown) {
     if (command === 'INFO') {
       return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
     }
-    if (args[0] === 'keyscope:schema') return '1';
+    if (args[0] === 'keyscope:schema') return ['1', '1'];
     underWay += 1;
     counts.asked += 1;
     counts.most = Math.max(counts.most, underWay);
@@ -23,7 +25,7 @@ function counting(answer: (command: string, ...args: string[]) => unknown) {
     underWay -= 1;
     return answer(command, ...args);
   }
-  return { store: redisStore({ call }), counts };
+  return { client: { call }, store: redisStore({ call }), counts };
 }
 
 const usageOf = ({ keyId }: { readonly keyId: string }) => ({
@@ -32,12 +34,49 @@ const usageOf = ({ keyId }: { readonly keyId: string }) => ({
   scopesUsed: {},
 });
 
+/** The text of an entry, as the store writes it. */
+function entryOf(keyId: string): string {
+  return `never:${keyId}:${OWN}:acme:s1$${keyId}`;
+}
+
+/** The entries of 1,200 records after a bound, as they would be in the index by expiry. */
+function entriesAfter(bound: string): string[] {
+  const all = Array.from({ length: 1200 }, (_, index) => entryOf(numbered(RECORD)(index).keyId));
+  return all.filter((entry) => bound === '-' || entry > bound.slice(1)).slice(0, 500);
+}
+
+/** Answers as a server does that has 1,200 records, each of which can be deleted. */
+function holding(given: Partial<KeyRecord> = {}) {
+  const { scopesUsed: _none, ...fields } = unsealed(given).record;
+  return (command: string, ...words: string[]): unknown => {
+    if (command !== 'EVAL') return null;
+    // Of a script that reads, the first arguments are the question's number and a command.
+    const [, , key = '', question = '', reading = '', ...args] = words;
+    if (!READINGS.has(reading)) return 1;
+    return [question, answerTo(reading, key, args)];
+  };
+
+  function answerTo(reading: string, key: string, args: readonly string[]): unknown {
+    if (reading === 'ZRANGE') return key === 'keyscope:expiry' ? entriesAfter(args[0] ?? '') : [];
+    if (reading === 'GET') return null;
+    const keyId = key.replace('keyscope:rec:s1$', '');
+    const row = { ...fields, keyId, rootKeyId: keyId, digest: `s1$${keyId}` };
+    if (reading === 'HMGET') {
+      return args.map((name) => JSON.stringify(row[name as keyof typeof row]));
+    }
+    return Object.entries(row).flatMap(([name, value]) => [name, JSON.stringify(value)]);
+  }
+}
+
+const READINGS: ReadonlySet<string> = new Set(['GET', 'HGETALL', 'HMGET', 'ZRANGE']);
+
 describe('a server', () => {
   test('gets a batch of usage 500 at a time, and nothing more of it once it is away', async () => {
     let away = false;
-    const { store, counts } = counting((command) => {
+    const { store, counts } = counting((_command, ...words) => {
       if (away) throw new Error('away');
-      return command === 'GET' ? 'a digest' : 1;
+      const [, , key = '', question = '', reading = ''] = words;
+      return reading === 'GET' ? [question, entryOf(key.slice('keyscope:id:'.length))] : 1;
     });
     const entries = Array.from({ length: 1201 }, () => usageOf({ keyId: crypto.randomUUID() }));
     const touch = async () => store.touch(entries);
@@ -49,19 +88,34 @@ describe('a server', () => {
     expect(counts.asked).toBe(500);
   });
 
+  test('gets a record with 1,000 entities 500 entries at a time', async () => {
+    const { store, counts } = counting((command) => (command === 'EVAL' ? null : 'OK'));
+    const others = Array.from({ length: 999 }, () => crypto.randomUUID());
+    await store.insert(unsealed({ accessibleEntities: [OWN, ...others] }).record);
+    // Id, record, the entity's own listing, all keys by expiry, and the entities that it addresses.
+    expect(counts).toEqual({ asked: 4 + 999, most: 500 });
+  });
+
   // Of 50 entities with 100 keys each it got 5,000 commands at once, and every request waited for
   // them.
-  test('is asked for a summary 500 commands at a time', async () => {
-    const live = ['digest', '"s1$x"', 'revokedAt', 'null', 'retireAt', 'null', 'expiresAt', 'null'];
-    const { store, counts } = counting((command, key, from) => {
-      if (command === 'HGETALL') return live;
-      const isNextPage = from?.startsWith('(');
-      if (isNextPage) return [];
-      const length = key === 'keyscope:entities' ? 50 : 100;
-      return Array.from({ length }, (_, index) => `${index}:x:s1$x`);
-    });
-    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 5000, lastUsedAt: null }]);
-    expect(counts).toEqual({ asked: 2 + 50 * 102, most: 500 });
+  test('is asked for all records 500 commands at a time', async () => {
+    const { store, counts } = counting(holding());
+    const summary = await store.summarize(5);
+    expect(summary).toEqual([{ scheme: 's1', live: 1200, lastUsedAt: null }]);
+    // Three pages; the third is not full.
+    expect(counts).toEqual({ asked: 3 + 1200, most: 500 });
+    counts.most = 0;
+    const all = await store.listAll({ after: null, limit: 1200 });
+    expect(all.items).toHaveLength(1200);
+    expect(counts.most).toBe(500);
+  });
+
+  test('is asked to delete records 500 commands at a time', async () => {
+    const { client, counts } = counting(holding({ revokedAt: 5 }));
+    expect(await purgeEnded(client, { endedBefore: new Date(6) })).toHaveLength(1200);
+    // Id and others of the lineage, check, the entity's listing, all keys by expiry, and the id.
+    expect(counts.asked).toBeGreaterThan(6 * 1200);
+    expect(counts.most).toBe(500);
   });
 });
 

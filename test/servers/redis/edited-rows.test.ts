@@ -36,7 +36,10 @@ const GARBAGE = [
 
 /** As they would stand in the hash. */
 const EDITS: Edits = {
+  format: ['2', '0', '-1', '"1"', ...GARBAGE],
   keyId: [json(OTHER), '""', '"ABC"', '5', ...GARBAGE],
+  prefix: ['"other"', '""', '"ACME"', ...GARBAGE],
+  hint: ['"AAAA"', '""', ...GARBAGE],
   name: ['"other"', '""', '"CI"', ...GARBAGE],
   digest: [...ATTACKERS_DIGESTS.map(json), '""', '"h1.p1$ab"', ...GARBAGE],
   seal: ['""', json('a'.repeat(64)), '5', ...GARBAGE],
@@ -57,13 +60,17 @@ const EDITS: Edits = {
   metadata: ['{"team":"blue"}', '{"a":5}', '{"__proto__":"x"}', '[]', ...GARBAGE],
   createdAt: ['1', '0', '-1', '1152921504606846976', '1e400', '"1700000000000"', ...GARBAGE],
   expiresAt: ['null', '0', '1800000000001', '1152921504606846976', '9e15', ...GARBAGE],
+  createdBy: ['"somebody"', '""', ...GARBAGE],
   rotatedFrom: [json(OTHER), '""', ...GARBAGE],
+  rootKeyId: [json(OTHER), '""', ...GARBAGE],
+  delegation: ['"ab"', '""', ...GARBAGE],
 };
 
 const DAMAGES: Damages = {
   scopes: BAD_JSON,
   accessibleEntities: BAD_JSON,
   metadata: BAD_JSON,
+  withdrawn: BAD_JSON,
   scopesUsed: GARBAGE,
 };
 
@@ -102,5 +109,6 @@ onRedis('rows edited by hand', { timeout: 120_000 }, () => {
     edits: EDITS,
     damages: DAMAGES,
     badTimes: GARBAGE,
+    noMark: 'null',
   });
 });

@@ -1,49 +1,42 @@
 /** An insert that breaks off, is sent twice or is refused leaves no key that cannot be revoked. */
 import type { Redis } from 'ioredis';
 import type { KeyRecord, KeyStore } from 'keyscope';
-import { type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { redisStore } from 'keyscope/stores/redis';
 import { describe, expect, test } from 'vitest';
-import { AUTHORITY, OTHER, OWN } from '../../support/keyring.ts';
+import { AUTHORITY, NOWHERE, OTHER, OWN, THIRD } from '../../support/keyring.ts';
 import { outcome } from '../../support/outcome.ts';
+import { BREAKS, type Break, breaking } from '../../support/redis-breaks.ts';
 import { describeWithRedis, keysOf, useRedis } from '../../support/redis-servers.ts';
 import { unpeppered, unsealed } from '../../support/unsealed.ts';
 
-/** What becomes of one command. */
-const BREAKS = ['is not sent', 'is sent, and its answer lost', 'is sent twice'] as const;
-type Break = (typeof BREAKS)[number];
+const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
+const PART = { after: null, limit: 10 } as const;
 
-const ended = () => new Error('the process has ended');
+/** A record that is in every index: it addresses another entity, and was rotated. */
+function filedEverywhere() {
+  const accessibleEntities = [OWN, OTHER];
+  return unsealed({ accessibleEntities, rotatedFrom: NOWHERE, rootKeyId: NOWHERE });
+}
 
-/** A client that breaks at the n-th command from `arm` on, as a process that ends there. */
-function breaking(real: Redis, n: number, how: Break): { client: RedisClient; arm(): void } {
-  let armed = false;
-  let sent = 0;
-  async function call(command: string, ...args: string[]): Promise<unknown> {
-    const send = () => real.call(command, ...args);
-    if (!armed) return send();
-    sent += 1;
-    if (sent < n) return send();
-    if (how === 'is sent twice') {
-      if (sent === n) await send();
-      return send();
+/** What the listings have of the keys of these entities, listing by listing. */
+async function listed(
+  store: Required<KeyStore>,
+  entities: readonly string[],
+): Promise<readonly (readonly KeyRecord[])[]> {
+  const lists: (readonly KeyRecord[])[] = [];
+  for (const entityUuid of entities) {
+    for (const addressing of [false, true]) {
+      lists.push(await store.list({ prefix: 'acme', entityUuid, addressing, ...PART }));
     }
-    if (sent === n && how === 'is sent, and its answer lost') await send();
-    throw ended();
   }
-  return {
-    client: { call },
-    arm() {
-      armed = true;
-    },
-  };
+  const all = await store.listAll(PART);
+  return [...lists, await store.listLineage(NOWHERE), all.items];
 }
 
-/** All keys that a store lists of an entity. */
-async function listed(store: KeyStore, entityUuid: string): Promise<readonly KeyRecord[]> {
-  return store.list({ entityUuid, after: null, limit: 10 });
-}
-
-const STEPS = [1, 2, 3, 4, 5];
+/** Id, four entries, record; at the next one nothing breaks. */
+const STEPS = [1, 2, 3, 4, 5, 6, 7];
+const RECORD_STEP = 6;
+const NO_STEP = 7;
 
 describeWithRedis('an insert', () => {
   const suite = useRedis('--enable-debug-command', 'yes');
@@ -69,9 +62,10 @@ describeWithRedis('an insert', () => {
     const store = storeOf();
     const again = { ...record, keyId: crypto.randomUUID() };
     await store.insert(again);
-    expect(await listed(store, OWN)).toEqual([again]);
+    expect(await listed(store, [OWN, OTHER])).toEqual([[again], [], [], [again], [again], [again]]);
     expect(await store.findById(record.keyId)).toBe(null);
-    expect(await store.markEnded(record.keyId, { revokedAt: 5 })).toBe(false);
+    expect(await store.mark(record.keyId, REVOKE)).toBe(false);
+    expect(await store.listChanged({ since: 0, limit: 10 })).toEqual([]);
     await store.touch([{ keyId: record.keyId, lastUsedAt: 5, scopesUsed: {} }]);
     expect(await outcome(() => unpeppered(store).verify(key))).toBe('passed');
   }
@@ -80,16 +74,17 @@ describeWithRedis('an insert', () => {
     test.each(STEPS)('leaves no usable key that cannot be revoked: command %i', async (n) => {
       const store = storeOf();
       const keyring = unpeppered(store);
-      const { key, record } = unsealed();
+      const { key, record } = filedEverywhere();
       const came = await insertBroken(record, n, how);
-      const isWrittenLast = n === 4 && how !== 'is not sent';
+      const isWrittenLast = n === RECORD_STEP && how !== 'is not sent';
       const isWrittenTwice = how === 'is sent twice' && n !== 1;
-      const usable = n === 5 || isWrittenLast || isWrittenTwice;
-      if (n === 5) expect(came).toBe('inserted');
+      const usable = n === NO_STEP || isWrittenLast || isWrittenTwice;
+      if (n === NO_STEP) expect(came).toBe('inserted');
       expect(await outcome(() => keyring.verify(key))).toBe(
         usable ? 'passed' : 'invalid_token unknown_key',
       );
-      expect(await listed(store, OWN)).toEqual(usable ? [record] : []);
+      const rows = usable ? [record] : [];
+      expect(await listed(store, [OWN, OTHER])).toEqual([rows, [], [], rows, rows, rows]);
       expect(await store.findById(record.keyId)).toEqual(usable ? record : null);
       const line = { scheme: 's1', live: 1, lastUsedAt: null };
       expect(await store.summarize(5)).toEqual(usable ? [line] : []);
@@ -98,27 +93,35 @@ describeWithRedis('an insert', () => {
       expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
     });
 
-    test.each([...STEPS, 6, 7])('leaves the owner of its digest alone: command %i', async (n) => {
-      const store = storeOf();
-      const { record } = unsealed();
-      await store.insert(record);
-      const keyId = crypto.randomUUID();
-      const loser = { ...record, keyId, entityUuid: OTHER, accessibleEntities: [OTHER] };
-      expect(await insertBroken(loser, n, how)).toMatch(/^Error: /);
-      expect(await store.findById(record.keyId)).toEqual(record);
-      expect(await store.findByDigest([record.digest])).toEqual([record]);
-      expect(await listed(store, OWN)).toEqual([record]);
-      expect(await store.findById(keyId)).toBe(null);
-      expect(await listed(store, OTHER)).toEqual([]);
-      expect(await store.markEnded(keyId, { revokedAt: 5 })).toBe(false);
-      await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }]);
-      expect(await store.findById(record.keyId)).toEqual(record);
-    });
+    // Then the entries, the id, and nothing.
+    const cleaning = [8, 9, 10, 11, 12];
+    test.each([...STEPS, ...cleaning])(
+      'leaves the owner of its digest alone: command %i',
+      async (n) => {
+        const store = storeOf();
+        const { record } = filedEverywhere();
+        await store.insert(record);
+        const keyId = crypto.randomUUID();
+        const entities = { entityUuid: OTHER, accessibleEntities: [OTHER, THIRD] };
+        const loser = { ...record, keyId, ...entities };
+        expect(await insertBroken(loser, n, how)).toMatch(/^Error: /);
+        expect(await store.findById(record.keyId)).toEqual(record);
+        expect(await store.findByDigest([record.digest])).toEqual([record]);
+        const own = [record];
+        const lists = [own, [], [], own, [], [], own, own];
+        expect(await listed(store, [OWN, OTHER, THIRD])).toEqual(lists);
+        expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+        expect(await store.findById(keyId)).toBe(null);
+        expect(await store.mark(keyId, REVOKE)).toBe(false);
+        await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }]);
+        expect(await store.findById(record.keyId)).toEqual(record);
+      },
+    );
   });
 
   test('that is refused leaves nothing of its own and takes nothing of the other', async () => {
     const store = storeOf();
-    const { record } = unsealed();
+    const { record } = filedEverywhere();
     await store.insert(record);
     const before = await suite.own.ask('DEBUG', 'DIGEST');
     const known = (await keysOf(suite.own, '*')).sort();
@@ -128,7 +131,19 @@ describeWithRedis('an insert', () => {
     await expect(store.insert({ ...record, digest: 's1$other' })).rejects.toThrow(sameId);
     await expect(store.insert(record)).rejects.toThrow(sameId);
     expect((await keysOf(suite.own, '*')).sort()).toEqual(known);
-    expect(await suite.own.ask('ZCARD', `keyscope:entity:${OWN}`)).toBe(1);
+    expect(await suite.own.ask('ZCARD', `keyscope:own:acme:${OWN}`)).toBe(1);
     expect(await suite.own.ask('DEBUG', 'DIGEST')).toBe(before);
+  });
+
+  // Its entries could not be read again, so it could not be revoked.
+  test('of an id, an entity or a prefix with a colon is refused', async () => {
+    const store = storeOf();
+    await store.findById(OTHER);
+    const known = await keysOf(suite.own, '*');
+    for (const field of ['keyId', 'entityUuid', 'prefix']) {
+      const { record } = unsealed({ [field]: 'a:b' });
+      await expect(store.insert(record)).rejects.toThrow('has no colon');
+    }
+    expect(await keysOf(suite.own, '*')).toEqual(known);
   });
 });

@@ -1,10 +1,13 @@
 /** Messages over Redis pub/sub that a key has ended. */
 import { Redis } from 'ioredis';
+import { cacheStore } from 'keyscope/cache';
+import { memoryStore } from 'keyscope/stores/memory';
 import { redisInvalidation } from 'keyscope/stores/redis';
 import { createClientPool } from 'redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { lru, MAX_MS } from '../../support/cache.ts';
 import { eventually } from '../../support/eventually.ts';
-import { OTHER, OWN } from '../../support/keyring.ts';
+import { OTHER, OWN, stoppedClock } from '../../support/keyring.ts';
 import {
   connectTo,
   connectWithoutQueue,
@@ -110,6 +113,35 @@ describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
       return heard.length > 0;
     };
     await eventually(hears, 'a message arrives');
+    out.close();
+    into.close();
+  });
+
+  test('tells by its beat that it is silent or down, and that it is back', async () => {
+    const own = await startRedis();
+    onTestFinished(own.remove);
+    const out = await connectTo(kind, own.url);
+    const into = await connectTo(kind, own.url);
+    const clock = stoppedClock();
+    const store = cacheStore(memoryStore(), {
+      cache: lru(),
+      maxStalenessMs: MAX_MS,
+      invalidation: redisInvalidation({ publisher: out.client, subscriber: into.client }),
+      now: clock.now,
+    });
+    const becomes = (states: readonly string[]) =>
+      eventually(
+        async () => {
+          clock.advance(5_000);
+          return states.includes(store.channelState());
+        },
+        `it is ${states.join(' or ')}`,
+      );
+    await becomes(['up']);
+    await own.stop();
+    await becomes(['down', 'silent']);
+    await own.start();
+    await becomes(['up']);
     out.close();
     into.close();
   });

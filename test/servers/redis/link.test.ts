@@ -1,7 +1,7 @@
 /** What an error of a client says: what is wrong, and no digest. */
 import { inspect } from 'node:util';
 import type { Awaitable } from 'keyscope';
-import { redisStore } from 'keyscope/stores/redis';
+import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { OWN, thrown } from '../../support/keyring.ts';
 import { ioRedis, KINDS } from '../../support/redis-clients.ts';
@@ -26,8 +26,8 @@ describeWithRedis.each(KINDS)('an error of a server, with %s', (kind) => {
       () => store.findByDigest([digest]),
       () => store.findById(keyId),
       () => store.insert(unsealed({ digest }).record),
-      () => store.markEnded(keyId, { revokedAt: 5 }),
-      () => store.list({ entityUuid: OWN, after: null, limit: 5 }),
+      () => store.mark(keyId, { kind: 'resume', at: 5 }),
+      () => store.list({ prefix: 'acme', entityUuid: OWN, after: null, limit: 5 }),
     ];
     for (const act of acts) {
       const error = await thrown(async () => act());
@@ -46,6 +46,43 @@ describe('an error of a client', () => {
     const error = await thrown(async () => redisStore(quoting).findByDigest([digest]));
     expect(String(error)).toMatch(/^Error: redis: ERR nobody may read 'keyscope:rec:/);
     expect(String(error)).not.toContain(digest.slice(-16));
+  });
+});
+
+// A client of node-redis 6.3 that is destroyed and connected again does so: good keys were unknown.
+describeWithRedis('a client that hands out answers to other questions', () => {
+  test('is an outage, and neither an unknown key nor another one', async () => {
+    const own = await startRedis();
+    onTestFinished(own.remove);
+    const { client, close } = ioRedis(own.url);
+    onTestFinished(() => close());
+    let isLate = false;
+    let held: unknown = null;
+    const shifting: RedisClient = {
+      async call(command, ...args) {
+        const answer = await client.call(command, ...args);
+        const before = held;
+        held = answer;
+        return isLate ? before : answer;
+      },
+    };
+    const store = redisStore(shifting);
+    const { record } = unsealed();
+    await store.insert(record);
+    const revoked = { kind: 'revoke', at: 5, by: null, reason: null, seal: 'end' } as const;
+    const calls = {
+      findByDigest: async () => store.findByDigest([record.digest]),
+      findById: async () => store.findById(record.keyId),
+      mark: async () => store.mark(record.keyId, revoked),
+    };
+    isLate = true;
+    for (const [name, call] of Object.entries(calls)) {
+      // The same question twice, so that the answer is one that it could have had.
+      await call().catch(() => {});
+      await expect(call(), name).rejects.toThrow('this answer belongs to another question');
+    }
+    isLate = false;
+    expect(await store.findById(record.keyId)).toEqual(record);
   });
 });
 

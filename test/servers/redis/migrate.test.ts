@@ -48,18 +48,35 @@ describeWithRedis('the start of a store', () => {
       },
     );
 
+    const tooNew = 'the layout under keyscope: has schema 2, for releases that know 2 or later';
     test.each([
-      ['2', 'have schema 2 and this release knows 1; upgrade it'],
-      ['x', 'have schema that is not a version'],
-      ['', 'have schema that is not a version'],
-    ])('refuses keys of schema "%s", and leaves them', async (version, problem) => {
+      [['version', '2', 'min_reader', '2'], tooNew],
+      [['version', 'x', 'min_reader', '1'], 'have a schema that is not a version'],
+      [['version', '2', 'min_reader', ''], 'have a schema that is not a version'],
+      [['version', '2'], 'have a schema that is not a version'],
+      [['min_reader', '1'], 'have a schema that is not a version'],
+    ])('refuses keys of schema %j, and leaves them', async (fields, problem) => {
       const { own } = suite;
       const client = suite.client(kind);
-      await own.ask('SET', 'keyscope:schema', version);
+      await own.ask('HSET', 'keyscope:schema', ...fields);
       await expect(migrate(client)).rejects.toThrow(problem);
       const { keyring } = setUp({ store: redisStore(client) });
       expect(await causeOf(() => issue(keyring))).toContain(problem);
-      expect(await own.ask('GET', 'keyscope:schema')).toBe(version);
+      expect(await own.ask('HGETALL', 'keyscope:schema')).toEqual(fields);
+      expect(await own.ask('DBSIZE')).toBe(1);
+    });
+
+    // A roll-out or a roll-back would lock processes out.
+    test('works with keys of a later schema that allows it, and leaves its version', async () => {
+      const { own } = suite;
+      const client = suite.client(kind);
+      const later = ['version', '7', 'min_reader', '1'];
+      await own.ask('HSET', 'keyscope:schema', ...later);
+      await migrate(client);
+      const { keyring } = setUp({ store: redisStore(client) });
+      const { key } = await issue(keyring);
+      await keyring.verify(key);
+      expect(await own.ask('HGETALL', 'keyscope:schema')).toEqual(later);
     });
 
     test('refuses a version of another type', async () => {
@@ -71,9 +88,10 @@ describeWithRedis('the start of a store', () => {
       const { own } = suite;
       const client = suite.client(kind);
       await Promise.all(Array.from({ length: 8 }, () => migrate(client)));
-      expect(await own.ask('GET', 'keyscope:schema')).toBe('1');
+      const version = await own.ask('HGETALL', 'keyscope:schema');
+      expect(version).toEqual(['version', '1', 'min_reader', '1']);
       expect(await own.ask('DBSIZE')).toBe(1);
-      expect(await commandsOf(own, () => migrate(client))).toEqual({ get: 1 });
+      expect(await commandsOf(own, () => migrate(client))).toEqual({ hmget: 1 });
     });
   });
 

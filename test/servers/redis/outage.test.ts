@@ -76,7 +76,7 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     await eventually(fails, 'it is noticed');
     const { message } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
     // And not that it did not answer in time.
-    expect(message).toBe('store.findById failed: see cause');
+    expect(message).toBe('store.findById failed: see causeOf');
     await own.start();
     await eventually(passes(keyring, key), 'it is back');
   });

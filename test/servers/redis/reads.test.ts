@@ -30,16 +30,18 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     // Two of ten stay, so that a page can bring more than is still wanted.
     const orphans = records.filter((_, index) => index % 10 > 1);
     for (const { digest } of orphans) await own.ask('DEL', `keyscope:rec:${digest}`);
-    await own.ask('ZADD', `keyscope:entity:${OWN}`, '0', 'what is this');
+    await own.ask('ZADD', `keyscope:own:acme:${OWN}`, '0', 'what is this');
     const expected = records.filter((record) => !orphans.includes(record)).reverse();
     for (const limit of [1, 2, 3, 5, 100]) {
-      const rows = await store.list({ entityUuid: OWN, after: null, limit });
+      const rows = await store.list({ prefix: 'acme', entityUuid: OWN, after: null, limit });
       expect(rows).toEqual(expected.slice(0, limit));
     }
     expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 6, lastUsedAt: null }]);
     for (const { keyId } of orphans) {
       expect(await store.findById(keyId)).toBe(null);
-      expect(await store.markEnded(keyId, { revokedAt: 5 })).toBe(false);
+      expect(await store.mark(keyId, { kind: 'suspend', at: 5, by: null, reason: null })).toBe(
+        false,
+      );
     }
   });
 
@@ -52,14 +54,34 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     await expectLooseCalls(store, OWN);
   });
 
-  test('counts the keys of more entities than one page holds', async () => {
+  test('counts more keys than one page holds', async () => {
     const store = redisStore(suite.client(kind));
     const scattered = Array.from({ length: 130 }, (_, lastUsedAt) => {
       const entityUuid = crypto.randomUUID();
       return unsealed({ entityUuid, accessibleEntities: [entityUuid], lastUsedAt }).record;
     });
-    const records = [...scattered, ...unsealedRecords(250)];
+    const records = [...scattered, ...unsealedRecords(400)];
     await Promise.all(records.map((record) => store.insert(record)));
-    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 380, lastUsedAt: 129 }]);
+    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 530, lastUsedAt: 129 }]);
+  });
+
+  test('counts no key whose record cannot be read', async () => {
+    const store = redisStore(suite.client(kind));
+    const { record } = unsealed({ retireAt: 9, expiresAt: 9 });
+    const hash = `keyscope:rec:${record.digest}`;
+    await store.insert(record);
+    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
+    for (const field of ['keyId', 'digest', 'revokedAt', 'retireAt', 'expiresAt']) {
+      const sound = String(await suite.own.ask('HGET', hash, field));
+      for (const to of ['"text"', '[]', 'none', 'null ', '']) {
+        await suite.own.ask('HSET', hash, field, to);
+        expect(await store.summarize(5), `${field} = ${to}`).toEqual([]);
+      }
+      await suite.own.ask('HDEL', hash, field);
+      expect(await store.summarize(5), field).toEqual([]);
+      await suite.own.ask('HSET', hash, field, sound);
+    }
+    await suite.own.ask('HSET', hash, 'lastUsedAt', '"text"');
+    expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
   });
 });

@@ -1,4 +1,4 @@
-/** That the store contract notices a `markEnded` that breaks a promise. */
+/** That the store contract notices a `mark` that breaks a promise. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_MARKS } from './wrong-stores/mark.ts';

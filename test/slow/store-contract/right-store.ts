@@ -1,13 +1,19 @@
 /** A store that keeps the contract, in memory, over rows that a wrong store can reach too. */
 import type {
-  Ending,
+  ChangedKey,
+  ChangedQuery,
+  ExpiringQuery,
   KeyRecord,
   KeyStore,
   ListPosition,
   ListQuery,
+  Mark,
   SchemeSummary,
+  Slice,
+  SliceQuery,
   UsageEntry,
 } from 'keyscope';
+import { applyMark } from '../../../src/stores/marks.js';
 
 /** A record that a store may change, as its own rows. */
 export type Row = { -readonly [Field in keyof KeyRecord]: KeyRecord[Field] };
@@ -21,9 +27,13 @@ export interface SyncStore extends KeyStore {
   findByDigest(digests: readonly string[]): Row[];
   findById(keyId: string): Row | null;
   list(query: ListQuery): Row[];
-  markEnded(keyId: string, ending: Ending): boolean;
+  listLineage(rootKeyId: string): Row[];
+  mark(keyId: string, mark: Mark): boolean;
   touch(entries: readonly UsageEntry[]): void;
-  summarize(now: number): SchemeSummary[];
+  summarize(now?: number): SchemeSummary[];
+  listExpiring(query: ExpiringQuery): Slice<Row>;
+  listAll(query: SliceQuery): Slice<Row>;
+  listChanged(query: ChangedQuery): ChangedKey[];
 }
 
 export function copy(row: KeyRecord): Row {
@@ -38,6 +48,55 @@ export function newestFirst(one: ListPosition, other: ListPosition): number {
 /** Whether a listing after `position` contains `row`. */
 export function isBehind(row: ListPosition, { createdAt, keyId }: ListPosition): boolean {
   return row.createdAt < createdAt || (row.createdAt === createdAt && row.keyId < keyId);
+}
+
+/** Whether a listing is about the row, wherever it begins. */
+export function isAsked(row: KeyRecord, query: ListQuery): boolean {
+  const { prefix, entityUuid, addressing = false } = query;
+  const isOwn = row.entityUuid === entityUuid;
+  const isNamed = row.accessibleEntities.includes(entityUuid);
+  return row.prefix === prefix && isNamed && isOwn !== addressing;
+}
+
+/** A part of sorted rows; `next` is the id of its last row, if others follow it. */
+export function sliceOf(sorted: readonly Row[], { after, limit }: SliceQuery): Slice<Row> {
+  const start = sorted.findIndex(({ keyId }) => keyId === after) + 1;
+  const items = sorted.slice(start, start + limit).map(copy);
+  const isLast = start + limit >= sorted.length;
+  return { items, next: isLast ? null : (items.at(-1)?.keyId ?? null) };
+}
+
+/** Orders what expires: by `expiresAt`, then by `keyId`. */
+export function soonestFirst(one: KeyRecord, other: KeyRecord): number {
+  const difference = Number(one.expiresAt) - Number(other.expiresAt);
+  return difference || (one.keyId < other.keyId ? -1 : 1);
+}
+
+/** Whether a key expires in a span and is not revoked. */
+export function isExpiring(
+  { expiresAt, revokedAt }: KeyRecord,
+  { from = Number.NEGATIVE_INFINITY, before }: ExpiringQuery,
+): boolean {
+  return revokedAt === null && expiresAt !== null && expiresAt >= from && expiresAt < before;
+}
+
+/** Orders what was marked: by `changedAt`, then by `keyId`. */
+function oldestFirst(one: ChangedKey, other: ChangedKey): number {
+  const difference = one.changedAt - other.changedAt;
+  return difference || (one.keyId < other.keyId ? -1 : 1);
+}
+
+/** The rows that were marked, oldest first. */
+export function changedIn(rows: readonly Row[]): ChangedKey[] {
+  const changed = rows.flatMap(({ keyId, changedAt }) =>
+    changedAt === null ? [] : { keyId, changedAt },
+  );
+  return changed.sort(oldestFirst);
+}
+
+/** Whether what was marked stands behind a position; everything does without one. */
+export function follows(key: ChangedKey, after: ChangedKey | null | undefined): boolean {
+  return after === null || after === undefined || oldestFirst(after, key) < 0;
 }
 
 export function isLive(row: KeyRecord, now: number): boolean {
@@ -89,17 +148,23 @@ export function rightStore(rows: Rows = new Map()): SyncStore {
       return row === undefined ? null : copy(row);
     },
 
-    list({ entityUuid, after, limit }) {
-      const own = all().filter((row) => row.entityUuid === entityUuid);
-      const following = own.filter((row) => after === null || isBehind(row, after));
+    list(query) {
+      const { after, limit } = query;
+      const asked = all().filter((row) => isAsked(row, query));
+      const following = asked.filter((row) => after === null || isBehind(row, after));
       return following.sort(newestFirst).slice(0, limit).map(copy);
     },
 
-    markEnded(keyId, ending) {
+    listLineage(rootKeyId) {
+      const lineage = all().filter((row) => row.rootKeyId === rootKeyId);
+      return lineage.map(copy);
+    },
+
+    mark(keyId, mark) {
       const row = rows.get(keyId);
-      if (row === undefined || row.revokedAt !== null) return false;
-      if ('retireAt' in ending && row.retireAt !== null) return false;
-      Object.assign(row, ending);
+      const marked = row === undefined ? null : applyMark(row, mark);
+      if (row === undefined || marked === null) return false;
+      Object.assign(row, structuredClone(marked));
       return true;
     },
 
@@ -109,8 +174,22 @@ export function rightStore(rows: Rows = new Map()): SyncStore {
       }
     },
 
-    summarize(now) {
-      return summaryOf(all().filter((row) => isLive(row, now)));
+    summarize(now?: number) {
+      return summaryOf(all().filter((row) => isLive(row, now ?? Date.now())));
+    },
+
+    listExpiring(query) {
+      const expiring = all().filter((row) => isExpiring(row, query));
+      return sliceOf(expiring.sort(soonestFirst), query);
+    },
+
+    listAll(query) {
+      return sliceOf(all(), query);
+    },
+
+    listChanged({ since, after, limit }) {
+      const changed = changedIn(all()).filter(({ changedAt }) => changedAt >= since);
+      return changed.filter((key) => follows(key, after)).slice(0, limit);
     },
   };
 }
@@ -120,5 +199,11 @@ export function rightStore(rows: Rows = new Map()): SyncStore {
  * parameter.
  */
 export function withOwnClock(store: KeyStore): KeyStore {
-  return { ...store, summarize: () => store.summarize(Date.now()) };
+  return { ...store, summarize: () => store.summarize?.(Date.now()) ?? [] };
+}
+
+/** The same without what only reports ask for. */
+export function withoutReports(store: KeyStore): KeyStore {
+  const { insert, findByDigest, findById, list, listLineage, mark, touch } = store;
+  return { insert, findByDigest, findById, list, listLineage, mark, touch };
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import Better from 'better-sqlite3';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
-import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
+import { migrate, purgeEnded, sqliteStore } from 'keyscope/stores/sqlite';
 import { describe, expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { OWN } from '../../support/keyring.ts';
@@ -12,7 +12,11 @@ import { freshFiles, readValue } from '../../support/sqlite-databases.ts';
 const { fresh } = freshFiles();
 
 /** Whatever takes a handle, by its name. */
-const TAKERS: Readonly<Record<string, (db: SqliteHandle) => unknown>> = { sqliteStore, migrate };
+const TAKERS: Readonly<Record<string, (db: SqliteHandle) => unknown>> = {
+  sqliteStore,
+  migrate,
+  purgeEnded: (db) => purgeEnded(db, { endedBefore: new Date(0) }),
+};
 
 function thrown(act: () => unknown): unknown {
   try {
@@ -127,7 +131,9 @@ describe('a handle', () => {
     const store = sqliteStore(db);
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
     expect(store.findByDigest([RECORD.digest])).toEqual([RECORD]);
-    expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
+    expect(store.list({ prefix: 'acme', entityUuid: OWN, after: null, limit: 10 })).toEqual([
+      RECORD,
+    ]);
     db.close();
   });
 

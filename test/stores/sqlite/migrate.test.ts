@@ -1,8 +1,14 @@
 import { DatabaseSync } from 'node:sqlite';
-import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
+import { migrate, purgeEnded, sqliteStore } from 'keyscope/stores/sqlite';
 import { describe, expect, test } from 'vitest';
 import { RECORD } from '../../support/records.ts';
-import { freshFiles, readValue, stocked } from '../../support/sqlite-databases.ts';
+import {
+  another,
+  freshFiles,
+  readValue,
+  revokeAt,
+  stocked,
+} from '../../support/sqlite-databases.ts';
 
 const { fresh } = freshFiles();
 
@@ -23,7 +29,7 @@ describe('migrate', () => {
     expect(sqliteStore(db).findById(RECORD.keyId)).toBe(null);
   });
 
-  test('takes no lock if the schema is current', () => {
+  test('takes no lock if the schema is current', async () => {
     const path = fresh();
     const writer = new DatabaseSync(path);
     sqliteStore(writer);
@@ -31,17 +37,44 @@ describe('migrate', () => {
     const reader = new DatabaseSync(path, { timeout: 1 });
     const store = sqliteStore(reader);
     expect(store.findById(RECORD.keyId)).toBe(null);
-    expect(() => store.insert(RECORD)).toThrow(/locked/);
+    await expect(store.insert(RECORD)).rejects.toThrow(/locked/);
     writer.close();
     reader.close();
   });
 
-  test('refuses a file that a newer release has migrated, and leaves it', () => {
+  test('says which version it made, and which releases work with it', () => {
     const { db } = stocked();
-    db.exec('UPDATE keyscope_schema SET version = 2');
-    const why = 'keyscope: the file has schema 2 and this release knows 1; upgrade it';
-    for (const act of [migrate, sqliteStore]) expect(() => act(db)).toThrow(why);
+    const [row] = db.prepare('SELECT * FROM keyscope_schema').all();
+    expect({ ...row }).toEqual({ id: 1, version: 1, min_reader: 1, purge_before: null });
+  });
+
+  // A roll-out locked out every process that still ran the release before.
+  test('works on a file that a newer release has added to, and leaves it', () => {
+    const { db } = stocked();
+    db.exec(`
+      ALTER TABLE keyscope_keys ADD COLUMN next_one TEXT;
+      CREATE TABLE keyscope_next (a);
+      UPDATE keyscope_schema SET version = 2, min_reader = 1`);
+    migrate(db);
+    const store = sqliteStore(db);
+    store.insert(another(1));
+    expect(store.mark(RECORD.keyId, revokeAt(5))).toBe(true);
+    expect(store.listAll({ after: null, limit: 5 })).toMatchObject({
+      items: [another(1), { keyId: RECORD.keyId, revokedAt: 5 }],
+    });
+    expect(purgeEnded(db, { endedBefore: new Date(6) })).toEqual([RECORD.keyId]);
     expect(readValue(db, 'SELECT version FROM keyscope_schema')).toBe(2);
+  });
+
+  test('refuses a file that a newer release has changed, and leaves it', () => {
+    const { db } = stocked();
+    db.exec('UPDATE keyscope_schema SET version = 3, min_reader = 2');
+    const why =
+      'keyscope: the file has schema 3, for releases that know 2 or later; ' +
+      'this one knows 1: upgrade it';
+    const purge = (handle: typeof db) => purgeEnded(handle, { endedBefore: new Date(6) });
+    for (const act of [migrate, sqliteStore, purge]) expect(() => act(db)).toThrow(why);
+    expect(readValue(db, 'SELECT version FROM keyscope_schema')).toBe(3);
     expect(db.isTransaction).toBe(false);
   });
 

@@ -1,13 +1,21 @@
 import type { KeyStore } from 'keyscope';
 import { createKeyring, definePolicy } from 'keyscope';
-import { sqliteStore } from 'keyscope/stores/sqlite';
+import { purgeEnded, sqliteStore } from 'keyscope/stores/sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AUTHORITY, catalog, OWN, PEPPER, PLAIN } from '../../support/keyring.ts';
 import { RECORD } from '../../support/records.ts';
 import { DRIVERS, type Handle, open } from '../../support/sqlite.ts';
-import { another, freshFiles, readValue, stocked } from '../../support/sqlite-databases.ts';
+import {
+  another,
+  freshFiles,
+  readValue,
+  revokeAt,
+  stocked,
+} from '../../support/sqlite-databases.ts';
 
 const { fresh } = freshFiles();
+
+const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
 
 describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s', (driver) => {
   test('nothing is written that could be rolled back', () => {
@@ -17,10 +25,10 @@ describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s',
     db.exec('BEGIN');
     const touched = { keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} };
     expect(() => store.insert(another(1))).toThrow(/transaction/);
-    expect(() => store.markEnded(RECORD.keyId, { revokedAt: 5 })).toThrow(/transaction/);
+    expect(() => store.mark(RECORD.keyId, revokeAt(5))).toThrow(/transaction/);
     expect(() => store.touch([touched])).toThrow(/transaction/);
     db.exec('COMMIT');
-    expect(store.list({ entityUuid: OWN, after: null, limit: 10 })).toEqual([RECORD]);
+    expect(store.list(WHOSE)).toEqual([RECORD]);
     db.close();
   });
 
@@ -33,20 +41,24 @@ describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s',
     const elsewhere = open(driver, path);
     db.exec('BEGIN');
     db.prepare('SELECT 1 FROM keyscope_keys').all();
-    expect(sqliteStore(elsewhere).markEnded(RECORD.keyId, { revokedAt: 5 })).toBe(true);
+    expect(sqliteStore(elsewhere).mark(RECORD.keyId, revokeAt(5))).toBe(true);
     const lookUps = [
       () => store.findByDigest([RECORD.digest]),
       () => store.findById(RECORD.keyId),
-      () => store.list({ entityUuid: OWN, after: null, limit: 10 }),
+      () => store.list(WHOSE),
+      () => store.list({ ...WHOSE, addressing: true }),
+      () => store.listLineage(RECORD.keyId),
       () => store.summarize(0),
+      () => store.listExpiring({ before: 9, after: null, limit: 10 }),
+      () => store.listAll({ after: null, limit: 10 }),
+      () => store.listChanged({ since: 0, limit: 10 }),
+      () => purgeEnded(db, { endedBefore: new Date(0) }),
     ];
     for (const lookUp of lookUps) {
-      expect(lookUp).toThrow(
-        'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
-      );
+      expect(lookUp).toThrow('in the middle of a transaction; open one for keyscope alone');
     }
     db.exec('COMMIT');
-    expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, revokedAt: 5 });
+    expect(store.findById(RECORD.keyId)).toMatchObject({ keyId: RECORD.keyId, revokedAt: 5 });
     db.close();
     elsewhere.close();
   });
@@ -116,7 +128,7 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
     rival.exec('COMMIT');
     await keyring.flush();
     const shown = await keyring.get(info.keyId, AUTHORITY);
-    expect(shown?.lastUsedAt).toBeInstanceOf(Date);
+    expect(shown).toMatchObject({ lastUsedAt: expect.any(Date) as Date });
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
   });
 
@@ -127,5 +139,54 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
     rival.exec('COMMIT');
     await answer;
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(123);
+  });
+});
+
+// They waited in place, so that every request of the process did: 5 s beside a lock of 5 s.
+describe.each(DRIVERS)('a write, on %s, while another process has the lock', (driver) => {
+  const revoke = revokeAt(5);
+  let db: Handle;
+  let rival: Handle;
+  let store: KeyStore;
+  beforeEach(() => {
+    const path = fresh();
+    db = open(driver, path);
+    rival = open(driver, path);
+    store = sqliteStore(db);
+    store.insert(RECORD);
+    rival.exec('BEGIN IMMEDIATE');
+  });
+  afterEach(() => {
+    db.close();
+    rival.close();
+  });
+
+  test('holds up no look-up, and is written once it lets go', async () => {
+    const next = another(1);
+    const inserted = store.insert(next);
+    const revoked = store.mark(RECORD.keyId, revoke);
+    expect(inserted).toBeInstanceOf(Promise);
+    expect(store.findByDigest([RECORD.digest])).toEqual([RECORD]);
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
+    rival.exec('COMMIT');
+    await inserted;
+    expect(await revoked).toBe(true);
+    expect(store.findById(next.keyId)).toEqual(next);
+    expect(store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
+  });
+
+  test('is not written any more once nobody waits for it', async () => {
+    const gone = new AbortController();
+    const revoked = store.mark(RECORD.keyId, revoke, { signal: gone.signal });
+    gone.abort(new Error('nobody waits'));
+    rival.exec('COMMIT');
+    await expect(revoked).rejects.toThrow('nobody waits');
+    expect(store.findById(RECORD.keyId)).toEqual(RECORD);
+  });
+
+  test('is tried for as long as the handle would wait', async () => {
+    db.exec('PRAGMA busy_timeout = 50');
+    await expect(store.mark(RECORD.keyId, revoke)).rejects.toThrow('database is locked');
+    expect(readValue(db, 'PRAGMA busy_timeout')).toBe(50);
   });
 });

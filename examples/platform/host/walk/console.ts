@@ -26,7 +26,11 @@ class Visitor {
     });
     const cookie = response.headers.getSetCookie()[0]?.split(';')[0];
     if (cookie !== undefined) this.#cookie = cookie;
-    say(`   ${method} ${path} → ${response.status}`);
+    // A key's id differs from run to run.
+    say(`   ${method} ${path.replace(/[0-9a-f-]{36}/, ':id')} → ${response.status}`);
+    const next = response.headers.get('Location');
+    // To a new key, not into the console.
+    if (next?.endsWith('/new')) return this.visit(next);
     return response.text();
   }
 }

@@ -16,7 +16,7 @@ import { ask, REFUSED } from './rest.ts';
 import { Surprise, say } from './surprise.ts';
 
 const SCOPES = ['threats:read', 'decoys:read'];
-const AUTHORITY = { entityUuid: ENTITY };
+const AUTHORITY = { entityUuid: ENTITY, scopes: 'all', actor: 'walk' } as const;
 
 interface Clock {
   /** How far it is set forward, in milliseconds. */

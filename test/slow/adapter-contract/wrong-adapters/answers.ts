@@ -1,6 +1,6 @@
 /** Adapters that answer something else than `toResponse` says, or more than that. */
 import type { DenialResponse, StoreError } from 'keyscope';
-import { isAccessError, isStoreError } from 'keyscope';
+import { causeOf, isAccessError, isStoreError } from 'keyscope';
 import { RIGHT } from '../right-adapter.ts';
 import {
   ALIKE,
@@ -19,7 +19,8 @@ import {
 import { denyWith, denyWithout, type WrongAdapters, withHeaders } from '../wrong-adapter.ts';
 
 /** The text of the driver's error that broke the store. */
-function driverText({ cause }: StoreError): string {
+function driverText(error: StoreError): string {
+  const cause = causeOf(error);
   return cause instanceof Error ? cause.message : '';
 }
 

@@ -3,7 +3,18 @@ import type { IncomingMessage } from 'node:http';
 import type { Admission } from 'keyscope';
 import { AccessError } from 'keyscope';
 import { admit, RIGHT } from '../right-adapter.ts';
-import { APART, BROKEN, BUG, DENIALS, ENTITY, HEAD, LET_IN, NAMED, ONCE } from '../titles.ts';
+import {
+  APART,
+  BAD_ENTITY,
+  BROKEN,
+  BUG,
+  DENIALS,
+  ENTITY,
+  HEAD,
+  LET_IN,
+  NAMED,
+  ONCE,
+} from '../titles.ts';
 import type { WrongAdapters } from '../wrong-adapter.ts';
 
 export const WRONG_REQUESTS: WrongAdapters = {
@@ -73,7 +84,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
     },
   },
   'keeps what was admitted': {
-    noticedBy: [BROKEN, ONCE],
+    noticedBy: [BAD_ENTITY, BROKEN, ONCE],
     change: () => {
       const kept = new Map<string, Promise<Admission>>();
       return {

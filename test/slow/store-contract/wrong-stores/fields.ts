@@ -24,6 +24,39 @@ export const WRONG_FIELDS: WrongStores = {
     findById: (keyId: string) => withoutField(right.findById(keyId)),
     findByDigest: (digests: readonly string[]) => right.findByDigest(digests).map(withoutField),
   }),
+  'the format is that of this release': (right) => answering(right, () => ({ format: 1 })),
+  'the format is text': (right) => answering(right, (row) => ({ format: String(row.format) })),
+  'a hint has lost its case': (right) =>
+    answering(right, (row) => ({ hint: row.hint.toLowerCase() })),
+  'a hint is a number': (right) =>
+    answering(right, (row) => ({ hint: /^\d+$/.test(row.hint) ? Number(row.hint) : row.hint })),
+  'a prefix is cut at 16 characters': (right) =>
+    answering(right, (row) => ({ prefix: row.prefix.slice(0, 16) })),
+  'nobody made a key': (right) => answering(right, () => ({ createdBy: null })),
+  'who made a key is an empty text': (right) =>
+    answering(right, (row) => ({ createdBy: row.createdBy ?? '' })),
+  'who ended a key is null for an empty text': (right) =>
+    answering(right, (row) => ({ endedBy: row.endedBy || null })),
+  'why a key ended is cut at 255 bytes': (right) =>
+    answering(right, ({ endReason }) => ({
+      endReason: endReason && Buffer.from(endReason).subarray(0, 255).toString(),
+    })),
+  'every key is the first of its rotations': (right) =>
+    answering(right, ({ keyId }) => ({ rootKeyId: keyId })),
+  'nothing is delegated': (right) => answering(right, () => ({ delegation: null })),
+  'nobody withdrew': (right) => answering(right, () => ({ withdrawn: [] })),
+  'withdrawals are sorted': (right) =>
+    answering(right, (row) => ({ withdrawn: [...row.withdrawn].sort() })),
+  'withdrawals are in the order of the entities': (right) =>
+    answering(right, ({ accessibleEntities, withdrawn }) => ({
+      withdrawn: accessibleEntities.filter((entity) => withdrawn.includes(entity)),
+    })),
+  'withdrawals end at 998': (right) =>
+    answering(right, (row) => ({ withdrawn: row.withdrawn.slice(0, 998) })),
+  'a suspension at time 0 is none': (right) =>
+    answering(right, (row) => ({ suspendedAt: row.suspendedAt || null })),
+  'changedAt is a Date': (right) =>
+    answering(right, (row) => ({ changedAt: row.changedAt && new Date(row.changedAt) })),
   'a column too many': (right) => answering(right, () => ({ id: 1 })),
   'texts are trimmed': (right) => answering(right, (row) => ({ name: row.name.trim() })),
   'texts are folded to NFKD': (right) =>

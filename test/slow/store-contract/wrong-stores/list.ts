@@ -1,6 +1,6 @@
 /** Stores whose `list` breaks a promise. */
 import type { KeyRecord } from 'keyscope';
-import { copy, isBehind, newestFirst, type Row, type Rows } from '../right-store.ts';
+import { copy, isAsked, isBehind, newestFirst, type Row, type Rows } from '../right-store.ts';
 import { lower, onTheWall, type Query, type WrongStores } from '../wrong-store.ts';
 
 /** The rows behind the position, in no order and however many. */
@@ -8,19 +8,19 @@ function following(rows: Rows, { after }: Query): Row[] {
   return [...rows.values()].filter((row) => after === null || isBehind(row, after));
 }
 
-/** Of these, the ones of the entity. */
-function ownFollowing(rows: Rows, query: Query): Row[] {
-  return following(rows, query).filter((row) => row.entityUuid === query.entityUuid);
+/** Of these, the ones that the listing is about. */
+function askedFollowing(rows: Rows, query: Query): Row[] {
+  return following(rows, query).filter((row) => isAsked(row, query));
 }
 
 export const WRONG_LISTS: WrongStores = {
   'list is not sorted': (_right, rows) => ({
-    list: (query: Query) => ownFollowing(rows, query).slice(0, query.limit).map(copy),
+    list: (query: Query) => askedFollowing(rows, query).slice(0, query.limit).map(copy),
   }),
   'list is oldest first': (right) => ({ list: (query: Query) => right.list(query).reverse() }),
   'list leaves ties as they come': (_right, rows) => ({
     list: (query: Query) => {
-      const found = ownFollowing(rows, query);
+      const found = askedFollowing(rows, query);
       const sorted = found.sort((one, other) => other.createdAt - one.createdAt);
       return sorted.slice(0, query.limit).map(copy);
     },
@@ -28,7 +28,7 @@ export const WRONG_LISTS: WrongStores = {
   'list sorts times as text': (_right, rows) => ({
     list: (query: Query) => {
       const textOf = ({ createdAt, keyId }: KeyRecord) => `${createdAt}${keyId}`;
-      const found = ownFollowing(rows, query);
+      const found = askedFollowing(rows, query);
       const sorted = found.sort((one, other) => (textOf(one) < textOf(other) ? 1 : -1));
       return sorted.slice(0, query.limit).map(copy);
     },
@@ -110,14 +110,17 @@ export const WRONG_LISTS: WrongStores = {
   'list leaves ended keys out': (right) => ({
     list: (query: Query) => right.list(query).filter((row) => row.revokedAt === null),
   }),
+  'list leaves suspended keys out': (right) => ({
+    list: (query: Query) => right.list(query).filter((row) => row.suspendedAt === null),
+  }),
   'list leaves expired keys out': (right) => ({
     list: (query: Query) => right.list(query).filter((row) => row.expiresAt === null),
   }),
   'list answers what can address the entity': (_right, rows) => ({
     list: (query: Query) => {
-      const found = following(rows, query).filter((row) =>
-        row.accessibleEntities.includes(query.entityUuid),
-      );
+      const { prefix, entityUuid } = query;
+      const own = following(rows, query).filter((row) => row.prefix === prefix);
+      const found = own.filter((row) => row.accessibleEntities.includes(entityUuid));
       return found.sort(newestFirst).slice(0, query.limit).map(copy);
     },
   }),

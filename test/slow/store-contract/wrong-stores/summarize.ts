@@ -28,6 +28,10 @@ const WRONG_AT_ANY_TIME: WrongStores = {
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive({ ...row, retireAt: null }, now)),
   }),
+  'summarize leaves suspended keys out': (_right, rows) => ({
+    summarize: (now: number) =>
+      summaryWhere(rows, (row) => isLive(row, now) && row.suspendedAt === null),
+  }),
   'summarize leaves retiring keys out': (_right, rows) => ({
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive(row, now) && row.retireAt === null),
@@ -37,6 +41,12 @@ const WRONG_AT_ANY_TIME: WrongStores = {
   }),
   'summarize ends a millisecond early': (right) => ({
     summarize: (now: number) => right.summarize(now + 1),
+  }),
+  'summarize needs a time': (_right, rows) => ({
+    summarize: (now: number) => summaryWhere(rows, (row) => isLive(row, now)),
+  }),
+  'summarize takes no time for 1970': (right) => ({
+    summarize: (now: number) => right.summarize(now ?? 0),
   }),
   'summarize asks its own clock': (right) => ({
     summarize: (_now: number) => right.summarize(Date.now()),
@@ -105,6 +115,8 @@ const WRONG_AT_ANY_TIME: WrongStores = {
 
 /** What nobody can see from the outside who cannot say what time it is. */
 const UNSEEN = [
+  'needs a time',
+  'no time for 1970',
   'a deadline as the last',
   'a millisecond early',
   'its own clock',

@@ -1,5 +1,5 @@
 /** Stores that wait between reading and writing, and write back more than they were to change. */
-import type { Ending, KeyRecord } from 'keyscope';
+import type { KeyRecord, Mark } from 'keyscope';
 import { copy, type Row, type Rows, type SyncStore } from '../right-store.ts';
 import { type Entries, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
 
@@ -22,7 +22,12 @@ function others(rows: Rows, ids: readonly string[]): readonly Row[] {
   return all.filter(({ keyId }) => !ids.includes(keyId));
 }
 
-const marks: Part = ({ revokedAt, retireAt }) => ({ revokedAt, retireAt });
+const marks: Part = ({ revokedAt, suspendedAt, retireAt, withdrawn }) => ({
+  revokedAt,
+  suspendedAt,
+  retireAt,
+  withdrawn,
+});
 const usage: Part = ({ lastUsedAt, scopesUsed }) => ({ lastUsedAt, scopesUsed });
 const whole: Part = (row) => row;
 
@@ -48,11 +53,11 @@ function touchWritesBack(wait: Wait, which: Which, part: Part): WrongStore {
   });
 }
 
-function markEndedWritesBack(wait: Wait, part: Part): WrongStore {
+function markWritesBack(wait: Wait, part: Part): WrongStore {
   return (right, rows) => ({
-    markEnded: async (keyId: string, ending: Ending) => {
+    mark: async (keyId: string, mark: Mark) => {
       const writeBack = remember(rows, others(rows, [keyId]), part);
-      const wrote = right.markEnded(keyId, ending);
+      const wrote = right.mark(keyId, mark);
       await wait();
       writeBack();
       return wrote;
@@ -71,13 +76,13 @@ function insertWritesBack(wait: Wait): WrongStore {
   });
 }
 
-/** The same store, where to end a key takes as long as anything else. */
-function slowToEnd(wait: Wait, wrong: WrongStore): WrongStore {
+/** The same store, where to mark a key takes as long as anything else. */
+function slowToMark(wait: Wait, wrong: WrongStore): WrongStore {
   return (right: SyncStore, rows) => ({
     ...wrong(right, rows),
-    markEnded: async (keyId: string, ending: Ending) => {
+    mark: async (keyId: string, mark: Mark) => {
       await wait();
-      return right.markEnded(keyId, ending);
+      return right.mark(keyId, mark);
     },
   });
 }
@@ -99,11 +104,11 @@ function writingBack(wait: Wait): WrongStores {
   const touchesMarks = touchWritesBack(wait, own, marks);
   return {
     'touch writes the marks back': touchesMarks,
-    'touch writes the marks back, and to end takes as long': slowToEnd(wait, touchesMarks),
+    'touch writes the marks back, and to mark takes as long': slowToMark(wait, touchesMarks),
     'touch writes the entity’s other keys back': touchWritesBack(wait, others, whole),
     'insert writes the entity’s other keys back': insertWritesBack(wait),
-    'markEnded writes the usage of the entity’s other keys back': markEndedWritesBack(wait, usage),
-    'markEnded writes the marks of the entity’s other keys back': markEndedWritesBack(wait, marks),
+    'mark writes the usage of the entity’s other keys back': markWritesBack(wait, usage),
+    'mark writes the marks of the entity’s other keys back': markWritesBack(wait, marks),
   };
 }
 

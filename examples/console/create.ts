@@ -1,0 +1,91 @@
+/** Making a key by a form, and showing it once. */
+import type { Hono } from 'hono';
+import { isInputError } from 'keyscope';
+import { issueInputSchemaFor } from 'keyscope/schemas';
+import { catalog } from '../platform/service/catalog.ts';
+import { closeForm, leadToNewKey, openForm, requireAuthority } from './forms.ts';
+import type { Faults, NewKey } from './pages/new-key.ts';
+import { LIFETIMES, NOTHING_ENTERED, newKeyPage } from './pages/new-key.ts';
+import { shownOncePage } from './pages/shown-once.ts';
+import { KEYS } from './paths.ts';
+import type { Answer, ConsoleService, Env, Visit } from './visit.ts';
+import { field } from './visit.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+function showForm(c: Visit, input: NewKey, faults: Faults): Answer {
+  const { scopes } = requireAuthority(c);
+  const offered = catalog.expand(scopes === 'all' ? ['*:*'] : scopes);
+  const status = Object.keys(faults).length === 0 ? 200 : 400;
+  return c.html(newKeyPage(c.var.member, { offered, once: openForm(c), input, faults }), status);
+}
+
+function readNewKey(c: Visit): NewKey {
+  return {
+    name: field(c, 'name').trim(),
+    scopes: c.var.form.getAll('scopes'),
+    lifetime: field(c, 'lifetime'),
+    justification: field(c, 'justification').trim(),
+  };
+}
+
+/** As the schema takes it; a lifetime that nobody offered ends at once, which that refuses. */
+function expiryOf(lifetime: string, now: number): string {
+  if (lifetime === 'never') return lifetime;
+  const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
+  return new Date(now + days * DAY_MS).toISOString();
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** The first sentence on each field. */
+function faultsOf(issues: readonly Issue[]): Faults {
+  const faults: Record<string, string> = {};
+  for (const { path, message } of issues) faults[String(path[0] ?? 'name')] ??= message;
+  return faults;
+}
+
+async function create(
+  c: Visit,
+  { keyring }: ConsoleService,
+  schema: ReturnType<typeof issueInputSchemaFor<typeof catalog>>,
+  now: number,
+): Promise<Response> {
+  const authority = requireAuthority(c);
+  const entered = readNewKey(c);
+  const { name, scopes, lifetime, justification } = entered;
+  closeForm(c);
+  const read = schema.safeParse({
+    name,
+    scopes,
+    expiresAt: expiryOf(lifetime, now),
+    ...(justification !== '' && { justification }),
+  });
+  if (!read.success) return showForm(c, entered, faultsOf(read.error.issues));
+  try {
+    return await leadToNewKey(c, await keyring.issue(read.data, authority));
+  } catch (error) {
+    if (isInputError(error)) return showForm(c, entered, { [error.field]: error.message });
+    throw error;
+  }
+}
+
+/** Once: whoever comes again is led to the page of the key. */
+function showOnce(c: Visit, keyId: string, { publicUrl }: ConsoleService): Answer {
+  const { newKeys } = c.var.session;
+  const issued = newKeys.get(keyId);
+  newKeys.delete(keyId);
+  if (issued === undefined) return c.redirect(`${KEYS}/${encodeURIComponent(keyId)}`, 303);
+  return c.html(shownOncePage(c.var.member, issued, `${publicUrl}/v1`));
+}
+
+export function serveNewKeys(app: Hono<Env>, path: string, service: ConsoleService): void {
+  const { now } = service;
+  const schema = issueInputSchemaFor(catalog, { now });
+  app.get(`${path}/new`, (c) => showForm(c, NOTHING_ENTERED, {}));
+  app.post(path, (c) => create(c, service, schema, now()));
+  app.get(`${path}/:id/new`, (c) => showOnce(c, c.req.param('id'), service));
+}

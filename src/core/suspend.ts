@@ -1,0 +1,31 @@
+/**
+ * Takes a key out of use for as long as there is doubt, and back into use. Neither touches what was
+ * revoked.
+ */
+import type { CheckedAuthority } from './authority.js';
+import type { Context } from './context.js';
+import { readInfo, requireOwn } from './find.js';
+import { alreadyEnded, writeMark } from './mark.js';
+import type { KeyState } from './record.js';
+
+const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
+
+export async function suspend(
+  context: Context,
+  authority: CheckedAuthority,
+  keyId: string,
+): Promise<void> {
+  const row = await requireOwn(context, authority, keyId);
+  if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);
+  const mark = { kind: 'suspend', at: context.clock(), ...authority.said } as const;
+  await writeMark(context, authority, row, mark);
+}
+
+export async function resume(
+  context: Context,
+  authority: CheckedAuthority,
+  keyId: string,
+): Promise<void> {
+  const row = await requireOwn(context, authority, keyId);
+  await writeMark(context, authority, row, { kind: 'resume', at: context.clock() });
+}

@@ -1,0 +1,10 @@
+/**
+ * `keyscope/reports`: reads for those who operate a service. Nothing here decides who is let in,
+ * and nothing here writes.
+ */
+export type { ExpiringKey, ExpiringKeysOptions, UnreadableKey } from './expiring-keys.js';
+export { expiringKeys } from './expiring-keys.js';
+export type { PepperReportOptions, PepperUse } from './pepper-report.js';
+export { pepperReport } from './pepper-report.js';
+export type { KnownUsage, UnknownUsage, UnusedScopesOptions } from './unused-scopes.js';
+export { unusedScopes } from './unused-scopes.js';

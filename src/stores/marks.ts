@@ -1,0 +1,46 @@
+/** What each mark does to a record, and when it may: the rule that every store's writes follow. */
+import type { KeyRecord } from '../core/record.js';
+import type { Mark } from '../core/store.js';
+
+/** Returns the marked record; `null` if the mark's condition does not hold. */
+export function applyMark(record: KeyRecord, mark: Mark): KeyRecord | null {
+  return canBeMarked(record, mark) ? { ...record, ...changesOf(record, mark) } : null;
+}
+
+function canBeMarked(record: KeyRecord, mark: Mark): boolean {
+  const { revokedAt, suspendedAt, retireAt, withdrawn } = record;
+  switch (mark.kind) {
+    case 'revoke':
+      return revokedAt === null;
+    case 'suspend':
+      return revokedAt === null && suspendedAt === null;
+    case 'resume':
+      return revokedAt === null && suspendedAt !== null;
+    case 'retire': {
+      const isUnmarked = revokedAt === null && suspendedAt === null && retireAt === null;
+      return isUnmarked && withdrawn.join() === (mark.withdrawn ?? []).join();
+    }
+    case 'withdraw':
+      return !withdrawn.includes(mark.entityUuid);
+  }
+}
+
+function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> {
+  const { at } = mark;
+  switch (mark.kind) {
+    case 'revoke': {
+      const { by, reason, seal } = mark;
+      return { revokedAt: at, changedAt: at, endedBy: by, endReason: reason, seal };
+    }
+    case 'suspend':
+      return { suspendedAt: at, changedAt: at, endedBy: mark.by, endReason: mark.reason };
+    case 'resume':
+      return { suspendedAt: null, changedAt: at, endedBy: null, endReason: null };
+    case 'retire': {
+      const { changedAt = at, by, reason } = mark;
+      return { retireAt: at, changedAt, endedBy: by, endReason: reason };
+    }
+    case 'withdraw':
+      return { withdrawn: [...record.withdrawn, mark.entityUuid], changedAt: at };
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The methods that only read. An id is always a lower-case UUID, and a digest and a prefix always
+ * printable ASCII; anything else is not looked up.
+ */
+import type { KeyRecord } from '../../core/record.js';
+import type { ChangedKey, ListQuery, SchemeSummary } from '../../core/store.js';
+import { isUuid } from '../../core/uuid.js';
+import { readChangesStart } from '../changes.js';
+import { batchLookUps } from '../look-up-batches.js';
+import { createQuerySlots } from '../query-slots.js';
+import type { Reads } from '../reads-and-writes.js';
+import type { Value } from '../rows.js';
+import { toInteger, toRecord } from '../rows.js';
+import type { Row } from './answers.js';
+import { isDigest, isPrefix } from './columns.js';
+import type { Readers } from './readers.js';
+import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from './slices.js';
+import {
+  findBy,
+  LIST,
+  LIST_ADDRESSING,
+  LIST_ADDRESSING_AFTER,
+  LIST_AFTER,
+  LIST_ALL,
+  LIST_ALL_AFTER,
+  LIST_CHANGED,
+  LIST_EXPIRING,
+  LIST_LINEAGE,
+  SUMMARIZE,
+} from './statements.js';
+
+async function selectRecords(
+  readers: Readers,
+  sql: string,
+  values: readonly Value[],
+): Promise<KeyRecord[]> {
+  const rows = await readers.select(sql, values);
+  return rows.map(toRecord);
+}
+
+async function lookUp(
+  readers: Readers,
+  column: 'digest' | 'key_id',
+  names: readonly string[],
+): Promise<KeyRecord[]> {
+  const { sql, values } = findBy(column, names);
+  const rows = await readers.lookUp(sql, values);
+  return rows.filter(({ key_id }) => key_id !== null).map(toRecord);
+}
+
+function listStatement(query: ListQuery): { readonly sql: string; readonly values: Value[] } {
+  const { prefix, entityUuid, addressing = false, after = null, limit } = query;
+  if (after === null) {
+    const sql = addressing ? LIST_ADDRESSING : LIST;
+    return { sql, values: [entityUuid, prefix, limit] };
+  }
+  const { createdAt, keyId } = after;
+  const sql = addressing ? LIST_ADDRESSING_AFTER : LIST_AFTER;
+  return { sql, values: [entityUuid, prefix, createdAt, createdAt, keyId, limit] };
+}
+
+/** Unchecked: the core checks what comes back. */
+function toSummary({ scheme, live, last_used_at }: Row): SchemeSummary {
+  const summary: { readonly [Field in keyof SchemeSummary]: unknown } = {
+    scheme,
+    live: toInteger(live),
+    lastUsedAt: toInteger(last_used_at),
+  };
+  return summary as SchemeSummary;
+}
+
+/** Unchecked, too. */
+function toChanged({ key_id, changed_at }: Row): ChangedKey {
+  return { keyId: key_id, changedAt: toInteger(changed_at) } as ChangedKey;
+}
+
+/** What a keyring asks for. */
+type LookUps = Pick<Reads, 'findByDigest' | 'findById' | 'list' | 'listLineage'>;
+
+/** What reports and caches ask for, over all entities. */
+type Overviews = Omit<Reads, keyof LookUps>;
+
+function createLookUps(readers: Readers, maxQueries: number | null): LookUps {
+  async function findDigests(digests: readonly string[]): Promise<KeyRecord[]> {
+    const asked = digests.filter(isDigest);
+    return asked.length === 0 ? [] : lookUp(readers, 'digest', asked);
+  }
+
+  function findIds(keyIds: readonly string[]): Promise<KeyRecord[]> {
+    return lookUp(readers, 'key_id', keyIds);
+  }
+
+  const isBatched = maxQueries !== null;
+  const slots = isBatched ? createQuerySlots(maxQueries) : undefined;
+  const lookUpIds = isBatched ? batchLookUps(findIds, ({ keyId }) => keyId, slots) : findIds;
+  const lookUpDigests = isBatched
+    ? batchLookUps(findDigests, ({ digest }) => digest, slots)
+    : findDigests;
+
+  return {
+    findByDigest: lookUpDigests,
+
+    async findById(keyId, options) {
+      if (!isUuid(keyId)) return null;
+      const records = await lookUpIds([keyId], options);
+      return records[0] ?? null;
+    },
+
+    ...createListings(readers),
+  };
+}
+
+function createListings(readers: Readers): Pick<LookUps, 'list' | 'listLineage'> {
+  return {
+    async list(query) {
+      if (!isUuid(query.entityUuid) || !isPrefix(query.prefix)) return [];
+      const { sql, values } = listStatement(query);
+      return selectRecords(readers, sql, values);
+    },
+
+    async listLineage(rootKeyId) {
+      if (!isUuid(rootKeyId)) return [];
+      return selectRecords(readers, LIST_LINEAGE, [rootKeyId]);
+    },
+  };
+}
+
+function createOverviews(readers: Readers): Overviews {
+  return {
+    async summarize(now?: number) {
+      const time = now ?? Date.now();
+      const rows = await readers.select(SUMMARIZE, [time, time]);
+      return rows.map(toSummary);
+    },
+
+    // One row more than asked for tells whether there is another part.
+    async listAll({ after, limit }) {
+      const keyId = readAllCursor(after);
+      const sql = keyId === null ? LIST_ALL : LIST_ALL_AFTER;
+      const values = keyId === null ? [] : [keyId];
+      const rows = await readers.select(sql, [...values, limit + 1]);
+      return toAllSlice(rows, limit);
+    },
+
+    async listExpiring(query) {
+      const { before, limit } = query;
+      const { expiresAt, keyId } = readExpiringStart(query);
+      const values = [before, expiresAt, expiresAt, keyId, limit + 1];
+      const rows = await readers.select(LIST_EXPIRING, values);
+      return toExpiringSlice(rows, limit);
+    },
+
+    async listChanged(query) {
+      const { changedAt, keyId } = readChangesStart(query);
+      const values = [changedAt, changedAt, keyId, query.limit];
+      const rows = await readers.select(LIST_CHANGED, values);
+      return rows.filter(({ key_id }) => key_id !== null).map(toChanged);
+    },
+  };
+}
+
+/**
+ * The reading half of a store.
+ *
+ * @param maxQueries How many queries of look-ups are in flight at most; `null` sends each look-up
+ *   by itself and at once.
+ */
+export function createReads(readers: Readers, maxQueries: number | null): Reads {
+  return { ...createLookUps(readers, maxQueries), ...createOverviews(readers) };
+}

@@ -1,0 +1,98 @@
+/** Deletes what ended long ago. */
+import { assert, readFields, readInteger } from '../../core/input.js';
+import { openSession, type PostgresClient } from './clients.js';
+import { isUnknownFunction } from './driver-errors.js';
+import { migrateIfNeeded } from './migrate.js';
+import { createRunner, type RunStatement } from './query.js';
+import { FIRST_ID } from './slices.js';
+
+/** Which keys to delete, and how many at once. */
+export interface PurgeOptions {
+  /** Only keys that were revoked, retired or expired before this time. Not in the future. */
+  readonly endedBefore: Date;
+  /** At most this many are deleted in one transaction: 1 to 10,000. Default: 1,000. */
+  readonly batchSize?: number | undefined;
+}
+
+/** The same, read. */
+interface Purge {
+  /** Milliseconds since the epoch. */
+  readonly endedBefore: number;
+  readonly now: number;
+  readonly batchSize: number;
+}
+
+/**
+ * Deletes the rows of keys that ended before a time, by revocation, retirement or expiry, whichever
+ * came first. An audit log may then name keys that nobody can look up any more.
+ *
+ * The row of a key is kept as long as another one that it was rotated to has not ended. A row that
+ * somebody else has locked is left for the next purge, so that nobody waits for it. Migrates first.
+ *
+ * Each batch is one transaction. Any number of processes may purge at once: each row is deleted by
+ * one of them. If it throws, the batches before stay deleted; call it again.
+ *
+ * Not checked: that the clocks of this process and of those that end keys agree. Backups and the
+ * server's log keep the rows.
+ *
+ * @param client As for `postgresStore`, of a role that may also `DELETE` from `keyscope_keys` and
+ *   `keyscope_addressing` and `UPDATE (purge_before)` of `keyscope_schema`.
+ * @param options Up to when.
+ * @returns The ids of the keys whose rows were deleted.
+ * @throws TypeError if `client` is not such a client, or on an invalid option.
+ * @throws Error as `migrate` does, and if PostgreSQL refuses.
+ * @example
+ * const year = 365 * 86_400_000;
+ * const deleted = await purgeEnded(pool, { endedBefore: new Date(Date.now() - year) });
+ */
+export async function purgeEnded(
+  client: PostgresClient,
+  options: PurgeOptions,
+): Promise<readonly string[]> {
+  const session = openSession(client);
+  const purge = readPurge(options);
+  await migrateIfNeeded(session);
+  return deleteInBatches(createRunner(session, false), purge);
+}
+
+function readPurge(options: PurgeOptions): Purge {
+  const given = readFields(options, ['endedBefore', 'batchSize'], 'purgeEnded');
+  const { endedBefore, batchSize = 1000 } = given;
+  const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
+  assert(endedBefore instanceof Date, instead);
+  const time = new Date(endedBefore).getTime();
+  const now = Date.now();
+  // NaN if the date is invalid, and then the comparison is false.
+  assert(time <= now, instead);
+  const size = readInteger(batchSize, 1, 10_000, 'purgeEnded: batchSize');
+  return { endedBefore: time, now, batchSize: size };
+}
+
+/** In the order of ids, so that each batch goes on where the one before has stopped. */
+async function deleteInBatches(
+  run: RunStatement,
+  { endedBefore, now, batchSize }: Purge,
+): Promise<readonly string[]> {
+  const times = [String(endedBefore), String(now)];
+  const deleted: string[] = [];
+  for (;;) {
+    const firstId = deleted.at(-1) ?? FIRST_ID;
+    const answers = await purgeBatch(run, [...times, firstId, String(batchSize)]);
+    const keyIds = answers[0] as readonly string[];
+    deleted.push(...keyIds);
+    if (keyIds.length < batchSize) return deleted;
+  }
+}
+
+/** The function belongs to the triggers: where they were left out, it is not there. */
+async function purgeBatch(
+  run: RunStatement,
+  values: readonly string[],
+): Promise<readonly unknown[]> {
+  try {
+    return await run('purge', ...values);
+  } catch (error) {
+    if (!isUnknownFunction(error)) throw error;
+    return run('purgeUnguarded', ...values);
+  }
+}

@@ -1,0 +1,149 @@
+/** Deletes the records of keys that ended long ago. */
+import { assert, readFields } from '../../core/input.js';
+import { type KeyRecord, readRecord } from '../../core/record.js';
+import type { RedisClient } from './clients.js';
+import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
+import { changeOf, type Entry, filingsOf, type Keys, keysUnder, startOf } from './layout.js';
+import { type Link, runOn } from './link.js';
+import { migrateIfNeeded } from './migrate.js';
+import { type RedisStoreOptions, readPlace } from './options.js';
+import { listLineage } from './reads.js';
+import { PURGE } from './scripts.js';
+import {
+  type Found,
+  filedByExpiry,
+  filedByMark,
+  readOrFiled,
+  walkEntries,
+  walkRecords,
+} from './walk.js';
+import { removeFilings } from './writes.js';
+
+/** Which records `purgeEnded` deletes. */
+export interface PurgeOptions {
+  /** Only those of keys that ended before this time. Not in the future. */
+  readonly endedBefore: Date;
+}
+
+/** The times that a purge goes by, in milliseconds since the epoch. */
+interface PurgeTimes {
+  readonly endedBefore: number;
+  readonly now: number;
+}
+
+const EVERYTHING = { from: '-', to: '+', size: MAX_AT_ONCE };
+
+/** A mark whose entry is older than this is written, or never will be. */
+const SETTLED_MS = 86_400_000;
+
+/**
+ * Deletes the records of keys that ended before a time: by revocation, by the end of their
+ * retirement or by expiry, whichever came first. Keeps the record of a key as long as another one
+ * that it was rotated to has not ended, and every record that this release cannot read. If it
+ * throws, what was deleted stays deleted; call it again.
+ *
+ * For a job of its own: it reads every record, 500 at a time. What is deleted cannot be looked up
+ * in an audit any more. Calls `migrate` first.
+ *
+ * Not checked: that the bytes are gone. They stay in the append-only file until Redis rewrites it,
+ * and in backups. A rotation that is in progress while its predecessor is deleted: leave at least a
+ * minute between the time and now.
+ *
+ * @param client As for `redisStore`.
+ * @param options Up to when.
+ * @param place `prefix`: the same as for the store.
+ * @returns The ids of the keys whose records were deleted, in any order.
+ * @throws TypeError as `migrate` does; if `endedBefore` is no valid `Date` or in the future.
+ * @throws Error as `migrate` does; whatever the client rejects with.
+ * @example
+ * const twoYearsAgo = new Date(Date.now() - 2 * 365 * 86_400_000);
+ * const deleted = await purgeEnded(client, { endedBefore: twoYearsAgo });
+ */
+export async function purgeEnded(
+  client: RedisClient,
+  options: PurgeOptions,
+  place: RedisStoreOptions = {},
+): Promise<readonly string[]> {
+  const { link, prefix } = readPlace(client, place, 'purgeEnded');
+  const times = readPurgeTimes(options);
+  await migrateIfNeeded({ link, prefix });
+  const keys = keysUnder(prefix);
+  const limited = limitConcurrency(link);
+  const deleted: string[] = [];
+  for await (const page of walkRecords(limited, keys, keys.expiry, EVERYTHING, filedByExpiry)) {
+    const purged = await Promise.all(page.map((found) => purge(limited, keys, found, times)));
+    deleted.push(...purged.filter((keyId) => keyId !== null));
+  }
+  await removeOldChanges(limited, keys, times);
+  return deleted;
+}
+
+function readPurgeTimes(options: PurgeOptions): PurgeTimes {
+  const { endedBefore } = readFields(options, ['endedBefore'], 'purgeEnded');
+  const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
+  assert(endedBefore instanceof Date, instead);
+  const time = new Date(endedBefore).getTime();
+  const now = Date.now();
+  // NaN if the date is invalid, and then the comparison is false.
+  assert(time <= now, instead);
+  return { endedBefore: time, now };
+}
+
+// ── One record ──────────────────────────────────────────────────────────────────────────────────
+
+/** Returns the id of the key if its record was deleted. */
+async function purge(
+  link: Link,
+  keys: Keys,
+  { entry, row }: Found,
+  { endedBefore, now }: PurgeTimes,
+): Promise<string | null> {
+  const { keyId, digest } = entry;
+  const record = readRecord(row);
+  if (record === null || !hasEnded(record, endedBefore)) return null;
+  const lineage = await listLineage(link, keys, record.rootKeyId);
+  const isNeeded = lineage.some((each) => mayFollow(each, keyId) && !hasEnded(each, now));
+  if (isNeeded) return null;
+  // Checks again, and deletes the record before what leads to it: if this process ends in between,
+  // entries are left that lead nowhere.
+  const args = [JSON.stringify(keyId), String(endedBefore)];
+  const answer = await runOn(link, keys.record(digest), PURGE, args);
+  if (Number(answer) !== 1) return null;
+  const filings = filingsOf(keys, { ...record, digest });
+  await removeFilings(link, filings, keys.pointer(keyId));
+  return keyId;
+}
+
+/** Whether a record ended before a time. False for one with an end that is no time. */
+function hasEnded(record: KeyRecord, time: number): boolean {
+  const ends: readonly unknown[] = [record.revokedAt, record.retireAt, record.expiresAt];
+  const areTimes = ends.every((end) => end === null || typeof end === 'number');
+  return areTimes && ends.some((end) => end !== null && Number(end) < time);
+}
+
+/** Whether a record is that of a successor, or is damaged so that it could be. */
+function mayFollow(record: Partial<KeyRecord>, keyId: string): boolean {
+  const { rotatedFrom } = record;
+  return rotatedFrom === keyId || rotatedFrom === undefined;
+}
+
+// ── Marks ───────────────────────────────────────────────────────────────────────────────────────
+
+/** Removes entries of old marks whose record is gone, has a newer mark or was never marked so. */
+async function removeOldChanges(
+  link: Link,
+  keys: Keys,
+  { endedBefore, now }: PurgeTimes,
+): Promise<void> {
+  const settled = Math.min(endedBefore, now - SETTLED_MS);
+  async function removeIfVoid(entry: Entry): Promise<void> {
+    const row = await readOrFiled(link, keys, entry.digest, filedByMark(entry));
+    if (row?.changedAt === entry.time) return;
+    const { index, member } = changeOf(keys, entry, entry.time);
+    await link.send(index, ['ZREM', index, member]);
+  }
+  const range = { ...EVERYTHING, to: `(${startOf(settled)}` };
+  for await (const entries of walkEntries(link, keys.changes, range)) {
+    await Promise.all(entries.map(removeIfVoid));
+  }
+}

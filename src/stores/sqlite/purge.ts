@@ -1,0 +1,59 @@
+/** Deletes the rows of keys that ended long ago. */
+import type { SqliteHandle } from './handle.js';
+import { prepareHandle } from './handle.js';
+import { migrateIfNeeded } from './migrate.js';
+import { PURGE_BATCH, type PurgeOptions, readEndedBefore, toKeyId } from './purge-options.js';
+import { STATEMENTS } from './statements.js';
+import { transaction } from './transactions.js';
+
+/**
+ * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
+ * or by expiry, whichever came first. Keeps the row of a key that was rotated to one that has not
+ * ended before that time. Up to 500 rows are one transaction; other processes write in between. If
+ * it throws, what was deleted stays deleted; call it again.
+ *
+ * For a job of its own: it blocks its process, and reads the whole table. What is deleted cannot be
+ * looked up in an audit any more. Migrates first if need be.
+ *
+ * Not checked: that the bytes are gone. SQLite keeps them in free pages until it needs those; run
+ * VACUUM, or set `PRAGMA secure_delete = ON` on the handle beforehand.
+ *
+ * @param db As for `sqliteStore`.
+ * @param options Up to when.
+ * @returns The ids of the keys whose rows were deleted, in their order.
+ * @throws TypeError as `sqliteStore` does; if `endedBefore` is no valid `Date` or in the future.
+ * @throws Error as `migrate` does; whatever the driver throws.
+ * @example
+ * const twoYearsAgo = new Date(Date.now() - 2 * 365 * 86_400_000);
+ * const deleted = purgeEnded(new DatabaseSync('keys.db'), { endedBefore: twoYearsAgo });
+ */
+export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly string[] {
+  prepareHandle(db, 'purgeEnded');
+  const endedBefore = readEndedBefore(options);
+  migrateIfNeeded(db);
+  const find = db.prepare(STATEMENTS.findPurgeable);
+  const allow = db.prepare(STATEMENTS.allowPurge);
+  const purge = db.prepare(STATEMENTS.purge);
+
+  // They are found outside the transaction: reading keeps nobody from writing.
+  function findAfter(keyId: string): string[] {
+    return find.all(keyId, endedBefore, endedBefore, PURGE_BATCH).map(toKeyId);
+  }
+
+  function deleteBatch(ids: readonly string[]): string[] {
+    return transaction(db, () => {
+      allow.run(endedBefore);
+      const rows = purge.all(JSON.stringify(ids), endedBefore, endedBefore);
+      allow.run(null);
+      return rows.map(toKeyId);
+    });
+  }
+
+  const deleted: string[] = [];
+  let ids = findAfter('');
+  while (ids.length > 0) {
+    deleted.push(...deleteBatch(ids));
+    ids = findAfter(ids.at(-1) ?? '');
+  }
+  return deleted;
+}

@@ -1,0 +1,55 @@
+/** The methods that write, each in a transaction of its own. */
+import type { Mark } from '../../core/store.js';
+import { isText } from '../bindable.js';
+import type { Writes } from '../reads-and-writes.js';
+import { toValues } from '../rows.js';
+import type { SqliteHandle, SqliteStatement } from './handle.js';
+import { toMarkWrite } from './marks.js';
+import { STATEMENTS } from './statements.js';
+import { writeWhenUnlocked } from './transactions.js';
+
+/** How long usage waits for a lock: less than the 2 s that a keyring waits by default. */
+const TOUCH_WAIT_MS = 900;
+
+/** Prepares the statements that write, each of them once. */
+export function createWrites(db: SqliteHandle): Writes {
+  const insertOne = db.prepare(STATEMENTS.insert);
+  const touchOne = db.prepare(STATEMENTS.touch);
+  const marks: Readonly<Record<Mark['kind'], SqliteStatement>> = {
+    revoke: db.prepare(STATEMENTS.revoke),
+    suspend: db.prepare(STATEMENTS.suspend),
+    retire: db.prepare(STATEMENTS.retire),
+    resume: db.prepare(STATEMENTS.resume),
+    withdraw: db.prepare(STATEMENTS.withdraw),
+  };
+
+  return {
+    insert(record, options) {
+      const values = toValues(record);
+      const insertRow = () => void insertOne.run(...values);
+      return writeWhenUnlocked(db, insertRow, { signal: options?.signal });
+    },
+
+    mark(keyId, mark, options) {
+      if (!isText(keyId)) return false;
+      const { statement, values } = toMarkWrite(keyId, mark);
+      function markRow(): boolean {
+        // Not counted: what triggers write.
+        const { changes } = marks[statement].run(...values);
+        return Number(changes) === 1;
+      }
+      return writeWhenUnlocked(db, markRow, { signal: options?.signal });
+    },
+
+    touch(entries) {
+      function touchEach(): void {
+        for (const { keyId, lastUsedAt, scopesUsed } of entries) {
+          if (!isText(keyId)) continue;
+          touchOne.run(lastUsedAt, lastUsedAt, JSON.stringify(scopesUsed), keyId);
+        }
+      }
+      // One transaction for the batch: one disk sync, and never half a batch.
+      return writeWhenUnlocked(db, touchEach, { waitMs: TOUCH_WAIT_MS });
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/** Tests of the last argument of every method: who no longer waits, and who wants no copy. */
+import type { KeyRecord } from '../../core/record.js';
+import type { Awaitable, CallOptions } from '../../core/store.js';
+import { check, same, show } from '../assertions.js';
+import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
+import { after, revokeAt, withdrawAt } from './marks.js';
+
+/** A read, and what it must answer. */
+interface Read {
+  readonly name: string;
+  readonly call: (options: CallOptions) => Awaitable<unknown>;
+  readonly expected: unknown;
+}
+
+/** Reads of a record that addresses a guest, the last of its entities. */
+function readsOf({ store, prefix }: StoreFixture, row: KeyRecord): readonly Read[] {
+  const { keyId, digest, entityUuid, rootKeyId, accessibleEntities } = row;
+  const query = { prefix, entityUuid, after: null, limit: 10 };
+  const guest = accessibleEntities.at(-1) ?? '';
+  const addressing = { ...query, entityUuid: guest, addressing: true };
+  return [
+    {
+      name: 'findByDigest',
+      call: (options) => store.findByDigest([digest], options),
+      expected: [row],
+    },
+    { name: 'findById', call: (options) => store.findById(keyId, options), expected: row },
+    { name: 'list', call: (options) => store.list(query, options), expected: [row] },
+    {
+      name: 'list with addressing',
+      call: (options) => store.list(addressing, options),
+      expected: [row],
+    },
+    {
+      name: 'listLineage',
+      call: (options) => store.listLineage(rootKeyId, options),
+      expected: [row],
+    },
+  ];
+}
+
+/** A record that belongs to one new entity and addresses another. */
+function recordOfTwo({ record }: StoreFixture): KeyRecord {
+  const entityUuid = uuid();
+  return record({ entityUuid, accessibleEntities: [entityUuid, uuid()] });
+}
+
+// ── Options that change nothing ─────────────────────────────────────────────────────────────────
+
+/** What callers pass as the last argument. */
+function everyOptions(): readonly CallOptions[] {
+  const { signal } = new AbortController();
+  return [{}, { signal }, { fresh: true }, { signal, fresh: false }, { signal: undefined }];
+}
+
+/**
+ * Calls every method with every kind of last argument, a signal that is not aborted included. It
+ * must be as without.
+ *
+ * Catches: an argument that is taken for another one, and a signal that is required.
+ */
+export async function takesOptions(fixture: StoreFixture): Promise<void> {
+  const { store, holds } = fixture;
+  for (const options of everyOptions()) {
+    const what = `with ${Object.keys(options).join(' and ')}`;
+    const made = recordOfTwo(fixture);
+    const { keyId, accessibleEntities } = made;
+    await store.insert(made, options);
+    await holds(made, `insert ${what}`);
+    const mark = withdrawAt(TIME, accessibleEntities[1] ?? '');
+    same(await store.mark(keyId, mark, options), true, `mark ${what}`);
+    same(await store.mark(keyId, mark, options), false, `mark ${what}, again`);
+    await store.touch([{ keyId, lastUsedAt: TIME, scopesUsed: {} }], options);
+    const used = { ...after(made, mark), lastUsedAt: TIME };
+    await holds(used, `mark and touch ${what}`);
+    for (const { name, call, expected } of readsOf(fixture, used)) {
+      same(await call(options), expected, `${name} ${what}`);
+    }
+  }
+  // Once: a report goes through every record that there is.
+  const { signal } = new AbortController();
+  await reportsWith(fixture, { signal, fresh: true });
+}
+
+async function reportsWith(
+  { store, scheme, summaryOf }: StoreFixture,
+  options: CallOptions,
+): Promise<void> {
+  const what = 'with signal and fresh';
+  const rows = (await store.summarize?.(TIME, options)) ?? [];
+  const own = rows.filter((row) => row.scheme === scheme);
+  same(own, await summaryOf(TIME), `summarize ${what}`);
+  const expiring = await store.listExpiring?.({ before: LAST, after: null, limit: 1 }, options);
+  const all = await store.listAll?.({ after: null, limit: 1 }, options);
+  const changed = await store.listChanged?.({ since: -LAST, limit: 1 }, options);
+  const lengths = [expiring?.items.length, all?.items.length, changed?.length];
+  check(Math.max(...lengths.map((length) => length ?? 0)) <= 1, `listings of all keys ${what}`);
+}
+
+// ── Signals that are aborted ────────────────────────────────────────────────────────────────────
+
+type Abort = (controller: AbortController) => void;
+
+/** How a call is given up, and when: before it is sent, right after, or a turn later. */
+interface GivingUp {
+  readonly before: Abort;
+  readonly after: Abort;
+}
+
+const abort: Abort = (controller) => controller.abort();
+const wait: Abort = () => {};
+const soon: Abort = (controller) => {
+  setTimeout(() => controller.abort(), 0);
+};
+
+const WAYS: readonly GivingUp[] = [
+  { before: abort, after: wait },
+  { before: wait, after: abort },
+  { before: wait, after: soon },
+];
+
+/** What a call that was given up came to: its answer, or that it threw. */
+type Outcome = { readonly answer: unknown } | 'threw';
+
+async function giveUp(
+  way: GivingUp,
+  call: (options: CallOptions) => Awaitable<unknown>,
+): Promise<Outcome> {
+  const controller = new AbortController();
+  way.before(controller);
+  const calling = (async (): Promise<Outcome> => {
+    try {
+      return { answer: await call({ signal: controller.signal }) };
+    } catch {
+      return 'threw';
+    }
+  })();
+  way.after(controller);
+  return calling;
+}
+
+/**
+ * Calls methods with a signal that is aborted already, at once, or soon. A read must answer as it
+ * does otherwise, or throw. A write may throw, but then it must have written all or nothing, and
+ * what it says that it wrote must be there.
+ *
+ * Catches: a look-up that gives up and answers nothing, and a write that stops halfway.
+ */
+export async function abortsWholly(fixture: StoreFixture): Promise<void> {
+  for (const way of WAYS) {
+    for (let round = 0; round < 5; round++) {
+      await readsOrThrows(fixture, way);
+      await insertsWholly(fixture, way);
+      await marksWholly(fixture, way);
+    }
+  }
+}
+
+async function readsOrThrows(fixture: StoreFixture, way: GivingUp): Promise<void> {
+  const made = recordOfTwo(fixture);
+  await fixture.store.insert(made);
+  for (const { name, call, expected } of readsOf(fixture, made)) {
+    const outcome = await giveUp(way, call);
+    if (outcome !== 'threw') same(outcome.answer, expected, `${name} that was aborted`);
+  }
+}
+
+async function insertsWholly(fixture: StoreFixture, way: GivingUp): Promise<void> {
+  const { store } = fixture;
+  const made = recordOfTwo(fixture);
+  const outcome = await giveUp(way, (options) => store.insert(made, options));
+  // What was given up may still be written: that is seen by the record being there afterwards only.
+  let before = await store.findById(made.keyId);
+  for (;;) {
+    const answers = readsOf(fixture, made).map(async ({ call }) => show(await call({})));
+    const seen = await Promise.all(answers);
+    const now = await store.findById(made.keyId);
+    const isSettled = (before === null) === (now === null);
+    before = now;
+    if (!isSettled) continue;
+    const isThere = now !== null;
+    check(isThere || outcome === 'threw', 'an insert that did not throw is not there');
+    for (const [index, { name, expected }] of readsOf(fixture, made).entries()) {
+      const nothing = name === 'findById' ? null : [];
+      same(seen[index], show(isThere ? expected : nothing), `${name}, after an aborted insert`);
+    }
+    return;
+  }
+}
+
+async function marksWholly({ store, add }: StoreFixture, way: GivingUp): Promise<void> {
+  const made = await add();
+  const { keyId } = made;
+  const mark = revokeAt(TIME + 1);
+  const use = { lastUsedAt: TIME, scopesUsed: { 'a:b': TIME } };
+  const marking = giveUp(way, (options) => store.mark(keyId, mark, options));
+  const touching = giveUp(way, (options) => store.touch([{ keyId, ...use }], options));
+  const marked = await marking;
+  const touched = await touching;
+  if (marked !== 'threw') same(marked.answer, true, 'a mark that was aborted and did not throw');
+  const found = await store.findById(keyId);
+  const isMarked = found !== null && found.revokedAt !== null;
+  const isUsed = found !== null && found.lastUsedAt !== null;
+  const row = isMarked ? after(made, mark) : made;
+  same(found, isUsed ? { ...row, ...use } : row, 'after a mark and a use that were aborted');
+  check(isMarked || marked === 'threw', 'a mark that answered true is not there');
+  check(isUsed || touched === 'threw', 'a use that was aborted and did not throw is not there');
+}

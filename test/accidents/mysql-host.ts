@@ -1,0 +1,72 @@
+/** How two processes come to a MariaDB, and the one that everybody uses. */
+import { mysqlStore } from 'keyscope/stores/mysql';
+import mysql from 'mysql2/promise';
+import type { OwnMariadb } from '../support/mariadb-servers.ts';
+import { emptyDatabase } from '../support/mysql-clients.ts';
+import type { Address } from '../support/tcp-proxy.ts';
+import type { Host, Visit } from './place.ts';
+
+/** Two processes with a pool each. */
+export interface MysqlVisit extends Visit {
+  readonly pools: readonly mysql.Pool[];
+}
+
+/** Who connects, and to which database. */
+export interface MysqlLogin {
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+/** On servers of one's own: with the rights of a service, who may not write what is read-only. */
+export const SERVICE: MysqlLogin = { user: 'service', password: 'x', database: 'test' };
+
+/** Makes the user and its database. */
+export async function admitService({ rows }: OwnMariadb): Promise<void> {
+  const { user, password, database } = SERVICE;
+  await rows(`CREATE DATABASE ${database}`);
+  await rows(`CREATE USER ${user} IDENTIFIED BY '${password}'`);
+  await rows(`GRANT ALL ON ${database}.* TO ${user}`);
+}
+
+function openPool(address: Address, login: MysqlLogin): mysql.Pool {
+  return mysql.createPool({
+    ...login,
+    ...address,
+    charset: 'utf8mb4',
+    connectTimeout: 2_000,
+    connectionLimit: 10,
+  });
+}
+
+/** @param guarded Where the process that answers requests goes, if somewhere else. */
+export function visitWithMysql2(
+  managed: Address,
+  login: MysqlLogin = SERVICE,
+  guarded: Address = managed,
+): MysqlVisit {
+  const managing = openPool(managed, login);
+  const guarding = openPool(guarded, login);
+  return {
+    managing: mysqlStore(managing),
+    guarding: mysqlStore(guarding),
+    pools: [managing, guarding],
+    // Connections that an accident has broken cannot say goodbye.
+    close: () => Promise.allSettled([managing.end(), guarding.end()]),
+  };
+}
+
+/** A port of this machine. */
+export function at(port: number): Address {
+  return { host: '127.0.0.1', port };
+}
+
+export async function mysqlHost(): Promise<Host> {
+  const { settings, drop } = await emptyDatabase();
+  const { host, port, ...login } = settings;
+  return {
+    address: { host, port },
+    visit: async (by) => visitWithMysql2(at(by), login),
+    remove: drop,
+  };
+}

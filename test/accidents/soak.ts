@@ -1,0 +1,142 @@
+/**
+ * `npm run test:soak`: 20 minutes at half load, `-- <minutes>` for others, with an accident each
+ * minute on every engine side by side. Prints a line a minute, and fails where the heap is not flat
+ * after the first minute, where a key was let in after its revocation had answered, where an
+ * answered write was lost, or where a request was never answered.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { faultsOf } from './faults.ts';
+import { BREACHES, HOSTS } from './network.ts';
+import { openPlace } from './place.ts';
+import { openRestarted } from './redis.ts';
+import { openLocked } from './sqlite.ts';
+import { type Figures, type Rates, type Stream, startStream, type Ways } from './stream.ts';
+
+const RATES: Rates = { honest: 100, revoked: 50, changes: 5 };
+/** Few, so that all are there within the first minute. */
+const REMEMBERED = 100;
+const MINUTE_MS = 60_000;
+/** All goes well for so long at the beginning of a minute. */
+const BEFORE_MS = 5_000;
+const HEAP_TOLERANCE = 0.05;
+/** The end of a minute, in which the heap is measured, and how often. */
+const SAMPLED_MS = 20_000;
+const SAMPLE_MS = 500;
+
+const minutes = Number(process.argv[2] ?? 20);
+
+/** Something that happens to one engine, and lasts for a while. */
+interface Trouble {
+  readonly name: string;
+  readonly lastsMs: number;
+  strike(): unknown;
+  mend?(): unknown;
+}
+
+/** An engine, and what can happen to it. */
+interface Subject extends Ways {
+  readonly name: string;
+  readonly troubles: readonly Trouble[];
+  close(): Promise<void>;
+}
+
+async function subjectOf(name: string, open: (typeof HOSTS)[string]): Promise<Subject> {
+  const { proxy, managing, guarding, close } = await openPlace(await open());
+  const troubles = BREACHES.map(({ strike, mend, ...told }) => ({
+    ...told,
+    strike: () => strike(proxy),
+    mend: () => mend?.(proxy),
+  }));
+  return { name, managing, guarding, troubles, close };
+}
+
+async function openSubjects(): Promise<Subject[]> {
+  const hosts = Object.entries(HOSTS);
+  const behindProxies = await Promise.all(hosts.map(([name, open]) => subjectOf(name, open)));
+  return [...behindProxies, await openRestarted(), await openLocked()];
+}
+
+// ── A minute ────────────────────────────────────────────────────────────────────────────────────
+
+async function trouble({ troubles }: Subject, minute: number): Promise<string> {
+  const now = troubles[minute % troubles.length] as Trouble;
+  await now.strike();
+  await sleep(now.lastsMs);
+  await now.mend?.();
+  return now.name;
+}
+
+setFlagsFromString('--expose-gc');
+// Code that is dropped when it was not run for a while, and compiled again, is megabytes too.
+setFlagsFromString('--no-flush-bytecode');
+const collect = runInNewContext('gc') as () => void;
+
+/**
+ * In megabytes, what is in use when least is under way: requests that are not answered yet, and
+ * what came back for them, are megabytes too.
+ */
+async function leastHeapUntil(end: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  while (performance.now() < end) {
+    await sleep(SAMPLE_MS);
+    collect();
+    least = Math.min(least, process.memoryUsage().heapUsed / 2 ** 20);
+  }
+  return least;
+}
+
+const COUNTED = ['asked', 'answered', 'refused', 'denied', 'unanswered', 'letIn'] as const;
+
+function sumOf(streams: readonly Stream[]): string {
+  const sum = (name: keyof Figures) =>
+    streams.reduce((total, { figures }) => total + figures[name], 0);
+  return COUNTED.map((name) => `${name} ${sum(name)}`).join(', ');
+}
+
+// ── All of them ─────────────────────────────────────────────────────────────────────────────────
+
+// The servers are ended when this process is, also when it is cut short.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+const subjects = await openSubjects();
+const streams = await Promise.all(
+  subjects.map((subject) => startStream(subject, RATES, REMEMBERED)),
+);
+// Each kind once before the first minute: what only they run is compiled, and lists have grown.
+const kinds = Math.max(...subjects.map(({ troubles }) => troubles.length));
+for (let kind = 0; kind < kinds; kind++) {
+  await Promise.all(subjects.map((subject) => trouble(subject, kind)));
+}
+console.log(`begun: each accident once, ${sumOf(streams)}`);
+const begun = performance.now();
+const heaps: number[] = [];
+for (let minute = 0; minute < minutes; minute++) {
+  await sleep(BEFORE_MS);
+  await Promise.all(subjects.map((subject) => trouble(subject, minute)));
+  const end = begun + (minute + 1) * MINUTE_MS;
+  await sleep(Math.max(0, end - SAMPLED_MS - performance.now()));
+  const used = await leastHeapUntil(end);
+  heaps.push(used);
+  console.log(`minute ${minute + 1}: heap ${used.toFixed(1)} MB; ${sumOf(streams)}`);
+}
+
+const faults: string[] = [];
+const [first = 0, ...later] = heaps;
+for (const [index, used] of later.entries()) {
+  const change = used / first - 1;
+  if (Math.abs(change) <= HEAP_TOLERANCE) continue;
+  faults.push(
+    `heap after minute ${index + 2}: ${(change * 100).toFixed(1)} % of the first minute's`,
+  );
+}
+for (const [index, { name, close }] of subjects.entries()) {
+  const figures = await (streams[index] as Stream).end();
+  console.log(`${name}: ${JSON.stringify(figures)}`);
+  faults.push(...faultsOf(figures).map((fault) => `${name}: ${fault}`));
+  await close();
+}
+for (const fault of faults) console.log(`NOT as promised: ${fault}`);
+console.log(faults.length === 0 ? 'all as promised' : 'failed');
+process.exit(faults.length === 0 ? 0 : 1);

@@ -1,0 +1,135 @@
+/** How long a key may live: the lower of two limits, from now. */
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  denied,
+  HOUR,
+  OTHER,
+  PLAIN,
+  rowOf,
+  START,
+  setUp,
+  untypedInput,
+} from '../support/keyring.ts';
+import { authorityWith, EACH_CALL, refusedAsBug } from '../support/managing.ts';
+
+/** `undefined` is no limit, and `'never'` no end. */
+type Case = readonly [
+  ofAuthority: number | undefined,
+  ofKeyring: number | undefined,
+  life: number | 'never',
+  isAllowed: boolean,
+];
+
+const LIVES: readonly Case[] = [
+  [undefined, undefined, 'never', true],
+  [undefined, undefined, 8.64e15 - START, true],
+  [HOUR, undefined, HOUR, true],
+  [HOUR, undefined, HOUR + 1, false],
+  [HOUR, undefined, 'never', false],
+  [undefined, HOUR, HOUR, true],
+  [undefined, HOUR, HOUR + 1, false],
+  [undefined, HOUR, 'never', false],
+  // The lower one counts, whichever it is.
+  [HOUR, 2 * HOUR, HOUR, true],
+  [HOUR, 2 * HOUR, HOUR + 1, false],
+  [2 * HOUR, HOUR, HOUR, true],
+  [2 * HOUR, HOUR, HOUR + 1, false],
+  [HOUR, HOUR, HOUR, true],
+  [HOUR, HOUR, HOUR + 1, false],
+  [1, undefined, 1, true],
+  [1, undefined, 2, false],
+  [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 8.64e15 - START, true],
+  [Number.MAX_SAFE_INTEGER, undefined, 'never', false],
+];
+
+const expiryOf = (life: number | 'never', now = START) =>
+  life === 'never' ? life : new Date(now + life);
+
+describe('the longest life of a key', () => {
+  it.each(LIVES)(
+    'with a limit of %s in the authority and %s in the keyring: a life of %s is allowed: %s',
+    async (ofAuthority, ofKeyring, life, isAllowed) => {
+      const { keyring, clock } = setUp({ maxLifetimeMs: ofKeyring });
+      const authority = { ...AUTHORITY, maxLifetimeMs: ofAuthority };
+      const issue = () =>
+        keyring.issue(untypedInput({ expiresAt: expiryOf(life, clock.now()) }), authority);
+      await expectWhether(isAllowed, issue);
+
+      // And of a successor. From now, not from when the key was made.
+      const { info } = await setUpOld(keyring, ofKeyring);
+      clock.advance(1);
+      const rotate = () => {
+        const expiresAt = expiryOf(life, clock.now());
+        return keyring.rotate(info.keyId, { overlapMs: 0, expiresAt }, authority);
+      };
+      const isInRange = life === 'never' || clock.now() + life <= 8.64e15;
+      if (isInRange) await expectWhether(isAllowed, rotate);
+    },
+  );
+
+  async function setUpOld(keyring: ReturnType<typeof setUp>['keyring'], limit: number | undefined) {
+    return keyring.issue(untypedInput({ expiresAt: expiryOf(Math.min(limit ?? 9, 9)) }), AUTHORITY);
+  }
+
+  async function expectWhether(isAllowed: boolean, act: () => Promise<unknown>): Promise<void> {
+    if (isAllowed) {
+      await act();
+      return;
+    }
+    const error = await denied(act, 'ceiling_exceeded', 'lifetime_beyond_authority');
+    expect(error.excess).toEqual(['expiresAt']);
+  }
+
+  // Under an ordinary authority, a rotation made a 60-second key last for ever.
+  it('binds a rotation that keeps the expiry, as much of it as is left', async () => {
+    const { keyring, clock, store } = setUp();
+    const expiresAt = new Date(START + 9 * HOUR);
+    const { info } = await keyring.issue(untypedInput({ expiresAt }), AUTHORITY);
+    const authority = { ...AUTHORITY, maxLifetimeMs: HOUR };
+    const rotate = () => keyring.rotate(info.keyId, { overlapMs: 0 }, authority);
+    clock.set(START + 8 * HOUR - 1);
+    await denied(rotate, 'ceiling_exceeded', 'lifetime_beyond_authority');
+    clock.advance(1);
+    const next = await rotate();
+    expect((await rowOf(store, next.info.keyId)).expiresAt).toBe(START + 9 * HOUR);
+  });
+
+  it('binds a rotation of a key that never ends, made before there was a limit', async () => {
+    const { keyring, store } = setUp();
+    const { info } = await keyring.issue(PLAIN, AUTHORITY);
+    const limited = setUp({ store, maxLifetimeMs: HOUR }).keyring;
+    const rotate = (more: object) =>
+      limited.rotate(info.keyId, { overlapMs: 0, ...more }, AUTHORITY);
+    for (const more of [{}, { expiresAt: undefined }, { expiresAt: 'never' }]) {
+      await denied(() => rotate(more), 'ceiling_exceeded', 'lifetime_beyond_authority');
+    }
+    const next = await rotate({ expiresAt: new Date(START + HOUR) });
+    expect(next.info.expiresAt).toEqual(new Date(START + HOUR));
+  });
+
+  it('is told with all of the excess at once: scopes, then entities, then the expiry', async () => {
+    const { keyring } = setUp({ maxLifetimeMs: HOUR });
+    const wanted = untypedInput({
+      scopes: ['threats:read', 'decoys:read'],
+      accessibleEntities: [OTHER],
+    });
+    const scopes = ['threats:*'];
+    const all = () => keyring.issue(wanted, { ...AUTHORITY, scopes });
+    const error = await denied(all, 'ceiling_exceeded', 'scopes_beyond_authority');
+    expect(error.excess).toEqual(['decoys:read', OTHER, 'expiresAt']);
+    const two = () => keyring.issue(wanted, AUTHORITY);
+    const lesser = await denied(two, 'ceiling_exceeded', 'entities_beyond_authority');
+    expect(lesser.excess).toEqual([OTHER, 'expiresAt']);
+  });
+
+  it.each([0, -1, 1.5, '3600000', null, true, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, [1]])(
+    'is a bug of the service in every call if it is %s',
+    async (maxLifetimeMs) => {
+      const message = /^authority\.maxLifetimeMs: pass a whole number from 1 to 9007199254740991$/;
+      for (const [, call] of EACH_CALL) {
+        await refusedAsBug((keyring) => call(keyring, authorityWith({ maxLifetimeMs })), message);
+      }
+    },
+  );
+});

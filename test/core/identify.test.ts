@@ -1,0 +1,203 @@
+import { generateKey, type KeyStore } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { canariesIn, keyCanaries } from '../support/canary.ts';
+import {
+  ANSWERING,
+  AUTHORITY,
+  denied,
+  issue,
+  type Method,
+  OWN,
+  PEPPER,
+  PEPPER_2,
+  recording,
+  returning,
+  rowOf,
+  START,
+  setUp,
+  storeError,
+  untyped,
+  wrap,
+} from '../support/keyring.ts';
+import { bring, editing, LIFE_NAMES, LIVES } from '../support/lives.ts';
+
+describe('identify', () => {
+  it.each(ANSWERING)(
+    'tells whose key a string is, in a store that answers %s',
+    async (_how, through) => {
+      const { keyring, clock, events } = setUp({ store: through(memoryStore()) });
+      const { key, info } = await issue(keyring);
+      await issue(keyring);
+      clock.advance(5);
+      events.length = 0;
+      expect(await keyring.identify(key)).toEqual(info);
+      expect(events).toEqual([
+        { type: 'key.identified', time: START + 5, keyId: info.keyId, entityUuid: OWN },
+      ]);
+      expect(canariesIn(events, keyCanaries('key', key))).toEqual([]);
+    },
+  );
+
+  it.each(LIFE_NAMES.filter((name) => name !== 'orphaned'))(
+    'tells it of a key that is %s, as get does',
+    async (name) => {
+      const { keyring, events, key, keyId } = await bring(name);
+      const found = await keyring.identify(key);
+      expect(found).toEqual(await keyring.get(keyId, AUTHORITY));
+      expect(found).toMatchObject({ state: LIVES[name].state, keyId, entityUuid: OWN });
+      expect(events).toMatchObject([{ type: 'key.identified', keyId, entityUuid: OWN }]);
+    },
+  );
+
+  it('knows no key whose pepper was taken out: nothing leads to it', async () => {
+    const { keyring, events, key } = await bring('orphaned');
+    expect(await keyring.identify(key)).toBeNull();
+    expect(events).toEqual([]);
+  });
+
+  it('knows the keys of every pepper that is configured', async () => {
+    const store = memoryStore();
+    const { key, info } = await issue(setUp({ store }).keyring);
+    const { keyring } = setUp({ store, peppers: [PEPPER_2, PEPPER] });
+    expect(await keyring.identify(key)).toEqual(info);
+    const unpeppered = setUp({ peppers: 'none' });
+    const plain = await issue(unpeppered.keyring);
+    expect(await unpeppered.keyring.identify(plain.key)).toEqual(plain.info);
+  });
+
+  it('changes nothing, and counts as no use', async () => {
+    const { keyring, inner, key, keyId } = await bring('live');
+    const before = await rowOf(inner, keyId);
+    await keyring.identify(key);
+    await keyring.flush();
+    expect(await rowOf(inner, keyId)).toEqual(before);
+  });
+
+  it('is told to nobody of a key that it does not know', async () => {
+    const { keyring, events } = setUp();
+    await issue(keyring);
+    events.length = 0;
+    expect(await keyring.identify(generateKey({ prefix: 'acme' }))).toBeNull();
+    expect(events).toEqual([]);
+  });
+});
+
+describe('what is no key', () => {
+  const other = generateKey({ prefix: 'acme_eu' });
+  const key = generateKey({ prefix: 'acme' });
+  const flipped = key.at(-1) === '0' ? '1' : '0';
+  const hostile = {
+    get length(): number {
+      throw new Error('read');
+    },
+    toString(): string {
+      throw new Error('read');
+    },
+  };
+
+  it.each<readonly [string, unknown]>([
+    ['undefined', undefined],
+    ['null', null],
+    ['true', true],
+    ['a number', 7],
+    ['a bigint', 7n],
+    ['a symbol', Symbol('key')],
+    ['a function', () => key],
+    ['a list', [key]],
+    ['a boxed key', Object(key)],
+    ['bytes', Buffer.from(key)],
+    ['an object that throws', hostile],
+    ['an object without a prototype', Object.create(null)],
+    ['empty', ''],
+    ['a key of another prefix', other],
+    ['a key without its last character', key.slice(0, -1)],
+    ['a key and a space', `${key} `],
+    ['a key and a newline', `${key}\n`],
+    ['a key as it is sent', `Bearer ${key}`],
+    ['a key in upper case', key.toUpperCase()],
+    ['a key with another checksum', key.slice(0, -1) + flipped],
+    ['a token', 'eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJhY21lIn0.c2lnbmF0dXJl'],
+    ['a digest', `s1$${'0'.repeat(64)}`],
+    ['a million characters', 'x'.repeat(1_000_000)],
+    ['half a pair', `${key.slice(0, -1)}\ud800`],
+    ['a full-width digit', `${key.slice(0, -1)}\uff11`],
+  ])('is null, and the store is not asked: %s', async (_what, value) => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring, events } = setUp({ store });
+    expect(await keyring.identify(value)).toBeNull();
+    expect({ calls, events }).toEqual({ calls: [], events: [] });
+  });
+
+  it('is null for a token even if the keyring accepts tokens, which stays unverified', async () => {
+    const tokens = {
+      verify: () => {
+        throw new Error('asked');
+      },
+    };
+    const { keyring } = setUp({ tokens: untyped(tokens) });
+    expect(await keyring.identify('eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl')).toBeNull();
+  });
+});
+
+describe('the store behind identify', () => {
+  it('is asked past its cache', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner }).keyring);
+    const asked: unknown[] = [];
+    const store: KeyStore = {
+      ...inner,
+      findByDigest: (digests, options) => {
+        asked.push(options?.fresh);
+        return inner.findByDigest(digests, options);
+      },
+    };
+    const { keyring } = setUp({ store });
+    await keyring.identify(key);
+    await keyring.verify(key);
+    expect(asked).toEqual([true, undefined]);
+  });
+
+  it('is not believed: another key’s row is none, and two rows are a broken store', async () => {
+    const inner = memoryStore();
+    const { keyring } = setUp({ store: inner });
+    const { key } = await issue(keyring);
+    const other = await rowOf(inner, (await issue(keyring)).info.keyId);
+    const wrong = setUp({ store: returning(inner, () => [other]) });
+    expect(await wrong.keyring.identify(key)).toBeNull();
+    expect(wrong.events).toEqual([]);
+    const twice = setUp({ store: returning(inner, (found) => [...found, other]) });
+    await storeError(() => twice.keyring.identify(key));
+    const odd = setUp({ store: returning(inner, () => [{ digest: other.digest }]) });
+    expect(await odd.keyring.identify(key)).toBeNull();
+  });
+
+  it('is broken if a row has no key id or entity', async () => {
+    const { inner, key, keyId } = await bring('live');
+    for (const edit of [{ keyId: 'x', name: 7 }, { entityUuid: null }]) {
+      const { keyring } = setUp({ store: editing(inner, keyId, edit) });
+      await storeError(() => keyring.identify(key));
+    }
+  });
+
+  it('is broken if it does not answer', async () => {
+    const down = wrap(memoryStore(), (method: Method) => {
+      throw new Error(`${method} is down`);
+    });
+    const { keyring, events } = setUp({ store: down });
+    await storeError(() => keyring.identify(generateKey({ prefix: 'acme' })));
+    expect(events).toEqual([]);
+  });
+});
+
+describe('what identify finds', () => {
+  it('still authenticates nobody that verify refuses', async () => {
+    for (const name of ['revoked', 'suspended', 'edited', 'of a later format'] as const) {
+      const { keyring, key } = await bring(name);
+      expect(await keyring.identify(key)).not.toBeNull();
+      const reason = { revoked: 'revoked', suspended: 'suspended', edited: 'record_tampered' };
+      const expected = name === 'of a later format' ? 'unknown_format' : reason[name];
+      await denied(() => keyring.verify(key), 'invalid_token', untyped(expected));
+    }
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * What became of a key: every combination of its marks, its seal, its format, its pepper and the
+ * clock, against the order in which the states are said.
+ */
+import type { KeyState } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  PEPPER,
+  PEPPER_2,
+  PLAIN,
+  rowOf,
+  START,
+  setUp,
+  tampering,
+} from '../support/keyring.ts';
+import { EXPIRY, RETIREMENT } from '../support/lives.ts';
+import { outcome } from '../support/outcome.ts';
+
+/** One key. */
+interface Circumstances {
+  /** By `revoke`, or by somebody who wrote the mark into the row. */
+  readonly revoked: 'no' | 'by revoke' | 'by hand';
+  readonly format: 1 | 2;
+  /** Whether the pepper that it was made under is configured. */
+  readonly isPeppered: boolean;
+  /** Whether somebody changed a sealed field. */
+  readonly isEdited: boolean;
+  /** Whether fields are malformed. */
+  readonly isMalformed: boolean;
+  readonly isSuspended: boolean;
+  readonly isRetired: boolean;
+  readonly isExpired: boolean;
+}
+
+function* combinations(): Generator<Circumstances> {
+  const both = [false, true];
+  for (const revoked of ['no', 'by revoke', 'by hand'] as const)
+    for (const format of [1, 2] as const)
+      for (const isPeppered of both)
+        for (const isEdited of both)
+          for (const isMalformed of both)
+            for (const isSuspended of both)
+              for (const isRetired of both)
+                for (const isExpired of both) {
+                  const row = { revoked, format, isPeppered, isEdited, isMalformed };
+                  yield { ...row, isSuspended, isRetired, isExpired };
+                }
+}
+
+/** The states in the order in which they are said, and when each of them holds. */
+const ORDER: readonly (readonly [KeyState, (given: Circumstances) => boolean])[] = [
+  ['revoked', ({ revoked }) => revoked !== 'no'],
+  ['unknown_format', ({ format }) => format === 2],
+  ['damaged', ({ isMalformed }) => isMalformed],
+  ['orphaned', ({ isPeppered }) => !isPeppered],
+  ['damaged', ({ isEdited }) => isEdited],
+  ['suspended', ({ isSuspended }) => isSuspended],
+  ['retired', ({ isRetired }) => isRetired],
+  ['expired', ({ isExpired }) => isExpired],
+  ['live', () => true],
+];
+
+/** With which reason `verify` refuses it; `passed` if it does not. */
+const REFUSALS: Readonly<Record<KeyState, string>> = {
+  revoked: 'invalid_token revoked',
+  unknown_format: 'invalid_token unknown_format',
+  // Nothing leads from the string to the row.
+  orphaned: 'invalid_token unknown_key',
+  damaged: 'invalid_token record_tampered',
+  suspended: 'invalid_token suspended',
+  retired: 'invalid_token retired',
+  expired: 'invalid_token expired',
+  live: 'passed',
+};
+
+function stateOf(given: Circumstances): KeyState {
+  const first = ORDER.find(([, holds]) => holds(given));
+  return first?.[0] ?? 'live';
+}
+
+/** Undefined where the row cannot be read. */
+function isTampered(given: Circumstances): boolean | undefined {
+  const { revoked, format, isPeppered, isEdited, isMalformed } = given;
+  if (format === 2 || isMalformed) return undefined;
+  if (!isPeppered) return false;
+  return isEdited || revoked === 'by hand';
+}
+
+/** A key in these circumstances, and the keyring that meets it. */
+async function arrange(given: Circumstances) {
+  const inner = memoryStore();
+  const { keyring: first, clock } = setUp({ store: inner });
+  const { key, info } = await first.issue({ ...PLAIN, expiresAt: new Date(EXPIRY) }, AUTHORITY);
+  if (given.revoked === 'by revoke') await first.revoke(info.keyId, AUTHORITY);
+  const edit = {
+    ...(given.revoked === 'by hand' ? { revokedAt: START } : {}),
+    ...(given.isEdited ? { name: 'another' } : {}),
+    ...(given.isMalformed ? { scopes: ['*:*'] } : {}),
+    ...(given.isSuspended ? { suspendedAt: START } : {}),
+    ...(given.isRetired ? { retireAt: RETIREMENT } : {}),
+    format: given.format,
+  };
+  if (given.isRetired) clock.set(RETIREMENT);
+  if (given.isExpired) clock.set(EXPIRY);
+  const peppers = [given.isPeppered ? PEPPER : PEPPER_2];
+  const store = tampering(inner, (row) => ({ ...row, ...edit }));
+  const { keyring } = setUp({ store, peppers, now: clock.now });
+  return { inner, keyring, key, keyId: info.keyId };
+}
+
+describe('the state of a key', () => {
+  it('is the first that holds, in list, get and verify alike', async () => {
+    const seen = new Map<KeyState, number>();
+    for (const given of combinations()) {
+      const why = JSON.stringify(given);
+      const state = stateOf(given);
+      const { keyring, key, keyId } = await arrange(given);
+      const info = await keyring.get(keyId, AUTHORITY);
+      expect(info, why).toMatchObject({ keyId, state });
+      const tampered = info !== null && 'tampered' in info ? info.tampered : undefined;
+      expect(tampered, why).toBe(isTampered(given));
+      expect((await keyring.list({}, AUTHORITY)).keys, why).toEqual([info]);
+      const refusal = given.isPeppered ? REFUSALS[state] : REFUSALS.orphaned;
+      expect(await outcome(() => keyring.verify(key)), why).toBe(verifying(given, refusal));
+      seen.set(state, (seen.get(state) ?? 0) + 1);
+    }
+    const counts = Object.fromEntries(seen);
+    expect(counts).toEqual({
+      revoked: 256,
+      unknown_format: 64,
+      damaged: 40,
+      orphaned: 16,
+      suspended: 4,
+      retired: 2,
+      expired: 1,
+      live: 1,
+    });
+  });
+
+  // `verify` reads the row first: of one that it cannot read it says so, revoked or not.
+  function verifying({ isPeppered, isMalformed, format }: Circumstances, refusal: string): string {
+    if (!isPeppered) return refusal;
+    if (format === 2) return REFUSALS.unknown_format;
+    return isMalformed ? REFUSALS.damaged : refusal;
+  }
+
+  it('becomes revoked by revoke, whatever it was', async () => {
+    const unrevoked = [...combinations()].filter(({ revoked }) => revoked === 'no');
+    for (const given of unrevoked) {
+      const { inner, keyring, keyId } = await arrange(given);
+      await keyring.revoke(keyId, AUTHORITY);
+      expect(await rowOf(inner, keyId)).toMatchObject({ revokedAt: expect.any(Number) as unknown });
+      const info = await keyring.get(keyId, AUTHORITY);
+      expect(info, JSON.stringify(given)).toMatchObject({ state: 'revoked' });
+    }
+  });
+
+  it('of a key without a pepper is never damaged by an edit: nothing vouches for it', async () => {
+    const inner = memoryStore();
+    const { keyring } = setUp({ store: inner, peppers: 'none' });
+    const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
+    const edited = tampering(inner, (row) => ({ ...row, scopes: ['threats:write'] }));
+    const through = setUp({ store: edited, peppers: 'none' }).keyring;
+    expect(await through.get(info.keyId, AUTHORITY)).toMatchObject({
+      state: 'live',
+      tampered: false,
+      scopes: ['threats:write'],
+    });
+    expect((await through.verify(key)).scopes).toEqual(['threats:write']);
+    // But a seal where none can be was not made by this keyring.
+    const sealed = tampering(inner, (row) => ({ ...row, seal: '0'.repeat(64) }));
+    const odd = setUp({ store: sealed, peppers: 'none' }).keyring;
+    expect(await odd.get(info.keyId, AUTHORITY)).toMatchObject({
+      state: 'damaged',
+      tampered: true,
+    });
+  });
+});

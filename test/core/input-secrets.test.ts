@@ -1,0 +1,175 @@
+/** Keys where they do not belong: in names, lists, cursors and key ids. No refusal shows them. */
+import { generateKey } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { canariesIn, keyCanaries } from '../support/canary.ts';
+import {
+  AUTHORITY,
+  inputError,
+  issue,
+  PLAIN,
+  type Ring,
+  setUp,
+  thrown,
+  untyped,
+} from '../support/keyring.ts';
+import { CALLS_ON_A_KEY } from '../support/managing.ts';
+
+const secret = generateKey({ prefix: 'acme' });
+const canaries = keyCanaries('key', secret);
+
+/** The key in every form in which a field may be passed. */
+const FORMS: readonly (readonly [string, unknown])[] = [
+  ['as it is', secret],
+  ['with a line break', `${secret}\n`],
+  ['with text around it', `my key: ${secret}!`],
+  ['as it is sent', `Bearer ${secret}`],
+  ['quoted', `"${secret}"`],
+  ['in a list', [secret]],
+  ['in a list in a list', [[secret]]],
+  ['in an object', { key: secret }],
+  ['as a name of a field', { [secret]: 'value' }],
+  ['as a name with a quote', { [`"${secret}`]: 'value' }],
+  ['in an error', new Error(secret)],
+  ['in a function', Object.assign(() => secret, { key: secret })],
+  ['as a symbol', Symbol(secret)],
+  ['in a text that is too long', `${secret}${'x'.repeat(1_000)}`],
+  ['boxed', Object(secret) as unknown],
+];
+
+type Call = (keyring: Ring, value: unknown) => Promise<unknown>;
+
+const issuing =
+  (field: string): Call =>
+  (keyring, value) =>
+    keyring.issue(untyped({ ...PLAIN, [field]: value }), AUTHORITY);
+
+const rotating =
+  (field: string): Call =>
+  async (keyring, value) => {
+    const { info } = await keyring.issue(PLAIN, AUTHORITY);
+    return keyring.rotate(info.keyId, untyped({ overlapMs: 0, [field]: value }), AUTHORITY);
+  };
+
+const listing =
+  (field: string): Call =>
+  (keyring, value) =>
+    keyring.list(untyped({ [field]: value }), AUTHORITY);
+
+/** By the field that is refused. A call that accepts a form refuses nothing, and that is well. */
+const FIELDS: readonly (readonly [string, string, Call])[] = [
+  ...['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata'].map(
+    (field) => ['issue', field, issuing(field)] as const,
+  ),
+  ...['overlapMs', 'expiresAt', 'name', 'scopes', 'accessibleEntities', 'justification'].map(
+    (field) => ['rotate', field, rotating(field)] as const,
+  ),
+  ...['after', 'limit', 'addressing'].map((field) => ['list', field, listing(field)] as const),
+];
+
+describe('a secret in the wrong place', () => {
+  it.each(FIELDS)('is not in what %s says of %s', async (_name, field, call) => {
+    let refusals = 0;
+    for (const [how, value] of FORMS) {
+      const { keyring, events } = setUp();
+      const answer = await call(keyring, value).catch((error: unknown) => error);
+      if (!(answer instanceof Error)) continue;
+      refusals += 1;
+      expect(answer, how).toMatchObject({ name: 'InputError', field });
+      expect(canariesIn([answer, answer.stack, events], canaries), how).toEqual([]);
+    }
+    expect(refusals).toBeGreaterThan(5);
+  });
+
+  it.each([
+    ['issue', (keyring: Ring, input: unknown) => keyring.issue(untyped(input), AUTHORITY)],
+    ['rotate', (keyring: Ring, input: unknown) => keyring.rotate('id', untyped(input), AUTHORITY)],
+    ['list', (keyring: Ring, input: unknown) => keyring.list(untyped(input), AUTHORITY)],
+  ])('is not in what %s says of an unknown field, or of no object', async (_name, call) => {
+    const { keyring, events } = setUp();
+    const unknown = { [secret]: 1 };
+    const error = await inputError(
+      () => call(keyring, unknown),
+      'input',
+      /unknown field "\[masked\]"/,
+    );
+    expect(canariesIn([error, error.stack, events], canaries)).toEqual([]);
+    for (const [how, value] of FORMS) {
+      const refusal = await thrown(() => call(keyring, value));
+      expect(refusal, how).toMatchObject({ name: 'InputError', field: 'input' });
+      expect(canariesIn([refusal, events], canaries), how).toEqual([]);
+    }
+  });
+
+  it.each([...CALLS_ON_A_KEY, 'rotate' as const])(
+    'is not in what %s says of a key id',
+    async (name) => {
+      const { keyring, events } = setUp();
+      for (const [how, value] of FORMS) {
+        const keyId = untyped<string>(value);
+        const answer = await (name === 'rotate'
+          ? keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY)
+          : keyring[name](keyId, AUTHORITY)
+        ).catch((error: unknown) => error);
+        expect(canariesIn([answer, events], canaries), how).toEqual([]);
+      }
+    },
+  );
+
+  it('is not in what a call says of any field of an authority', async () => {
+    const fields = ['reason', 'actor', 'entityUuid', 'entities', 'scopes', 'maxLifetimeMs', secret];
+    for (const field of fields) {
+      for (const [how, value] of FORMS) {
+        const { keyring } = setUp();
+        const authority = untyped<typeof AUTHORITY>({ ...AUTHORITY, [field]: value });
+        const answer = await keyring.get('id', authority).catch((error: unknown) => error);
+        if (answer instanceof Error) {
+          expect(canariesIn([answer, answer.stack], canaries), `${field} ${how}`).toEqual([]);
+        }
+      }
+    }
+  });
+
+  // `reason: 'found acme_… in a chat'` was kept on the record and told in every event.
+  it('is refused in every text that is kept, shown or told', async () => {
+    const { keyring, events } = setUp();
+    const { info } = await keyring.issue(PLAIN, AUTHORITY);
+    const told = events.length;
+    const of = (field: string) => (text: string) => ({
+      issue: () => keyring.issue({ ...PLAIN, [field]: text }, AUTHORITY),
+      rotate: () => keyring.rotate(info.keyId, { overlapMs: 0, [field]: text }, AUTHORITY),
+    });
+    const saying = (field: string) => (text: string) => ({
+      revoke: () => keyring.revoke(info.keyId, { ...AUTHORITY, [field]: text }),
+    });
+    type Calls = Readonly<Record<string, () => Promise<unknown>>>;
+    const inputs: Readonly<Record<string, (text: string) => Calls>> = {
+      name: of('name'),
+      justification: of('justification'),
+      reason: saying('reason'),
+    };
+    for (const text of [secret, `found ${secret} in a chat`, `x${secret}`, `${secret}.`]) {
+      for (const [field, calls] of Object.entries(inputs)) {
+        for (const act of Object.values(calls(text))) {
+          await inputError(act, field, /no API key; give its id or hint/);
+        }
+      }
+      await expect(saying('actor')(text).revoke()).rejects.toThrow(TypeError);
+    }
+    expect(events).toHaveLength(told);
+    expect((await keyring.verify((await issue(keyring)).key)).name).toBe(PLAIN.name);
+  });
+
+  it('is told from ids and hashes of as many characters', async () => {
+    const { keyring } = setUp();
+    for (const text of [
+      'user_0a0a0a0a0000400080000000000000ff',
+      'md5_D41D8CD98F00B204E9800998ECF8427E',
+      `${secret}x`,
+      secret.slice(0, -1),
+      secret.replace('_', '-'),
+    ]) {
+      const { info } = await keyring.issue({ ...PLAIN, name: text }, { ...AUTHORITY, actor: text });
+      expect([info.name, info.createdBy]).toEqual([text, text]);
+    }
+  });
+});

@@ -1,0 +1,244 @@
+/** What an entity sees of the keys of others that address it: the least that it needs. */
+import type { AddressedKey, DamagedKey, KeyRecord, KeyStore } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  HOUR,
+  issue,
+  NOWHERE,
+  OTHER,
+  OWN,
+  PLAIN,
+  type Ring,
+  START,
+  setUp,
+  storeError,
+  THIRD,
+  tampering,
+  untypedInput,
+  wrap,
+} from '../support/keyring.ts';
+import { RECORD } from '../support/records.ts';
+
+const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
+const THEIRS = { entityUuid: OTHER } as const;
+
+const issueBroad = (keyring: Ring) =>
+  keyring.issue(untypedInput({ accessibleEntities: [OTHER, THIRD] }), BROAD);
+
+const addressed = async (keyring: Ring, entityUuid: string = OTHER) =>
+  (await keyring.list({ addressing: true }, { entityUuid })).keys;
+
+/** A keyring over a store that hands out rows of the test's own making. */
+function listing(rows: readonly object[], inner: KeyStore = memoryStore()) {
+  const store = wrap(inner, (method, _args, call) => (method === 'list' ? rows : call()));
+  return setUp({ store, peppers: 'none' }).keyring;
+}
+
+/** A record of which every field says that it is not for others. */
+const SECRETIVE: KeyRecord = {
+  ...RECORD,
+  prefix: 'acme',
+  hint: 'KrPP',
+  name: 'a name that they may see',
+  digest: `s1$${'ca'.repeat(32)}`,
+  accessibleEntities: [OWN, THIRD, OTHER, NOWHERE],
+  scopes: ['threats:read', 'decoys:read'],
+  justification: 'CANARY justification',
+  metadata: { CANARY_name: 'CANARY metadata' },
+  createdAt: START,
+  createdBy: 'CANARY creator',
+  expiresAt: START + HOUR,
+  rotatedFrom: '0ca0ca0c-0000-4000-8000-0000000000f1',
+  rootKeyId: '0ca0ca0c-0000-4000-8000-0000000000f2',
+  delegation: 'CANARY delegation',
+  seal: null,
+  revokedAt: null,
+  suspendedAt: START - 1_111,
+  retireAt: START + 2_222,
+  withdrawn: [THIRD],
+  endedBy: 'CANARY ender',
+  endReason: 'CANARY reason',
+  changedAt: START + 3_333,
+  lastUsedAt: START + 4_444,
+  scopesUsed: { 'threats:read': START + 5_555 },
+};
+
+describe('AddressedKey', () => {
+  it('has exactly its fields, whatever else the record holds', async () => {
+    const [shown] = await addressed(listing([SECRETIVE]));
+    expect(shown).toStrictEqual({
+      keyId: SECRETIVE.keyId,
+      prefix: 'acme',
+      hint: 'KrPP',
+      name: 'a name that they may see',
+      entityUuid: OWN,
+      accessibleEntities: [OTHER],
+      withdrawn: [],
+      scopes: ['threats:read', 'decoys:read'],
+      state: 'suspended',
+      createdAt: new Date(START),
+      expiresAt: new Date(START + HOUR),
+    });
+    const text = JSON.stringify(shown);
+    for (const canary of ['CANARY', 'ca'.repeat(32), THIRD, NOWHERE, '0ca0ca0c']) {
+      expect(text).not.toContain(canary);
+    }
+  });
+
+  it('shows of those that withdrew the entity that asks alone', async () => {
+    const withdrawn = [THIRD, OTHER, NOWHERE];
+    const [shown] = await addressed(listing([{ ...SECRETIVE, withdrawn }]));
+    expect(shown).toMatchObject({ accessibleEntities: [OTHER], withdrawn: [OTHER] });
+    const [own] = await addressed(listing([{ ...SECRETIVE, withdrawn: [THIRD] }]), NOWHERE);
+    expect(own).toMatchObject({ accessibleEntities: [NOWHERE], withdrawn: [] });
+  });
+
+  it('has a null for a key that does not expire, and Dates of the caller’s own', async () => {
+    const { keyring } = setUp();
+    await issueBroad(keyring);
+    const [first] = (await addressed(keyring)) as AddressedKey[];
+    expect(first?.expiresAt).toBeNull();
+    first?.createdAt.setTime(0);
+    expect(await addressed(keyring)).toMatchObject([{ createdAt: new Date(START) }]);
+  });
+
+  it('of a row that cannot be read is what everybody sees of it', async () => {
+    const rows = [
+      { ...SECRETIVE, scopes: ['*:*'] },
+      { ...SECRETIVE, format: 2, name: 'CANARY' },
+      { ...SECRETIVE, metadata: 'CANARY', revokedAt: START },
+    ];
+    const { keyId } = SECRETIVE;
+    expect(await addressed(listing(rows))).toStrictEqual([
+      { state: 'damaged', keyId, entityUuid: OWN },
+      { state: 'unknown_format', keyId, entityUuid: OWN },
+      { state: 'revoked', keyId, entityUuid: OWN },
+    ]);
+  });
+});
+
+describe('list with addressing', () => {
+  it('shows the keys of others that address the entity, and none of its own', async () => {
+    const { keyring, clock } = setUp();
+    const broad = await issueBroad(keyring);
+    await issue(keyring);
+    await keyring.issue(PLAIN, { ...AUTHORITY, entityUuid: OTHER });
+    clock.advance(1);
+    const input = { ...PLAIN, accessibleEntities: [OTHER] };
+    const third = { entityUuid: THIRD, entities: [OTHER], scopes: 'all' } as const;
+    const theirs = await keyring.issue(input, third);
+    expect(await addressed(keyring)).toMatchObject([
+      { keyId: theirs.info.keyId, entityUuid: THIRD },
+      { keyId: broad.info.keyId, entityUuid: OWN },
+    ]);
+    expect(await addressed(keyring, OWN)).toEqual([]);
+    expect(await addressed(keyring, NOWHERE)).toEqual([]);
+    expect((await keyring.list({ addressing: false }, AUTHORITY)).keys).toHaveLength(2);
+    expect((await keyring.list({ addressing: undefined }, AUTHORITY)).keys).toHaveLength(2);
+  });
+
+  it('goes on showing keys from which it withdrew, marked, and ended ones', async () => {
+    const { keyring } = setUp();
+    const { info } = await issueBroad(keyring);
+    await keyring.withdraw(info.keyId, THEIRS);
+    const marked = { accessibleEntities: [OTHER], withdrawn: [OTHER] };
+    expect(await addressed(keyring)).toMatchObject([{ ...marked, state: 'live' }]);
+    expect(await addressed(keyring, THIRD)).toMatchObject([{ withdrawn: [], state: 'live' }]);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    expect(await addressed(keyring)).toMatchObject([{ ...marked, state: 'revoked' }]);
+  });
+
+  it('shows successors only if they address the entity', async () => {
+    const { keyring, clock } = setUp();
+    const { info } = await issueBroad(keyring);
+    clock.advance(1);
+    const input = { overlapMs: 0, accessibleEntities: [THIRD] };
+    const next = await keyring.rotate(info.keyId, input, BROAD);
+    expect(await addressed(keyring)).toMatchObject([{ keyId: info.keyId, state: 'retired' }]);
+    expect(await addressed(keyring, THIRD)).toMatchObject(
+      [next, { info }].map((made) => ({ keyId: made.info.keyId })),
+    );
+  });
+
+  it('pages like any other list', async () => {
+    const { keyring, clock } = setUp();
+    for (let count = 0; count < 5; count++) {
+      await issueBroad(keyring);
+      await issue(keyring);
+      clock.advance(count % 2);
+    }
+    const whole = await addressed(keyring);
+    expect(whole).toHaveLength(5);
+    const seen: (AddressedKey | DamagedKey)[] = [];
+    let after: string | null = null;
+    do {
+      const input = { addressing: true, limit: 2, after } as const;
+      const page: Awaited<ReturnType<typeof nextPage>> = await nextPage(keyring, input);
+      seen.push(...page.keys);
+      after = page.next;
+    } while (after !== null);
+    expect(seen).toEqual(whole);
+  });
+
+  const nextPage = (
+    keyring: Ring,
+    input: { addressing: true; limit: number; after: string | null },
+  ) => keyring.list(input, THEIRS);
+
+  it('asks the store for them, by prefix, and not from a cache', async () => {
+    const asked: unknown[] = [];
+    const store = wrap(memoryStore(), (method, args, call) => {
+      if (method === 'list') asked.push(args[0]);
+      return call();
+    });
+    await setUp({ store }).keyring.list({ addressing: true, limit: 7 }, THEIRS);
+    const query = { prefix: 'acme', entityUuid: OTHER, addressing: true, after: null, limit: 8 };
+    expect(asked).toEqual([query]);
+  });
+});
+
+describe('a store that hands out too much', () => {
+  const accessibleEntities = [THIRD, NOWHERE];
+  const others = { ...SECRETIVE, entityUuid: THIRD, accessibleEntities, withdrawn: [] };
+
+  it.each([
+    ['a key of the entity’s own', { ...SECRETIVE, entityUuid: OTHER }],
+    ['a key that does not address it', others],
+    ['a key of another prefix', { ...SECRETIVE, prefix: 'acme_eu' }],
+    ['a row without its owner', { ...SECRETIVE, entityUuid: undefined }],
+  ])('is broken if it lists %s', async (_what, row) => {
+    await storeError(() => addressed(listing([row])));
+  });
+
+  it('is broken if it lists keys of others where the own are asked for', async () => {
+    const keyring = listing([SECRETIVE]);
+    await storeError(() => keyring.list({}, THEIRS));
+  });
+});
+
+describe('a row whose entities somebody edited', () => {
+  // It hid all keys that address the entity: the list was a broken store.
+  it.each([
+    ['live', undefined],
+    ['revoked', 'revoke'],
+  ] as const)('is shown as damaged beside its neighbours: %s', async (_state, call) => {
+    const inner = memoryStore();
+    const { keyring, clock } = setUp({ store: inner });
+    const before = await issueBroad(keyring);
+    clock.advance(1);
+    const { info } = await issueBroad(keyring);
+    clock.advance(1);
+    const after = await issueBroad(keyring);
+    if (call !== undefined) await keyring[call](info.keyId, AUTHORITY);
+    const edited = tampering(inner, (row) =>
+      row.keyId === info.keyId ? { ...row, accessibleEntities: [OWN, THIRD] } : row,
+    );
+    expect(await addressed(setUp({ store: edited }).keyring)).toMatchObject([
+      { keyId: after.info.keyId, state: 'live', accessibleEntities: [OTHER] },
+      { keyId: info.keyId, state: call === undefined ? 'damaged' : 'revoked', entityUuid: OWN },
+      { keyId: before.info.keyId, state: 'live', accessibleEntities: [OTHER] },
+    ]);
+  });
+});

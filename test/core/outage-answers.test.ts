@@ -1,0 +1,210 @@
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { causeOf } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  AUTHORITY,
+  denied,
+  issue,
+  type Method,
+  OTHER,
+  OWN,
+  readThrough,
+  returning,
+  setUp,
+  storeError,
+  THIRD,
+  tampering,
+  wrap,
+} from '../support/keyring.ts';
+import { behind, OPERATIONS } from '../support/outages.ts';
+
+describe('a store that answers in the wrong shape', () => {
+  const nothing: readonly unknown[] = [undefined, 'rows', 7, {}, new Set()];
+  const noRow: readonly unknown[] = [[], false, ...nothing];
+  const noRows: readonly unknown[] = [null, ...nothing, [null], [undefined], ['row'], [7]];
+  const noAnswer: readonly unknown[] = [null, [], 1, 'true', ...nothing];
+  const wrong: Readonly<Record<string, readonly (readonly [Method, readonly unknown[]])[]>> = {
+    verify: [['findByDigest', noRows]],
+    admit: [['findByDigest', noRows]],
+    identify: [['findByDigest', noRows]],
+    get: [['findById', noRow]],
+    revoke: [
+      ['findById', noRow],
+      ['mark', noAnswer],
+    ],
+    revokeLineage: [
+      ['findById', noRow],
+      ['mark', noAnswer],
+      ['listLineage', noRows],
+    ],
+    suspend: [
+      ['findById', noRow],
+      ['mark', noAnswer],
+    ],
+    resume: [
+      ['findById', noRow],
+      ['mark', noAnswer],
+    ],
+    withdraw: [
+      ['findById', noRow],
+      ['mark', noAnswer],
+    ],
+    rotate: [
+      ['findById', noRow],
+      ['mark', noAnswer],
+    ],
+    list: [['list', noRows]],
+    'list addressing': [['list', noRows]],
+  };
+
+  it.each(Object.keys(wrong))('is broken, whatever the shape: %s', async (name) => {
+    for (const [method, answers] of wrong[name] ?? []) {
+      for (const answer of answers) {
+        for (const give of [() => answer, async () => answer]) {
+          const { keyring, known } = await behind((asked, _args, call) =>
+            asked === method ? give() : call(),
+          );
+          const { message } = await storeError(async () => OPERATIONS[name]?.(keyring, known));
+          expect(message).toBe(`store.${method} broke its contract; see KeyStore`);
+        }
+      }
+    }
+  });
+
+  it.each(['list', 'list addressing'])(
+    'is broken if it lists what nobody asked for: %s',
+    async (name) => {
+      const listings: readonly ((rows: readonly KeyRecord[]) => unknown)[] = [
+        () => [{}],
+        (rows) => rows.map((row) => ({ ...row, prefix: 'acmf' })),
+        (rows) => rows.map((row) => ({ ...row, entityUuid: THIRD, accessibleEntities: [THIRD] })),
+        // The keys of the entity itself in place of those of others, and the other way round.
+        (rows) => rows.map((row) => ({ ...row, entityUuid: row.entityUuid === OWN ? OTHER : OWN })),
+        (rows) => Array.from({ length: 102 }, () => rows[0]),
+      ];
+      for (const listing of listings.slice(0, name === 'list' ? undefined : 2)) {
+        const { keyring, known } = await behind((method, _args, call) => {
+          const answer = call();
+          return method === 'list' ? listing(answer as readonly KeyRecord[]) : answer;
+        });
+        const { message } = await storeError(async () => OPERATIONS[name]?.(keyring, known));
+        expect(message).toBe('store.list returned more than it was asked for');
+      }
+    },
+  );
+
+  it('shows as damaged a key of others that was edited to address nobody', async () => {
+    const { keyring, known } = await behind((method, _args, call) => {
+      const answer = call();
+      if (method !== 'list') return answer;
+      const rows = answer as readonly KeyRecord[];
+      return rows.map((row) => ({ ...row, accessibleEntities: [row.entityUuid] }));
+    });
+    const page = await OPERATIONS['list addressing']?.(keyring, known);
+    expect(page).toMatchObject({ keys: [{ state: 'damaged' }], next: null });
+  });
+
+  it('shows a malformed row as damaged; a key that depends on one is refused', async () => {
+    const bad = (row: KeyRecord) => ({ ...row, scopes: ['*:*'] });
+    const { keyring, known } = await behind((method, _args, call) => {
+      if (method === 'findById') return bad(call() as KeyRecord);
+      return method === 'list' ? (call() as readonly KeyRecord[]).map(bad) : call();
+    });
+    const damaged = { state: 'damaged', keyId: known.keyId, entityUuid: OWN };
+    const { get, list, rotate, revoke } = OPERATIONS;
+    expect(await get?.(keyring, known)).toEqual(damaged);
+    expect(await list?.(keyring, known)).toEqual({ keys: [damaged], next: null });
+    await denied(async () => rotate?.(keyring, known), 'invalid_token', 'record_tampered');
+    // Whatever the row says, the key can be ended.
+    await revoke?.(keyring, known);
+  });
+
+  it('is broken if a row does not even say which key it is, or whose', async () => {
+    const nameless: readonly object[] = [{ keyId: 7 }, { keyId: 'no uuid' }];
+    for (const edit of [...nameless, { entityUuid: null }]) {
+      const through = (store: KeyStore) => tampering(store, (row) => ({ ...row, ...edit }));
+      const { key, keyring } = await readThrough(through);
+      const { message } = await storeError(() => keyring.identify(key));
+      expect(message).toBe('the store returned a row without its key id or entity');
+    }
+  });
+
+  it('is broken if it says that it did not mark, and the row has no such mark', async () => {
+    for (const name of ['revoke', 'revokeLineage', 'suspend', 'withdraw']) {
+      const { keyring, known } = await behind((method, _args, call) =>
+        method === 'mark' ? false : call(),
+      );
+      const { message } = await storeError(async () => OPERATIONS[name]?.(keyring, known));
+      expect(message).toBe('store.mark broke its contract; see KeyStore');
+    }
+  });
+
+  it('is broken if a lineage keeps what was revoked, and is not asked for ever', async () => {
+    let passes = 0;
+    const { keyring, known } = await behind((method, args, call) => {
+      const answer = call();
+      if (method === 'mark') return true;
+      if (method !== 'listLineage') return answer;
+      passes += 1;
+      return (answer as readonly KeyRecord[]).map((row) => ({ ...row, revokedAt: null, args }));
+    });
+    const { revokeLineage } = OPERATIONS;
+    await storeError(async () => revokeLineage?.(keyring, known));
+    expect(passes).toBe(100);
+  });
+
+  it('is broken if verify gets no list of rows', async () => {
+    for (const answer of [undefined, null, {}, 'row', 0, new Set()]) {
+      const { key, keyring } = await readThrough((store) => returning(store, () => answer));
+      await storeError(() => keyring.verify(key));
+    }
+  });
+
+  it.each([null, undefined, 'row', 7])('is broken if verify gets a list of %j', async (row) => {
+    const { key, keyring } = await readThrough((store) => returning(store, () => [row]));
+    await storeError(() => keyring.verify(key));
+  });
+
+  it('is broken if its answer cannot be read', async () => {
+    const unreadable = {
+      get keyId(): string {
+        throw new Error('h1.p1$00');
+      },
+    };
+    for (const give of [() => unreadable, async () => unreadable]) {
+      const store = wrap(memoryStore(), give);
+      const error = await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+      expect(error.message).toBe('store.findById failed: see causeOf');
+      expect(causeOf(error)).toEqual(new Error('h1.p1$00'));
+    }
+  });
+
+  it('is broken if the `then` of its answer cannot be read', async () => {
+    const odd = Object.defineProperty({}, 'then', {
+      get: () => {
+        throw new Error('h1.p1$00');
+      },
+    });
+    const store = wrap(memoryStore(), () => odd);
+    await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
+  });
+
+  it('is broken if it says that it did not insert: no key is handed out', async () => {
+    const store = wrap(memoryStore(), (method, _args, call) =>
+      method === 'insert' ? false : call(),
+    );
+    await storeError(() => issue(setUp({ store }).keyring));
+  });
+
+  it('is broken if a list of rows has a hole: the key is not called bad', async () => {
+    const inner = memoryStore();
+    const { key } = await issue(setUp({ store: inner }).keyring);
+    const holed = (rows: unknown) =>
+      Object.assign(new Array<unknown>(2), { 1: (rows as unknown[])[0] });
+    const store = wrap(inner, (method, _args, call) =>
+      method === 'findByDigest' ? holed(call()) : call(),
+    );
+    await storeError(() => setUp({ store }).keyring.verify(key));
+  });
+});

@@ -1,0 +1,123 @@
+import type { KeyRecord } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { revokedText } from '../../src/core/seal.js';
+import { readPeppers } from '../../src/core/secret.js';
+import {
+  AUTHORITY,
+  denied,
+  HOUR,
+  issue,
+  OTHER,
+  PEPPER,
+  type Ring,
+  rowOf,
+  START,
+  setUp,
+  tampering,
+} from '../support/keyring.ts';
+
+const [SCHEME] = readPeppers([PEPPER], { prefix: 'acme', deployment: '' });
+const ACTING = { ...AUTHORITY, actor: 'ada@acme.example', reason: 'left the company' } as const;
+
+type Edit = (row: KeyRecord) => object;
+
+describe('the seal of a revoked key', () => {
+  /** A key that was revoked, and the same row as somebody who writes the database makes it. */
+  async function revoked(edit: Edit, peppers: 'none' | undefined = undefined) {
+    const options = peppers === undefined ? {} : { peppers };
+    const store = memoryStore();
+    const before = setUp({ ...options, store });
+    const { key, info } = await issue(before.keyring);
+    const live = await rowOf(store, info.keyId);
+    before.clock.advance(5);
+    await before.keyring.revoke(info.keyId, ACTING);
+    const edited = tampering(store, (row) => ({ ...row, ...edit(live) }));
+    return { ...setUp({ ...options, store: edited }), key, info, live, store };
+  }
+
+  const shown = (keyring: Ring, keyId: string) => keyring.get(keyId, AUTHORITY);
+
+  it('is another one, under a secret of its own, and vouches for who, when and why', async () => {
+    const { key, info, live, store, keyring } = await revoked(() => ({}));
+    const row = await rowOf(store, info.keyId);
+    expect(row.seal).toMatch(/^[0-9a-f]{64}$/);
+    expect(row.seal).not.toBe(live.seal);
+    expect(row.seal).toBe(SCHEME.revocationSeal(revokedText(row)));
+    expect(row.seal).not.toBe(SCHEME.seal(revokedText(row)));
+    expect(row).toMatchObject({
+      revokedAt: START + 5,
+      endedBy: 'ada@acme.example',
+      endReason: 'left the company',
+    });
+    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+    expect(await shown(keyring, info.keyId)).toMatchObject({ state: 'revoked', tampered: false });
+  });
+
+  it.each<readonly [string, Edit]>([
+    ['was cleared', () => ({ revokedAt: null })],
+    [
+      'was cleared with who and why',
+      () => ({ revokedAt: null, endedBy: null, endReason: null, changedAt: null }),
+    ],
+    [
+      'became a suspension, which was to be resumed',
+      () => ({ revokedAt: null, suspendedAt: START }),
+    ],
+    ['became a retirement', () => ({ revokedAt: null, retireAt: START + HOUR })],
+  ])('leaves a row damaged whose mark %s: nothing revives', async (_what, edit) => {
+    const { key, info, keyring } = await revoked(edit);
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+    await keyring.resume(info.keyId, AUTHORITY).catch(() => {});
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+    const next = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    await denied(next, 'invalid_token', 'record_tampered');
+    expect(await shown(keyring, info.keyId)).toMatchObject({ state: 'damaged', tampered: true });
+  });
+
+  it.each<readonly [string, Edit]>([
+    ['dated later', () => ({ revokedAt: START + 6 })],
+    ['dated back', () => ({ revokedAt: START })],
+    ['ascribed to somebody else', () => ({ endedBy: 'eve@acme.example' })],
+    ['ascribed to nobody', () => ({ endedBy: null })],
+    ['given another reason', () => ({ endReason: 'unused' })],
+    ['given no reason', () => ({ endReason: null })],
+    ['put under the seal of the live key', ({ seal }) => ({ seal })],
+    ['put under no seal', () => ({ seal: null })],
+    ['put on a key with another name', () => ({ name: 'other' })],
+  ])('tells a revocation that was %s from the one that was made', async (_what, edit) => {
+    const { key, info, keyring } = await revoked(edit);
+    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+    expect(await shown(keyring, info.keyId)).toMatchObject({ state: 'revoked', tampered: true });
+  });
+
+  it('leaves out what is written later', async () => {
+    const later = { lastUsedAt: START, scopesUsed: { 'threats:read': START }, suspendedAt: START };
+    const { info, keyring } = await revoked(() => ({ ...later, withdrawn: [OTHER] }));
+    expect(await shown(keyring, info.keyId)).toMatchObject({ state: 'revoked', tampered: false });
+  });
+
+  it('is null for a row that was damaged already: what was edited is not sealed now', async () => {
+    const inner = memoryStore();
+    const edited = tampering(inner, (row) => ({ ...row, scopes: ['users:delete'] }));
+    const { key, info } = await issue(setUp({ store: inner }).keyring);
+    await setUp({ store: edited }).keyring.revoke(info.keyId, ACTING);
+    expect(await rowOf(inner, info.keyId)).toMatchObject({ seal: null, endedBy: ACTING.actor });
+    const cleared = tampering(inner, (row) => ({ ...row, revokedAt: null }));
+    const { keyring } = setUp({ store: cleared });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+    expect(await shown(keyring, info.keyId)).toMatchObject({ tampered: true });
+  });
+
+  // What no seal can prevent, so that nobody relies on it; the documentation says the same.
+  it('cannot keep whoever has the old row from putting all of it back', async () => {
+    const { key, keyring } = await revoked((live) => live);
+    await keyring.verify(key);
+  });
+
+  it('is null without a pepper, where clearing the mark revives the key', async () => {
+    const { key, store, info, keyring } = await revoked(() => ({ revokedAt: null }), 'none');
+    expect((await rowOf(store, info.keyId)).seal).toBeNull();
+    await keyring.verify(key);
+  });
+});

@@ -1,0 +1,279 @@
+import { definePolicy, type KeyStore, toMe } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import {
+  ANSWERING,
+  AUTHORITY,
+  bearer,
+  catalog,
+  delayed,
+  denied,
+  HOUR,
+  inputError,
+  NOWHERE,
+  OTHER,
+  OWN,
+  type Ring,
+  rowOf,
+  START,
+  setUp,
+  storeError,
+  THIRD,
+  untyped,
+  untypedInput,
+  wrap,
+} from '../support/keyring.ts';
+import { editing } from '../support/lives.ts';
+import { meanwhile, refusalsIn } from '../support/managing.ts';
+
+const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
+/** The people of the addressed entity. */
+const THEIRS = { entityUuid: OTHER, actor: 'zoe', reason: 'no longer a customer' } as const;
+
+const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'] });
+
+const issueBroad = (keyring: Ring) =>
+  keyring.issue(untypedInput({ accessibleEntities: [OTHER, THIRD] }), BROAD);
+
+async function prepared(through = (store: KeyStore): KeyStore => store) {
+  const inner = memoryStore();
+  const { keyring: first } = setUp({ store: inner });
+  const { key, info } = await issueBroad(first);
+  const { keyring, events, clock } = setUp({ store: through(inner) });
+  return { inner, keyring, events, clock, key, keyId: info.keyId };
+}
+
+describe('withdraw', () => {
+  it.each(ANSWERING)(
+    'cuts the entity off on the next request, in a store that answers %s',
+    async (_how, through) => {
+      const { keyring, inner, events, clock, key, keyId } = await prepared(through);
+      const before = await rowOf(inner, keyId);
+      const enter = (entityUuid: string) =>
+        keyring.admit(bearer(key), { policy, operation: 'list', entityUuid });
+      await enter(OTHER);
+      clock.advance(HOUR);
+      events.length = 0;
+      await keyring.withdraw(keyId, THEIRS);
+      expect(events).toEqual([
+        {
+          type: 'key.withdrawn',
+          time: START + HOUR,
+          keyId,
+          // The owner, in whose audit trail it belongs.
+          entityUuid: OWN,
+          withdrawnEntity: OTHER,
+          actor: 'zoe',
+          reason: 'no longer a customer',
+        },
+      ]);
+      await denied(() => enter(OTHER), 'entity_forbidden', 'entity_not_accessible');
+      await enter(THIRD);
+      await enter(OWN);
+      const principal = await keyring.verify(key);
+      expect(principal.accessibleEntities).toEqual([OWN, THIRD]);
+      expect(toMe(principal)).toEqual({
+        entity_uuid: OWN,
+        key_id: keyId,
+        scopes: ['threats:read'],
+        accessible_entities: [OWN, THIRD],
+      });
+      const marks = { withdrawn: [OTHER], changedAt: START + HOUR };
+      expect(await rowOf(inner, keyId)).toEqual({ ...before, ...marks });
+    },
+  );
+
+  it('leaves the key live, unedited and its owner’s, who sees who withdrew', async () => {
+    const { keyring, key, keyId } = await prepared();
+    await keyring.withdraw(keyId, THEIRS);
+    await keyring.withdraw(keyId, { entityUuid: THIRD });
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+      state: 'live',
+      tampered: false,
+      accessibleEntities: [OWN, OTHER, THIRD],
+      withdrawn: [OTHER, THIRD],
+      endedBy: null,
+      endReason: null,
+    });
+    expect((await keyring.verify(key)).accessibleEntities).toEqual([OWN]);
+  });
+
+  it('is idempotent: one event, and the time of the first call stays', async () => {
+    const { keyring, inner, events, clock, keyId } = await prepared(delayed);
+    const withdraw = () => keyring.withdraw(keyId, THEIRS);
+    await Promise.all([withdraw(), withdraw(), withdraw()]);
+    clock.advance(HOUR);
+    await withdraw();
+    expect(events.map(({ type }) => type)).toEqual(['key.withdrawn']);
+    expect(await rowOf(inner, keyId)).toMatchObject({ withdrawn: [OTHER], changedAt: START });
+  });
+
+  it('is for good: resuming, rotating and revoking give nothing back', async () => {
+    const { keyring, key, keyId } = await prepared();
+    await keyring.withdraw(keyId, THEIRS);
+    await keyring.suspend(keyId, AUTHORITY);
+    await keyring.resume(keyId, AUTHORITY);
+    expect((await keyring.verify(key)).accessibleEntities).toEqual([OWN, THIRD]);
+    const next = await keyring.rotate(keyId, { overlapMs: HOUR }, BROAD);
+    const after = await keyring.rotate(next.info.keyId, { overlapMs: 0 }, BROAD);
+    for (const made of [next, after]) {
+      expect(made.info).toMatchObject({ accessibleEntities: [OWN, THIRD], withdrawn: [] });
+    }
+    await keyring.revoke(keyId, AUTHORITY);
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ withdrawn: [OTHER] });
+  });
+
+  it.each(['suspend', 'revoke'] as const)('is possible after %s', async (call) => {
+    const { keyring, keyId } = await prepared();
+    await keyring[call](keyId, { ...AUTHORITY, actor: 'ada' });
+    await keyring.withdraw(keyId, THEIRS);
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+      withdrawn: [OTHER],
+      endedBy: 'ada',
+      tampered: false,
+    });
+  });
+
+  it('is possible from a key that is retired or expired', async () => {
+    const { keyring, inner, keyId } = await prepared();
+    for (const edit of [{ retireAt: START }, { expiresAt: START }]) {
+      await setUp({ store: editing(inner, keyId, edit) }).keyring.withdraw(keyId, THEIRS);
+      await keyring.withdraw(keyId, THEIRS);
+    }
+  });
+
+  it('is not undone by a new key: whom it may address is a matter of the authority', async () => {
+    const { keyring, keyId } = await prepared();
+    await keyring.withdraw(keyId, THEIRS);
+    const fresh = await issueBroad(keyring);
+    expect(fresh.info.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
+    const without = { ...AUTHORITY, entities: [THIRD] };
+    const act = () => keyring.issue(untypedInput({ accessibleEntities: [OTHER] }), without);
+    await denied(act, 'ceiling_exceeded', 'entities_beyond_authority');
+  });
+});
+
+describe('withdraw is refused', () => {
+  it('from a key that does not address the entity, like from none', async () => {
+    const { keyring, inner, events, keyId } = await prepared();
+    const before = await rowOf(inner, keyId);
+    const stranger = { entityUuid: NOWHERE, entities: [OTHER, OWN], actor: 'mal' };
+    const error = await denied(() => keyring.withdraw(keyId, stranger), 'not_found', 'foreign_key');
+    const none = await denied(
+      () => keyring.withdraw(NOWHERE, stranger),
+      'not_found',
+      'no_such_key',
+    );
+    expect([error.message, error.keyId]).toEqual([none.message, none.keyId]);
+    expect(refusalsIn(events)).toMatchObject([
+      { action: 'withdraw', keyId, denialReason: 'foreign_key', actor: 'mal' },
+      { action: 'withdraw', keyId: NOWHERE, denialReason: 'no_such_key', actor: 'mal' },
+    ]);
+    expect(await rowOf(inner, keyId)).toEqual(before);
+  });
+
+  it('from a key of another prefix', async () => {
+    const { inner, keyId } = await prepared();
+    const { keyring } = setUp({ store: inner, prefix: 'acme_eu' });
+    await denied(() => keyring.withdraw(keyId, THEIRS), 'not_found', 'foreign_key');
+    expect((await rowOf(inner, keyId)).withdrawn).toEqual([]);
+  });
+
+  it('from a key of the entity’s own, as a mistake of the request', async () => {
+    const { keyring, inner, events, keyId } = await prepared();
+    const before = await rowOf(inner, keyId);
+    const act = () => keyring.withdraw(keyId, AUTHORITY);
+    await inputError(
+      act,
+      'keyId',
+      /^keyId: this key is your own; revoke it, or rotate it narrower$/,
+    );
+    expect(events).toEqual([]);
+    expect(await rowOf(inner, keyId)).toEqual(before);
+  });
+
+  it.each([undefined, null, 7, {}, [NOWHERE]])('with %j as the key id', async (keyId) => {
+    const { keyring } = await prepared();
+    await inputError(
+      () => keyring.withdraw(untyped(keyId), THEIRS),
+      'keyId',
+      /^keyId: pass a string/,
+    );
+  });
+});
+
+describe('a row that somebody edited', () => {
+  it('does not keep an entity from withdrawing', async () => {
+    for (const edit of [{ name: 'another' }, { scopes: ['*:*'] }, { format: 2 }]) {
+      const { keyring, inner, keyId } = await prepared();
+      const through = setUp({ store: editing(inner, keyId, edit) }).keyring;
+      await through.withdraw(keyId, THEIRS);
+      expect((await rowOf(inner, keyId)).withdrawn).toEqual([OTHER]);
+      expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'live' });
+    }
+  });
+
+  it.each([null, OTHER, 7, {}])('addresses nobody if its entities are %j', async (entities) => {
+    const { inner, keyId } = await prepared();
+    const store = editing(inner, keyId, { accessibleEntities: entities });
+    const act = () => setUp({ store }).keyring.withdraw(keyId, THEIRS);
+    await denied(act, 'not_found', 'foreign_key');
+  });
+
+  // The marks are not under the seal.
+  it('gives an entity back that withdrew, if somebody clears the mark: documented', async () => {
+    const { keyring, inner, key, keyId } = await prepared();
+    await keyring.withdraw(keyId, THEIRS);
+    const cleared = setUp({ store: editing(inner, keyId, { withdrawn: [] }) }).keyring;
+    expect((await cleared.verify(key)).accessibleEntities).toContain(OTHER);
+  });
+
+  it('never withdraws the owner: such a row is damaged', async () => {
+    const { inner, key, keyId } = await prepared();
+    const { keyring } = setUp({ store: editing(inner, keyId, { withdrawn: [OWN] }) });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+    expect(await keyring.get(keyId, AUTHORITY)).toEqual({
+      state: 'damaged',
+      keyId,
+      entityUuid: OWN,
+    });
+  });
+});
+
+describe('what happens beside a withdrawal', () => {
+  it.each(['revoke', 'suspend'] as const)('%s is kept, and so is the withdrawal', async (call) => {
+    const { inner, keyring, key, keyId } = await prepared();
+    const moment = { when: 'before', method: 'mark' } as const;
+    const store = meanwhile(inner, moment, () => keyring[call](keyId, AUTHORITY));
+    await setUp({ store }).keyring.withdraw(keyId, THEIRS);
+    await denied(
+      () => keyring.verify(key),
+      'invalid_token',
+      call === 'revoke' ? 'revoked' : 'suspended',
+    );
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+      withdrawn: [OTHER],
+      tampered: false,
+    });
+  });
+
+  it('another entity’s withdrawal is kept', async () => {
+    const { inner, keyring, keyId } = await prepared();
+    const moment = { when: 'before', method: 'mark' } as const;
+    const store = meanwhile(inner, moment, () => keyring.withdraw(keyId, { entityUuid: THIRD }));
+    await setUp({ store }).keyring.withdraw(keyId, THEIRS);
+    expect((await rowOf(inner, keyId)).withdrawn).toEqual([THIRD, OTHER]);
+  });
+});
+
+describe('a store that lies', () => {
+  it('is broken if it wrote nothing and the entity is not among those that withdrew', async () => {
+    const { keyring, events, key, keyId } = await prepared((store) =>
+      wrap(store, (method, _args, act) => (method === 'mark' ? false : act())),
+    );
+    const { message } = await storeError(() => keyring.withdraw(keyId, THEIRS));
+    expect(message).toBe('store.mark broke its contract; see KeyStore');
+    expect(events).toEqual([]);
+    expect((await keyring.verify(key)).accessibleEntities).toContain(OTHER);
+  });
+});

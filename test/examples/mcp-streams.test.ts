@@ -1,0 +1,138 @@
+/** Streams of a real server and client, which end with the key that opened them. */
+import { cacheStore } from 'keyscope/cache';
+import { createMcpGate, endWithKey, type McpGateOptions } from 'keyscope/mcp';
+import { memoryStore } from 'keyscope/stores/memory';
+import { LRUCache } from 'lru-cache';
+import { afterEach, describe, expect, test } from 'vitest';
+import { AUTHORITY, issue, type Ring, setUp } from '../support/keyring.ts';
+import { type Operation, policy, RESOURCE, tools } from '../support/mcp.ts';
+import { connect1, type Fetch, HEADERS } from '../support/mcp-clients.ts';
+import { createSessions, mount } from '../support/mcp-mounted.ts';
+import { stopAll } from '../support/mcp-servers.ts';
+
+afterEach(stopAll);
+
+/** Who hears of changes: everybody who subscribes, in this process. */
+function createChannel() {
+  const listeners = new Set<(keyId: string) => void>();
+  return {
+    async publish(keyId: string): Promise<void> {
+      for (const listener of listeners) listener(keyId);
+    },
+    async subscribe(listener: (keyId: string) => void): Promise<void> {
+      listeners.add(listener);
+    },
+  };
+}
+
+interface Streaming {
+  readonly url: string;
+  /** A process that changes keys, which is not the one that serves. */
+  readonly elsewhere: Ring;
+  readonly keyring: Ring;
+  /** Opens a session with the SDK's client, and its stream beside it. */
+  open(key: string): Promise<Stream>;
+}
+
+interface Stream {
+  /** What was sent until the stream was closed. */
+  readonly text: Promise<string>;
+  /** Sends a notice on it. */
+  say(): Promise<void>;
+}
+
+/** A stateful server whose store has a cache, and a database that others write too. */
+async function serveStreams(options: Partial<McpGateOptions<Operation>>): Promise<Streaming> {
+  const database = memoryStore();
+  const invalidation = createChannel();
+  const cached = () =>
+    cacheStore(database, {
+      cache: new LRUCache<string, object>({ max: 100 }),
+      maxStalenessMs: 20,
+      invalidation,
+    });
+  const { keyring } = setUp({ store: cached(), now: Date.now });
+  const { keyring: elsewhere } = setUp({ store: cached(), now: Date.now });
+  const { sessions, serve } = createSessions({ names: ['whoami'], onCall: () => {} });
+  const channel = options.recheckMs === undefined ? { invalidation } : {};
+  const gate = createMcpGate({
+    keyring,
+    policy,
+    tools,
+    realm: 'test',
+    resource: RESOURCE,
+    sessionOwner: (id) => sessions.get(id)?.owner,
+    ...channel,
+    ...options,
+  });
+  const url = await mount(async (request) => {
+    const entry = await gate(request);
+    return entry instanceof Response ? entry : endWithKey(await serve(request, entry), entry);
+  });
+
+  async function open(key: string): Promise<Stream> {
+    let id = '';
+    const spy: Fetch = async (to, init) => {
+      // The stream is for the test alone: one session has one.
+      if (init?.method === 'GET') return new Response(null, { status: 405 });
+      const response = await fetch(to, init);
+      id = response.headers.get('mcp-session-id') ?? id;
+      return response;
+    };
+    const client = await connect1(url, key, spy);
+    expect(await client.list()).toEqual(['whoami']);
+    const headers = { ...HEADERS, Authorization: `Bearer ${key}`, 'mcp-session-id': id };
+    const response = await fetch(url, { headers });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const say = async () => sessions.get(id)?.server.server.sendToolListChanged();
+    return { text: response.text(), say };
+  }
+  return { url, elsewhere, keyring, open };
+}
+
+const NOTICE = 'notifications/tools/list_changed';
+
+/** For how long a stream must stay open without a reason to end. */
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('an open stream', () => {
+  // A stream that was open when its key ended stayed open until the client closed it.
+  test.each([
+    ['the channel says so', {}],
+    ['it is checked again', { recheckMs: 50 }],
+  ])('ends when its key is revoked elsewhere, once %s', async (_what, options) => {
+    const { elsewhere, keyring, open, url } = await serveStreams(options);
+    const revoked = await issue(keyring);
+    const other = await issue(keyring);
+    const stream = await open(revoked.key);
+    const beside = await open(other.key);
+    let isOpen = true;
+    void beside.text.then(() => {
+      isOpen = false;
+    });
+    await stream.say();
+    await pause(200);
+    await elsewhere.revoke(revoked.info.keyId, AUTHORITY);
+    expect(await stream.text).toContain(NOTICE);
+    await beside.say();
+    expect(isOpen).toBe(true);
+    const headers = { ...HEADERS, Authorization: `Bearer ${revoked.key}` };
+    expect((await fetch(url, { headers })).status).toBe(401);
+    await elsewhere.revoke(other.info.keyId, AUTHORITY);
+    expect(await beside.text).toContain(NOTICE);
+  });
+
+  test('ends when its key expires', async () => {
+    const { keyring, open } = await serveStreams({});
+    const input = { name: 'n', scopes: ['threats:read'] } as const;
+    const expiresAt = new Date(Date.now() + 1_500);
+    const { key } = await keyring.issue({ ...input, expiresAt }, AUTHORITY);
+    const stream = await open(key);
+    await stream.say();
+    expect(await stream.text).toContain(NOTICE);
+    const late = Date.now() - expiresAt.getTime();
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(1_000);
+  });
+});

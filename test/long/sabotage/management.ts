@@ -1,0 +1,263 @@
+/** The safeguards of management: what is handed out, by whom, what ends it, and who sees it. */
+import type { Safeguard } from './safeguard.ts';
+
+const AUTHORITY = 'src/core/authority.ts';
+const ISSUE = 'src/core/issue.ts';
+const ROTATE = 'src/core/rotate.ts';
+const FIND = 'src/core/find.ts';
+const MARK = 'src/core/mark.ts';
+const REVOKE = 'src/core/revoke.ts';
+const WITHDRAW = 'src/core/withdraw.ts';
+const LIST = 'src/core/list.ts';
+
+/** Which rights may be handed out. */
+const CEILINGS: readonly Safeguard[] = [
+  {
+    name: 'authority over scopes',
+    file: AUTHORITY,
+    text: '!isCovered(scope, held)',
+    instead: 'false',
+  },
+  {
+    name: 'authority over entities',
+    file: AUTHORITY,
+    text: '!allowed.has(entity)',
+    instead: 'false',
+  },
+  {
+    name: 'authority over lifetimes',
+    file: AUTHORITY,
+    text: 'limits.some((limit) => livesBeyond(key, limit))',
+    instead: 'false',
+  },
+  {
+    name: 'the keyring’s own limit of lifetimes',
+    file: AUTHORITY,
+    text: '[authority.maxLifetimeMs, keyringLifetimeMs]',
+    instead: '[authority.maxLifetimeMs]',
+  },
+  {
+    name: 'a key that never ends exceeds every limit',
+    file: AUTHORITY,
+    text: 'return expiresAt === null || ',
+    instead: 'return expiresAt !== null && ',
+  },
+  {
+    name: 'an undefined ceiling is refused',
+    file: AUTHORITY,
+    text: "Object.hasOwn(given, 'scopes') ? readScopes(given.scopes) : null",
+    instead: 'given.scopes === undefined ? null : readScopes(given.scopes)',
+  },
+  {
+    name: 'nobody grants a catalog by leaving something out',
+    file: AUTHORITY,
+    text: 'const { scopes } = checked;',
+    instead: 'const scopes = checked.scopes ?? WHOLE_CATALOG;',
+  },
+  {
+    name: 'no wildcard reaches reserved scopes',
+    file: ISSUE,
+    text: "assert(unnamed === '', instead);",
+    instead: '',
+  },
+  {
+    name: 'reserved scopes want a justification',
+    file: ISSUE,
+    text: 'reserved.length === 0 || justification !== null',
+    instead: 'true',
+  },
+];
+
+/** Rotation, which adds nothing and loses every race but one. */
+const ROTATION: readonly Safeguard[] = [
+  {
+    name: 'authority on rotation',
+    file: ROTATE,
+    text: '  requireCeiling(authority, draft, context.maxLifetimeMs);\n',
+    instead: '',
+  },
+  {
+    name: 'verification before rotation',
+    file: ROTATE,
+    text: '  requireLive(context, old);\n',
+    instead: '',
+  },
+  {
+    name: 'no scopes beyond the predecessor',
+    file: ROTATE,
+    text: "  requireSubset(scopes, old.scopes, 'scopes_beyond_predecessor');\n",
+    instead: '',
+  },
+  {
+    name: 'no entities beyond the predecessor',
+    file: ROTATE,
+    text: "  requireSubset(accessibleEntities, addressable, 'entities_beyond_predecessor');\n",
+    instead: '',
+  },
+  {
+    name: 'entities that withdrew are left behind',
+    file: ROTATE,
+    text: 'const addressable = addressableBy(old);',
+    instead: 'const addressable = old.accessibleEntities;',
+  },
+  {
+    name: 'scopes that left the catalog are left behind',
+    file: ROTATE,
+    text: 'old.scopes.filter((scope) => knownScopes.has(scope))',
+    instead: '[...old.scopes]',
+  },
+  {
+    name: 'scopes that became reserved want a justification',
+    file: ROTATE,
+    text: '  requireJustification(catalog, scopes, justification);\n',
+    instead: '',
+  },
+  {
+    name: 'the conditional write decides',
+    file: ROTATE,
+    text: 'if (!wrote)',
+    instead: 'if (false)',
+  },
+  {
+    name: 'a withdrawal meanwhile is a conflict',
+    file: ROTATE,
+    text: '...authority.said, withdrawn }',
+    instead: '...authority.said }',
+  },
+  {
+    name: 'who loses ends its own successor',
+    file: ROTATE,
+    text: '    await context.store.mark(record.keyId, revocationOf(context, authority, record));\n',
+    instead: '',
+  },
+];
+
+/** Marks, and what proves them. */
+const MARKS: readonly Safeguard[] = [
+  {
+    name: 'a mark that was not written is told',
+    file: MARK,
+    text: "    throw new StoreError('store.mark broke its contract; see KeyStore');",
+    instead: '    return false;',
+  },
+  {
+    name: 'what was revoked is neither suspended nor resumed',
+    file: MARK,
+    text: '  if (revokedAt !== null) throw alreadyEnded(row.keyId);\n',
+    instead: '',
+  },
+  {
+    name: 'what has ended is not suspended',
+    file: 'src/core/suspend.ts',
+    text: '  if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);\n',
+    instead: '',
+  },
+  {
+    name: 'an edited row is not sealed as revoked',
+    file: REVOKE,
+    text: "if (record === null || stateOf(context, record) === 'damaged') return null;",
+    instead: 'if (record === null) return null;',
+  },
+  {
+    name: 'a lineage is revoked until nothing is left',
+    file: REVOKE,
+    text: 'if (rows.length === 0) return Object.freeze(ended);',
+    instead: 'return Object.freeze(ended);',
+  },
+  {
+    name: 'a lineage has rows of one entity',
+    file: REVOKE,
+    text: ' && entityUuid === authority.entityUuid;',
+    instead: ';',
+  },
+  {
+    name: 'a lineage has rows of one prefix',
+    file: REVOKE,
+    text: 'prefix === context.format.prefix && ',
+    instead: '',
+  },
+  {
+    name: 'nobody withdraws from a key that does not address it',
+    file: WITHDRAW,
+    text: '  if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();\n',
+    instead: '',
+  },
+  {
+    name: 'nobody withdraws from its own key',
+    file: WITHDRAW,
+    text: 'if (row.entityUuid === entityUuid)',
+    instead: 'if (false)',
+  },
+  {
+    name: 'who withdrew is addressed no more',
+    file: 'src/core/record.ts',
+    text: 'if (withdrawn.length === 0) return accessibleEntities;',
+    instead: 'return accessibleEntities;',
+  },
+];
+
+/** Who sees which keys, and what of them. */
+const SIGHT: readonly Safeguard[] = [
+  {
+    name: 'another entity’s key is not found',
+    file: FIND,
+    text: 'if (row.entityUuid !== authority.entityUuid) throw foreignKey();',
+    instead: '',
+  },
+  {
+    name: 'a key of another prefix is not found',
+    file: FIND,
+    text: 'if (row.prefix !== context.format.prefix) throw foreignKey();',
+    instead: '',
+  },
+  {
+    name: 'management asks past the cache',
+    file: FIND,
+    text: 'findById(keyId, { fresh: true })',
+    instead: 'findById(keyId)',
+  },
+  {
+    name: 'edited rows are shown as such',
+    file: FIND,
+    text: 'scheme !== undefined && !isSealed(record, scheme)',
+    instead: 'false',
+  },
+  {
+    name: 'a list has keys of one entity',
+    file: LIST,
+    text: '(owner === entityUuid) !== addressing',
+    instead: 'true',
+  },
+  {
+    name: 'an addressed entity sees no other',
+    file: LIST,
+    text: 'info.accessibleEntities.filter(isAsking)',
+    instead: 'info.accessibleEntities',
+  },
+  {
+    name: 'an addressed entity sees no other that withdrew',
+    file: LIST,
+    text: 'info.withdrawn.filter(isAsking)',
+    instead: 'info.withdrawn',
+  },
+  {
+    name: 'an edited row hides no other',
+    file: LIST,
+    text: 'if (info.tampered)',
+    instead: 'if (false)',
+  },
+  {
+    name: 'identify asks past the cache',
+    file: 'src/core/identify.ts',
+    text: '{ fresh: true }',
+    instead: '{}',
+  },
+  {
+    name: 'refusals are told',
+    file: 'src/core/denials.ts',
+    text: "      context.emit?.({ type: 'management.denied', ...event });\n",
+    instead: '',
+  },
+];
+
+export const MANAGEMENT: readonly Safeguard[] = [...CEILINGS, ...ROTATION, ...MARKS, ...SIGHT];

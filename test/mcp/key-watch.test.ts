@@ -1,0 +1,233 @@
+/** The signal of an entry: aborted when its key ends, and watched for no longer than needed. */
+import { causeOf, type KeyStore, type StoreError } from 'keyscope';
+import type { McpGateOptions } from 'keyscope/mcp';
+import { memoryStore } from 'keyscope/stores/memory';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createKeyWatch, type Watched } from '../../src/mcp/key-watch.ts';
+import { AUTHORITY, issue, OTHER, recording, START, wrap } from '../support/keyring.ts';
+import {
+  entered,
+  issueForTwo,
+  LIST,
+  type Operation,
+  post,
+  setUpGate,
+  tokenFor,
+} from '../support/mcp.ts';
+
+const RECHECK_MS = 30_000;
+
+beforeEach(() => void vi.useFakeTimers({ now: START }));
+afterEach(() => void vi.useRealTimers());
+
+type Options = Partial<McpGateOptions<Operation>>;
+type KeyringOptions = Parameters<typeof setUpGate>[1];
+
+/** A gate whose keyring has the same clock as its timers. */
+function setUpWatched(options: Options = {}, keyringOptions: KeyringOptions = {}) {
+  return setUpGate(options, { now: Date.now, ...keyringOptions });
+}
+
+/** A channel that a test speaks on. */
+function createChannel() {
+  const listeners: ((keyId: string) => void)[] = [];
+  const subscribe = vi.fn(async (listener: (keyId: string) => void) => {
+    listeners.push(listener);
+  });
+  const say = (keyId: string): void => {
+    for (const listener of listeners) listener(keyId);
+  };
+  return { invalidation: { subscribe }, say };
+}
+
+/** Lets what is pending happen, without time. */
+const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+
+describe('the signal of an entry', () => {
+  it('is aborted when the key expires, to the millisecond', async () => {
+    const { gate, keyring } = setUpWatched({ recheckMs: 1_000_000 });
+    const input = { name: 'n', scopes: ['threats:read'] } as const;
+    const expiresAt = new Date(START + 90_000);
+    const { key, info } = await keyring.issue({ ...input, expiresAt }, AUTHORITY);
+    const { signal } = entered(await gate(post(key, LIST)));
+    await vi.advanceTimersByTimeAsync(89_999);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(signal.reason).toMatchObject({ code: 'invalid_token', reason: 'expired' });
+    expect(signal.reason).toHaveProperty('keyId', info.keyId);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each(['revoke', 'suspend'] as const)(
+    'is aborted within the interval if there is no channel: %s',
+    async (end) => {
+      const { gate, keyring } = setUpWatched();
+      const { key, info } = await issue(keyring);
+      const { signal } = entered(await gate(post(key, LIST)));
+      await vi.advanceTimersByTimeAsync(3 * RECHECK_MS);
+      expect(signal.aborted).toBe(false);
+      await keyring[end](info.keyId, AUTHORITY);
+      await vi.advanceTimersByTimeAsync(RECHECK_MS - 1);
+      expect(signal.aborted).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(signal.reason).toMatchObject({ code: 'invalid_token' });
+    },
+  );
+
+  it('is aborted as soon as the channel says so, after a look-up past any cache', async () => {
+    const { invalidation, say } = createChannel();
+    const fresh: unknown[] = [];
+    const inner = memoryStore();
+    const findByDigest: KeyStore['findByDigest'] = (digests, options) => {
+      fresh.push(options?.fresh);
+      return inner.findByDigest(digests, options);
+    };
+    const store = { ...inner, findByDigest };
+    const { gate, keyring } = setUpWatched({ invalidation }, { store });
+    const one = await issue(keyring);
+    const two = await issue(keyring);
+    const first = entered(await gate(post(one.key, LIST))).signal;
+    const second = entered(await gate(post(two.key, LIST))).signal;
+    fresh.length = 0;
+    // Whoever can publish can only make it ask.
+    say(one.info.keyId);
+    await settle();
+    expect(fresh).toEqual([true]);
+    expect(first.aborted).toBe(false);
+    await keyring.revoke(one.info.keyId, AUTHORITY);
+    say(one.info.keyId);
+    await settle();
+    expect([first.aborted, second.aborted]).toEqual([true, false]);
+    expect(invalidation.subscribe).toHaveBeenCalledTimes(1);
+  });
+
+  it('asks once more if a message came while it was asking', async () => {
+    const { invalidation, say } = createChannel();
+    let release = (): void => {};
+    let isHeld = false;
+    const store = wrap(memoryStore(), async (method, _args, act) => {
+      const answer = await act();
+      if (method === 'findByDigest' && isHeld) {
+        isHeld = false;
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+      }
+      return answer;
+    });
+    const { gate, keyring } = setUpWatched({ invalidation }, { store });
+    const { key, info } = await issue(keyring);
+    const { signal } = entered(await gate(post(key, LIST)));
+    isHeld = true;
+    say(info.keyId);
+    await settle();
+    await keyring.revoke(info.keyId, AUTHORITY);
+    say(info.keyId);
+    release();
+    await settle();
+    expect(signal.aborted).toBe(true);
+  });
+
+  it.each(['a key', 'a token'])('is aborted when an entity withdraws: %s', async (of) => {
+    const { gate, keyring } = setUpWatched();
+    const { key, info } = await issueForTwo(keyring);
+    const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
+    const { signal } = entered(await gate(post(credential, LIST)));
+    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await vi.advanceTimersByTimeAsync(RECHECK_MS);
+    // A signature is checked on another thread.
+    await vi.waitUntil(() => signal.aborted);
+    expect(signal.reason).toMatchObject({ code: 'entity_forbidden' });
+  });
+
+  it('is aborted when a rotated key retires', async () => {
+    const { gate, keyring } = setUpWatched({ recheckMs: 10_000 });
+    const { key, info } = await issue(keyring);
+    const { signal } = entered(await gate(post(key, LIST)));
+    await keyring.rotate(info.keyId, { overlapMs: 15_000, expiresAt: 'never' }, AUTHORITY);
+    await vi.advanceTimersByTimeAsync(14_999);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(signal.aborted).toBe(true);
+  });
+
+  it('is aborted if the key can no longer be checked, and that is told', async () => {
+    const cause = new Error('the database is away');
+    let isBroken = false;
+    const store = wrap(memoryStore(), (_method, _args, act) => {
+      if (isBroken) throw cause;
+      return act();
+    });
+    const told: unknown[] = [];
+    const onOutage = (error: StoreError) => told.push(causeOf(error));
+    const { gate, keyring } = setUpWatched({ onOutage }, { store });
+    const { signal } = entered(await gate(post((await issue(keyring)).key, LIST)));
+    isBroken = true;
+    await vi.advanceTimersByTimeAsync(RECHECK_MS);
+    expect(signal.aborted).toBe(true);
+    expect(told).toEqual([cause]);
+  });
+
+  it('is watched only once it is read, and until the client goes', async () => {
+    const { invalidation } = createChannel();
+    const { store, calls } = recording(memoryStore());
+    const { gate, keyring } = setUpWatched({ invalidation }, { store });
+    const { key } = await issue(keyring);
+    const controller = new AbortController();
+    const request = new Request(post(key, LIST), { signal: controller.signal });
+    const entry = entered(await gate(request));
+    // As the SDKs and loggers would.
+    expect({ ...entry }).not.toHaveProperty('signal');
+    expect(vi.getTimerCount()).toBe(0);
+    expect(invalidation.subscribe).not.toHaveBeenCalled();
+    const { signal } = entry;
+    expect(entry.signal).toBe(signal);
+    expect(vi.getTimerCount()).toBe(1);
+    calls.length = 0;
+    controller.abort();
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(2 * RECHECK_MS);
+    expect([calls, signal.aborted]).toEqual([[], false]);
+  });
+
+  it('is that of at most so many streams: the first makes room', async () => {
+    const { keyring } = setUpWatched();
+    const { key } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    const watched: Watched = { principal, authenticate: async () => principal, left: undefined };
+    const startWatch = createKeyWatch({
+      recheckMs: RECHECK_MS,
+      maxWatched: 3,
+      invalidation: undefined,
+      now: Date.now,
+      report: () => {},
+    });
+    const signals = Array.from({ length: 5 }, () => startWatch(watched));
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false, false, false]);
+    expect(signals[0]?.reason).toMatchObject({ message: 'too many streams are open' });
+    expect(vi.getTimerCount()).toBe(3);
+  });
+});
+
+describe('a channel that cannot be subscribed to', () => {
+  it('is told, tried again with a later stream, and delays nothing', async () => {
+    const cause = new Error('refused');
+    const subscribe = vi.fn(() => Promise.reject(cause));
+    const told: unknown[] = [];
+    const onOutage = (error: StoreError) => told.push(causeOf(error));
+    const { gate, keyring } = setUpWatched({ invalidation: { subscribe }, onOutage });
+    const { key, info } = await issue(keyring);
+    const { signal } = entered(await gate(post(key, LIST)));
+    await settle();
+    expect(told).toEqual([cause]);
+    const open = async () => entered(await gate(post(key, LIST))).signal;
+    await open();
+    expect(subscribe).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await open();
+    expect(subscribe).toHaveBeenCalledTimes(2);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    await vi.advanceTimersByTimeAsync(RECHECK_MS);
+    expect(signal.aborted).toBe(true);
+  });
+});

@@ -1,0 +1,120 @@
+// What a runtime shows of errors: its inspectors, its console, and what it prints of an error that
+// nobody caught. None of them may show anything of a driver's error, or of a key.
+import { createKeyring, definePolicy, defineScopes, isStoreError } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+
+const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
+const authority = { entityUuid, scopes: 'all' };
+const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
+const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
+
+/** In parts, because some runtimes print the lines of the source around an error. */
+const CANARY = ['what', 'the', 'driver', 'said'].join('-');
+
+/** As drivers throw: rows and parameters in the text, in properties, and in causes. */
+function driverError(digests) {
+  const row = { digest: digests[0], canary: CANARY };
+  const inner = Object.assign(new Error(`${CANARY}: ${digests[0]}`), { row });
+  const parts = { detail: `${CANARY} ${digests[0]}`, parameters: digests, code: CANARY };
+  const cause = new AggregateError([inner], CANARY, { cause: inner });
+  return Object.assign(new Error(`${CANARY}: ${digests}`, { cause }), parts);
+}
+
+async function errorOf(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+function bearer(credential) {
+  return { Authorization: `Bearer ${credential}` };
+}
+
+/** Errors of every kind, and what must not be seen of them. */
+export async function makeErrors() {
+  const store = memoryStore();
+  const options = { prefix: 'acme', catalog, peppers: 'none' };
+  const keyring = createKeyring({ ...options, store });
+  const digests = [];
+  const broken = createKeyring({
+    ...options,
+    store: {
+      ...store,
+      findByDigest(asked) {
+        digests.push(...asked);
+        return Promise.reject(driverError(asked));
+      },
+    },
+    tokens: { verify: () => new Promise(() => {}) },
+    storeTimeoutMs: 5,
+  });
+  const { key, info } = await keyring.issue(
+    { name: 'n', scopes: [], expiresAt: 'never' },
+    authority,
+  );
+  const listing = { policy, operation: 'listThreats' };
+  const [last] = key.slice(-1);
+  const mistyped = key.slice(0, -1) + (last === 'x' ? 'y' : 'x');
+  const errors = [
+    await errorOf(broken.authenticate(bearer(key))),
+    await errorOf(broken.admit(bearer(key), listing)),
+    await errorOf(broken.authenticate(bearer(`${key}.${key}.${key}`))),
+    await errorOf(keyring.admit(bearer(key), listing)),
+    await errorOf(keyring.verify(mistyped)),
+    await errorOf(keyring.authenticate({ Authorization: `Basic ${key}` })),
+    await errorOf(keyring.authenticate({ Authorization: `Bearer ${key}, Bearer ${key}` })),
+    await errorOf(keyring.authenticate()),
+    await errorOf(keyring.revoke('0b0b0b0b-0000-4000-8000-00000000000b', authority)),
+  ];
+  await keyring.revoke(info.keyId, authority);
+  errors.push(await errorOf(keyring.verify(key)));
+  const secrets = [key, mistyped, key.slice(5, 31), CANARY, ...digests];
+  return { errors, secrets: secrets.map(String), outages: errors.filter(isStoreError).length };
+}
+
+const EVERYTHING = {
+  depth: Number.POSITIVE_INFINITY,
+  showHidden: true,
+  getters: true,
+  showProxy: true,
+  iterableLimit: Number.POSITIVE_INFINITY,
+  strAbbreviateSize: Number.POSITIVE_INFINITY,
+  sorted: true,
+};
+
+/** By name: whatever makes a text of a value here. */
+export function inspectors() {
+  const { Bun, Deno, process } = globalThis;
+  const util = process?.getBuiltinModule?.('node:util');
+  return Object.entries({
+    String,
+    stack: (error) => String(error.stack),
+    JSON: (error) => JSON.stringify(error),
+    'JSON of all names': (error) => JSON.stringify(error, Object.getOwnPropertyNames(error)),
+    ...(Bun && { Bun: (error) => Bun.inspect(error, EVERYTHING) }),
+    ...(Deno && { Deno: (error) => Deno.inspect(error, EVERYTHING) }),
+    ...(util && { util: (error) => util.inspect(error, EVERYTHING) }),
+    ...(util && { format: (error) => util.format('%s %o %O %j', error, error, error, error) }),
+  });
+}
+
+/** Values as loggers and people hand them over: by itself, within others, and as a copy. */
+export function waysOf(error) {
+  const outer = new Error('outer', { cause: error });
+  return [error, { error }, [error], outer, new AggregateError([error]), { ...error }];
+}
+
+/** Prints them in every way that the console has. */
+export function printAll(errors) {
+  for (const error of errors) {
+    for (const value of waysOf(error)) {
+      for (const name of ['log', 'info', 'warn', 'error', 'debug', 'dir', 'table', 'trace'])
+        console[name]?.(value);
+    }
+    console.dir?.(error, EVERYTHING);
+    console.error('%s %o %O', error, error, error);
+  }
+}

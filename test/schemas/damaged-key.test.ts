@@ -1,0 +1,42 @@
+/** A key whose record cannot be read, as management shows it. */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { damagedKeyJsonSchema, damagedKeySchema, keyInfoSchema } from 'keyscope/schemas';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, test } from 'vitest';
+import { untyped } from '../support/keyring.ts';
+import { RECORD } from '../support/records.ts';
+import { createValidator, createVectorKeyring, type Fields } from '../support/schemas.ts';
+import type { Json } from '../support/vectors.ts';
+
+const broken: Partial<KeyRecord> = { scopes: untyped<string[]>('*:*') };
+
+describe('a damaged key', () => {
+  test.each<[string, Partial<KeyRecord>]>([
+    ['damaged', broken],
+    ['unknown_format', { ...broken, format: 2 }],
+    ['revoked', { ...broken, revokedAt: 5 }],
+  ])('is accepted as the core shows it: %s', async (state, change) => {
+    const row = { ...RECORD, ...change };
+    const store: KeyStore = { ...memoryStore(), list: () => [row] };
+    const { entityUuid } = row;
+    const { keys } = await createVectorKeyring(store).list({}, { entityUuid });
+    expect(keys).toEqual([{ state, keyId: row.keyId, entityUuid }]);
+    expect(damagedKeySchema.parse(keys[0])).toEqual(keys[0]);
+    const isValid = await createValidator(damagedKeyJsonSchema);
+    expect(await isValid(untyped<Json>(keys[0]))).toBe(true);
+    // A list tells the two apart.
+    expect(keyInfoSchema.safeParse(keys[0]).success).toBe(false);
+  });
+
+  const { keyId, entityUuid } = RECORD;
+  test.each<[string, Fields]>([
+    ['the state of a key that can be read', { state: 'live', keyId, entityUuid }],
+    ['no entity', { state: 'damaged', keyId }],
+    ['more than can be read', { state: 'damaged', keyId, entityUuid, name: 'ci' }],
+    ['an odd key id', { state: 'damaged', keyId: 'x', entityUuid }],
+  ])('is refused with %s', async (_what, fields) => {
+    expect(damagedKeySchema.safeParse(fields).success).toBe(false);
+    const isValid = await createValidator(damagedKeyJsonSchema);
+    expect(await isValid(untyped<Json>(fields))).toBe(false);
+  });
+});

@@ -1,0 +1,181 @@
+/**
+ * `rotate`'s input: the schema and its JSON Schema against the core, over the vectors of `issue`.
+ */
+import type { RotateInput } from 'keyscope';
+import { isAccessError } from 'keyscope';
+import { rotateInputJsonSchema, rotateInputSchema } from 'keyscope/schemas';
+import { describe, expect, test } from 'vitest';
+import { untyped } from '../support/keyring.ts';
+import {
+  authority,
+  catalog,
+  createValidator,
+  createVectorKeyring,
+  type Fields,
+  fieldsOfIssues,
+  inputVectors,
+  NOW,
+  refusedField,
+} from '../support/schemas.ts';
+import { failures, type Json, unfold, uuid } from '../support/vectors.ts';
+
+const schema = rotateInputSchema(catalog, { now: () => NOW });
+
+/** Has every scope and two entities, so that most vectors ask for less. */
+const WIDE = {
+  name: 'wide',
+  scopes: ['threats:*', 'constructor:read', 'users:read', 'users:delete'],
+  expiresAt: 'never',
+  accessibleEntities: [uuid(1), uuid(2)],
+  justification: 'Off-boarding.',
+} as const;
+
+/** Which field of an input of `rotate` the core refuses; null if it takes it for well-formed. */
+async function fieldRefusedByRotate(input: unknown): Promise<string | null> {
+  const keyring = createVectorKeyring();
+  const { info } = await keyring.issue(WIDE, authority);
+  return refusedField(async () => {
+    try {
+      await keyring.rotate(info.keyId, input as RotateInput, authority);
+    } catch (error) {
+      // Well-formed, and more than the predecessor has.
+      if (!isAccessError(error)) throw error;
+    }
+  });
+}
+
+/** A body, and what the core gets of it. */
+interface Both {
+  readonly body: Json;
+  readonly input: unknown;
+}
+
+/** An input of `issue` as one of `rotate`, which has no metadata and no field that is required. */
+function asRotation(vector: (typeof inputVectors)[number]): Both {
+  const unfolded = unfold(vector.input);
+  const isTable = typeof unfolded === 'object' && unfolded !== null && !Array.isArray(unfolded);
+  if (!isTable) return { body: unfolded, input: unfolded };
+  const { metadata: _metadata, ...rest } = unfolded as Fields;
+  const body = { overlapMs: 0, ...rest };
+  const { expiresAtMs } = vector;
+  const input = expiresAtMs === undefined ? body : { ...body, expiresAt: new Date(expiresAtMs) };
+  return { body: body as unknown as Json, input };
+}
+
+describe('rotateInputSchema', () => {
+  test('refuses what the core refuses, over all vectors, and names the same field', async () => {
+    let accepted = 0;
+    const failed = await failures(inputVectors, async (vector) => {
+      const { body, input } = asRotation(vector);
+      // A schema counts what is sent; see the notes of the vectors.
+      if (vector.flags.includes('OwnEntity')) return;
+      const field = await fieldRefusedByRotate(input);
+      const { success, error } = schema.safeParse(body);
+      expect(success).toBe(field === null);
+      if (success) accepted += 1;
+      else expect(fieldsOfIssues(error)).toEqual([field]);
+    });
+    expect(failed).toEqual([]);
+    expect(accepted).toBeGreaterThan(80);
+  });
+
+  test.each([
+    [0, true],
+    [1, true],
+    [365 * 86_400_000, true],
+    [365 * 86_400_000 + 1, false],
+    [-1, false],
+    [0.5, false],
+    ['0', false],
+    [null, false],
+    [undefined, false],
+  ])('agrees with the core on an overlap of %j', async (overlapMs, isRight) => {
+    const field = await fieldRefusedByRotate({ overlapMs });
+    expect(field).toBe(isRight ? null : 'overlapMs');
+    const { success, error } = schema.safeParse({ overlapMs });
+    expect(success).toBe(isRight);
+    if (!success) expect(fieldsOfIssues(error)).toEqual(['overlapMs']);
+  });
+
+  test.each(['threats:*', '*:*', '*:read', 'users:*'])(
+    'takes concrete scopes alone, as the core does: not %s',
+    async (pattern) => {
+      const input = { overlapMs: 0, scopes: [pattern] };
+      expect(await fieldRefusedByRotate(input)).toBe('scopes');
+      expect(fieldsOfIssues(schema.safeParse(input).error)).toEqual(['scopes']);
+    },
+  );
+
+  test('yields what rotate takes, and leaves out what was left out', async () => {
+    const keyring = createVectorKeyring();
+    const { info } = await keyring.issue(WIDE, authority);
+    const body = {
+      overlapMs: 5,
+      expiresAt: '2030-01-31T12:00:00Z',
+      name: 'e\u0301',
+      scopes: ['users:read', 'threats:read'],
+      accessibleEntities: [uuid(2)],
+      justification: 'Less.',
+    };
+    const input = schema.parse(body);
+    expect(input).toEqual({ ...body, expiresAt: new Date('2030-01-31T12:00:00Z'), name: '\u00e9' });
+    const next = await keyring.rotate(info.keyId, input, authority);
+    expect(next.info).toMatchObject({
+      name: '\u00e9',
+      scopes: ['threats:read', 'users:read'],
+      accessibleEntities: [authority.entityUuid, uuid(2)],
+      justification: 'Less.',
+    });
+    expect(schema.parse({ overlapMs: 5 })).toEqual({ overlapMs: 5 });
+  });
+
+  test('has Date.now for a clock unless one is given', () => {
+    const day = 86_400_000;
+    const isAccepted = (time: number): boolean => {
+      const body = { overlapMs: 0, expiresAt: new Date(time).toISOString() };
+      return rotateInputSchema(catalog).safeParse(body).success;
+    };
+    expect(isAccepted(Date.now() + day)).toBe(true);
+    expect(isAccepted(Date.now() - day)).toBe(false);
+  });
+
+  test('refuses anything that is not a catalog', () => {
+    for (const odd of [undefined, null, {}, { all: 'a:b' }]) {
+      expect(() => rotateInputSchema(untyped(odd))).toThrow(
+        /^catalog: pass what defineScopes returned/,
+      );
+    }
+  });
+
+  // The core took a list of any length, as long as it repeated what the predecessor has.
+  test.each([
+    [256, null],
+    [257, 'scopes'],
+  ])('takes %i repeated scopes as the core does: it refuses %s', async (length, field) => {
+    const input = { overlapMs: 0, scopes: Array.from({ length }, () => 'threats:read') };
+    expect(await fieldRefusedByRotate(input)).toBe(field);
+    expect(schema.safeParse(input).success).toBe(field === null);
+  });
+});
+
+describe('rotateInputJsonSchema', () => {
+  test('accepts what the schema does, and more only where a vector says so', async () => {
+    const isValid = await createValidator(rotateInputJsonSchema(catalog));
+    const failed = await failures(inputVectors, async (vector) => {
+      if (vector.flags.includes('Prototype')) return;
+      const { body } = asRotation(vector);
+      const { success } = schema.safeParse(body);
+      const isBeyond = vector.flags.some((flag) => ['BeyondJsonSchema', 'Clock'].includes(flag));
+      const isCounted = vector.flags.includes('CountedBeforeNfc');
+      expect(await isValid(body)).toBe((success || isBeyond) && !isCounted);
+    });
+    expect(failed).toEqual([]);
+  });
+
+  test('lists the scopes of the catalog, and no wildcard', () => {
+    expect(rotateInputJsonSchema(catalog)).toMatchObject({
+      required: ['overlapMs'],
+      properties: { scopes: { items: { enum: catalog.all } } },
+    });
+  });
+});

@@ -1,0 +1,75 @@
+/** Two nodes of a cluster, of which one may not have applied yet what the other acknowledged. */
+import { mysqlStore } from 'keyscope/stores/mysql';
+import mysql from 'mysql2/promise';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  missingGalera,
+  type OwnMariadb,
+  rootAt,
+  startGalera,
+} from '../../support/mariadb-servers.ts';
+import { another, revokeAt, SLOW } from '../../support/mysql-place.ts';
+import { RECORD } from '../../support/records.ts';
+
+const suite = `a Galera cluster${missingGalera === undefined ? '' : ` (wants ${missingGalera})`}`;
+
+describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
+  let nodes: readonly OwnMariadb[] = [];
+  let pools: readonly mysql.Pool[] = [];
+  function storeOn(number: number) {
+    const pool = pools[number];
+    if (pool === undefined) throw new Error('no such node');
+    return mysqlStore(pool);
+  }
+  beforeAll(async () => {
+    nodes = await startGalera();
+    await nodes[0]?.rows('CREATE DATABASE test');
+    pools = nodes.map(({ address }) => mysql.createPool({ ...rootAt(address), database: 'test' }));
+    await storeOn(0).insert(RECORD);
+  }, SLOW.timeout);
+  afterAll(async () => {
+    for (const pool of pools) await pool.end();
+    for (const node of nodes) await node.remove();
+  });
+
+  // Without wsrep_sync_wait, the second node answers at once, and with a key that is live.
+  test.each([{}, { prepare: false }, { batch: false }])(
+    'never answers with what another node has changed already: %j',
+    async (options) => {
+      const record = another(Object.keys(options).length + JSON.stringify(options).length);
+      await storeOn(0).insert(record);
+      const pool = pools[1];
+      const there = nodes[1];
+      if (pool === undefined || there === undefined) throw new Error('no second node');
+      const store = mysqlStore(pool, options);
+      expect(await store.findByDigest([record.digest])).toEqual([record]);
+      const holding = await mysql.createConnection(rootAt(there.address));
+      // It receives what the others write, and applies nothing.
+      await holding.query('FLUSH TABLES WITH READ LOCK');
+      expect(await storeOn(0).mark(record.keyId, revokeAt(5))).toBe(true);
+      const finds = [
+        store.findByDigest([record.digest]),
+        (async () => [await store.findById(record.keyId)])(),
+        store.listLineage(record.rootKeyId),
+      ];
+      const first = Promise.race([...finds, pool.query('SELECT SLEEP(0.5)').then(() => 'none')]);
+      expect(await first).toBe('none');
+      await holding.query('UNLOCK TABLES');
+      await holding.end();
+      for (const find of finds) expect(await find).toMatchObject([{ revokedAt: 5 }]);
+    },
+  );
+
+  test('lets one of two marks win that two nodes write at once', async () => {
+    const records = Array.from({ length: 60 }, (_, index) => another(1_000 + index));
+    for (const record of records) await storeOn(0).insert(record);
+    const stores = [storeOn(0), storeOn(1)];
+    for (const { keyId } of records) {
+      const marks = stores.map(async (store, index) => store.mark(keyId, revokeAt(5 + index)));
+      const written = await Promise.all(marks);
+      expect(written.filter(Boolean)).toHaveLength(1);
+      const winner = written.indexOf(true);
+      expect(await stores[1 - winner]?.findById(keyId)).toMatchObject({ revokedAt: 5 + winner });
+    }
+  });
+});

@@ -1,0 +1,149 @@
+import { postgresStore } from 'keyscope/stores/postgres';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { OTHER, OWN, THIRD } from '../../support/keyring.ts';
+import { pgClient, sharedPglite } from '../../support/postgres-clients.ts';
+import {
+  alone,
+  another,
+  describeKind,
+  describePostgres,
+  RECORD,
+  using,
+  value,
+} from '../../support/postgres-place.ts';
+
+const PAIRS = `
+  SELECT entity_uuid, prefix, created_at::int, key_id FROM keyscope_addressing
+  ORDER BY created_at, key_id, entity_uuid`;
+
+// It takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+describe.each(['PGlite', 'pg Pool of 10'])('the pairs in %s', (kind) => {
+  describeKind(kind)('are', () => {
+    test('one for each entity that a key addresses, but for its own', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        const { keyId, prefix } = RECORD;
+        await store.insert({ ...RECORD, accessibleEntities: [OTHER, OWN, THIRD] });
+        await store.insert({ ...another(1), accessibleEntities: [OWN], createdAt: 2 });
+        await store.insert({ ...another(2), accessibleEntities: [], createdAt: 3 });
+        // What the core would refuse: the key is filed under what it says.
+        const odd = { ...another(3), accessibleEntities: [OTHER, OTHER], createdAt: 4 };
+        await store.insert(odd);
+        const pairOf = (entity: string) => ({ entity_uuid: entity, prefix });
+        expect(await sql(PAIRS)).toEqual([
+          { ...pairOf(OTHER), created_at: 1, key_id: keyId },
+          { ...pairOf(THIRD), created_at: 1, key_id: keyId },
+          { ...pairOf(OTHER), created_at: 4, key_id: odd.keyId },
+        ]);
+      });
+    });
+
+    // As a dump restores them, whose tables come in any order.
+    test('allowed to be there before their key', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        await store.findById(OWN);
+        await sql(`
+          INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+          VALUES ('${OTHER}', '${RECORD.prefix}', ${RECORD.createdAt}, '${RECORD.keyId}')`);
+        await store.insert(RECORD);
+        const query = { prefix: 'acme', entityUuid: OTHER, addressing: true } as const;
+        expect(await store.list({ ...query, after: null, limit: 9 })).toEqual([RECORD]);
+      });
+    });
+
+    test('written together with the key, or neither is', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        const record = { ...RECORD, accessibleEntities: [OWN, OTHER, THIRD] };
+        await store.findById(OWN);
+        await sql(`ALTER TABLE keyscope_addressing ADD CHECK (entity_uuid <> '${THIRD}')`);
+        const refused = 'violates check constraint "keyscope_addressing_entity_uuid_check"';
+        await expect(async () => store.insert(record)).rejects.toThrow(refused);
+        expect(await store.findById(RECORD.keyId)).toBe(null);
+        expect(await sql(PAIRS)).toEqual([]);
+        // And the other way about: a key that is there already adds no pair.
+        await store.insert(RECORD);
+        const before = await sql(PAIRS);
+        const second = { ...another(1), digest: RECORD.digest };
+        await expect(async () => store.insert(second)).rejects.toThrow('duplicate key');
+        expect(await sql(PAIRS)).toEqual(before);
+      });
+    });
+  });
+});
+
+describePostgres('a key with 1,000 entities', () => {
+  const many = Array.from({ length: 999 }, (_, i) => another(i).keyId);
+
+  test('is seen by each of them', async () => {
+    await alone('pg Pool of 10', async ({ client, sql }) => {
+      const store = postgresStore(client);
+      const record = { ...RECORD, accessibleEntities: [OWN, ...many] };
+      await store.insert(record);
+      expect(await value(sql, 'SELECT count(*)::int FROM keyscope_addressing')).toBe(999);
+      for (const entityUuid of [many[0], many[500], many[998]]) {
+        const query = { prefix: 'acme', entityUuid: String(entityUuid), addressing: true } as const;
+        expect(await store.list({ ...query, after: null, limit: 2 })).toEqual([record]);
+      }
+    });
+  });
+
+  test('whose connection ends between the key and its pairs is not there', async () => {
+    await alone('pg Pool of 10', async ({ client, sql, schema }) => {
+      const store = postgresStore(client);
+      await store.findById(OWN);
+      await sql(`
+        CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END';
+        CREATE TRIGGER end_connection BEFORE INSERT ON keyscope_addressing
+          FOR EACH ROW WHEN (NEW.entity_uuid = '${many[500]}') EXECUTE FUNCTION end_connection()`);
+      const doomed = await pgClient(schema.settings);
+      doomed.on('error', () => {});
+      const record = { ...RECORD, accessibleEntities: [OWN, ...many] };
+      await expect(async () => postgresStore(doomed).insert(record)).rejects.toThrow(
+        'terminating connection',
+      );
+      expect(await store.findById(RECORD.keyId)).toBe(null);
+      expect(await value(sql, 'SELECT count(*)::int FROM keyscope_addressing')).toBe(0);
+      await doomed.end().catch(() => {});
+    });
+  });
+});
+
+describe('the keys of others that address an entity', () => {
+  const used = using('PGlite');
+  const ask = async (entityUuid: string, more: object = {}) => {
+    const query = { prefix: 'acme', entityUuid, addressing: true, after: null, limit: 10 };
+    const rows = await used.store.list({ ...query, ...more });
+    return rows.map(({ keyId }) => keyId);
+  };
+
+  test('are listed as others are: newest first, from a position on, by prefix', async () => {
+    const times = [5, 7, 7, 1];
+    for (const [index, createdAt] of times.entries()) {
+      await used.store.insert({ ...another(index), createdAt });
+    }
+    await used.store.insert({ ...another(4), prefix: 'other' });
+    await used.store.insert({ ...another(5), entityUuid: OTHER });
+    const [first, second, third, fourth, fifth, sixth] = Array.from(
+      { length: 6 },
+      (_, index) => another(index).keyId,
+    );
+    expect(await ask(OTHER)).toEqual([third, second, first, fourth]);
+    expect(await ask(OTHER, { limit: 2 })).toEqual([third, second]);
+    const after = { createdAt: 7, keyId: third };
+    expect(await ask(OTHER, { after })).toEqual([second, first, fourth]);
+    expect(await ask(OTHER, { prefix: 'other' })).toEqual([fifth]);
+    // Its own are none of them, and the others' is the one that it made.
+    expect(await ask(OTHER, { addressing: false })).toEqual([sixth]);
+    expect(await ask(OWN)).toEqual([sixth]);
+    expect(await ask(THIRD)).toEqual([]);
+    // Withdrawn ones stay.
+    const withdrawal = { kind: 'withdraw', at: 9, entityUuid: OTHER } as const;
+    expect(await used.store.mark(String(first), withdrawal)).toBe(true);
+    expect(await ask(OTHER)).toEqual([third, second, first, fourth]);
+  });
+});

@@ -1,0 +1,306 @@
+import type { KeyRecord } from 'keyscope';
+import {
+  migrate,
+  type PostgresClient,
+  type PurgeOptions,
+  postgresStore,
+  purgeEnded,
+} from 'keyscope/stores/postgres';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { OTHER, OWN, THIRD } from '../../support/keyring.ts';
+import { pgClient, pgPool, sharedPglite } from '../../support/postgres-clients.ts';
+import {
+  alone,
+  another,
+  describeKind,
+  describePostgres,
+  KINDS,
+  type PlaceWithStore,
+  using,
+  value,
+} from '../../support/postgres-place.ts';
+
+const NEVER_DELETED = 'keyscope: keys are revoked and never deleted; see purgeEnded';
+/** The time of the purges in these tests; other times are this and a bit. */
+const THEN = 1_700_000_000_000;
+const HOUR = 3_600_000;
+
+// It takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+/** Inserts records that differ from the fixture in some fields, and returns their ids. */
+async function insertAll(
+  { store }: Pick<PlaceWithStore, 'store'>,
+  all: readonly Partial<KeyRecord>[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [index, fields] of all.entries()) {
+    const record = { ...another(index), ...fields };
+    await store.insert(record);
+    ids.push(record.keyId);
+  }
+  return ids;
+}
+
+function purge(client: PostgresClient, more?: Partial<PurgeOptions>): Promise<readonly string[]> {
+  return purgeEnded(client, { endedBefore: new Date(THEN), ...more });
+}
+
+async function idsIn({ sql }: Pick<PlaceWithStore, 'sql'>): Promise<string[]> {
+  const rows = await sql('SELECT key_id::text FROM keyscope_keys ORDER BY 1');
+  return rows.map(({ key_id }) => String(key_id));
+}
+
+describe.each(KINDS)('purgeEnded with %s', (kind) => {
+  describeKind(kind)('deletes', () => {
+    const used = using(kind);
+
+    test('what ended before the time, to the millisecond, and nothing that did not', async () => {
+      const gone = await insertAll(used, [
+        { revokedAt: THEN - 1 },
+        { retireAt: THEN - 1 },
+        { expiresAt: THEN - 1 },
+        { revokedAt: THEN + HOUR, expiresAt: THEN - HOUR },
+        { retireAt: 1, suspendedAt: 1 },
+      ]);
+      const kept = [
+        { ...another(100), revokedAt: THEN },
+        { ...another(101), retireAt: THEN },
+        { ...another(102), expiresAt: THEN },
+        { ...another(103), suspendedAt: 1 },
+        another(104),
+        { ...another(105), lastUsedAt: 1, changedAt: 1, withdrawn: [OTHER] },
+      ];
+      for (const record of kept) await used.store.insert(record);
+      expect(await purge(used.client)).toEqual(gone);
+      expect(await idsIn(used)).toEqual(kept.map(({ keyId }) => keyId));
+      for (const record of kept) expect(await used.store.findById(record.keyId)).toEqual(record);
+      expect(await purge(used.client)).toEqual([]);
+      const schema = 'SELECT purge_before FROM keyscope_schema';
+      expect(await value(used.sql, schema)).toBe(null);
+    });
+
+    test('in batches, and returns the ids of all', async () => {
+      const ended = Array.from({ length: 7 }, () => ({ revokedAt: 5 }));
+      for (const batchSize of [1, 3, 7, 8]) {
+        const ids = await insertAll(used, ended);
+        expect(await purge(used.client, { batchSize })).toEqual(ids);
+      }
+    });
+  });
+});
+
+describe('purgeEnded', () => {
+  const used = using('PGlite');
+
+  test.each([undefined, null, 'yesterday', 5, new Date(Number.NaN), new Date(Date.now() + HOUR)])(
+    'refuses %s as a time',
+    async (endedBefore) => {
+      const told = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
+      const asked = purge(used.client, { endedBefore: endedBefore as Date });
+      await expect(asked).rejects.toThrow(new TypeError(told));
+    },
+  );
+
+  test.each([0, -1, 1.5, 10_001, '5', null, Number.NaN])('refuses %s as a size', async (size) => {
+    const told = 'purgeEnded: batchSize: pass a whole number from 1 to 10000';
+    const asked = purge(used.client, { batchSize: size as number });
+    await expect(asked).rejects.toThrow(new TypeError(told));
+  });
+
+  test('refuses other clients and other options', async () => {
+    await expect(purge({} as PostgresClient)).rejects.toThrow(TypeError);
+    const other = { endedBefore: new Date(THEN), before: 5 };
+    await expect(purgeEnded(used.client, other)).rejects.toThrow('before');
+  });
+
+  test('keeps what a key that has not ended was rotated from, and only that', async () => {
+    const root = another(0).keyId;
+    const [first, second, third] = [another(0), another(1), another(2)].map(({ keyId }) => keyId);
+    const lineage: readonly Partial<KeyRecord>[] = [
+      { retireAt: 1 },
+      { retireAt: 2, rootKeyId: root, rotatedFrom: String(first) },
+      { rootKeyId: root, rotatedFrom: String(second) },
+    ];
+    await insertAll(used, lineage);
+    expect(await purge(used.client)).toEqual([first]);
+    expect(await idsIn(used)).toEqual([second, third]);
+    // It has ended, though after the time: nobody's `rotatedFrom` has to name a row any more.
+    const ended = { kind: 'revoke', at: THEN + 1, by: null, reason: null, seal: null } as const;
+    await used.store.mark(String(third), ended);
+    expect(await purge(used.client)).toEqual([second]);
+    expect(await purge(used.client, { endedBefore: new Date(THEN + 2) })).toEqual([third]);
+  });
+
+  test('keeps the predecessor of a key that is suspended, or will end', async () => {
+    const tomorrow = Date.now() + 24 * HOUR;
+    const successors = [{ suspendedAt: 1 }, { expiresAt: tomorrow }, { retireAt: tomorrow }];
+    for (const successor of successors) {
+      const rootKeyId = another(0).keyId;
+      await insertAll(used, [
+        { expiresAt: 1 },
+        { ...successor, rootKeyId, rotatedFrom: rootKeyId },
+      ]);
+      expect(await purge(used.client)).toEqual([]);
+      const revoked = { kind: 'revoke', at: 1, by: null, reason: null, seal: null } as const;
+      await used.store.mark(another(1).keyId, revoked);
+      expect(await purge(used.client)).toEqual([another(0).keyId, another(1).keyId]);
+    }
+  });
+
+  test('deletes what says whom the keys addressed', async () => {
+    const accessibleEntities = [OWN, OTHER, THIRD];
+    await insertAll(used, [
+      { accessibleEntities, revokedAt: 1 },
+      { accessibleEntities, prefix: 'other', expiresAt: 1 },
+      { accessibleEntities: [OWN], retireAt: 1 },
+      { accessibleEntities },
+    ]);
+    expect(await purge(used.client)).toHaveLength(3);
+    const left = await used.sql('SELECT entity_uuid, key_id FROM keyscope_addressing ORDER BY 1');
+    const { keyId } = another(3);
+    expect(left).toEqual([OTHER, THIRD].map((entity) => ({ entity_uuid: entity, key_id: keyId })));
+    await used.store.mark(keyId, { kind: 'revoke', at: 1, by: null, reason: null, seal: null });
+    await purge(used.client);
+    expect(await used.sql('SELECT * FROM keyscope_addressing')).toEqual([]);
+  });
+});
+
+/** Deletes everything as a purge does, in one transaction. */
+async function deleteAll({ sql }: Pick<PlaceWithStore, 'sql'>, before: string): Promise<unknown> {
+  return sql(`
+    UPDATE keyscope_schema SET purge_before = ${before};
+    DELETE FROM keyscope_keys;
+    UPDATE keyscope_schema SET purge_before = NULL`);
+}
+
+describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
+  describeKind(kind)('gives up', () => {
+    test('no row to DELETE or TRUNCATE, whether its key has ended or not', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const ids = await insertAll({ store: postgresStore(client) }, [{}, { revokedAt: 1 }]);
+        for (const keyId of ids) {
+          const remove = sql(`DELETE FROM keyscope_keys WHERE key_id = '${keyId}'`);
+          await expect(remove).rejects.toThrow(NEVER_DELETED);
+        }
+        await expect(sql('TRUNCATE keyscope_keys')).rejects.toThrow(NEVER_DELETED);
+        expect(await idsIn({ sql })).toEqual(ids);
+      });
+    });
+
+    test('only what ended before the time that is set, and all or nothing', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        const ids = await insertAll({ store }, [{}, { revokedAt: 1 }]);
+        for (const time of ['NULL', '1', '9223372036854775807']) {
+          await expect(deleteAll({ sql }, time), time).rejects.toThrow(NEVER_DELETED);
+        }
+        await store.mark(another(0).keyId, { kind: 'retire', at: 2, by: null, reason: null });
+        await expect(deleteAll({ sql }, '2')).rejects.toThrow(NEVER_DELETED);
+        expect(await idsIn({ sql })).toEqual(ids);
+        await deleteAll({ sql }, '3');
+        expect(await idsIn({ sql })).toEqual([]);
+      });
+    });
+
+    test('nothing where the schema says nothing', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        await insertAll({ store: postgresStore(client) }, [{ revokedAt: 1 }]);
+        await sql('DELETE FROM keyscope_schema');
+        const remove = sql('DELETE FROM keyscope_keys');
+        await expect(remove).rejects.toThrow(NEVER_DELETED);
+      });
+    });
+  });
+});
+
+/** As many rows as wanted, of which every second one has ended. */
+function manyKeys(count: number): string {
+  return `
+    INSERT INTO keyscope_keys (
+      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
+      metadata, created_at, root_key_id, withdrawn, scopes_used, revoked_at)
+    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, id, '{}', '{}',
+      CASE WHEN i % 2 = 0 THEN 1 END
+    FROM (SELECT i, md5(i::text)::uuid AS id FROM generate_series(1, ${count}) AS i) AS made`;
+}
+
+const COUNT = 'SELECT count(*)::int FROM keyscope_keys';
+
+describePostgres('purges', () => {
+  test.each(['read committed', 'repeatable read', 'serializable'])(
+    'at once delete each row once: %s',
+    async (isolation) => {
+      const settings = { default_transaction_isolation: isolation };
+      await alone(
+        'pg Pool of 10',
+        async ({ client, sql }) => {
+          await migrate(client);
+          await sql(manyKeys(400));
+          const purges = Array.from({ length: 5 }, () => purge(client, { batchSize: 40 }));
+          const ids = (await Promise.all(purges)).flat();
+          expect(ids).toHaveLength(200);
+          expect(new Set(ids).size).toBe(200);
+          expect(await value(sql, COUNT)).toBe(200);
+          expect(await value(sql, 'SELECT purge_before FROM keyscope_schema')).toBe(null);
+        },
+        settings,
+      );
+    },
+  );
+
+  test('wait for no row that somebody else holds, and leave it for the next', async () => {
+    await alone('pg Pool of 10', async ({ client, schema }) => {
+      const ended = Array.from({ length: 3 }, () => ({ revokedAt: 1 }));
+      const [first, held, last] = await insertAll({ store: postgresStore(client) }, ended);
+      const holder = await pgClient(schema.settings);
+      await holder.query('BEGIN');
+      await holder.query(`UPDATE keyscope_keys SET last_used_at = 5 WHERE key_id = '${held}'`);
+      expect(await purge(client)).toEqual([first, last]);
+      await holder.query('COMMIT');
+      await holder.end();
+      expect(await purge(client)).toEqual([held]);
+    });
+  });
+
+  test('let nobody else delete what they may', async () => {
+    await alone('pg Pool of 10', async ({ client, sql, schema }) => {
+      await insertAll({ store: postgresStore(client) }, [{ revokedAt: 1 }, { revokedAt: 1 }]);
+      const purging = await pgClient(schema.settings);
+      await purging.query('BEGIN');
+      await purging.query('UPDATE keyscope_schema SET purge_before = 5');
+      await expect(sql('DELETE FROM keyscope_keys')).rejects.toThrow(NEVER_DELETED);
+      await purging.query('ROLLBACK');
+      await purging.end();
+    });
+  });
+
+  // What is set for a batch is never committed.
+  test('that are killed within a batch leave its rows, and no time that is set', async () => {
+    await alone('pg Pool of 10', async ({ client, sql, schema }) => {
+      const ids = await insertAll(
+        { store: postgresStore(client) },
+        Array.from({ length: 4 }, () => ({ revokedAt: 1 })),
+      );
+      await sql(`
+        CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
+        CREATE TRIGGER linger AFTER DELETE ON keyscope_keys
+          FOR EACH ROW WHEN (OLD.key_id = '${ids[2]}') EXECUTE FUNCTION linger()`);
+      const doomed = pgPool({ ...schema.settings, application_name: schema.name });
+      const killed = expect(purge(doomed, { batchSize: 2 })).rejects.toThrow('PostgreSQL');
+      const lingering = `
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = '${schema.name}' AND wait_event = 'PgSleep'`;
+      await vi.waitFor(async () => expect(await sql(lingering)).toHaveLength(1), 20_000);
+      await killed;
+      await doomed.end();
+      // The first batch stays deleted.
+      expect(await idsIn({ sql })).toEqual(ids.slice(2));
+      expect(await value(sql, 'SELECT purge_before FROM keyscope_schema')).toBe(null);
+      await expect(sql('DELETE FROM keyscope_keys')).rejects.toThrow(NEVER_DELETED);
+      await sql('DROP TRIGGER linger ON keyscope_keys');
+      expect(await purge(client)).toEqual(ids.slice(2));
+    });
+  });
+});

@@ -1,0 +1,184 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { OTHER, OWN, THIRD } from '../../support/keyring.ts';
+import { sharedPglite } from '../../support/postgres-clients.ts';
+import { another, describeKind, using } from '../../support/postgres-place.ts';
+
+const NEVER_CHANGES = 'keyscope: only the marks and the usage of a key ever change';
+const MARKS_STAY = 'keyscope: revoked_at, retire_at and withdrawn are never undone';
+const WITH_A_MARK =
+  'keyscope: ended_by, end_reason and changed_at change only together with a mark';
+const NOT_OWN = 'keyscope_keys_own_entity';
+
+/** An edit of a row, after others that pass: refused with a text, or fine. */
+interface Edit {
+  readonly after: readonly string[];
+  readonly set: string;
+  readonly refused: string | null;
+}
+
+function refused(set: string, why: string, ...after: readonly string[]): Edit {
+  return { after, set, refused: why };
+}
+
+function fine(set: string, ...after: readonly string[]): Edit {
+  return { after, set, refused: null };
+}
+
+const REVOKED =
+  "revoked_at = 5, changed_at = 5, ended_by = 'ada', end_reason = 'lost', seal = 'ef'";
+const SUSPENDED = "suspended_at = 5, changed_at = 5, ended_by = 'ada', end_reason = 'odd'";
+const RETIRED = 'retire_at = 5, changed_at = 5';
+const WITHDRAWN = `withdrawn = withdrawn || '${OTHER}'::uuid, changed_at = 6`;
+
+const RULES: Readonly<Record<string, readonly Edit[]>> = {
+  'a seal changes only in the update that revokes': [
+    fine(REVOKED),
+    fine('revoked_at = 5, seal = NULL'),
+    fine('revoked_at = 5'),
+    fine("revoked_at = 5, suspended_at = NULL, seal = 'ef'", SUSPENDED),
+    refused("seal = 'ef'", NEVER_CHANGES),
+    refused('seal = NULL', NEVER_CHANGES),
+    refused("suspended_at = 5, seal = 'ef'", NEVER_CHANGES),
+    refused("retire_at = 5, seal = 'ef'", NEVER_CHANGES),
+    refused(`${WITHDRAWN}, seal = 'ef'`, NEVER_CHANGES),
+    refused("seal = 'aa'", NEVER_CHANGES, REVOKED),
+    refused('seal = NULL', NEVER_CHANGES, REVOKED),
+    refused("seal = 'cd', revoked_at = NULL", MARKS_STAY, REVOKED),
+    fine("seal = 'ef'", REVOKED),
+  ],
+  'a revocation is written once': [
+    refused('revoked_at = NULL', MARKS_STAY, REVOKED),
+    refused('revoked_at = 4', MARKS_STAY, REVOKED),
+    refused('revoked_at = 6', MARKS_STAY, REVOKED),
+    fine('revoked_at = 5', REVOKED),
+  ],
+  'a retirement is written once': [
+    fine(RETIRED),
+    refused('retire_at = NULL', MARKS_STAY, RETIRED),
+    refused('retire_at = 4', MARKS_STAY, RETIRED),
+    refused('retire_at = 6, revoked_at = 6', MARKS_STAY, RETIRED),
+    fine('retire_at = 5', RETIRED),
+    fine(REVOKED, RETIRED),
+  ],
+  'a suspension comes and goes until the key is revoked': [
+    fine(SUSPENDED),
+    fine('suspended_at = NULL, ended_by = NULL, end_reason = NULL, changed_at = 6', SUSPENDED),
+    fine(SUSPENDED, SUSPENDED, 'suspended_at = NULL'),
+    fine(SUSPENDED, RETIRED),
+    fine(RETIRED, SUSPENDED),
+    fine(REVOKED, SUSPENDED),
+    refused('suspended_at = NULL', MARKS_STAY, SUSPENDED, 'revoked_at = 6'),
+    refused(SUSPENDED, MARKS_STAY, 'revoked_at = 6'),
+  ],
+  'a revoked key is marked no more, but by a withdrawal': [
+    refused('retire_at = 6', MARKS_STAY, REVOKED),
+    refused('suspended_at = 6', MARKS_STAY, REVOKED),
+    refused('suspended_at = 6, changed_at = 6', MARKS_STAY, REVOKED),
+    refused("ended_by = 'bob'", WITH_A_MARK, REVOKED),
+    refused('end_reason = NULL', WITH_A_MARK, REVOKED),
+    refused('changed_at = 6', WITH_A_MARK, REVOKED),
+    refused('changed_at = NULL', WITH_A_MARK, REVOKED),
+    refused(`${WITHDRAWN}, ended_by = 'bob'`, WITH_A_MARK, REVOKED),
+    fine(WITHDRAWN, REVOKED),
+    fine("last_used_at = 9, scopes_used = '{}'", REVOKED),
+  ],
+  'what goes with a mark changes only together with one': [
+    refused("ended_by = 'bob'", WITH_A_MARK),
+    refused("end_reason = 'why'", WITH_A_MARK),
+    refused('changed_at = 6', WITH_A_MARK),
+    refused("last_used_at = 6, ended_by = 'bob'", WITH_A_MARK),
+    // Or one organization's people would be shown to another.
+    refused(`${WITHDRAWN}, ended_by = 'bob'`, WITH_A_MARK),
+    refused(`${WITHDRAWN}, end_reason = NULL`, WITH_A_MARK, SUSPENDED),
+    refused("suspended_at = 5, ended_by = 'bob'", WITH_A_MARK, SUSPENDED),
+    fine("ended_by = 'ada'", SUSPENDED),
+    fine("retire_at = 6, ended_by = 'bob'", SUSPENDED),
+    fine(WITHDRAWN),
+  ],
+  'a withdrawal is never undone': [
+    fine(`withdrawn = '{${OTHER}}'`),
+    fine(`withdrawn = '{${OTHER},${THIRD}}'`),
+    fine(`withdrawn = '{${OTHER},${THIRD}}'`, WITHDRAWN),
+    refused("withdrawn = '{}'", MARKS_STAY, WITHDRAWN),
+    refused(`withdrawn = '{${THIRD}}'`, MARKS_STAY, WITHDRAWN),
+    refused(`withdrawn = '{${THIRD},${OTHER}}'`, MARKS_STAY, WITHDRAWN),
+    refused("withdrawn = '{NULL}'", MARKS_STAY, WITHDRAWN),
+    refused("withdrawn = '{}', revoked_at = 9", MARKS_STAY, WITHDRAWN),
+  ],
+  'an entity does not withdraw from its own key': [
+    refused(`withdrawn = '{${OWN}}'`, NOT_OWN),
+    refused(`withdrawn = withdrawn || '${OWN}'::uuid`, NOT_OWN, WITHDRAWN),
+  ],
+  'an update does at once what several may do one after the other, and nothing else': [
+    fine(`${REVOKED}, retire_at = 4, suspended_at = 3, withdrawn = '{${OTHER}}'`),
+    fine(`${REVOKED}, suspended_at = NULL`, SUSPENDED),
+    refused('retire_at = 6, suspended_at = NULL, withdrawn = withdrawn', MARKS_STAY, REVOKED),
+    refused(`${WITHDRAWN}, suspended_at = 7`, MARKS_STAY, REVOKED),
+    refused(`${WITHDRAWN}, revoked_at = NULL, seal = 'cd'`, MARKS_STAY, REVOKED),
+  ],
+};
+
+// It takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
+  describeKind(kind)('knows that', () => {
+    const used = using(kind);
+    let made = 0;
+
+    /** A row of its own that has been edited. */
+    async function insertEdited(after: readonly string[]): Promise<string> {
+      made += 1;
+      const { keyId } = another(made);
+      await used.store.insert(another(made));
+      for (const set of after) await update(set, keyId);
+      return keyId;
+    }
+
+    function update(set: string, ...keyIds: readonly string[]): Promise<unknown> {
+      const ids = keyIds.map((keyId) => `'${keyId}'`).join();
+      return used.sql(`UPDATE keyscope_keys SET ${set} WHERE key_id IN (${ids})`);
+    }
+
+    test.each(Object.entries(RULES))('%s', async (_rule, edits) => {
+      for (const { after, set, refused: why } of edits) {
+        const keyId = await insertEdited(after);
+        const before = await used.store.findById(keyId);
+        const edit = `${set}, after ${after.join('; ')}`;
+        if (why === null) {
+          await update(set, keyId);
+        } else {
+          await expect(update(set, keyId), edit).rejects.toThrow(why);
+          expect(await used.store.findById(keyId), edit).toEqual(before);
+        }
+      }
+    });
+
+    test('an insert holds no withdrawal of its own entity', async () => {
+      const record = { ...another(1_000), withdrawn: [OTHER, OWN] };
+      await expect(async () => used.store.insert(record)).rejects.toThrow(NOT_OWN);
+      await used.store.insert({ ...record, withdrawn: [OTHER] });
+    });
+
+    test('an update of many rows is refused for one of them, and writes none', async () => {
+      const live = await insertEdited([]);
+      const revoked = await insertEdited([REVOKED]);
+      await expect(update('suspended_at = 7', live, revoked)).rejects.toThrow(MARKS_STAY);
+      expect(await used.store.findById(live)).toMatchObject({ suspendedAt: null });
+      await update('last_used_at = 7', live, revoked);
+      expect(await used.store.findById(revoked)).toMatchObject({ lastUsedAt: 7 });
+    });
+
+    test('a row is not written twice by one statement', async () => {
+      const keyId = await insertEdited([]);
+      const twice = `
+        WITH first AS (
+          UPDATE keyscope_keys SET revoked_at = 5 WHERE key_id = '${keyId}' RETURNING key_id
+        )
+        UPDATE keyscope_keys SET suspended_at = 6 WHERE key_id = '${keyId}'`;
+      await used.sql(twice);
+      const row = await used.store.findById(keyId);
+      expect([row?.revokedAt, row?.suspendedAt].filter((at) => at !== null)).toHaveLength(1);
+    });
+  });
+});

@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Mark } from 'keyscope';
+import { type PgQuery, postgresStore } from 'keyscope/stores/postgres';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { OTHER, THIRD } from '../../support/keyring.ts';
+import { pgClient, pgPool, sharedPglite } from '../../support/postgres-clients.ts';
+import {
+  alone,
+  another,
+  describeKind,
+  describePostgres,
+  RECORD,
+  using,
+  value,
+} from '../../support/postgres-place.ts';
+
+// It takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
+  describeKind(kind)('is written', () => {
+    const used = using(kind);
+    let made = 0;
+
+    /** Marks a key of its own, and returns whether that was written and the row. */
+    async function mark(...marks: readonly object[]) {
+      made += 1;
+      const record = another(made);
+      await used.store.insert(record);
+      const written: boolean[] = [];
+      for (const each of marks) written.push(await used.store.mark(record.keyId, each as Mark));
+      return { record, written, row: await used.store.findById(record.keyId) };
+    }
+
+    test('with nothing where a caller without types says nothing', async () => {
+      const left: Readonly<Record<string, object>> = {
+        revoke: { revokedAt: 5, seal: null },
+        suspend: { suspendedAt: 5 },
+        retire: { retireAt: 5 },
+      };
+      for (const [name, changes] of Object.entries(left)) {
+        for (const nothing of [{}, { by: undefined, reason: undefined, seal: undefined }]) {
+          const { record, written, row } = await mark({ kind: name, at: 5, ...nothing });
+          const changed = { endedBy: null, endReason: null, changedAt: 5 };
+          expect(written, name).toEqual([true]);
+          expect(row, name).toEqual({ ...record, ...changed, ...changes });
+        }
+      }
+      const nulls = { changedAt: null, withdrawn: null };
+      const { row } = await mark({ kind: 'retire', at: 5, ...nulls });
+      expect(row).toMatchObject({ retireAt: 5, changedAt: 5 });
+    });
+
+    test('with texts as they are', async () => {
+      for (const text of ['ada é🦊', '', 'a\'b"c\\d$1', '007', 'null', '{"by":1}', ' ']) {
+        const ending = { at: 5, by: text, reason: `${text}!`, seal: text };
+        for (const name of ['revoke', 'suspend', 'retire']) {
+          const { row } = await mark({ kind: name, ...ending });
+          expect(row).toMatchObject({ endedBy: text, endReason: `${text}!` });
+          if (name === 'revoke') expect(row).toMatchObject({ seal: text });
+        }
+      }
+    });
+
+    // A revocation at no time at all would look as if it had been written.
+    test('at a time, or not at all', async () => {
+      const odd = [undefined, null, Number.NaN, 1.5, Number.POSITIVE_INFINITY, 8.64e15 + 1, 'soon'];
+      for (const name of ['revoke', 'suspend', 'retire', 'resume', 'withdraw']) {
+        for (const at of odd) {
+          const record = another(made + 1_000);
+          made += 1;
+          const suspended = name === 'resume' ? { suspendedAt: 1 } : {};
+          await used.store.insert({ ...record, ...suspended });
+          const given = { kind: name, at, by: null, reason: null, entityUuid: OTHER };
+          const asked = async () => used.store.mark(record.keyId, given as unknown as Mark);
+          await expect(asked(), `${name} at ${at}`).rejects.toThrow('keyscope: PostgreSQL');
+          expect(await used.store.findById(record.keyId)).toEqual({ ...record, ...suspended });
+        }
+      }
+    });
+
+    test('on a retirement, only where the withdrawals are as they were read', async () => {
+      const withdrawals = [OTHER, THIRD].map((entityUuid) => ({
+        kind: 'withdraw',
+        at: 1,
+        entityUuid,
+      }));
+      const retire = { kind: 'retire', at: 2, by: null, reason: null };
+      const others = [undefined, [], [OTHER], [THIRD, OTHER], [OTHER, THIRD, OTHER], ['x', 'y']];
+      for (const withdrawn of others) {
+        const { written } = await mark(...withdrawals, { ...retire, withdrawn });
+        expect(written, String(withdrawn)).toEqual([true, true, false]);
+      }
+      const { row } = await mark(...withdrawals, { ...retire, withdrawn: [OTHER, THIRD] });
+      expect(row).toMatchObject({ retireAt: 2, withdrawn: [OTHER, THIRD] });
+    });
+  });
+});
+
+describePostgres('usage', () => {
+  // One transaction that somebody had left open took all connections of the pool: every few seconds
+  // another write of usage waited on one.
+  test('gives up on a key whose row somebody holds, and its connection is free again', async () => {
+    await alone('pg Client', async ({ client, sql, schema }) => {
+      const store = postgresStore(client);
+      const free = another(1);
+      for (const record of [RECORD, free]) await store.insert(record);
+      const holder = await pgClient(schema.settings);
+      await holder.query('BEGIN');
+      await holder.query(`SELECT FROM keyscope_keys WHERE key_id = '${RECORD.keyId}' FOR UPDATE`);
+      const use = { lastUsedAt: 5, scopesUsed: {} };
+      const batch = [RECORD, free].map(({ keyId }) => ({ keyId, ...use }));
+      const told = 'keyscope: PostgreSQL: canceling statement due to lock timeout';
+      const before = performance.now();
+      await expect(async () => store.touch(batch)).rejects.toThrow(told);
+      // Some 500 ms, where nothing else runs.
+      expect(performance.now() - before).toBeLessThan(5_000);
+      expect(await store.findById(free.keyId)).toMatchObject({ lastUsedAt: 5 });
+      await holder.query('ROLLBACK');
+      await holder.end();
+      await store.touch(batch);
+      expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 5 });
+      // For that one statement: the connection is as it was.
+      const rows = await (client as unknown as { query(text: string): Promise<unknown> }).query(
+        'SHOW lock_timeout',
+      );
+      expect(rows).toMatchObject({ rows: [{ lock_timeout: '0' }] });
+      expect(await value(sql, 'SELECT count(*)::int FROM keyscope_keys')).toBe(2);
+    });
+  });
+});
+
+describePostgres('a transaction that somebody left open on a pooled connection', () => {
+  // A revocation on it was acknowledged, and rolled back with it.
+  test('ends with the connection, which the pool tells, and another one is used', async () => {
+    await alone('pg Pool of 10', async ({ schema, sql }) => {
+      const told: unknown[] = [];
+      const pool = pgPool(schema.settings, { max: 3 }).on('error', ({ message }) => {
+        told.push(message);
+      });
+      const store = postgresStore(pool);
+      await store.insert(RECORD);
+      const loans = await Promise.all([1, 2, 3].map(() => pool.connect()));
+      for (const loan of loans) {
+        await loan.query('BEGIN');
+        await loan.query('CREATE TEMP TABLE unfinished (a int)');
+        loan.release();
+      }
+      const revoke = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
+      expect(await store.mark(RECORD.keyId, revoke)).toBe(true);
+      expect(await value(sql, 'SELECT revoked_at::int FROM keyscope_keys')).toBe(5);
+      expect(await store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
+      const left = /^keyscope: PostgreSQL: a connection was given back .* and is ended/;
+      expect(told).toHaveLength(3);
+      for (const message of told) expect(message).toMatch(left);
+      await pool.end();
+    });
+  });
+
+  test('fails a write if BEGIN was still on its way', async () => {
+    await alone('pg Pool of 10', async ({ schema, sql }) => {
+      const pool = pgPool(schema.settings, { max: 1 });
+      const store = postgresStore(pool);
+      await store.insert(RECORD);
+      const loan = await pool.connect();
+      const begun = loan.query('BEGIN');
+      loan.release();
+      const revoke = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
+      const refused = 'in the middle of a transaction that';
+      await expect(async () => store.mark(RECORD.keyId, revoke)).rejects.toThrow(refused);
+      await begun;
+      expect(await value(sql, 'SELECT revoked_at FROM keyscope_keys')).toBe(null);
+      expect(await store.mark(RECORD.keyId, revoke)).toBe(true);
+      await pool.end();
+    });
+  });
+
+  // As a connection does that cannot say so, of an older pg or of another kind.
+  test('is refused by look-ups and by every write, which says why', async () => {
+    await alone('pg Pool of 10', async ({ schema }) => {
+      const pool = pgPool(schema.settings, { max: 1 });
+      const store = postgresStore({ connect() {}, query: (asked: PgQuery) => pool.query(asked) });
+      await store.insert(RECORD);
+      await pool.query('BEGIN');
+      await sleep(1_100);
+      const use = { keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} };
+      const revoke = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
+      const refused = [
+        () => store.findByDigest([RECORD.digest]),
+        () => store.findById(RECORD.keyId),
+        () => store.listChanged({ since: 0, limit: 1 }),
+        () => store.mark(RECORD.keyId, revoke),
+        () => store.mark(RECORD.keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER }),
+        () => store.insert(another(1)),
+        () => store.touch([use]),
+      ];
+      for (const act of refused) {
+        await expect(async () => act()).rejects.toThrow('in the middle of a transaction that');
+        await pool.query('ROLLBACK');
+        await pool.query('BEGIN');
+        await sleep(1_100);
+      }
+      await pool.query('ROLLBACK');
+      expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
+      expect(await store.mark(RECORD.keyId, revoke)).toBe(true);
+      await pool.end();
+    });
+  });
+
+  test('is not what a write that waits for a lock is taken for', async () => {
+    await alone('pg Pool of 10', async ({ client, schema }) => {
+      const store = postgresStore(client);
+      await store.insert(RECORD);
+      const holder = await pgClient(schema.settings);
+      await holder.query('BEGIN');
+      await holder.query(`SELECT FROM keyscope_keys WHERE key_id = '${RECORD.keyId}' FOR UPDATE`);
+      const revoke = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
+      const revoked = store.mark(RECORD.keyId, revoke);
+      await sleep(1_500);
+      await holder.query('COMMIT');
+      expect(await revoked).toBe(true);
+      await holder.end();
+    });
+  });
+});

@@ -1,0 +1,157 @@
+/** Marks: one script on one record, filed before it is written. The contract has the conditions. */
+import type { Redis } from 'ioredis';
+import type { KeyRecord, Mark } from 'keyscope';
+import { redisStore } from 'keyscope/stores/redis';
+import { expect, test } from 'vitest';
+import { NOWHERE, OTHER, OWN, untyped } from '../../support/keyring.ts';
+import { BREAKS, breaking } from '../../support/redis-breaks.ts';
+import { KINDS } from '../../support/redis-clients.ts';
+import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
+import { unsealed } from '../../support/unsealed.ts';
+
+const SUSPEND = { kind: 'suspend', at: 5, by: 'ada', reason: 'doubt' } as const;
+const REVOKE = { kind: 'revoke', at: 6, by: 'ada', reason: 'lost', seal: 'ab' } as const;
+
+function withdraw(entityUuid: string, at: number = 7): Mark {
+  return { kind: 'withdraw', at, entityUuid };
+}
+
+/** Texts that a script in Lua would spell otherwise in JSON, or take for something else. */
+const TEXTS: readonly string[] = [
+  'a/b',
+  '"',
+  '","',
+  '\\',
+  ']',
+  '[]',
+  '%',
+  '\u007f',
+  '\b\f\n\u0001',
+  'é🦊',
+  '5',
+  'null',
+  '',
+];
+
+describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
+  const suite = useRedis();
+  const storeOf = () => redisStore(suite.client(kind));
+
+  async function inserted(given: Partial<KeyRecord> = {}) {
+    const store = storeOf();
+    const { record } = unsealed(given);
+    await store.insert(record);
+    return { store, record, keyId: record.keyId, hash: `keyscope:rec:${record.digest}` };
+  }
+
+  test('is written where a caller without types leaves out what is null', async () => {
+    const { store, record, keyId } = await inserted({ endedBy: 'x', endReason: 'x', seal: 'cd' });
+    expect(await store.mark(keyId, untyped<Mark>({ kind: 'suspend', at: 3 }))).toBe(true);
+    const nobody = { endedBy: null, endReason: null };
+    const suspended = { ...record, ...nobody, suspendedAt: 3, changedAt: 3 };
+    expect(await store.findById(keyId)).toEqual(suspended);
+    await store.mark(keyId, { kind: 'resume', at: 4 });
+    expect(await store.mark(keyId, untyped<Mark>({ kind: 'retire', at: 9 }))).toBe(true);
+    const retired = { ...record, ...nobody, retireAt: 9, changedAt: 9 };
+    expect(await store.findById(keyId)).toEqual(retired);
+    expect(await store.mark(keyId, untyped<Mark>({ kind: 'revoke', at: 8 }))).toBe(true);
+    const revoked = { ...retired, revokedAt: 8, changedAt: 8, seal: null };
+    expect(await store.findById(keyId)).toEqual(revoked);
+  });
+
+  test('of a withdrawal keeps every text as it is, in order and once', async () => {
+    const { store, record, keyId } = await inserted();
+    for (const text of TEXTS) {
+      expect(await store.mark(keyId, withdraw(text)), text).toBe(true);
+      expect(await store.mark(keyId, withdraw(text)), text).toBe(false);
+    }
+    const withdrawn = TEXTS;
+    expect(await store.findById(keyId)).toEqual({ ...record, withdrawn, changedAt: 7 });
+    const by = { by: null, reason: null };
+    const retire = { kind: 'retire', at: 9, ...by } as const;
+    const others = [undefined, [], TEXTS.toReversed(), TEXTS.slice(1), [...TEXTS, 'x']];
+    for (const other of others) {
+      expect(await store.mark(keyId, { ...retire, withdrawn: other })).toBe(false);
+    }
+    expect(await store.mark(keyId, { ...retire, withdrawn })).toBe(true);
+  });
+
+  test('of a withdrawal is not written to what is no list', async () => {
+    const { store, keyId, hash } = await inserted();
+    for (const odd of ['{}', '"[]"', '[', '[x]', '5', 'null', '']) {
+      await suite.own.ask('HSET', hash, 'withdrawn', odd);
+      expect(await store.mark(keyId, withdraw(OTHER)), odd).toBe(false);
+      expect(await suite.own.ask('HGET', hash, 'withdrawn')).toBe(odd);
+    }
+    await suite.own.ask('HDEL', hash, 'withdrawn');
+    expect(await store.mark(keyId, withdraw(OTHER))).toBe(false);
+  });
+
+  test('of twenty withdrawals at once is none lost', async () => {
+    const { store, keyId } = await inserted();
+    const entities = Array.from({ length: 20 }, () => crypto.randomUUID());
+    const wrote = await Promise.all(entities.map((each) => store.mark(keyId, withdraw(each))));
+    expect(wrote).not.toContain(false);
+    const row = (await store.findById(keyId)) as KeyRecord;
+    expect([...row.withdrawn].sort()).toEqual(entities.toSorted());
+  });
+
+  test('is written to a record whose id somebody has edited, and to no other', async () => {
+    for (const edited of [JSON.stringify(OTHER), '5', '1', '-1', 'none', '', null]) {
+      const { store, keyId, hash } = await inserted();
+      const field = edited === null ? ['HDEL', hash, 'keyId'] : ['HSET', hash, 'keyId', edited];
+      await suite.own.ask(...field);
+      expect(await store.mark(keyId, withdraw(OTHER)), String(edited)).toBe(true);
+      expect(await store.mark(keyId, REVOKE), String(edited)).toBe(true);
+      expect(await store.mark(keyId, REVOKE), String(edited)).toBe(false);
+      expect(await suite.own.ask('HGET', hash, 'revokedAt')).toBe('6');
+      expect(await suite.own.ask('HGET', hash, 'keyId')).toBe(edited);
+    }
+  });
+
+  test('of a key that there is not writes nothing', async () => {
+    const { store, record, hash } = await inserted();
+    await suite.own.ask('DEL', hash);
+    const keys = await suite.own.ask('DBSIZE');
+    for (const mark of [SUSPEND, REVOKE, withdraw(OTHER), { kind: 'resume', at: 5 } as const]) {
+      expect(await store.mark(NOWHERE, mark), mark.kind).toBe(false);
+      expect(await store.mark(record.keyId, mark), mark.kind).toBe(false);
+    }
+    expect(await suite.own.ask('EXISTS', hash)).toBe(0);
+    // An entry that leads nowhere.
+    expect(await suite.own.ask('DBSIZE')).toBe(Number(keys) + 1);
+    expect(await store.listChanged({ since: 0, limit: 9 })).toEqual([]);
+  });
+});
+
+describeWithRedis('a mark that breaks off', () => {
+  const suite = useRedis();
+
+  // Pointer, entry, record; at the fourth command nothing breaks.
+  const breaks = BREAKS.flatMap((how) => [1, 2, 3, 4].map((n) => [n, how] as const));
+  test.each(breaks)(
+    'at command %i, which %s, is listed if it was written, and only then',
+    async (n, how) => {
+      const store = redisStore(suite.client('ioredis'));
+      const { record } = unsealed({ accessibleEntities: [OWN, OTHER] });
+      await store.insert(record);
+      for (const mark of [withdraw(OTHER, 4), SUSPEND, REVOKE]) {
+        const { client, arm } = breaking(suite.client('ioredis') as Redis, n, how);
+        const broken = redisStore(client);
+        await broken.findById(record.keyId);
+        arm();
+        const before = await store.findById(record.keyId);
+        const wrote = await Promise.resolve(broken.mark(record.keyId, mark)).catch(() => null);
+        const isTwice = how === 'is sent twice';
+        const isWritten = n === 4 || isTwice || (n === 3 && how !== 'is not sent');
+        // Of a script that is sent twice, the second one finds the mark of the first.
+        const isFirst = n !== 3 || !isTwice;
+        expect(wrote).toBe(n === 4 || isTwice ? isFirst : null);
+        const row = (await store.findById(record.keyId)) as KeyRecord;
+        if (!isWritten) expect(row).toEqual(before);
+        const changed = isWritten ? [{ keyId: record.keyId, changedAt: mark.at }] : [];
+        expect(await store.listChanged({ since: 0, limit: 9 })).toEqual(changed);
+      }
+    },
+  );
+});

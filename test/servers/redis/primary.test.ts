@@ -1,0 +1,164 @@
+/** Keys are read from the primary alone, and also while it may not write. */
+import { rmSync } from 'node:fs';
+import type { Awaitable, IssuedKey, KeyStore } from 'keyscope';
+import { digestKey } from 'keyscope';
+import { redisStore } from 'keyscope/stores/redis';
+import { expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { AUTHORITY, issue, NOWHERE, OWN, PEPPER, setUp } from '../../support/keyring.ts';
+import { causeOf, outcome } from '../../support/outcome.ts';
+import { connectTo, KINDS, type Kind } from '../../support/redis-clients.ts';
+import { describeWithRedis, type OwnRedis, startRedis } from '../../support/redis-servers.ts';
+
+/** A server of the test's own, and a key on it. */
+async function start(kind: Kind, ...options: string[]) {
+  const own = await startRedis(...options);
+  const { client, close } = await connectTo(kind, own.url);
+  onTestFinished(async () => {
+    close();
+    await own.remove();
+  });
+  const store = redisStore(client);
+  const { keyring } = setUp({ store });
+  const issued = await issue(keyring);
+  return { own, store, keyring, issued };
+}
+
+type Methods = Readonly<Record<string, () => Awaitable<unknown>>>;
+
+/** Every method that reads, of a key and of none. */
+function readsOf(store: Required<KeyStore>, { key, info }: IssuedKey): Methods {
+  const page = { prefix: 'acme', after: null, limit: 5 };
+  const part = { after: null, limit: 5 };
+  return {
+    findByDigest: () => store.findByDigest([digestKey(key, PEPPER)]),
+    'findByDigest of none': () => store.findByDigest(['s1$a']),
+    findById: () => store.findById(info.keyId),
+    'findById of none': () => store.findById(NOWHERE),
+    list: () => store.list({ ...page, entityUuid: OWN }),
+    'list of none': () => store.list({ ...page, entityUuid: NOWHERE }),
+    listLineage: () => store.listLineage(info.keyId),
+    'listLineage of none': () => store.listLineage(NOWHERE),
+    listAll: () => store.listAll(part),
+    listExpiring: () => store.listExpiring({ ...part, before: 5 }),
+    listChanged: () => store.listChanged({ since: 0, limit: 5 }),
+    summarize: () => store.summarize(5),
+  };
+}
+
+/** The methods that begin with a look-up, and write only what it finds. */
+function writesOf(store: Required<KeyStore>, { info }: IssuedKey): Methods {
+  const { keyId } = info;
+  return {
+    mark: () => store.mark(keyId, { kind: 'suspend', at: 5, by: null, reason: null }),
+    'mark of none': () => store.mark(NOWHERE, { kind: 'resume', at: 5 }),
+    touch: () => store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }]),
+  };
+}
+
+async function expectRefused(methods: Methods): Promise<void> {
+  const told = 'this server is a replica: connect to the primary';
+  for (const [name, method] of Object.entries(methods)) {
+    await expect(async () => method(), name).rejects.toThrow(told);
+  }
+}
+
+/** Everything that reads still reads. */
+async function expectRead(store: Required<KeyStore>, issued: IssuedKey): Promise<void> {
+  const { keyId } = issued.info;
+  for (const [name, method] of Object.entries(readsOf(store, issued))) {
+    await expect(method(), name).resolves.toBeDefined();
+  }
+  expect(await store.findById(keyId)).toMatchObject({ keyId });
+  expect((await store.listAll({ after: null, limit: 5 })).items).toHaveLength(1);
+}
+
+/** Makes a replica of a server, and waits until it has everything. */
+async function startReplica(of: OwnRedis): Promise<OwnRedis> {
+  const replica = await startRedis('--replicaof', '127.0.0.1', String(of.port));
+  onTestFinished(replica.remove);
+  const hasAll = async () =>
+    String(await replica.ask('INFO', 'replication')).includes('master_link_status:up');
+  await eventually(hasAll, 'it replicates');
+  return replica;
+}
+
+describeWithRedis.each(KINDS)('a primary that was demoted, with %s,', (kind) => {
+  // It answered for revoked keys until it was restarted; and later still, by id and in listings, it
+  // said of a key that it had not heard of that there is none.
+  test('refuses every method at once', async () => {
+    // Replication begins at once.
+    const { own, store, keyring, issued } = await start(kind, '--repl-diskless-sync-delay', '0');
+    const replica = await startReplica(own);
+    await replica.ask('REPLICAOF', 'NO', 'ONE');
+    await own.ask('REPLICAOF', '127.0.0.1', String(replica.port));
+    await expectRefused(readsOf(store, issued));
+    await expectRefused(writesOf(store, issued));
+    expect(await causeOf(() => keyring.verify(issued.key))).toContain('READONLY');
+    expect(await causeOf(() => issue(keyring))).toContain('READONLY');
+    await own.ask('REPLICAOF', 'NO', 'ONE');
+    await keyring.verify(issued.key);
+  });
+
+  // There the write that had no effect was not refused, and so it passed for a primary.
+  test('refuses also where replicas may be written to', async () => {
+    const { own, store, issued } = await start(kind, '--replica-read-only', 'no');
+    await own.ask('REPLICAOF', '127.0.0.1', '1');
+    await expectRefused(readsOf(store, issued));
+    await expectRefused(writesOf(store, issued));
+  });
+});
+
+describeWithRedis.each(KINDS)('a primary that may not write, with %s,', (kind) => {
+  const revoke = ({ keyring, issued }: Awaited<ReturnType<typeof start>>) =>
+    keyring.revoke(issued.info.keyId, AUTHORITY);
+
+  test('for want of replicas, is still read from', async () => {
+    const started = await start(kind);
+    await started.own.ask('CONFIG', 'SET', 'min-replicas-to-write', '1');
+    expect(await causeOf(() => issue(started.keyring))).toContain('NOREPLICAS');
+    expect(await causeOf(() => revoke(started))).toContain('NOREPLICAS');
+    await started.keyring.verify(started.issued.key);
+    await expectRead(started.store, started.issued);
+  });
+
+  test('for want of memory, is still read from, and keys still end', async () => {
+    const started = await start(kind, '--maxmemory-policy', 'noeviction');
+    await started.own.ask('CONFIG', 'SET', 'maxmemory', '1');
+    expect(await causeOf(() => issue(started.keyring))).toContain('OOM');
+    await started.keyring.verify(started.issued.key);
+    await expectRead(started.store, started.issued);
+    await revoke(started);
+    const verify = () => started.keyring.verify(started.issued.key);
+    expect(await outcome(verify)).toBe('invalid_token revoked');
+  });
+
+  test('for want of a disk, is still read from', async () => {
+    const started = await start(kind, '--save', '3600 1');
+    const { own } = started;
+    const dir = (await own.ask('CONFIG', 'GET', 'dir')) as string[];
+    rmSync(dir[1] ?? '', { recursive: true });
+    await own.ask('BGSAVE');
+    const hasFailed = async () =>
+      String(await own.ask('INFO', 'persistence')).includes('rdb_last_bgsave_status:err');
+    await eventually(hasFailed, 'it could not be saved');
+    expect(await causeOf(() => issue(started.keyring))).toContain('MISCONF');
+    expect(await causeOf(() => revoke(started))).toContain('MISCONF');
+    await started.keyring.verify(started.issued.key);
+    await expectRead(started.store, started.issued);
+  });
+
+  // A script that may write waits until the pause is over, and so each look-up did.
+  test('while a failover is prepared, is still read from', async () => {
+    const { own, store, issued } = await start(kind);
+    await own.ask('CLIENT', 'PAUSE', '60000', 'WRITE');
+    await expectRead(store, issued);
+    await own.ask('CLIENT', 'UNPAUSE');
+  });
+
+  test('is not read from where an ACL forbids to ask for its role', async () => {
+    const { own, keyring, issued } = await start(kind);
+    await own.ask('ACL', 'SETUSER', 'default', '-info');
+    expect(await causeOf(() => keyring.verify(issued.key))).toContain("can't run this command");
+  });
+});

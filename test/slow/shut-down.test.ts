@@ -1,0 +1,158 @@
+/** How the reference service ends: what it still answers, what it closes, and that it does. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { folder } from '../support/folder.ts';
+import {
+  environmentWith,
+  type RunningServer,
+  START_TIMEOUT,
+  startPlatform,
+} from '../support/service-process.ts';
+
+const timeout = START_TIMEOUT;
+const { file, remove } = folder();
+const env = environmentWith(file('cache'), { PUBLIC_URL: '' });
+afterAll(remove);
+
+const keyIn = ({ out }: RunningServer) => /export KEY=(\S+)/.exec(out)?.[1] ?? '';
+
+/** A client that says what it is told to, and hears everything until the connection ends. */
+async function dial({ origin }: RunningServer) {
+  const socket: Socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  socket.on('error', () => {});
+  const ended = once(socket, 'close');
+  let heard = '';
+  let tell = () => {};
+  socket.on('data', (data) => {
+    heard += data.toString();
+    tell();
+  });
+  await once(socket, 'connect');
+  return {
+    say: (text: string) => new Promise<void>((sent) => void socket.write(text, () => sent())),
+    async hear(words: string): Promise<void> {
+      while (!heard.includes(words)) {
+        await new Promise<void>((hears) => {
+          tell = hears;
+        });
+      }
+    },
+    /** Everything, once the connection has ended. */
+    async rest(): Promise<string> {
+      await ended;
+      return heard;
+    },
+  };
+}
+
+const me = (key: string) =>
+  `GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+
+const EXCHANGE = (key: string) =>
+  String(
+    new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: key,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    }),
+  );
+
+/** A request that is under way for as long as the test wants: its body is on its way. */
+async function beginSlow(server: RunningServer, key: string) {
+  const client = await dial(server);
+  const body = EXCHANGE(key);
+  const head = [
+    'POST /v1/token HTTP/1.1',
+    'Host: x',
+    'Expect: 100-continue',
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${body.length}`,
+  ];
+  await client.say(`${head.join('\r\n')}\r\n\r\n`);
+  // It is served, then.
+  await client.hear('HTTP/1.1 100 Continue');
+  await client.say(body.slice(0, 20));
+  return { ...client, finish: () => client.say(body.slice(20)) };
+}
+
+async function isRefused({ origin }: RunningServer): Promise<boolean> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  const refused = await Promise.race([
+    once(socket, 'connect').then(() => false),
+    once(socket, 'error').then(() => true),
+  ]).catch(() => true);
+  socket.destroy();
+  return refused;
+}
+
+/** Tries again until it is so; the test's own time is the limit. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise<void>((done) => void setImmediate(done));
+}
+
+describe.concurrent('at SIGTERM, the service', () => {
+  test('answers what is under way, ends the rest, writes usage, and exits with 0', {
+    timeout,
+  }, async () => {
+    const path = file('orderly');
+    const server = await startPlatform(path, [], env);
+    const key = keyIn(server);
+    const idle = await dial(server);
+    await idle.say(me(key));
+    await idle.hear('"key_id"');
+    const slow = await beginSlow(server, key);
+    server.kill('SIGTERM');
+    // Kept alive, and closed before anything else is asked.
+    expect(await idle.rest()).toContain('HTTP/1.1 200 OK');
+    // Node closes idle connections a moment before it stops listening.
+    await until(() => isRefused(server));
+    await slow.finish();
+    const answered = await slow.rest();
+    expect(answered).toContain('HTTP/1.1 200 OK');
+    expect(answered).toContain('"access_token"');
+    expect(answered).toMatch(/\r\nConnection: close\r\n/i);
+    expect(await server.ended).toBe(0);
+
+    const { keyring, close } = await openPlatform(path);
+    const { keys } = await keyring.list({ limit: 1 }, { entityUuid: ENTITY });
+    await close();
+    expect(keys[0]).toHaveProperty('lastUsedAt', expect.any(Date));
+  });
+
+  test('waits only so long for a client that never ends', { timeout }, async () => {
+    const server = await startPlatform(file('patient'), [], env);
+    const slow = await beginSlow(server, keyIn(server));
+    const began = performance.now();
+    server.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    expect(await slow.rest()).not.toContain('200 OK');
+    // Five seconds of grace, and what a busy machine takes beside.
+    expect(performance.now() - began).toBeLessThan(15_000);
+  });
+
+  test('ends at once when it is told a second time', { timeout }, async () => {
+    const server = await startPlatform(file('hurried'), [], env);
+    await beginSlow(server, keyIn(server));
+    server.kill('SIGTERM');
+    await until(() => isRefused(server));
+    server.kill('SIGINT');
+    expect(await server.ended).toBe('SIGINT');
+  });
+
+  test('goes on while it drains, and says that it is not ready', { timeout }, async () => {
+    const server = await startPlatform(file('draining'), ['--drain', '3600'], env);
+    const key = keyIn(server);
+    const ready = `${server.origin}/readyz`;
+    expect((await fetch(ready)).status).toBe(200);
+    server.kill('SIGTERM');
+    await until(async () => (await fetch(ready)).status === 503);
+    expect(await (await fetch(ready)).json()).toMatchObject({ status: 'draining' });
+    const headers = { Authorization: `Bearer ${key}` };
+    expect((await fetch(`${server.origin}/v1/me`, { headers })).status).toBe(200);
+    server.kill('SIGTERM');
+    expect(await server.ended).toBe('SIGTERM');
+  });
+});

@@ -1,0 +1,180 @@
+/** Stores whose `list` breaks a promise about prefixes, or about keys that address an entity. */
+import { copy, isAsked, isBehind, newestFirst, type Row, type Rows } from '../right-store.ts';
+import { lower, type Query, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
+
+/** Lists what another rule takes for asked. */
+function listing(asks: (row: Row, query: Query) => boolean): WrongStore {
+  return (_right, rows) => ({ list: (query: Query) => listWhere(rows, query, asks) });
+}
+
+function listWhere(
+  rows: Rows,
+  query: Query,
+  asks: (row: Row, query: Query) => boolean,
+): readonly Row[] {
+  const { after, limit } = query;
+  const asked = [...rows.values()].filter((row) => asks(row, query));
+  const following = asked.filter((row) => after === null || isBehind(row, after));
+  return following.sort(newestFirst).slice(0, limit).map(copy);
+}
+
+/** The same where keys of others are asked for; own keys are listed as they should be. */
+function listingOthers(asks: (row: Row, query: Query) => boolean): WrongStore {
+  return listing((row, query) => (query.addressing ? asks(row, query) : isAsked(row, query)));
+}
+
+function addresses(row: Row, { prefix, entityUuid }: Query): boolean {
+  return row.prefix === prefix && row.accessibleEntities.includes(entityUuid);
+}
+
+/** Lists what addresses an entity, but for some rows. */
+function leavingOut(isLeftOut: (row: Row, query: Query) => boolean): WrongStore {
+  return listingOthers((row, query) => isAsked(row, query) && !isLeftOut(row, query));
+}
+
+const WRONG_PREFIXES: WrongStores = {
+  'list ignores the prefix': listing((row, query) =>
+    isAsked(row, { ...query, prefix: row.prefix }),
+  ),
+  'list with addressing ignores the prefix': listingOthers((row, query) =>
+    isAsked(row, { ...query, prefix: row.prefix }),
+  ),
+  'list compares the beginning of a prefix': listing((row, query) =>
+    isAsked({ ...row, prefix: row.prefix.slice(0, query.prefix.length) }, query),
+  ),
+  'list takes a prefix for a pattern': listing((row, query) => {
+    const pattern = new RegExp(`^${query.prefix.replaceAll('_', '.')}$`);
+    return pattern.test(row.prefix) && isAsked(row, { ...query, prefix: row.prefix });
+  }),
+  'list takes the newest of all prefixes and then leaves out': (_right, rows) => ({
+    list: (query: Query) => {
+      const anyPrefix = (row: Row) => isAsked(row, { ...query, prefix: row.prefix });
+      const all = listWhere(rows, { ...query, limit: query.limit }, anyPrefix);
+      return all.filter((row) => row.prefix === query.prefix);
+    },
+  }),
+};
+
+const WRONG_ADDRESSES: WrongStores = {
+  'list with addressing answers own keys': listingOthers((row, query) =>
+    isAsked(row, { ...query, addressing: false }),
+  ),
+  'list with addressing answers own keys as well': listingOthers(addresses),
+  'list with addressing answers own keys that address others as well': listingOthers(
+    (row, query) => {
+      const reachesFurther = row.accessibleEntities.length > 1;
+      const isOwn = row.entityUuid === query.entityUuid;
+      return addresses(row, query) && (!isOwn || reachesFurther);
+    },
+  ),
+  'list without addressing answers nothing to false': (right) => ({
+    list: (query: Query) => right.list({ ...query, addressing: query.addressing !== undefined }),
+  }),
+  'list with addressing leaves out what an entity withdrew from': leavingOut((row, query) =>
+    row.withdrawn.includes(query.entityUuid),
+  ),
+  'list with addressing leaves out what somebody withdrew from': leavingOut(
+    (row) => row.withdrawn.length > 0,
+  ),
+  'list with addressing leaves revoked keys out': leavingOut((row) => row.revokedAt !== null),
+  'list with addressing leaves suspended keys out': leavingOut((row) => row.suspendedAt !== null),
+  'list with addressing leaves retired keys out': leavingOut((row) => row.retireAt !== null),
+  'list with addressing leaves expired keys out': leavingOut((row) => row.expiresAt !== null),
+  'list with addressing looks at the last entity': leavingOut(
+    (row, query) => row.accessibleEntities.at(-1) !== query.entityUuid,
+  ),
+  'list with addressing looks at the first entity but the own': leavingOut((row, query) => {
+    const others = row.accessibleEntities.filter((entity) => entity !== row.entityUuid);
+    return others[0] !== query.entityUuid;
+  }),
+  'list with addressing looks at 500 entities': leavingOut(
+    (row, query) => row.accessibleEntities.indexOf(query.entityUuid) >= 500,
+  ),
+  'list with addressing looks at 999 entities': leavingOut(
+    (row, query) => row.accessibleEntities.indexOf(query.entityUuid) >= 999,
+  ),
+  'list with addressing looks into the text of the list': listingOthers((row, query) => {
+    const text = JSON.stringify(row.accessibleEntities);
+    const isOwn = row.entityUuid === query.entityUuid;
+    return row.prefix === query.prefix && !isOwn && text.includes(String(query.entityUuid));
+  }),
+  'list with addressing ignores case': (right) => ({
+    list: (query: Query) =>
+      right.list(query.addressing ? { ...query, entityUuid: lower(query.entityUuid) } : query),
+  }),
+  'list with addressing ignores after': (right) => ({
+    list: (query: Query) => right.list(query.addressing ? { ...query, after: null } : query),
+  }),
+  'list with addressing skips the rest of a millisecond': (right) => ({
+    list: (query: Query) => {
+      if (!query.addressing || query.after === null) return right.list(query);
+      return right.list({ ...query, after: { ...query.after, keyId: '' } });
+    },
+  }),
+  'list with addressing takes a page of all and leaves own keys out': (_right, rows) => ({
+    list: (query: Query) => {
+      if (!query.addressing) return listWhere(rows, query, isAsked);
+      const all = listWhere(rows, query, addresses);
+      return all.filter((row) => row.entityUuid !== query.entityUuid);
+    },
+  }),
+  'list with addressing ignores the limit': (right) => ({
+    list: (query: Query) => right.list(query.addressing ? { ...query, limit: 9999 } : query),
+  }),
+  'list with addressing answers the rows themselves': (right, rows) => ({
+    list: (query: Query) => {
+      const found = right.list(query);
+      return query.addressing ? found.map(({ keyId }) => rows.get(keyId)) : found;
+    },
+  }),
+};
+
+/** Entries of a listing that are written a turn after the record, or stay as it is refused. */
+const WRONG_ENTRIES: WrongStores = {
+  'insert writes the pairs of entities after the record': (right) => {
+    const pending = new Set<string>();
+    return {
+      insert: async (record: Row) => {
+        right.insert(record);
+        pending.add(record.keyId);
+        await tick();
+        pending.delete(record.keyId);
+      },
+      list: (query: Query) => {
+        const found = right.list(query);
+        return query.addressing ? found.filter(({ keyId }) => !pending.has(keyId)) : found;
+      },
+    };
+  },
+  'insert writes the entry of the listing after the record': (right) => {
+    const pending = new Set<string>();
+    return {
+      insert: async (record: Row) => {
+        right.insert(record);
+        pending.add(record.keyId);
+        await tick();
+        pending.delete(record.keyId);
+      },
+      list: (query: Query) => right.list(query).filter(({ keyId }) => !pending.has(keyId)),
+    };
+  },
+  'insert leaves the pairs of what it refuses': (right, rows) => {
+    const left: Row[] = [];
+    return {
+      insert: (record: Row) => {
+        if (rows.has(record.keyId)) left.push(copy(record));
+        right.insert(record);
+      },
+      list: (query: Query) => [
+        ...right.list(query),
+        ...left.filter((row) => query.addressing && isAsked(row, query)),
+      ],
+    };
+  },
+};
+
+export const WRONG_ADDRESSINGS: WrongStores = {
+  ...WRONG_PREFIXES,
+  ...WRONG_ADDRESSES,
+  ...WRONG_ENTRIES,
+};

@@ -1,0 +1,138 @@
+/** What each mark does, and when it may: written out once more, for every state that a key has. */
+import type { KeyRecord, Mark } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { applyMark } from '../../src/stores/marks.js';
+import { OTHER, OWN, THIRD } from '../support/keyring.ts';
+import { RECORD } from '../support/records.ts';
+
+/** Every combination of the marks that end a key, by name. */
+const ENDS = {
+  live: {},
+  revoked: { revokedAt: 10 },
+  suspended: { suspendedAt: 20 },
+  retired: { retireAt: 30 },
+  'revoked and suspended': { revokedAt: 10, suspendedAt: 20 },
+  'revoked and retired': { revokedAt: 10, retireAt: 30 },
+  'suspended and retired': { suspendedAt: 20, retireAt: 30 },
+  'revoked, suspended and retired': { revokedAt: 10, suspendedAt: 20, retireAt: 30 },
+} as const satisfies Readonly<Record<string, Partial<KeyRecord>>>;
+
+type State = keyof typeof ENDS;
+const STATES = Object.keys(ENDS) as State[];
+
+/** Whose withdrawals a key has. */
+const WITHDRAWN = [[], [OTHER], [OTHER, THIRD], [THIRD, OTHER]] as const;
+
+/** The states in which each kind of mark may be written. */
+const MAY: Readonly<Record<Mark['kind'], readonly State[]>> = {
+  revoke: ['live', 'suspended', 'retired', 'suspended and retired'],
+  suspend: ['live', 'retired'],
+  resume: ['suspended', 'suspended and retired'],
+  retire: ['live'],
+  withdraw: STATES,
+};
+
+const BY = { by: 'grace', reason: 'because' } as const;
+const ENDED = { endedBy: 'grace', endReason: 'because' } as const;
+
+/** Every kind of mark, and exactly what it changes. */
+const CHANGES: readonly (readonly [Mark, Partial<KeyRecord>])[] = [
+  [
+    { kind: 'revoke', at: 99, ...BY, seal: 'new' },
+    { ...ENDED, revokedAt: 99, changedAt: 99, seal: 'new' },
+  ],
+  [
+    { kind: 'revoke', at: 0, by: null, reason: null, seal: null },
+    { endedBy: null, endReason: null, revokedAt: 0, changedAt: 0, seal: null },
+  ],
+  [
+    { kind: 'suspend', at: 99, ...BY },
+    { ...ENDED, suspendedAt: 99, changedAt: 99 },
+  ],
+  [
+    { kind: 'resume', at: 99 },
+    { suspendedAt: null, endedBy: null, endReason: null, changedAt: 99 },
+  ],
+];
+
+function recordOf(state: State, withdrawn: readonly string[] = []): KeyRecord {
+  return {
+    ...RECORD,
+    accessibleEntities: [OWN, OTHER, THIRD],
+    ...ENDS[state],
+    withdrawn,
+    endedBy: 'ada',
+    endReason: 'before',
+    changedAt: 40,
+    lastUsedAt: 50,
+  };
+}
+
+describe('a mark', () => {
+  describe.each(STATES)('of a key that is %s', (state) => {
+    it.each(CHANGES)('%o', (mark, changes) => {
+      for (const withdrawn of WITHDRAWN) {
+        const record = recordOf(state, withdrawn);
+        const expected = MAY[mark.kind].includes(state) ? { ...record, ...changes } : null;
+        expect(applyMark(record, mark)).toEqual(expected);
+      }
+    });
+
+    it('retires only while withdrawn is as it was read', () => {
+      const changes = { ...ENDED, retireAt: 99, changedAt: 99 };
+      for (const asRead of WITHDRAWN) {
+        const mark: Mark = { kind: 'retire', at: 99, ...BY, withdrawn: asRead };
+        for (const withdrawn of WITHDRAWN) {
+          const record = recordOf(state, withdrawn);
+          const may = MAY.retire.includes(state) && asRead === withdrawn;
+          expect(applyMark(record, mark)).toEqual(may ? { ...record, ...changes } : null);
+        }
+      }
+    });
+
+    it('adds an entity to the end of withdrawn, once', () => {
+      const mark: Mark = { kind: 'withdraw', at: 99, entityUuid: THIRD };
+      for (const withdrawn of [[], [OTHER]]) {
+        const record = recordOf(state, withdrawn);
+        const changes = { withdrawn: [...withdrawn, THIRD], changedAt: 99 };
+        expect(applyMark(record, mark)).toEqual({ ...record, ...changes });
+      }
+      for (const withdrawn of [[THIRD], [OTHER, THIRD], [THIRD, OTHER]]) {
+        expect(applyMark(recordOf(state, withdrawn), mark)).toBeNull();
+      }
+    });
+  });
+
+  it('is dated apart from the end of a retired key, and by it if it is not', () => {
+    const retire: Mark = { kind: 'retire', at: 99, ...BY, changedAt: 7 };
+    expect(applyMark(recordOf('live'), retire)).toMatchObject({ retireAt: 99, changedAt: 7 });
+    const sameTime: Mark = { kind: 'retire', at: 99, ...BY };
+    expect(applyMark(recordOf('live'), sameTime)).toMatchObject({ retireAt: 99, changedAt: 99 });
+    const undated: Mark = { ...retire, changedAt: undefined };
+    expect(applyMark(recordOf('live'), undated)).toMatchObject({ retireAt: 99, changedAt: 99 });
+    const atZero: Mark = { ...retire, changedAt: 0 };
+    expect(applyMark(recordOf('live'), atZero)).toMatchObject({ retireAt: 99, changedAt: 0 });
+  });
+
+  it('retires where nobody withdrew if it does not say who did', () => {
+    const mark: Mark = { kind: 'retire', at: 99, ...BY };
+    expect(applyMark(recordOf('live'), mark)).not.toBeNull();
+    expect(applyMark(recordOf('live', [OTHER]), mark)).toBeNull();
+  });
+
+  it('takes time 0 for a mark like any other', () => {
+    const revoked = { ...recordOf('live'), revokedAt: 0 };
+    expect(applyMark(revoked, { kind: 'revoke', at: 99, ...BY, seal: null })).toBeNull();
+    const suspended = { ...recordOf('live'), suspendedAt: 0 };
+    expect(applyMark(suspended, { kind: 'suspend', at: 99, ...BY })).toBeNull();
+    expect(applyMark(suspended, { kind: 'resume', at: 99 })).not.toBeNull();
+    const retired = { ...recordOf('live'), retireAt: 0 };
+    expect(applyMark(retired, { kind: 'retire', at: 99, ...BY })).toBeNull();
+  });
+
+  it('leaves the record that it was given as it is', () => {
+    const record = Object.freeze({ ...recordOf('live'), withdrawn: Object.freeze([OTHER]) });
+    applyMark(record, { kind: 'withdraw', at: 99, entityUuid: THIRD });
+    expect(record).toEqual(recordOf('live', [OTHER]));
+  });
+});

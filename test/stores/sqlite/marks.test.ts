@@ -1,0 +1,87 @@
+import type { KeyRecord, Mark } from 'keyscope';
+import { expect, test } from 'vitest';
+import { applyMark } from '../../../src/stores/marks.ts';
+import { OTHER, THIRD, untyped } from '../../support/keyring.ts';
+import { RECORD } from '../../support/records.ts';
+import { another, dropSafeguards, stocked } from '../../support/sqlite-databases.ts';
+
+const { keyId } = RECORD;
+
+/** What a caller without types may leave out of a mark, and what it then means. */
+const SHORT: readonly (readonly [string, object, Partial<KeyRecord>])[] = [
+  ['revocation', { kind: 'revoke', at: 5 }, { revokedAt: 5, seal: null }],
+  ['suspension', { kind: 'suspend', at: 5 }, { suspendedAt: 5 }],
+  ['retirement', { kind: 'retire', at: 5 }, { retireAt: 5 }],
+];
+
+test.each(SHORT)('a %s may say neither who nor why', (_name, mark, changes) => {
+  const { store } = stocked();
+  expect(store.mark(keyId, untyped<Mark>(mark))).toBe(true);
+  const nobody = { endedBy: null, endReason: null, changedAt: 5 };
+  expect(store.findById(keyId)).toEqual({ ...RECORD, ...changes, ...nobody });
+});
+
+test('a retirement compares withdrawals as lists, however they are written', () => {
+  const retire = { kind: 'retire', at: 5, by: null, reason: null } as const;
+  const lists: readonly (readonly [string, readonly string[]])[] = [
+    ['[ ]', []],
+    [`[ "${OTHER}",\n "${THIRD}" ]`, [OTHER, THIRD]],
+  ];
+  for (const [json, withdrawn] of lists) {
+    const { db, store } = stocked();
+    db.exec(`UPDATE keyscope_keys SET withdrawn = '${json}'`);
+    for (const other of [[THIRD], [THIRD, OTHER], [...withdrawn, keyId]]) {
+      expect(store.mark(keyId, { ...retire, withdrawn: other }), json).toBe(false);
+    }
+    expect(store.mark(keyId, { ...retire, withdrawn }), json).toBe(true);
+  }
+});
+
+test('a withdrawal adds to a list, however it is written', () => {
+  const { db, store } = stocked();
+  db.exec(`UPDATE keyscope_keys SET withdrawn = '[ "${OTHER}" ]'`);
+  const withdraw = { kind: 'withdraw', at: 5 } as const;
+  expect(store.mark(keyId, { ...withdraw, entityUuid: OTHER })).toBe(false);
+  expect(store.mark(keyId, { ...withdraw, entityUuid: THIRD })).toBe(true);
+  expect(store.findById(keyId)).toMatchObject({ withdrawn: [OTHER, THIRD], changedAt: 5 });
+});
+
+// A list that is none took a withdrawal, which then was nowhere, and the caller was told that it is
+// there.
+test.each(['none', '{}', '5', ''])('nothing is withdrawn from a list that is %j', (json) => {
+  const { db, store } = stocked();
+  dropSafeguards(db);
+  db.exec(`UPDATE keyscope_keys SET withdrawn = '${json}'`);
+  expect(store.mark(keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER })).toBe(false);
+  const retire = { kind: 'retire', at: 5, by: null, reason: null, withdrawn: [] } as const;
+  expect(store.mark(keyId, retire)).toBe(false);
+  // A revocation is about nothing but itself.
+  const revoke = { kind: 'revoke', at: 6, by: null, reason: null, seal: null } as const;
+  expect(store.mark(keyId, revoke)).toBe(true);
+});
+
+test('a mark does to a row what the rule does to a record, in any order of three', () => {
+  const why = { by: 'somebody', reason: 'because' };
+  const marks = (at: number): readonly Mark[] => [
+    { kind: 'revoke', at, ...why, seal: 'end' },
+    { kind: 'suspend', at, ...why },
+    { kind: 'retire', at, changedAt: at + 1, ...why },
+    { kind: 'resume', at },
+    { kind: 'withdraw', at, entityUuid: OTHER },
+  ];
+  const orders = marks(10).flatMap((first) =>
+    marks(20).flatMap((second) => marks(30).map((third) => [first, second, third])),
+  );
+  const { store } = stocked();
+  for (const [n, order] of orders.entries()) {
+    const what = order.map(({ kind }) => kind).join();
+    let expected = another(n);
+    store.insert(expected);
+    for (const mark of order) {
+      const marked = applyMark(expected, mark);
+      expect(store.mark(another(n).keyId, mark), what).toBe(marked !== null);
+      expected = marked ?? expected;
+    }
+    expect(store.findById(another(n).keyId), what).toEqual(expected);
+  }
+});

@@ -1,0 +1,189 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { KeyRecord } from 'keyscope';
+import { type PurgeOptions, purgeEnded, sqliteStore } from 'keyscope/stores/sqlite';
+import { expect, test } from 'vitest';
+import { complaint } from '../../support/complaint.ts';
+import { OTHER, OWN, untyped } from '../../support/keyring.ts';
+import { RECORD } from '../../support/records.ts';
+import { DRIVERS, open } from '../../support/sqlite.ts';
+import {
+  another,
+  dropSafeguards,
+  freshFiles,
+  readValue,
+  revokeAt,
+  stocked,
+} from '../../support/sqlite-databases.ts';
+
+const { fresh } = freshFiles();
+
+/** Everything that ended before this time is deleted. */
+const BEFORE = new Date(1000);
+
+/** A database with records like that of all tests, which has no end. */
+function stockedWith(records: readonly KeyRecord[]): DatabaseSync {
+  const { db, store } = stocked();
+  for (const record of records) store.insert(record);
+  return db;
+}
+
+function like(n: number, given: Partial<KeyRecord>): KeyRecord {
+  return { ...another(n), ...given };
+}
+
+/** The second is what the first was rotated to. */
+function rotated(first: Partial<KeyRecord>, second: Partial<KeyRecord>): readonly KeyRecord[] {
+  const rotatedFrom = another(1).keyId;
+  const root = { rootKeyId: rotatedFrom };
+  return [like(1, { ...root, ...first }), like(2, { ...root, rotatedFrom, ...second })];
+}
+
+function idsLeft(db: DatabaseSync): readonly unknown[] {
+  const rows = db.prepare('SELECT key_id FROM keyscope_keys ORDER BY key_id').all();
+  return rows.map(({ key_id }) => key_id);
+}
+
+const ids = (...numbers: readonly number[]) => numbers.map((n) => another(n).keyId);
+
+/** Ends, and whether a key with them was over before the time. */
+const ENDS: readonly (readonly [Partial<KeyRecord>, boolean])[] = [
+  [{ revokedAt: 999 }, true],
+  [{ retireAt: 999 }, true],
+  [{ expiresAt: 999 }, true],
+  [{ expiresAt: -8.64e15 }, true],
+  [{ expiresAt: 2000, retireAt: 1500, revokedAt: 999 }, true],
+  [{ expiresAt: 999, retireAt: 1500, revokedAt: 2000 }, true],
+  [{ expiresAt: 2000, retireAt: 999 }, true],
+  [{ revokedAt: 1000 }, false],
+  [{ retireAt: 1000 }, false],
+  [{ expiresAt: 1000 }, false],
+  [{ expiresAt: 2000, retireAt: 1500, revokedAt: 1000 }, false],
+  [{ suspendedAt: 5, changedAt: 5, lastUsedAt: 5 }, false],
+  [{}, false],
+];
+
+test.each(DRIVERS)('deletes with %s what ended before a time, and names it', (driver) => {
+  const db = open(driver, ':memory:');
+  const store = sqliteStore(db);
+  for (const [n, [end]] of ENDS.entries()) store.insert(like(n, end));
+  const over = [...ENDS.keys()].filter((n) => ENDS[n]?.[1]);
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(...over));
+  for (const [n, [, isOver]] of ENDS.entries()) {
+    expect(store.findById(another(n).keyId) === null, String(n)).toBe(isOver);
+  }
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
+  db.close();
+});
+
+test('takes the places of a key along, and no others', () => {
+  const accessibleEntities = [OWN, OTHER];
+  const db = stockedWith([
+    like(1, { accessibleEntities, revokedAt: 5 }),
+    like(2, { accessibleEntities }),
+  ]);
+  purgeEnded(db, { endedBefore: BEFORE });
+  const places = db.prepare('SELECT entity_uuid, key_id FROM keyscope_addressing').all();
+  expect(places.map((place) => ({ ...place }))).toEqual([
+    { entity_uuid: OTHER, key_id: another(2).keyId },
+  ]);
+});
+
+test.each([
+  ['lives', {}],
+  ['is suspended', { suspendedAt: 5 }],
+  ['ends at the very time', { revokedAt: 1000 }],
+  ['expires later', { expiresAt: 8e15 }],
+])('keeps what was rotated to a key that %s', (_what, end) => {
+  const db = stockedWith(rotated({ retireAt: 5 }, end));
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
+  expect(idsLeft(db)).toEqual([...ids(1, 2), RECORD.keyId]);
+});
+
+test('deletes what was rotated to a key that has ended, and that one', () => {
+  const db = stockedWith(rotated({ retireAt: 5 }, { revokedAt: 7 }));
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(1, 2));
+  expect(idsLeft(db)).toEqual([RECORD.keyId]);
+});
+
+test('deletes a successor whose predecessor lives on', () => {
+  const db = stockedWith(rotated({}, { revokedAt: 7 }));
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(2));
+});
+
+test('deletes 500 rows in a transaction, and another process writes in between', () => {
+  const path = fresh();
+  const db = open('node:sqlite', path);
+  const other = open('node:sqlite', path);
+  const store = sqliteStore(db);
+  const others = sqliteStore(other);
+  const numbers = Array.from({ length: 1_201 }, (_, n) => n);
+  db.exec('PRAGMA synchronous = OFF');
+  for (const n of numbers) store.insert(like(n, { revokedAt: n % 2 === 0 ? 5 : null }));
+  const transactions: string[] = [];
+  const deleted = purgeEnded(
+    {
+      prepare: (sql) => db.prepare(sql),
+      exec(sql) {
+        db.exec(sql);
+        transactions.push(sql);
+        if (sql === 'COMMIT' && readValue(db, 'SELECT count(*) FROM keyscope_keys') === 701) {
+          others.mark(another(1).keyId, revokeAt(5));
+        }
+      },
+    },
+    { endedBefore: BEFORE },
+  );
+  // It was marked behind the place that the purge had reached.
+  expect(deleted).toEqual(ids(...numbers.filter((n) => n % 2 === 0)));
+  expect(transactions.filter((sql) => sql === 'BEGIN IMMEDIATE')).toHaveLength(2);
+  expect(readValue(other, 'SELECT count(*) FROM keyscope_keys')).toBe(600);
+  expect(readValue(db, 'SELECT purge_before FROM keyscope_schema')).toBe(null);
+  db.close();
+  other.close();
+});
+
+test('deletes a row whose entities are not to be read', () => {
+  const db = stockedWith([like(1, { revokedAt: 5 }), like(2, { revokedAt: 5 })]);
+  const triggers = db.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger'").all();
+  dropSafeguards(db);
+  db.exec("UPDATE keyscope_keys SET accessible_entities = 'none', scopes = '{', withdrawn = ''");
+  const missing = triggers.filter(({ sql }) => String(sql).includes('RAISE('));
+  for (const { sql } of missing) db.exec(String(sql));
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(1, 2));
+});
+
+test('deletes nothing of a batch that fails, and leaves no row that can be deleted', () => {
+  const db = stockedWith([like(1, { revokedAt: 5 }), like(2, { revokedAt: 5 })]);
+  db.exec(`CREATE TRIGGER theirs BEFORE DELETE ON keyscope_keys
+    WHEN OLD.key_id = '${another(2).keyId}' BEGIN SELECT RAISE(ABORT, 'still needed'); END`);
+  expect(() => purgeEnded(db, { endedBefore: BEFORE })).toThrow('still needed');
+  expect(idsLeft(db)).toEqual([...ids(1, 2), RECORD.keyId]);
+  expect(readValue(db, 'SELECT purge_before FROM keyscope_schema')).toBe(null);
+  expect(db.isTransaction).toBe(false);
+  expect(() => db.exec('DELETE FROM keyscope_keys')).toThrow('never deleted');
+});
+
+test('makes the tables where there are none', () => {
+  const db = open('node:sqlite', ':memory:');
+  expect(purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
+  expect(sqliteStore(db).findById(RECORD.keyId)).toBe(null);
+});
+
+test('takes a valid date that is not in the future, and nothing else', () => {
+  const db = stockedWith([like(1, { revokedAt: 5 })]);
+  const odd = [new Date(Number.NaN), new Date(8.64e15), 1000, '1970', null, undefined, {}];
+  for (const endedBefore of odd) {
+    const purge = () => purgeEnded(db, untyped<PurgeOptions>({ endedBefore }));
+    expect(complaint(purge), String(endedBefore)).toBe(
+      'purgeEnded: endedBefore: pass a valid Date that is not in the future',
+    );
+  }
+  const unknown = () => purgeEnded(db, untyped<PurgeOptions>({ endedBefore: BEFORE, all: true }));
+  expect(complaint(unknown)).toContain('all');
+  for (const options of [undefined, null, BEFORE]) {
+    const purge = () => purgeEnded(db, untyped<PurgeOptions>(options));
+    expect(complaint(purge)).toContain('pass an object of endedBefore');
+  }
+  expect(idsLeft(db)).toHaveLength(2);
+  expect(purgeEnded(db, { endedBefore: new Date() })).toEqual(ids(1));
+});

@@ -1,0 +1,275 @@
+/**
+ * PostgreSQL servers that a test starts and breaks itself: one alone, and a primary with a standby.
+ * PostgreSQL refuses to run as root, so root starts it as the user `postgres`.
+ */
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { eventually } from './eventually.ts';
+import type { Settings } from './postgres-clients.ts';
+import type { Address } from './tcp-proxy.ts';
+
+// ── What is installed ───────────────────────────────────────────────────────────────────────────
+
+const { PATH = '' } = process.env;
+
+/** The folder of the programs: Debian has them outside of PATH. */
+function findFolder(): string | undefined {
+  const { stdout } = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' });
+  const inPath = PATH.split(delimiter);
+  const debian = globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed();
+  const folders = [String(stdout ?? '').trim(), ...inPath, ...debian];
+  return folders.find((folder) => folder !== '' && existsSync(join(folder, 'initdb')));
+}
+
+const folder = findFolder();
+/** What is not installed, if anything. */
+export const missingPostgres: string | undefined =
+  folder === undefined ? 'a PostgreSQL server (initdb)' : undefined;
+
+function findVersion(): string {
+  if (folder === undefined) return '';
+  const { stdout } = spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' });
+  return /\d+/.exec(stdout)?.[0] ?? '';
+}
+
+/** As a table calls it. */
+export const POSTGRES_NAME: string = `PostgreSQL ${findVersion()}`.trim();
+
+/** The user that a server runs as, and whose folders are its own. */
+export interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+function idOf(option: '-u' | '-g'): number {
+  const { stdout } = spawnSync('id', [option, 'postgres'], { encoding: 'utf8' });
+  return Number(stdout);
+}
+
+const isRoot = process.getuid?.() === 0;
+/** Nobody else than oneself, unless one is root. */
+export const OWNER: Owner = isRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {};
+
+// ── What is left when a run is cut short ────────────────────────────────────────────────────────
+
+const cleanUps = new Set<() => void>();
+process.on('exit', () => {
+  // What was made last goes first: a server before its disk, and that before its folder.
+  for (const cleanUp of [...cleanUps].toReversed()) {
+    try {
+      cleanUp();
+    } catch (error) {
+      console.error(error);
+    }
+  }
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
+/** Calls it at the latest when this process ends. What it returns calls it now. */
+export function atTheEnd(cleanUp: () => void): () => void {
+  cleanUps.add(cleanUp);
+  return () => {
+    cleanUps.delete(cleanUp);
+    cleanUp();
+  };
+}
+
+/** A folder that the server's user owns, and its removal. */
+export function ownFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'keyscope-postgres-'));
+  if (OWNER.uid !== undefined && OWNER.gid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
+  // A server that was killed may have processes that write there for a moment.
+  const patiently = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+  const remove = atTheEnd(() => rmSync(path, patiently));
+  return { path, remove };
+}
+
+/** A port that nobody listens at, a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}
+
+const execute = promisify(execFile);
+
+async function run(program: string, ...args: string[]): Promise<void> {
+  // The folder of this process may be closed to the other user.
+  await execute(join(folder ?? '', program), args, { ...OWNER, cwd: '/' });
+}
+
+// ── One server ──────────────────────────────────────────────────────────────────────────────────
+
+/** How a server ends: by its own shutdown, without one, or killed. */
+export type Ending = 'fast' | 'immediate' | 'killed';
+
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT', killed: 'SIGKILL' } as const;
+
+/** A server of the test's own. */
+export interface OwnPostgres {
+  readonly address: Address;
+  /** Of its superuser, in its one database. */
+  readonly url: string;
+  /** The folder of its data. */
+  readonly data: string;
+  /** Runs SQL over a connection for it alone, and returns the rows of its last statement. */
+  sql(text: string): Promise<readonly Record<string, unknown>[]>;
+  isRunning(): boolean;
+  start(): Promise<void>;
+  stop(ending: Ending): Promise<void>;
+  /** Stops it and removes its folder. */
+  remove(): Promise<void>;
+}
+
+async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const results = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
+    const last = Array.isArray(results) ? results.at(-1) : results;
+    return (last?.rows ?? []) as Record<string, unknown>[];
+  } finally {
+    await client.end();
+  }
+}
+
+/** A server on data that is there already. It does not run yet. */
+function serverOn(data: string, port: number, settings: Settings, clear: () => void): OwnPostgres {
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const options = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    ...settings,
+  };
+  const argv = Object.entries(options).flatMap(([name, to]) => ['-c', `${name}=${to}`]);
+  let running: ChildProcess | undefined;
+  const sql = (text: string) => query(url, text);
+  const isRunning = () => running?.exitCode === null && running.signalCode === null;
+  const forget = atTheEnd(() => running?.kill('SIGKILL'));
+
+  async function start(): Promise<void> {
+    async function isUp(): Promise<boolean> {
+      if (!isRunning()) {
+        // One that was killed may have left a process that is on its way out.
+        const program = join(folder ?? '', 'postgres');
+        running = spawn(program, ['-D', data, ...argv], { ...OWNER, cwd: '/', stdio: 'ignore' });
+      }
+      await sql('SELECT 1');
+      return true;
+    }
+    await eventually(isUp, `PostgreSQL on port ${port} answers`);
+  }
+
+  async function stop(ending: Ending): Promise<void> {
+    if (running === undefined || !isRunning()) return;
+    const gone = once(running, 'exit');
+    running.kill(SIGNALS[ending]);
+    await gone;
+  }
+
+  async function remove(): Promise<void> {
+    await stop('immediate');
+    forget();
+    clear();
+  }
+
+  const address = { host: '127.0.0.1', port };
+  return { address, url, data, sql, isRunning, start, stop, remove };
+}
+
+/** Where the data is, if not in a folder of its own: one that is there, empty and the owner's. */
+export interface Place {
+  readonly path: string;
+  remove(): void;
+}
+
+/** Makes a database of a server's own, and starts it. */
+export async function startPostgres(
+  settings: Settings = {},
+  place: Place = ownFolder(),
+): Promise<OwnPostgres> {
+  const data = join(place.path, 'data');
+  const forSpeed = ['--no-sync', '--wal-segsize=1'];
+  const plain = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C'];
+  await run('initdb', `--pgdata=${data}`, ...forSpeed, ...plain);
+  const server = serverOn(data, await freePort(), settings, () => place.remove());
+  await server.start();
+  return server;
+}
+
+// ── A primary and its standby ───────────────────────────────────────────────────────────────────
+
+/** Whether a write waits until the standby shows it. */
+export type Replication = 'asynchronous' | 'synchronous';
+
+/** Two servers, of which the second follows the first. */
+export interface Pair {
+  readonly primary: OwnPostgres;
+  readonly standby: OwnPostgres;
+  remove(): Promise<void>;
+}
+
+const STREAMING = "SELECT FROM pg_stat_replication WHERE state = 'streaming'";
+
+async function follows(primary: OwnPostgres): Promise<boolean> {
+  const rows = await primary.sql(STREAMING);
+  return rows.length === 1;
+}
+
+export async function startPair(replication: Replication): Promise<Pair> {
+  const primary = await startPostgres({ wal_keep_size: '64MB' });
+  const place = ownFolder();
+  const data = join(place.path, 'data');
+  const source = `${primary.url}?application_name=standby`;
+  await run('pg_basebackup', '-D', data, '-R', '--no-sync', '--checkpoint=fast', '-d', source);
+  const standby = serverOn(data, await freePort(), {}, () => place.remove());
+  await standby.start();
+  await eventually(() => follows(primary), 'the standby follows');
+  if (replication === 'synchronous') {
+    await primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+    await primary.sql("ALTER SYSTEM SET synchronous_commit = 'remote_apply'");
+    await primary.sql('SELECT pg_reload_conf()');
+    const isSynchronous = async () => {
+      const rows = await primary.sql(`${STREAMING} AND sync_state = 'sync'`);
+      return rows.length === 1;
+    };
+    await eventually(isSynchronous, 'the standby is synchronous');
+  }
+  async function remove(): Promise<void> {
+    await Promise.all([primary.remove(), standby.remove()]);
+  }
+  return { primary, standby, remove };
+}
+
+/** Makes a standby the primary, and waits until it is. */
+export async function promote(standby: OwnPostgres): Promise<void> {
+  await standby.sql('SELECT pg_promote(true, 60)');
+}
+
+/** Starts a server that was stopped again, as a standby of another. */
+export async function startAsStandby(server: OwnPostgres, primary: OwnPostgres): Promise<void> {
+  const { host, port } = primary.address;
+  const connection = `host=${host} port=${port} user=postgres application_name=standby`;
+  const signal = join(server.data, 'standby.signal');
+  writeFileSync(signal, '');
+  writeFileSync(
+    join(server.data, 'postgresql.auto.conf'),
+    `primary_conninfo = '${connection}'\nrecovery_target_timeline = 'latest'\n`,
+  );
+  await server.start();
+  await eventually(() => follows(primary), 'it follows');
+}

@@ -1,0 +1,41 @@
+/** A client that breaks off, as the process does that sends a command and ends. */
+import type { Redis } from 'ioredis';
+import type { RedisClient } from 'keyscope/stores/redis';
+
+/** What becomes of the command at which it breaks. */
+export const BREAKS = ['is not sent', 'is sent, and its answer lost', 'is sent twice'] as const;
+export type Break = (typeof BREAKS)[number];
+
+/** A client, and what makes it break. */
+export interface Breaking {
+  readonly client: RedisClient;
+  /** From now on, commands count. */
+  arm(): void;
+}
+
+/**
+ * Breaks at the n-th command from `arm` on, and at each one after it. Only a command that is sent
+ * twice is sent, and so are those after it.
+ */
+export function breaking(real: Redis, n: number, how: Break): Breaking {
+  let armed = false;
+  let sent = 0;
+  async function call(command: string, ...args: string[]): Promise<unknown> {
+    const send = () => real.call(command, ...args);
+    if (!armed) return send();
+    sent += 1;
+    if (sent < n) return send();
+    if (how === 'is sent twice') {
+      if (sent === n) await send();
+      return send();
+    }
+    if (sent === n && how === 'is sent, and its answer lost') await send();
+    throw new Error('the process has ended');
+  }
+  return {
+    client: { call },
+    arm() {
+      armed = true;
+    },
+  };
+}

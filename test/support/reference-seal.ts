@@ -1,0 +1,94 @@
+/**
+ * Digests and seals computed a second time: from the written format alone, by the platform's own
+ * HKDF and HMAC. It shares no line with the core, so that a change of what is stored shows.
+ */
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
+import type { KeyRecord, Pepper } from 'keyscope';
+
+/** Everything of a record that never changes. */
+export const NEVER_CHANGES: readonly string[] = [
+  'format',
+  'keyId',
+  'prefix',
+  'hint',
+  'name',
+  'digest',
+  'entityUuid',
+  'accessibleEntities',
+  'scopes',
+  'justification',
+  'metadata',
+  'createdAt',
+  'createdBy',
+  'expiresAt',
+  'rotatedFrom',
+  'rootKeyId',
+  'delegation',
+];
+
+/** What the seal of a revocation covers besides. */
+export const END: readonly string[] = ['revokedAt', 'endedBy', 'endReason'];
+
+/** Where a seal holds, and under which secret. */
+export interface Sealer {
+  readonly pepper: Pepper;
+  readonly prefix: string;
+  readonly deployment: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a store keeps of a key. */
+export function referenceDigest(key: string, pepper: Pepper | null): string {
+  if (pepper === null) return `s1$${createHash('sha256').update(key, 'utf8').digest('hex')}`;
+  const mac = createHmac('sha256', Buffer.from(pepper.secret)).update(key, 'utf8');
+  return `h1.${pepper.id}$${mac.digest('hex')}`;
+}
+
+/** The seal of a record; `names` are the fields that it covers. */
+export function referenceSeal(
+  sealer: Sealer,
+  record: KeyRecord,
+  names: readonly string[] = NEVER_CHANGES,
+): string {
+  return mac(sealer, 'keyscope seal', fieldsText({ ...record }, names));
+}
+
+/** The seal of a record that was revoked. */
+export function referenceRevocationSeal(sealer: Sealer, record: KeyRecord): string {
+  const fields = { ...record };
+  const text = fieldsText(fields, NEVER_CHANGES) + fieldsText(fields, END);
+  return mac(sealer, 'keyscope revocation', text);
+}
+
+function mac({ pepper, prefix, deployment }: Sealer, kind: string, text: string): string {
+  const label = listText([textText(kind), 'i1;', textText(prefix), textText(deployment)]);
+  const secret = Buffer.from(pepper.secret);
+  const key = hkdfSync('sha256', secret, Buffer.alloc(0), Buffer.from(label, 'utf8'), 32);
+  return createHmac('sha256', Buffer.from(key)).update(text, 'utf8').digest('hex');
+}
+
+/** The fields that are not null, each behind its name, in the order of their names. */
+export function fieldsText(fields: Fields, names: readonly string[]): string {
+  const present = [...names].sort().filter((name) => (fields[name] ?? null) !== null);
+  const texts = present.map((name) => `${textText(name)}${valueText(fields[name])}`);
+  return `f${texts.length}:${texts.join('')}`;
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return textText(value);
+  if (typeof value === 'number') return `i${value};`;
+  if (Array.isArray(value)) return listText(value.map(valueText));
+  const table = value as Fields;
+  const names = Object.keys(table).sort();
+  return listText(names.map((name) => listText([textText(name), valueText(table[name])])));
+}
+
+/** Lengths are those of JavaScript: a character beyond 16 bits counts twice. */
+function textText(text: string): string {
+  return `s${text.length}:${text}`;
+}
+
+function listText(items: readonly string[]): string {
+  return `l${items.length}:${items.join('')}`;
+}
