@@ -16,6 +16,7 @@ import { reportError } from '../service/problem.ts';
 import type { Accounts, AccountsOptions } from './accounts.ts';
 import { createAccounts } from './accounts.ts';
 import type { ClientAddress } from './client-address.ts';
+import { reportChannel } from './connections.ts';
 import type { OpenedStore } from './open-store.ts';
 import { openStore, placeOf } from './open-store.ts';
 import { readPeppers } from './peppers.ts';
@@ -87,7 +88,7 @@ async function openKeys(address: string): Promise<OpenedKeys> {
     cache: new LRUCache<string, object>({ max: MOST_CACHED }),
     maxStalenessMs: MAX_STALENESS_MS,
     invalidation: invalidation ?? polling,
-    onError: reportError,
+    onError: reportChannel,
   });
   return {
     store: cached,

@@ -1,5 +1,6 @@
 /** How long the platform waits for a database server, and how it stops waiting. */
 import { Socket } from 'node:net';
+import { explain } from '../service/problem.ts';
 
 /** At most this many connections in a pool. */
 export const MOST_CONNECTIONS = 10;
@@ -62,4 +63,9 @@ export function openSockets(): OpenSockets {
  */
 export function reportLost(error: Error): void {
   console.error(`The key store lost a connection: ${error.message}`);
+}
+
+/** Until its channel works again, a key that another process revoked works for as long as cached. */
+export function reportChannel(error: unknown): void {
+  console.error(`The key store's channel: ${explain(error)}`);
 }

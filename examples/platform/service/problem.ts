@@ -66,15 +66,15 @@ export type Report = (error: unknown) => void;
  * what a client sent, a line break in that would begin an entry of the client's own making.
  */
 export function explain(error: unknown): string {
-  const message = String(fieldOf(error, 'message'));
+  const message = reasonOf(error);
   const reason = isStoreError(error) ? reasonOf(causeOf(error)) : '';
   const text = reason === '' ? message : `${message}: ${reason}`;
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
-/** A driver's message, or its code if that is all it gives. */
-function reasonOf(cause: unknown): string {
-  const reason = fieldOf(cause, 'message') || fieldOf(cause, 'code');
+/** A message, or the code of an error of a driver that gives no more. */
+function reasonOf(error: unknown): string {
+  const reason = fieldOf(error, 'message') || fieldOf(error, 'code');
   return reason ? String(reason) : '';
 }
 
