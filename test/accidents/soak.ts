@@ -1,8 +1,8 @@
 /**
  * `npm run test:soak`: 20 minutes at half load, `-- <minutes>` for others, with an accident each
- * minute on every engine side by side. Prints a line a minute, and fails where the heap is not flat
- * after the first minute, where a key was let in after its revocation had answered, where an
- * answered write was lost, or where a request was never answered.
+ * minute on every engine side by side. Prints a line a minute, and fails where the heap is not flat,
+ * where a key was let in after its revocation had answered, where an answered write was lost, or
+ * where a request was never answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -95,6 +95,8 @@ function sumOf(streams: readonly Stream[]): string {
   return COUNTED.map((name) => `${name} ${sum(name)}`).join(', ');
 }
 
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
 // ── All of them ─────────────────────────────────────────────────────────────────────────────────
 
 // The servers are ended when this process is, also when it is cut short.
@@ -123,13 +125,17 @@ for (let minute = 0; minute < minutes; minute++) {
 }
 
 const faults: string[] = [];
-const [first = 0, ...later] = heaps;
-for (const [index, used] of later.entries()) {
-  const change = used / first - 1;
-  if (Math.abs(change) <= HEAP_TOLERANCE) continue;
-  faults.push(
-    `heap after minute ${index + 2}: ${(change * 100).toFixed(1)} % of the first minute's`,
-  );
+// Each minute beside that of the same accident in the second round: some accidents leave more
+// connections open than others, and a connection is up to 0.4 MB of a driver's heap.
+const compared = heaps.slice(2 * kinds);
+if (compared.length === 0)
+  faults.push(`too short: the heap is compared from minute ${2 * kinds + 1}`);
+for (const [index, used] of compared.entries()) {
+  const minute = 2 * kinds + index;
+  const before = kinds + (index % kinds);
+  const change = used / (heaps[before] as number) - 1;
+  console.log(`minute ${minute + 1}: ${percent(change)} beside minute ${before + 1}`);
+  if (Math.abs(change) > HEAP_TOLERANCE) faults.push(`the heap of minute ${minute + 1}`);
 }
 for (const [index, { name, close }] of subjects.entries()) {
   const figures = await (streams[index] as Stream).end();

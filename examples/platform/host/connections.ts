@@ -65,7 +65,7 @@ export function reportLost(error: Error): void {
   console.error(`The key store lost a connection: ${error.message}`);
 }
 
-/** Until its channel works again, a key that another process revoked works for as long as cached. */
+/** Until the channel works again, a key that another process revoked stays cached for its time. */
 export function reportChannel(error: unknown): void {
   console.error(`The key store's channel: ${explain(error)}`);
 }
