@@ -1,6 +1,6 @@
 /**
  * `npm run test:soak`: 20 minutes at half load, `-- <minutes>` for others, with an accident each
- * minute on every engine side by side. Prints a line a minute, and fails where the heap is not flat,
+ * minute on every engine side by side. Prints a line a minute. Fails where the heap is not flat,
  * where a key was let in after its revocation had answered, where an answered write was lost, or
  * where a request was never answered.
  */
