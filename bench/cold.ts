@@ -54,7 +54,7 @@ try {
       spread,
       ours: /keyscope|bundle/.test(name),
     })),
-    aims: [aim(`${OURS}, over an empty module`, ms(OURS) - ms(EMPTY), '≤', 10, 'ms')],
+    aims: [aim(`${OURS}, over an empty module`, ms(OURS) - ms(EMPTY), '≤', 6, 'ms')],
   });
 } finally {
   rmSync(folder, { recursive: true });

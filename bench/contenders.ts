@@ -7,9 +7,9 @@ import { createKeyring, requireScopes } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { LRUCache } from 'lru-cache';
-import { lookUp } from './bare-minimum.ts';
 import { type Caller, check, digest } from './by-hand.ts';
 import type { Contender, Open } from './contender.ts';
+import { ContractFloor } from './contract-floor.ts';
 import {
   catalog,
   ENTITY,
@@ -22,6 +22,7 @@ import {
   newKeys,
   PEPPERS,
   PREFIX,
+  recordOf,
   SCOPES,
 } from './keys.ts';
 import { betterAuth } from './peers/better-auth.ts';
@@ -76,16 +77,21 @@ function byHandAwaited(count: number): Contender {
   return { values, enter, id };
 }
 
-function bareMinimum(count: number): Contender {
+/** What the contract itself costs. */
+async function contractFloor(count: number): Promise<Contender> {
   const values = new HeaderValues(newKeys(count), count);
-  const ids = new Map<string, string>();
-  for (let i = 0; i < count; i++) ids.set(digest(values.key(i)), idOf(i));
-  function enter(list: readonly Headers[]): string {
-    let id = '';
-    for (const { authorization } of list) id = lookUp(ids, authorization.slice(7)) ?? id;
-    return id;
+  const records = Array.from({ length: count }, (_, index) => recordOf(index, values.key(index)));
+  const floor = new ContractFloor(PREFIX, records);
+  async function enter(list: readonly Headers[], scope: string): Promise<string> {
+    let keyId = '';
+    for (const { authorization } of list) {
+      const principal = await floor.authenticate(authorization);
+      floor.requireScopes(principal, [scope]);
+      keyId = principal.keyId;
+    }
+    return keyId;
   }
-  return { values, enter, id: idOf };
+  return seen({ values, enter, id: idOf });
 }
 
 // ── Ours ─────────────────────────────────────────────────────────────────────────────────────────
@@ -138,7 +144,7 @@ function oursCached(count: number): Promise<Contender> {
 export const CONTENDERS: Readonly<Record<string, Open>> = {
   'plain check': byHand,
   'plain check, awaited': byHandAwaited,
-  'bare floor': bareMinimum,
+  'contract floor': contractFloor,
   keyscope: (count) => ours(count),
   'keyscope, pepper and seal': oursPeppered,
   'keyscope, cacheStore': oursCached,

@@ -1,7 +1,7 @@
 /**
  * Timing side by side: every round runs every case once, in an order drawn anew, so that what
- * disturbs the machine for a second disturbs all of them alike. Ratios are taken within a round,
- * medians over the rounds.
+ * disturbs the machine for a second disturbs all of them alike. A figure is the 10th percentile of
+ * the rounds: what a case takes when nothing disturbs it, and it is not the one lucky round.
  *
  * mitata runs each case in a loop compiled for it alone, makes its inputs outside of the timing,
  * unrolls the calls, and awaits only what is a promise. By itself it measures one case to its end
@@ -10,8 +10,8 @@
  * its part of a round. Inputs are made anew for each call, because a string that was looked up
  * before has its hash cached and would look faster than one from a socket.
  *
- * Garbage is collected when it is, in whichever case the heap is full: medians leave most of that
- * out. What each case leaves behind is in `memory.ts`.
+ * Garbage is collected when it is, in whichever case the heap is full: that leaves most of it out.
+ * What each case leaves behind is in `memory.ts`.
  */
 import { do_not_optimize, measure as measureByMitata } from 'mitata';
 
@@ -38,10 +38,10 @@ export interface Case<Input = unknown> {
 
 export interface Figure {
   readonly name: string;
-  /** Median nanoseconds per operation. */
+  /** Nanoseconds per operation: the 10th percentile of the rounds. */
   readonly ns: number;
   readonly over: string | null;
-  /** Median over the rounds of the ratio within a round; null without `over`. */
+  /** Its time in parts of that of `over`; null without. */
   readonly ratio: number | null;
   /** From the 10th to the 90th percentile of the rounds, in parts of the median. */
   readonly spread: number;
@@ -88,13 +88,12 @@ export function summarize(
   cases: readonly { readonly name: string; readonly over: string | null }[],
   times: ReadonlyMap<string, readonly number[]>,
 ): readonly Figure[] {
+  const undisturbed = (name: string): number => quantile(times.get(name) ?? [], 0.1);
   return cases.map(({ name, over }) => {
-    const own = times.get(name) ?? [];
-    const base = over === null ? null : (times.get(over) ?? []);
-    const ns = quantile(own, 0.5);
-    const within = base?.map((time, round) => (own[round] ?? Number.NaN) / time);
-    const ratio = within ? quantile(within, 0.5) : null;
-    return { name, ns, over, ratio, spread: (quantile(own, 0.9) - quantile(own, 0.1)) / ns };
+    const ns = undisturbed(name);
+    const all = times.get(name) ?? [];
+    const spread = (quantile(all, 0.9) - ns) / quantile(all, 0.5);
+    return { name, ns, over, ratio: over === null ? null : ns / undisturbed(over), spread };
   });
 }
 

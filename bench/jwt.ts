@@ -1,11 +1,10 @@
 /**
  * What tokens cost compared with jose alone, and the MCP gate compared with no authentication:
- * `npm run bench:jwt`. Figures of one run, in rounds whose order is drawn anew. Prints ratios and
- * aims; asserts no time.
+ * `node bench/jwt.ts`.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Agent, createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -18,16 +17,18 @@ import { createKeyring, definePolicy } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier, type TokenAlgorithm } from 'keyscope/jwt';
 import { createMcpGate } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
-import type { Case } from './harness.ts';
-import { measure, table } from './harness.ts';
+import { measureApart, type Pairs } from './apart.ts';
+import type { Case, Figure } from './harness.ts';
 import { catalog, ENTITY, PREFIX, SCOPES } from './keys.ts';
+import { aim, publish, quick, rowOf } from './report.ts';
 
-const ROUNDS = process.argv.includes('--quick') ? 10 : 100;
+const ROUNDS = quick ? 10 : 60;
 const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'EdDSA', 'RS256'];
 const ISSUER = 'https://acme.example';
 const AUDIENCE = 'https://api.acme.example';
 const PEPPERS = [{ id: 'bench', secret: 'for the bench alone, and not random at all' }];
 const LIFE_SECONDS = 900;
+const BATCH = 50;
 
 /** Does something `count` times, one after the other. */
 async function repeat(count: number, act: () => Promise<unknown>): Promise<void> {
@@ -92,35 +93,45 @@ async function setUp(alg: TokenAlgorithm) {
   return { privateKey, jwks, issuer, verifier, keyring, principal, accessToken };
 }
 
-async function tokenCases(alg: TokenAlgorithm): Promise<readonly Case[]> {
-  const setting = await setUp(alg);
-  const { issuer, verifier, keyring, principal, accessToken } = setting;
-  const verify = verifyBare(setting.jwks, alg);
-  const batch = alg.startsWith('RS') ? 40 : 60;
+const VERIFY = 'verify';
+const BARE_VERIFY = 'jose jwtVerify';
+const BARE_SIGN = 'jose SignJWT';
 
-  function makeCase(name: string, over: string | null, act: () => Promise<unknown>): Case {
+/** What is ours, and jose's part of it alone. */
+const JOBS: Readonly<Record<string, string>> = {
+  [VERIFY]: BARE_VERIFY,
+  'keyring, parent looked up': BARE_VERIFY,
+  exchange: BARE_SIGN,
+};
+
+async function tokenPair(alg: TokenAlgorithm, job: string): Promise<readonly Case[]> {
+  const { issuer, verifier, keyring, principal, accessToken, ...keys } = await setUp(alg);
+  const bareVerify = verifyBare(keys.jwks, alg);
+  const acts: Readonly<Record<string, () => Promise<unknown>>> = {
+    [BARE_VERIFY]: () => bareVerify(accessToken),
+    [VERIFY]: () => verifier.verify(accessToken),
+    'keyring, parent looked up': () => keyring.authenticate(`Bearer ${accessToken}`),
+    [BARE_SIGN]: () => signBare(principal, keys.privateKey, alg),
+    exchange: () => issuer.exchange(principal),
+  };
+  const bare = JOBS[job] as string;
+  return [bare, job].map((name): Case => {
+    const act = acts[name] as () => Promise<unknown>;
     return {
-      name: `${alg}, ${name}`,
-      over: over === null ? null : `${alg}, ${over}`,
-      batch,
+      name,
+      over: bare,
+      batch: BATCH,
       check: async () => assert.ok(await act()),
       prepare: () => {},
-      run: () => repeat(batch, act),
+      run: () => repeat(BATCH, act),
     };
-  }
-
-  return [
-    makeCase('jose jwtVerify', null, () => verify(accessToken)),
-    makeCase('verify', 'jose jwtVerify', () => verifier.verify(accessToken)),
-    makeCase('keyring, parent looked up', 'jose jwtVerify', () =>
-      keyring.authenticate(`Bearer ${accessToken}`),
-    ),
-    makeCase('jose SignJWT', null, () => signBare(principal, setting.privateKey, alg)),
-    makeCase('exchange', 'jose SignJWT', () => issuer.exchange(principal)),
-  ];
+  });
 }
 
 // ── MCP ──────────────────────────────────────────────────────────────────────────────────────────
+
+const PARSED = 'no auth, body parsed first';
+const GATE = 'behind the gate';
 
 type Door = (request: Request) => Promise<Response>;
 
@@ -139,9 +150,8 @@ function makeServer(): McpServer {
 }
 
 /**
- * The server as it is; behind the gate; and as it is with its body read as the gate reads it, which
- * spares the SDK two streams and shows what is left of the gate without that. Also a key for the
- * gate.
+ * The server behind the gate; and as it is with its body read as the gate reads it, which spares
+ * the SDK two streams. Also a key for the gate.
  */
 async function openDoors() {
   const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
@@ -153,12 +163,11 @@ async function openDoors() {
   const tools = [{ name: 'listThreats' }];
   const gate = createMcpGate({ keyring, policy, tools, realm: REALM, resource: RESOURCE });
   const doors: Readonly<Record<string, Door>> = {
-    'no auth': (request) => handler.fetch(request),
-    'no auth, body parsed before': async (request) => {
+    [PARSED]: async (request) => {
       const parsedBody: unknown = JSON.parse(await request.text());
       return handler.fetch(request, { parsedBody });
     },
-    gate: async (request) => {
+    [GATE]: async (request) => {
       const entry = await gate(request);
       return entry instanceof Response ? entry : handler.fetch(request, entry);
     },
@@ -185,53 +194,60 @@ function caller(port: number, agent: Agent, key: string): () => Promise<string> 
   };
 }
 
-function mcpCase(name: string, call: () => Promise<string>): Case {
-  return {
-    name: `MCP tools/call, ${name}`,
-    over: name === 'no auth' ? null : 'MCP tools/call, no auth',
-    batch: CALLS,
-    check: async () => assert.match(await call(), /"text":"\[\]"/),
-    prepare: () => {},
-    run: () => repeat(CALLS, call),
-  };
-}
-
-/** One case for each door, and a function that ends their servers. */
-async function mcpCases() {
+async function mcpPair(): Promise<readonly Case[]> {
   const { doors, key } = await openDoors();
   const agent = new Agent({ keepAlive: true });
-  const servers: Server[] = [];
   const cases: Case[] = [];
   for (const [name, door] of Object.entries(doors)) {
-    const server = createServer(getRequestListener(door)).listen(0, '127.0.0.1');
-    servers.push(server);
+    const server = createServer(getRequestListener(door)).listen(0, '127.0.0.1').unref();
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    cases.push(mcpCase(name, caller(port, agent, key)));
+    const call = caller(port, agent, key);
+    cases.push({
+      name,
+      over: PARSED,
+      batch: CALLS,
+      check: async () => assert.match(await call(), /"text":"\[\]"/),
+      prepare: () => {},
+      run: () => repeat(CALLS, call),
+    });
   }
-  const close = (): void => {
-    agent.destroy();
-    for (const server of servers) server.close();
-  };
-  return { cases, close };
+  return cases;
 }
 
 // ── The run ──────────────────────────────────────────────────────────────────────────────────────
 
-const tokens = await Promise.all(ALGORITHMS.map(tokenCases));
-const mcp = await mcpCases();
-const figures = await measure([...tokens.flat(), ...mcp.cases], ROUNDS);
-mcp.close();
+const MCP = 'MCP tools/call';
+const pairs: Record<string, Pairs[string]> = { [MCP]: mcpPair };
+for (const alg of ALGORITHMS) {
+  for (const job of Object.keys(JOBS)) pairs[`${alg}, ${job}`] = () => tokenPair(alg, job);
+}
 
-const rows = figures.map(({ name, ns, ratio, spread }) => {
-  const speed = ratio === null ? '' : `${(1 / ratio).toFixed(2)} ×`;
-  return [name, `${(ns / 1000).toFixed(1)} µs`, `±${Math.round(50 * spread)} %`, speed];
-});
-console.log(table(['job', 'median', 'spread', 'speed of bare'], rows));
+const figures = await measureApart(import.meta.url, pairs, ROUNDS);
+if (figures !== null) {
+  const speed = (pair: string) => 1 / (figures.get(pair)?.[1]?.ratio ?? Number.NaN);
+  publish({
+    name: 'jwt',
+    title: 'Tokens and MCP',
+    about:
+      "Tokens beside jose's part of the work alone, and a tool call over HTTP beside the same " +
+      'server without authentication, client included.',
+    unit: 'ops/s',
+    base: 'the bare one',
+    rows: Array.from(figures, ([group, pair]) =>
+      pair.map((figure) =>
+        rowOf(figure, 'ops/s', { name: figure.name, group, ours: !isBare(figure) }),
+      ),
+    ).flat(),
+    aims: [
+      ...ALGORITHMS.map((alg) =>
+        aim(`${alg}, verify, of jwtVerify`, speed(`${alg}, ${VERIFY}`), '≥', 0.92, '×'),
+      ),
+      aim(`${MCP}, of the server that parses the body first`, speed(MCP), '≥', 0.9, '×'),
+    ],
+  });
+}
 
-for (const { name, ratio } of figures) {
-  if (ratio === null) continue;
-  const speed = `${name}: ${(1 / ratio).toFixed(2)} ×`;
-  if (name.endsWith(', verify')) console.log(`${speed} the speed of jwtVerify (aim 0.9)`);
-  if (name.endsWith(', gate')) console.log(`${speed} the speed without auth (aim 0.95)`);
+function isBare({ name, over }: Figure): boolean {
+  return name === over;
 }

@@ -18,6 +18,8 @@ export interface Row {
   readonly spread?: number;
   /** To the group's base: the median of the ratios within a round. Above 1 is faster, or more. */
   readonly ratio?: number;
+  /** Further figures of the same unit, by the table's `tails`. */
+  readonly tails?: readonly number[];
   /** Drawn in the accent colour. */
   readonly ours?: boolean;
 }
@@ -29,7 +31,7 @@ export interface Aim {
   readonly met: boolean;
 }
 
-export type Unit = 'ops/s' | 'requests/s' | 'ns' | 'bytes' | 'ms';
+export type Unit = 'ops/s' | 'requests/s' | 'ns' | 'µs' | 'ms' | 'bytes';
 
 export interface Table {
   /** `verify` → `bench/results/verify.json`. */
@@ -40,6 +42,8 @@ export interface Table {
   readonly unit: Unit;
   /** What the ratios are to. */
   readonly base?: string;
+  /** What the rows' further figures are; the first one is then the median. */
+  readonly tails?: readonly string[];
   readonly rows: readonly Row[];
   readonly aims: readonly Aim[];
 }
@@ -120,14 +124,15 @@ export function times(ratio: number | undefined): string {
   return ratio === undefined ? '' : `${number(ratio)} ×`;
 }
 
-export function rowsOf({ rows, unit, base }: Table): string {
+export function rowsOf({ rows, unit, base, tails = [] }: Table): string {
   const noisy = rows.some(({ spread }) => spread !== undefined);
-  const head: string[] = ['case', unit];
+  const head: string[] = ['case', tails.length > 0 ? `p50, ${unit}` : unit, ...tails];
   if (base !== undefined) head.push(`of ${base}`);
   if (noisy) head.push('spread');
 
-  function cellsOf({ name, value, ratio, spread, ours }: Row): readonly string[] {
+  function cellsOf({ name, value, ratio, spread, ours, tails: more }: Row): readonly string[] {
     const cells = [ours ? `**${name}**` : name, figure(value, unit)];
+    cells.push(...tails.map((_, index) => figure(more?.[index] ?? Number.NaN, unit)));
     if (base !== undefined) cells.push(times(ratio));
     if (noisy) cells.push(percent(spread));
     return cells;

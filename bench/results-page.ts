@@ -12,7 +12,22 @@ interface Kept extends Table {
   readonly machine: Machine;
 }
 
-const ORDER = ['verify', 'refusals', 'issue', 'scopes', 'http', 'size', 'cold', 'memory', 'stores'];
+const ORDER = [
+  'verify',
+  'admit',
+  'refusals',
+  'issue',
+  'scopes',
+  'guards',
+  'http',
+  'flood',
+  'jwt',
+  'size',
+  'cold',
+  'memory',
+  'stores',
+  'latency',
+];
 
 /** What has no place in the order comes last. */
 function placeOf({ name }: Kept): number {

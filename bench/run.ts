@@ -11,14 +11,19 @@ import { writePages } from './results-page.ts';
 
 const PARTS = [
   'verify',
+  'admit',
   'refusals',
   'issue',
   'scopes',
+  'guards',
   'http',
+  'flood',
+  'jwt',
   'size',
   'cold',
   'memory',
   'stores',
+  'latency',
 ] as const;
 
 const flags = process.argv.slice(2).filter((arg) => arg.startsWith('--'));

@@ -48,6 +48,8 @@ if (import.meta.main) {
       'these figures to a bound.',
     unit: 'bytes',
     rows,
-    aims: [aim('Worker bundle of createKeyring, min + gzip', createKeyring / 1000, '≤', 12, 'kB')],
+    aims: [
+      aim('Worker bundle of createKeyring, min + gzip', createKeyring / 1000, '≤', 15.5, 'kB'),
+    ],
   });
 }

@@ -10,9 +10,8 @@
  * with batches. `cached`: `cacheStore` before it, warm.
  */
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import type { KeyStore } from 'keyscope';
-import { createKeyring } from 'keyscope';
+import type { KeyStore, Peppers } from 'keyscope';
+import { createKeyring, digestKey } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { LRUCache } from 'lru-cache';
@@ -22,6 +21,7 @@ import { type Aim, aim, aimsOf, publish, quick, type Row } from './report.ts';
 import { digestOf } from './stores/keys.ts';
 import { MARIADB } from './stores/mariadb.ts';
 import { POSTGRES } from './stores/postgres.ts';
+import { isThere } from './stores/reach.ts';
 import { REDIS } from './stores/redis.ts';
 import { SQLITE } from './stores/sqlite.ts';
 import { checkKeys, type Filled, type Find, type Target } from './stores/target.ts';
@@ -190,11 +190,12 @@ async function compareSizes(name: string, all: ReadonlyMap<number, Filled>): Pro
 /** Milliseconds, and one that verifies 500 keys ten times over. */
 interface Ring {
   readonly times: number[];
+  readonly keys: readonly string[];
   readonly verifyAll: () => Promise<void>;
 }
 
-async function createRing(store: KeyStore): Promise<Ring> {
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: PEPPERS });
+async function createRing(store: KeyStore, peppers: Peppers = PEPPERS): Promise<Ring> {
+  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers });
   const input = { name: 'bench', scopes: ['threats:read'], expiresAt: 'never' } as const;
   const keys: string[] = [];
   // One after another: of many at once, the last would wait longer than a keyring does.
@@ -207,7 +208,7 @@ async function createRing(store: KeyStore): Promise<Ring> {
       for (const key of keys) await keyring.verify(key);
     }
   }
-  return { times: [], verifyAll };
+  return { times: [], keys, verifyAll };
 }
 
 /** `verify` through a warm cache, beside `verify` on the memory store. */
@@ -228,30 +229,30 @@ async function compareVerify(name: string, filled: Filled): Promise<void> {
   aims.push(aim(what, quantile(ratios, 0.5), '≤', 2, '×'));
 }
 
-// ── All of them ──────────────────────────────────────────────────────────────────────────────────
-
-const PORTS: Readonly<Record<string, number>> = {
-  'postgres:': 5432,
-  'mysql:': 3306,
-  'redis:': 6379,
-};
-
-/** Whether somebody listens there. */
-async function answers(url: string | null): Promise<boolean> {
-  if (url === null) return true;
-  const { protocol, hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const known = port === '' ? PORTS[protocol] : Number(port);
-    const socket = connect({ host: hostname, port: known ?? 5432, timeout: 2000 });
-    function end(answer: boolean): void {
-      socket.destroy();
-      resolve(answer);
+/** The whole of `verify`, one after another, beside the driver's rows of the same keys. */
+async function compareWhole(name: string, filled: Filled): Promise<void> {
+  const { verifyAll, keys, times } = await createRing(filled.store(false), 'none');
+  const digests = keys.map((key) => digestKey(key));
+  const bareTimes: number[] = [];
+  async function findAll(): Promise<void> {
+    for (let again = 0; again < 10; again++) {
+      for (const digest of digests) await filled.bare(digest);
     }
-    socket.on('connect', () => end(true));
-    socket.on('error', () => end(false));
-    socket.on('timeout', () => end(false));
-  });
+  }
+  for (let round = -2; round < 3 * ROUNDS; round++) {
+    const start = performance.now();
+    await findAll();
+    const between = performance.now();
+    await verifyAll();
+    if (round < 0) continue;
+    bareTimes.push(between - start);
+    times.push(performance.now() - between);
+  }
+  const share = quantile(bareTimes, 0.1) / quantile(times, 0.1);
+  aims.push(aim(`${name}, the whole of verify, of the bare driver's row`, share, '≥', 0.5, '×'));
 }
+
+// ── All of them ──────────────────────────────────────────────────────────────────────────────────
 
 async function run(target: Target): Promise<void> {
   const { name } = target;
@@ -266,6 +267,7 @@ async function run(target: Target): Promise<void> {
     await compareVariants(target, smallest, 1_000);
     await compareSizes(name, all);
     await compareVerify(name, smallest);
+    if (target === SQLITE) await compareWhole(name, smallest);
   } finally {
     for (const filled of all.values()) await filled.close();
   }
@@ -274,7 +276,7 @@ async function run(target: Target): Promise<void> {
 for (const target of TARGETS) {
   const { name, url } = target;
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  if (await answers(url)) await run(target);
+  if (await isThere(url)) await run(target);
   else console.log(`skipped ${name}: nobody answers at ${new URL(url ?? '').host}`);
 }
 if (wanted.length > 0) console.log(`\n${aimsOf(aims)}`);

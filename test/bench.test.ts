@@ -3,8 +3,17 @@
  * the aims, the charts.
  */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { together } from '../bench/apart.js';
 import { chartOf } from '../bench/chart.js';
-import { type Case, drawer, measure, quantile, shuffled, summarize } from '../bench/harness.js';
+import {
+  type Case,
+  drawer,
+  type Figure,
+  measure,
+  quantile,
+  shuffled,
+  summarize,
+} from '../bench/harness.js';
 import { HeaderValues } from '../bench/keys.js';
 import { aim, rowOf, rowsOf, type Table } from '../bench/report.js';
 import { frameworksOf } from '../bench/results-page.js';
@@ -20,18 +29,31 @@ describe('figures', () => {
     expect(quantile([], 0.5)).toBeNaN();
   });
 
-  it('takes ratios within a round: a machine that is slow for a while is so for both', () => {
+  it('takes what a case needs when nothing disturbs it, and not the one lucky round', () => {
     const cases = [
       { name: 'base', over: 'base' },
       { name: 'other', over: 'base' },
       { name: 'alone', over: null },
     ];
-    const rounds = { base: [10, 20, 90], other: [30, 20, 90], alone: [1, 2, 3] };
+    const rounds = {
+      base: [1, 10, 10, 10, 10, 10, 10, 10, 10, 90, 90],
+      other: [90, 30, 30, 30, 30, 30, 30, 30, 30, 90, 3],
+      alone: [1, 2, 3],
+    };
     const [base, other, alone] = summarize(cases, new Map(Object.entries(rounds)));
-    expect(base).toEqual({ name: 'base', ns: 20, over: 'base', ratio: 1, spread: 4 });
-    // And not 1.5, which is the ratio of the medians.
-    expect(other).toMatchObject({ ns: 30, ratio: 1 });
-    expect(alone).toMatchObject({ ns: 2, ratio: null });
+    expect(base).toEqual({ name: 'base', ns: 10, over: 'base', ratio: 1, spread: 8 });
+    expect(other).toMatchObject({ ns: 30, ratio: 3 });
+    expect(alone).toMatchObject({ ns: 1, ratio: null });
+  });
+
+  it('shows of three processes the one in the middle, and how far they lie apart', () => {
+    const runOf = (ratio: number): Figure => ({ name: 'a', ns: 1, over: 'b', ratio, spread: 9 });
+    expect(together([runOf(2), runOf(1.5), runOf(1.9)])).toEqual({
+      ...runOf(1.9),
+      spread: 0.5 / 1.9,
+    });
+    const alone = { name: 'a', ns: 7, over: null, ratio: null, spread: 9 };
+    expect(together([alone])).toEqual({ ...alone, spread: 0 });
   });
 
   it('says faster where less time was taken, and nothing of the base', () => {

@@ -34,7 +34,8 @@ export const onExpress: Readonly<Record<string, Serve>> = {
   [NOTHING]: () => ({ ...unread(), listener: routed((_req, _res, next) => next()) }),
   [PLAIN]: () => {
     const { entityOf, credentials } = plainKeys();
-    const listener = routed((req, _res, next) => {
+    const listener = routed((req, res, next) => {
+      res.setHeader('Cache-Control', 'no-store');
       req.entityUuid = entityOf(req.headers);
       next();
     });

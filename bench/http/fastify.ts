@@ -50,7 +50,8 @@ export const onFastify: Readonly<Record<string, Serve>> = {
   }),
   [PLAIN]: async () => {
     const { entityOf, credentials } = plainKeys();
-    const hook: onRequestHookHandler = (request, _reply, done) => {
+    const hook: onRequestHookHandler = (request, reply, done) => {
+      reply.header('Cache-Control', 'no-store');
       request.entityUuid = entityOf(request.headers);
       done();
     };

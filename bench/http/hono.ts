@@ -25,6 +25,7 @@ export const onHono: Readonly<Record<string, Serve>> = {
   [PLAIN]: () => {
     const { entityOf, credentials } = plainKeys();
     const listener = hono(async (c, next) => {
+      c.header('Cache-Control', 'no-store');
       c.set('entityUuid', entityOf({ authorization: c.req.header('Authorization') }));
       await next();
     });

@@ -23,6 +23,7 @@ export const onNode: Readonly<Record<string, Serve>> = {
   [PLAIN]: () => {
     const { entityOf, credentials } = plainKeys();
     const listener: RequestListener = (request, response) => {
+      response.setHeader('Cache-Control', 'no-store');
       try {
         send(response, entityOf(request.headers));
       } catch (error) {
