@@ -103,7 +103,11 @@ function nodesConflict({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   };
 }
 
-const rest = { engine: 'Galera', isLong: true, missing: missingGalera } as const;
+const rest = {
+  engine: 'MariaDB, three nodes with Galera',
+  isLong: true,
+  missing: missingGalera,
+} as const;
 
 export const GALERA: readonly Accident[] = [
   {

@@ -16,7 +16,7 @@ const engine = 'MariaDB';
 
 /** From the manual, "Replication Overview". */
 const ASYNCHRONOUS =
-  'replication is asynchronous: what the replica had not fetched when the primary died is lost';
+  'Replication is asynchronous: what the replica had not fetched when the primary died is lost.';
 
 async function onOwnServer(
   acts: (server: OwnMariadb) => Pick<Stage, 'strike' | 'mend'>,

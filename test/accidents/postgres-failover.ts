@@ -20,13 +20,13 @@ const engine = POSTGRES_NAME;
 
 /** From the manual, 27.2.5: the default replication. */
 const ASYNCHRONOUS =
-  'streaming replication is asynchronous by default: what the standby had not received when the ' +
-  'primary died is lost';
+  'Streaming replication is asynchronous by default: what the standby had not received when the ' +
+  'primary died is lost.';
 
 /** From the manual, 27.3: what whoever fails over has to prevent. */
 const NOT_FENCED =
-  'there are two primaries, and nothing in the old one says so: it has to be fenced before the ' +
-  'standby is promoted';
+  'There are two primaries, and nothing in the old one says so: it has to be fenced before the ' +
+  'standby is promoted.';
 
 /** Two servers, and an address that one of them has at a time. */
 interface Cluster extends Pair {
