@@ -1,5 +1,6 @@
 /** How look-ups are cached: the options of `cacheStore`, and how they are read. */
-import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
+import { hasMethods } from '../common/methods.js';
+import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import { createSteadyClock } from './steady-clock.js';
 

@@ -8,7 +8,7 @@ import { type Policy, requestedEntity } from './policy.js';
 import type { Principal } from './principal.js';
 import type { RequestLike } from './request.js';
 import type { Awaitable } from './store.js';
-import { isThenable } from './thenable.js';
+import { isThenable, rejecting } from './thenable.js';
 import { isUuid } from './uuid.js';
 
 /** What a request is about to do. */
@@ -63,7 +63,7 @@ export async function admit(
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
     reportDenial(context, error, { time, principal, operation, asked, said: input.context });
-    throw error;
+    return rejecting(error);
   }
   const { keyId } = principal;
   context.usage.record(principal, scopes, time);

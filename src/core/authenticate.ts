@@ -4,6 +4,8 @@ import type { Context } from './context.js';
 import { AccessError } from './errors.js';
 import type { Principal } from './principal.js';
 import { readAuthorization } from './request.js';
+import type { Awaitable } from './store.js';
+import { rejecting } from './thenable.js';
 import { verify } from './verify.js';
 import { verifyToken } from './verify-token.js';
 
@@ -16,34 +18,33 @@ export interface AuthenticateOptions {
 const BEARER = 'Bearer ';
 
 /**
- * Verifies the one bearer credential of a request. Returns or throws synchronously if the store
- * does.
+ * Verifies the one bearer credential of a request. Returns at once if the store does. A refusal is
+ * not thrown, but rejects.
  */
 export function authenticate(
   context: Context,
   request: unknown,
   options?: AuthenticateOptions,
-): Principal | Promise<Principal> {
+): Awaitable<Principal> {
   const lines = readAuthorization(request);
   const line: unknown = Array.isArray(lines) && lines.length === 1 ? lines[0] : lines;
   if (typeof line === 'string' && line.startsWith(BEARER)) {
     const text = line.slice(BEARER.length);
     const fault = context.format.faultIn(text);
     // What has the shape of a key matches the grammar, too.
-    if (fault !== 'malformed_key') return verify(context, text, options?.fresh, fault);
+    if (fault !== 'malformed_key') return verify(context, text, options, fault);
   }
   const credential = parseAuthorization(lines);
-  switch (credential.kind) {
-    case 'bearer':
-      return verifyBearer(context, credential.token, options?.fresh);
-    case 'malformed':
-      throw new AccessError('invalid_request', 'malformed_header');
-    case 'other-scheme':
-      throw new AccessError('missing_credentials', 'other_scheme');
-    case 'missing':
-      throw new AccessError('missing_credentials', 'no_header');
-  }
+  if (credential.kind === 'bearer') return verifyBearer(context, credential.token, options);
+  const [code, reason] = REFUSALS[credential.kind];
+  return rejecting(new AccessError(code, reason));
 }
+
+const REFUSALS = {
+  missing: ['missing_credentials', 'no_header'],
+  'other-scheme': ['missing_credentials', 'other_scheme'],
+  malformed: ['invalid_request', 'malformed_header'],
+} as const;
 
 /**
  * Keys and tokens are told apart by shape alone: a key never contains a dot and a JWT always does.
@@ -51,7 +52,8 @@ export function authenticate(
 function verifyBearer(
   context: Context,
   token: string,
-  fresh: boolean | undefined,
-): Principal | Promise<Principal> {
-  return token.includes('.') ? verifyToken(context, token, fresh) : verify(context, token, fresh);
+  options: AuthenticateOptions | undefined,
+): Awaitable<Principal> {
+  const read = token.includes('.') ? verifyToken : verify;
+  return read(context, token, options);
 }

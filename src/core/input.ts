@@ -53,12 +53,6 @@ export function isObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === '[object Object]';
 }
 
-/** Whether `value` has all of these methods, its own or inherited. */
-export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  const object = value as Readonly<Record<string, unknown>> | null | undefined;
-  return names.every((name) => typeof object?.[name] === 'function');
-}
-
 /**
  * Refuses anything that is not an object or has an enumerable field other than the `known` ones,
  * and names the field. Returns the object itself, for the caller to read each field once: on every

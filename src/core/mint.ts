@@ -4,7 +4,7 @@ import type { Context } from './context.js';
 import { RECORD_FORMAT } from './encoding.js';
 import { createIssuedKey, type IssuedKey } from './info.js';
 import type { KeyRecord } from './record.js';
-import { sealedText } from './seal.js';
+import { sealOf } from './seal.js';
 import { drawEntropy, randomUuid } from './secret.js';
 
 /** What `issue` and `rotate` decide about a new key. */
@@ -78,7 +78,7 @@ export async function mint(
     scopesUsed: Object.freeze({}),
   };
   // A plain object, which every store can accept. Lists and tables are frozen already.
-  const record = Object.freeze({ ...unsealed, seal: scheme.seal(sealedText(unsealed)) });
+  const record = Object.freeze({ ...unsealed, seal: sealOf(unsealed, scheme) });
   await store.insert(record);
   return { issued: createIssuedKey(key, record), record };
 }

@@ -44,9 +44,11 @@ function isRow(value: unknown): value is { readonly keyId?: unknown } {
   return typeof value === 'object' && value !== null;
 }
 
-/** Looks for what is not a row, because `every` would skip holes. */
+/** Holes count: `every` would skip them. */
 function areRows(rows: unknown): boolean {
-  return Array.isArray(rows) && rows.findIndex((row) => !isRow(row)) === -1;
+  if (!Array.isArray(rows)) return false;
+  for (const row of rows) if (!isRow(row)) return false;
+  return true;
 }
 
 /**
@@ -111,14 +113,17 @@ class StoreCall implements CallOptions {
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
+    return this.#made().signal;
   }
 
   abort(): void {
     // A store that asks later learns of it, too.
+    this.#made().abort();
+  }
+
+  #made(): AbortController {
     this.#controller ??= new AbortController();
-    this.#controller.abort();
+    return this.#controller;
   }
 }
 

@@ -229,7 +229,7 @@ function itself(object: object): object {
  * result is kept in private fields: with 100,000 keys, look-ups in a WeakSet and a WeakMap would
  * make a verification cost 16 % more.
  */
-class FrozenRecord extends (itself as unknown as new (object: object) => object) {
+export class FrozenRecord extends (itself as unknown as new (object: object) => object) {
   #owner: object | undefined = undefined;
   #made: unknown = undefined;
 
@@ -242,19 +242,17 @@ class FrozenRecord extends (itself as unknown as new (object: object) => object)
     return #owner in value;
   }
 
-  static memoize<T>(record: FrozenRecord, owner: object, make: () => T): T {
-    if (record.#owner === owner) return record.#made as T;
-    const made = make();
-    record.#made = made;
-    record.#owner = owner;
+  /** What was last remembered of a record, if it was by this owner. */
+  static recall<T>(record: KeyRecord, owner: object): T | undefined {
+    const own = record as unknown as FrozenRecord;
+    return own.#owner === owner ? (own.#made as T) : undefined;
+  }
+
+  /** Remembers what an owner found out about a record; returns it. */
+  static remember<T>(record: KeyRecord, owner: object, made: T): T {
+    const own = record as unknown as FrozenRecord;
+    own.#owner = owner;
+    own.#made = made;
     return made;
   }
-}
-
-/**
- * Returns the result of `make` for a record of {@link readRecord} and an `owner`. It is made only
- * once, unless owners alternate.
- */
-export function memoize<T>(record: KeyRecord, owner: object, make: () => T): T {
-  return FrozenRecord.memoize(record as unknown as FrozenRecord, owner, make);
 }

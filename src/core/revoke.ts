@@ -8,7 +8,7 @@ import { StoreError } from './errors.js';
 import { requireOwn } from './find.js';
 import { writeMark } from './mark.js';
 import { type KeyRecord, readRecord } from './record.js';
-import { revokedText } from './seal.js';
+import { sealOf } from './seal.js';
 import type { RevokeMark } from './store.js';
 import { isUuid } from './uuid.js';
 import { schemeOf, stateOf } from './verify.js';
@@ -79,6 +79,6 @@ type End = Pick<KeyRecord, 'revokedAt' | 'endedBy' | 'endReason'>;
 function revocationSeal(context: Context, row: KeyRecord, end: End): string | null {
   const record = readRecord(row);
   if (record === null || stateOf(context, record) === 'damaged') return null;
-  const ended = { ...record, ...end };
-  return schemeOf(context, record)?.revocationSeal(revokedText(ended)) ?? null;
+  const scheme = schemeOf(context, record);
+  return scheme === undefined ? null : sealOf({ ...record, ...end }, scheme);
 }

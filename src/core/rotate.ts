@@ -66,10 +66,10 @@ export async function rotate(
   const time = context.clock();
   const readOverlap = (ms: unknown, what: string) => readInteger(ms, 0, MAX_OVERLAP_MS, what);
   const retireAt = time + readInput(given, 'overlapMs', readOverlap);
-  const old = requireRecord(await requireOwn(context, authority, keyId));
+  const old = await requireRecord(await requireOwn(context, authority, keyId));
   // Steps of `verify`: a key that would not authenticate is not rotated, and a tampered row is not
   // sealed again.
-  requireLive(context, old);
+  await requireLive(context, old);
   const draft = readSuccessor(context, old, given, time);
   requireCeiling(authority, draft, context.maxLifetimeMs);
   // Already rotated and in its overlap: the write would detect it too, but leave a revoked

@@ -57,15 +57,15 @@ function encodeFields(record: KeyRecord, names: readonly (keyof KeyRecord)[]): s
   return `f${count}:${text}`;
 }
 
-/**
- * Whether the seal vouches for the record: for a revoked key, for its end, too. Without a pepper
- * there is no seal, and null is what it has to be.
- */
+/** The seal that a record has to have: for a revoked key, over its end. Null without a pepper. */
+export function sealOf(record: KeyRecord, scheme: Scheme): string | null {
+  if (record.revokedAt === null) return scheme.seal?.(sealedText(record)) ?? null;
+  return scheme.revocationSeal?.(revokedText(record)) ?? null;
+}
+
+/** Whether the seal vouches for the record. Without a pepper, null is what it has to be. */
 export function isSealed(record: KeyRecord, scheme: Scheme): boolean {
-  const isRevoked = record.revokedAt !== null;
-  const seal = isRevoked
-    ? scheme.revocationSeal(revokedText(record))
-    : scheme.seal(sealedText(record));
+  const seal = sealOf(record, scheme);
   if (seal === null || record.seal === null) return seal === record.seal;
   return equalText(seal, record.seal);
 }

@@ -147,21 +147,19 @@ export interface Binding {
   readonly deployment: string;
 }
 
-/** Makes a seal over an encoding; null if there is no pepper to seal with. */
-type SealOf = (encoding: string) => string | null;
+/** Makes a seal over an encoding. */
+type SealOf = (encoding: string) => string;
 
 /** One way of making digests and seals. */
 export interface Scheme {
   /** How each of its digests begins: `h1.<pepper id>$` or `s1$`. */
   readonly tag: string;
   readonly digest: (key: string) => string;
-  /** The seal of a key. */
-  readonly seal: SealOf;
+  /** The seal of a key; null if there is no pepper to seal with. */
+  readonly seal: SealOf | null;
   /** The seal of a revoked key, under a secret of its own: clearing a mark revives nothing. */
-  readonly revocationSeal: SealOf;
+  readonly revocationSeal: SealOf | null;
 }
-
-const NO_SEAL: SealOf = () => null;
 
 /** Makes the digest of a key without a pepper. */
 // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more
@@ -172,8 +170,8 @@ const plainDigest = (key: string): string => ['s1$', hash(key)].join('');
 export const UNPEPPERED: Scheme = Object.freeze({
   tag: 's1$',
   digest: plainDigest,
-  seal: NO_SEAL,
-  revocationSeal: NO_SEAL,
+  seal: null,
+  revocationSeal: null,
 });
 
 /** A pepper, checked. */

@@ -7,3 +7,12 @@
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
 }
+
+/**
+ * Rejects with the error once somebody waits for it, which is less than half of what throwing it
+ * takes, or a promise that rejects before anybody listens. Unhandled, it is reported all the same.
+ */
+export function rejecting(error: unknown): PromiseLike<never> {
+  const then = (_: unknown, reject: (error: unknown) => void): void => reject(error);
+  return { then } as unknown as PromiseLike<never>;
+}

@@ -7,7 +7,6 @@ import type { Report } from './events.js';
 import { readFields, readInteger } from './input.js';
 import { answerInTime } from './outage.js';
 import { type Principal, storedUsage } from './principal.js';
-import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore, UsageEntry } from './store.js';
 import { isCloudflareWorkers } from './workers.js';
 
@@ -194,14 +193,4 @@ function createNotes(): Notes {
 /** Times only move forward. */
 function moveForward(times: Record<string, number>, name: string, time: number): void {
   times[name] = Math.max(times[name] ?? time, time);
-}
-
-/** Merges usage. */
-export function mergeUsage(
-  old: Pick<KeyRecord, keyof Usage> | undefined,
-  { lastUsedAt, scopesUsed }: Usage,
-): Usage {
-  const merged = { ...old?.scopesUsed };
-  for (const [scope, time] of Object.entries(scopesUsed)) moveForward(merged, scope, time);
-  return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }

@@ -3,8 +3,9 @@ import type { Context } from './context.js';
 import { answerInTime } from './outage.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
+import type { CallOptions } from './store.js';
 import { isUuid } from './uuid.js';
-import { earliest, invalidToken, requireLive, requireRecord, verify } from './verify.js';
+import { earliest, refused, requireLive, requireRecord, verify } from './verify.js';
 
 /**
  * Accepts a token only while the key behind it would authenticate, and for no more than that key
@@ -18,18 +19,23 @@ import { earliest, invalidToken, requireLive, requireRecord, verify } from './ve
 export async function verifyToken(
   context: Context,
   token: string,
-  fresh?: boolean,
+  options?: CallOptions,
 ): Promise<Principal> {
   const { tokens, timeoutMs } = context;
   // `verify` refuses the token, because a key contains no dot.
   if (tokens === undefined) return verify(context, token);
   const verified = Promise.resolve(tokens.verify(token));
   const claims = readClaims(await answerInTime('tokens.verify', verified, timeoutMs));
+  if (claims === null) return refused('token_refused');
   if (!context.checkParent) return createPrincipal(claims, 'jwt', context.knownScopes);
-  const parent = await findParent(context, claims, fresh);
+  const row = await context.store.findById(claims.keyId, options);
+  // A token of a key with another prefix is another keyring's, as the key is.
+  const isOurs = row?.prefix === context.format.prefix && row.entityUuid === claims.entityUuid;
+  if (!isOurs) return refused('unknown_key');
+  const parent = await requireLive(context, await requireRecord(row));
   const expiresAt = earliest(parent.expiresAt, claims.expiresAt);
   // Checked again: the look-up took time.
-  if (expiresAt !== null && context.clock() >= expiresAt) throw invalidToken('expired');
+  if (expiresAt !== null && context.clock() >= expiresAt) return refused('expired');
   const narrowed = {
     ...parent,
     scopes: inBoth(parent.scopes, claims.scopes),
@@ -39,31 +45,17 @@ export async function verifyToken(
   return createPrincipal(narrowed, 'jwt', context.knownScopes);
 }
 
-function readClaims(verified: Principal): Principal {
+/** Null if they are not what a verifier returns. */
+function readClaims(verified: Principal): Principal | null {
   const scopes = frozenList(verified?.scopes);
   const accessibleEntities = frozenList(verified?.accessibleEntities);
   const claims = { ...verified, scopes, accessibleEntities };
   const ids = [claims.keyId, claims.entityUuid, ...accessibleEntities];
-  const isSound = ids.every(isUuid) && scopes.every(isScope);
-  if (!isSound) throw invalidToken('token_refused');
-  return claims;
+  return ids.every(isUuid) && scopes.every(isScope) ? claims : null;
 }
 
 function frozenList(list: readonly string[] | undefined): readonly string[] {
   return Object.freeze(Array.from(list ?? []));
-}
-
-/** The key that the token was exchanged for; another entity's key is none. */
-async function findParent(
-  context: Context,
-  claims: Principal,
-  fresh: boolean | undefined,
-): Promise<Principal> {
-  const row = await context.store.findById(claims.keyId, { fresh });
-  // A token of a key with another prefix is another keyring's, as the key is.
-  const isOurs = row?.prefix === context.format.prefix && row.entityUuid === claims.entityUuid;
-  if (!isOurs) throw invalidToken('unknown_key');
-  return requireLive(context, requireRecord(row));
 }
 
 function inBoth(held: readonly string[], claimed: readonly string[]): readonly string[] {

@@ -7,46 +7,58 @@ import type { Context } from './context.js';
 import { AccessError, type DenialReason, StoreError } from './errors.js';
 import { createPrincipal, type Principal } from './principal.js';
 import type { KeyRecord, KeyState } from './record.js';
-import { addressableBy, isLaterFormat, memoize, readRecord } from './record.js';
+import { addressableBy, FrozenRecord, isLaterFormat, readRecord } from './record.js';
 import { isSealed } from './seal.js';
 import type { Scheme } from './secret.js';
+import type { Awaitable, CallOptions } from './store.js';
+import { isThenable, rejecting } from './thenable.js';
+
+/** How a key is looked up. */
+type LookUpOptions = Pick<CallOptions, 'fresh'>;
 
 /**
- * Runs all steps for whatever a caller sent as a key. Returns or throws synchronously if the store
- * does. `fresh`: not from a cache.
+ * Runs all steps for whatever a caller sent as a key. Returns at once if the store does. A refusal
+ * is not thrown, but rejects: see `thenable.ts`.
  */
 export function verify(
   context: Context,
   key: unknown,
-  fresh?: boolean,
+  options?: LookUpOptions,
   // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
   fault: DenialReason | null = context.format.faultIn(key),
-): Principal | Promise<Principal> {
-  if (fault !== null) throw invalidToken(fault);
+): Awaitable<Principal> {
+  if (fault !== null) return refused(fault);
   // 3. Digests. 4. Look-up. A synchronous store costs no turn of the event loop.
   const digests = digestsOf(context, key as string);
-  const answer = context.store.findByDigest(digests, { fresh });
-  const finish = (rows: readonly unknown[]) => requireLive(context, requireMatch(rows, digests));
-  return answer instanceof Promise ? answer.then(finish) : finish(answer as readonly unknown[]);
+  const answer = context.store.findByDigest(digests, options);
+  if (!(answer instanceof Promise)) return readMatch(context, answer as Rows, digests);
+  return answer.then((rows: Rows) => readMatch(context, rows, digests));
 }
+
+type Rows = readonly unknown[];
 
 /** One digest for each scheme under which a key could be stored. */
 export function digestsOf(context: Context, key: string): readonly string[] {
   return context.acceptedSchemes().map((scheme) => scheme.digest(key));
 }
 
-/** Steps 5 and 6. */
-function requireMatch(rows: readonly unknown[], digests: readonly string[]): KeyRecord {
+/** Steps 5 to 12. */
+function readMatch(
+  context: Context,
+  rows: Rows,
+  digests: readonly string[],
+): Principal | PromiseLike<never> {
   const row = matchIn(rows, digests);
-  if (row === null) throw invalidToken('unknown_key');
-  return requireRecord(row);
+  if (row === null) return refused('unknown_key');
+  const record = requireRecord(row);
+  return isThenable(record) ? record : requireLive(context, record);
 }
 
 /**
  * Step 5. Exactly one match; null if there is none. Compared here again, because a broken store may
  * return another key's row.
  */
-export function matchIn(rows: readonly unknown[], digests: readonly string[]): KeyRecord | null {
+export function matchIn(rows: Rows, digests: readonly string[]): KeyRecord | null {
   if (rows.length > 1) {
     throw new StoreError('store.findByDigest returned more than one record for a key');
   }
@@ -57,18 +69,18 @@ export function matchIn(rows: readonly unknown[], digests: readonly string[]): K
 }
 
 /** Step 6. The format is known; a malformed row is refused like a broken seal. */
-export function requireRecord(row: unknown): KeyRecord {
+export function requireRecord(row: unknown): KeyRecord | PromiseLike<never> {
   const record = readRecord(row);
   if (record !== null) return record;
   const { keyId } = row as Partial<KeyRecord>;
-  throw invalidToken(isLaterFormat(row) ? 'unknown_format' : 'record_tampered', keyId);
+  return refused(isLaterFormat(row) ? 'unknown_format' : 'record_tampered', keyId);
 }
 
 /** Steps 7 to 12, also for a record that was found by its id. */
-export function requireLive(context: Context, record: KeyRecord): Principal {
+export function requireLive(context: Context, record: KeyRecord): Principal | PromiseLike<never> {
   const state = stateOf(context, record);
-  if (state === 'damaged') throw invalidToken('record_tampered', record.keyId);
-  if (state !== 'live') throw invalidToken(state, record.keyId);
+  if (state === 'damaged') return refused('record_tampered', record.keyId);
+  if (state !== 'live') return refused(state, record.keyId);
   // 12. Principal.
   return checked(context, record).principal;
 }
@@ -101,22 +113,25 @@ interface Checked {
   readonly principal: Principal;
 }
 
+/** Found out once for a record, unless keyrings take turns. */
 function checked(context: Context, record: KeyRecord): Checked {
-  return memoize(record, context, () => {
-    const scheme = schemeOf(context, record);
-    const endsAt = earliest(record.expiresAt, record.retireAt);
-    const accessibleEntities = addressableBy(record);
-    const fields = { ...record, accessibleEntities, expiresAt: endsAt };
-    return {
-      isSealed: scheme !== undefined && isSealed(record, scheme),
-      principal: createPrincipal(fields, 'key', context.knownScopes),
-    };
-  });
+  const known = FrozenRecord.recall<Checked>(record, context);
+  return known ?? FrozenRecord.remember(record, context, check(context, record));
+}
+
+function check(context: Context, record: KeyRecord): Checked {
+  const scheme = schemeOf(context, record);
+  const endsAt = earliest(record.expiresAt, record.retireAt);
+  const fields = { ...record, accessibleEntities: addressableBy(record), expiresAt: endsAt };
+  return {
+    isSealed: scheme !== undefined && isSealed(record, scheme),
+    principal: createPrincipal(fields, 'key', context.knownScopes),
+  };
 }
 
 /** One code for every reason: status, headers and body of the response are the same bytes. */
-export function invalidToken(reason: DenialReason, keyId?: string): AccessError {
-  return new AccessError('invalid_token', reason, { keyId });
+export function refused(reason: DenialReason, keyId?: string): PromiseLike<never> {
+  return rejecting(new AccessError('invalid_token', reason, { keyId }));
 }
 
 /** The earlier of two times; null means never. */

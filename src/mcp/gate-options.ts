@@ -1,8 +1,9 @@
 /** The options of a gate, and how they are read at start-up. */
 
+import { hasMethods } from '../common/methods.js';
 import { isStoreError, type StoreError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
-import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
+import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { Policy } from '../core/policy.js';
 import type { Awaitable } from '../core/store.js';

@@ -1,6 +1,7 @@
 /** Asks a store on behalf of a report, which ends after a time of its own. */
+import { hasMethods } from '../common/methods.js';
 import { StoreError } from '../core/errors.js';
-import { assert, hasMethods, readInteger } from '../core/input.js';
+import { assert, readInteger } from '../core/input.js';
 import type { Awaitable, CallOptions, KeyStore } from '../core/store.js';
 
 /** The methods that reports need and that a store may lack. */

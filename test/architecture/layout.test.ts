@@ -24,12 +24,14 @@ import {
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   text: ['core'],
+  // What several wings share, and no request passes.
+  common: ['core'],
   jwt: ['core'],
-  mcp: ['core', 'text'],
+  mcp: ['core', 'text', 'common'],
   schemas: ['core', 'text'],
-  cache: ['core'],
-  reports: ['core'],
-  stores: ['core'],
+  cache: ['core', 'common'],
+  reports: ['core', 'common'],
+  stores: ['core', 'common'],
   testing: ['core', 'text', 'stores'],
 };
 

@@ -1,7 +1,7 @@
 import { digestKey, generateKey, type KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { addressableBy, isLaterFormat, memoize, readRecord } from '../../src/core/record.js';
+import { addressableBy, FrozenRecord, isLaterFormat, readRecord } from '../../src/core/record.js';
 import {
   AUTHORITY,
   denied,
@@ -332,26 +332,21 @@ describe('addressableBy', () => {
   });
 });
 
-describe('memoize', () => {
-  it('makes once for each owner', () => {
+describe('what is remembered of a record', () => {
+  it('is recalled by whoever remembered it, and by nobody else', () => {
     const record = readRecord({ ...RECORD }) ?? RECORD;
     const owner = {};
-    let made = 0;
-    const make = (): number => {
-      made += 1;
-      return made;
-    };
-    expect([memoize(record, owner, make), memoize(record, owner, make)]).toEqual([1, 1]);
-    expect(memoize(record, {}, make)).toBe(2);
+    expect(FrozenRecord.recall(record, owner)).toBeUndefined();
+    expect(FrozenRecord.remember(record, owner, 'made')).toBe('made');
+    expect(FrozenRecord.recall(record, owner)).toBe('made');
+    expect(FrozenRecord.recall(record, {})).toBeUndefined();
   });
 
-  it('makes again after `make` threw', () => {
+  it('is one thing: another owner takes its place', () => {
     const record = readRecord({ ...RECORD }) ?? RECORD;
     const owner = {};
-    const broken = () => {
-      throw new RangeError('not made');
-    };
-    expect(() => memoize(record, owner, broken)).toThrow('not made');
-    expect(memoize(record, owner, () => 'made')).toBe('made');
+    FrozenRecord.remember(record, owner, 'first');
+    FrozenRecord.remember(record, {}, 'second');
+    expect(FrozenRecord.recall(record, owner)).toBeUndefined();
   });
 });

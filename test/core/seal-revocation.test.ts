@@ -43,8 +43,8 @@ describe('the seal of a revoked key', () => {
     const row = await rowOf(store, info.keyId);
     expect(row.seal).toMatch(/^[0-9a-f]{64}$/);
     expect(row.seal).not.toBe(live.seal);
-    expect(row.seal).toBe(SCHEME.revocationSeal(revokedText(row)));
-    expect(row.seal).not.toBe(SCHEME.seal(revokedText(row)));
+    expect(row.seal).toBe(SCHEME.revocationSeal?.(revokedText(row)));
+    expect(row.seal).not.toBe(SCHEME.seal?.(revokedText(row)));
     expect(row).toMatchObject({
       revokedAt: START + 5,
       endedBy: 'ada@acme.example',

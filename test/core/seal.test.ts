@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { isSealed, revokedText, sealedText } from '../../src/core/seal.js';
+import { isSealed, revokedText, sealedText, sealOf } from '../../src/core/seal.js';
 import { readPeppers } from '../../src/core/secret.js';
 import {
   AUTHORITY,
@@ -70,7 +70,7 @@ const EDITS: Readonly<Record<keyof KeyRecord, readonly unknown[]>> = {
 const FIELDS = Object.keys(EDITS) as (keyof KeyRecord)[];
 
 describe('the seal of a live key', () => {
-  const record: KeyRecord = { ...RECORD, seal: SCHEME.seal(sealedText(RECORD)) };
+  const record: KeyRecord = { ...RECORD, seal: sealOf(RECORD, SCHEME) };
   const covered = [...NEVER_CHANGES, 'seal'];
 
   it.each(FIELDS)('covers %s, or leaves it to what is written later', (field) => {
@@ -104,7 +104,7 @@ describe('the comparison of seals', () => {
   });
 
   it.each([0, 31, 62, 63])('reads every character, whether or not number %i differs', (at) => {
-    const seal = String(SCHEME.seal(sealedText(RECORD)));
+    const seal = String(SCHEME.seal?.(sealedText(RECORD)));
     const other = seal.charAt(at) === 'a' ? 'b' : 'a';
     const edited = `${seal.slice(0, at)}${other}${seal.slice(at + 1)}`;
     const read = vi.spyOn(String.prototype, 'charCodeAt');
@@ -287,7 +287,7 @@ describe('a seal', () => {
   ] as const)('holds for one prefix and one deployment: %j is not %j', (one, other) => {
     const seals = [one, other].flatMap(([prefix, deployment]) => {
       const [{ seal, revocationSeal }] = readPeppers([PEPPER], { prefix, deployment });
-      return [seal('text'), revocationSeal('text')];
+      return [seal?.('text'), revocationSeal?.('text')];
     });
     expect(new Set(seals).size).toBe(4);
   });
@@ -298,8 +298,8 @@ describe('a seal', () => {
       fc.property(bindings, bindings, (one, other) => {
         const [first, second] = [one, other].map((binding) => readPeppers([PEPPER], binding)[0]);
         const same = one.prefix === other.prefix && one.deployment === other.deployment;
-        expect(first?.seal('x') === second?.seal('x')).toBe(same);
-        expect(first?.revocationSeal('x') === second?.revocationSeal('x')).toBe(same);
+        expect(first?.seal?.('x') === second?.seal?.('x')).toBe(same);
+        expect(first?.revocationSeal?.('x') === second?.revocationSeal?.('x')).toBe(same);
       }),
       { numRuns: runs(100) },
     );

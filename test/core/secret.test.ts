@@ -134,7 +134,7 @@ describe('the seals of a pepper', () => {
           return createHmac('sha256', new Uint8Array(derived)).update(text).digest('hex');
         });
         const [scheme] = readPeppers([{ id: 'p1', secret }], { prefix, deployment });
-        expect([scheme.seal(text), scheme.revocationSeal(text)]).toEqual(expected);
+        expect([scheme.seal?.(text), scheme.revocationSeal?.(text)]).toEqual(expected);
       }),
       { numRuns: runs(100) },
     );
@@ -142,7 +142,7 @@ describe('the seals of a pepper', () => {
 
   it('are none without a pepper', () => {
     const [scheme] = readPeppers('none', { prefix: 'acme', deployment: '' });
-    expect([scheme.seal('text'), scheme.revocationSeal('text')]).toEqual([null, null]);
+    expect([scheme.seal, scheme.revocationSeal]).toEqual([null, null]);
   });
 });
 

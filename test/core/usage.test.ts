@@ -3,7 +3,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { guardStore } from '../../src/core/outage.js';
 import { createPrincipal } from '../../src/core/principal.js';
-import { createUsage, mergeUsage, readUsageOptions } from '../../src/core/usage.js';
+import { createUsage, readUsageOptions } from '../../src/core/usage.js';
 import {
   AUTHORITY,
   bearer,
@@ -479,21 +479,5 @@ describe('the batches of usage', () => {
     // What failed long ago is no reason to fail or to write again.
     await keyring.flush();
     expect(touches).toBe(2);
-  });
-});
-
-describe('mergeUsage', () => {
-  it('moves each time forward and none back', () => {
-    const old = { lastUsedAt: 5, scopesUsed: { 'a:b': 5, 'a:c': 1 } };
-    const more = { lastUsedAt: 3, scopesUsed: { 'a:b': 3, 'a:c': 3, 'a:d': 3 } };
-    const merged = { lastUsedAt: 5, scopesUsed: { 'a:b': 5, 'a:c': 3, 'a:d': 3 } };
-    expect(mergeUsage(old, more)).toEqual(merged);
-    expect(old.scopesUsed).toEqual({ 'a:b': 5, 'a:c': 1 });
-  });
-
-  it('begins with nothing for a key that was never used', () => {
-    const usage = { lastUsedAt: 3, scopesUsed: { 'a:b': 3 } };
-    expect(mergeUsage(undefined, usage)).toEqual(usage);
-    expect(mergeUsage({ lastUsedAt: null, scopesUsed: {} }, usage)).toEqual(usage);
   });
 });

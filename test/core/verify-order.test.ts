@@ -5,7 +5,7 @@
 import type { KeyRecord, KeyState, Principal } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { revokedText, sealedText } from '../../src/core/seal.js';
+import { sealOf } from '../../src/core/seal.js';
 import { readPeppers } from '../../src/core/secret.js';
 import { AUTHORITY, bearer, issue, OWN, PEPPER, rowOf, START, setUp } from '../support/keyring.ts';
 import { outcome } from '../support/outcome.ts';
@@ -39,9 +39,7 @@ function rowWith(live: KeyRecord, faults: readonly Fault[]): KeyRecord {
   let row = live;
   for (const edit of edits) row = { ...row, ...edit };
   if (faults.includes('record_tampered')) return row;
-  const isRevoked = row.revokedAt !== null;
-  const seal = isRevoked ? SCHEME.revocationSeal(revokedText(row)) : SCHEME.seal(sealedText(row));
-  return { ...row, seal };
+  return { ...row, seal: sealOf(row, SCHEME) };
 }
 
 /** A key, and keyrings over its row as it is with faults. */

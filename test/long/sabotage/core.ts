@@ -135,8 +135,26 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'entities that withdrew are out of reach',
     file: VERIFY,
-    text: 'const accessibleEntities = addressableBy(record);',
-    instead: 'const { accessibleEntities } = record;',
+    text: 'accessibleEntities: addressableBy(record)',
+    instead: 'accessibleEntities: record.accessibleEntities',
+  },
+  {
+    name: 'what is remembered of a record is for its owner',
+    file: 'src/core/record.ts',
+    text: 'return own.#owner === owner ? (own.#made as T) : undefined;',
+    instead: 'return own.#made as T;',
+  },
+  {
+    name: 'whom admit refuses is not admitted',
+    file: 'src/core/admit.ts',
+    text: '    return rejecting(error);\n',
+    instead: "    return { principal, entityUuid: '' } as unknown as Admission;\n",
+  },
+  {
+    name: 'a refused key is no caller',
+    file: VERIFY,
+    text: '  if (fault !== null) return refused(fault);',
+    instead: '  if (fault !== null) void refused(fault);',
   },
   { name: 'exactly one match', file: VERIFY, text: 'if (rows.length > 1)', instead: 'if (false)' },
   { name: 'revoked', file: VERIFY, text: 'if (revokedAt !== null)', instead: 'if (false)' },
@@ -168,8 +186,9 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'the key behind a token is live',
     file: 'src/core/verify-token.ts',
-    text: 'return requireLive(context, requireRecord(row));',
-    instead: "return createPrincipal(requireRecord(row), 'key', context.knownScopes);",
+    text: 'const parent = await requireLive(context, await requireRecord(row));',
+    instead:
+      "const parent = createPrincipal(await requireRecord(row), 'key', context.knownScopes);",
   },
   {
     name: 'a token reaches no further than its key',

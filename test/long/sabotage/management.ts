@@ -79,8 +79,14 @@ const ROTATION: readonly Safeguard[] = [
   {
     name: 'verification before rotation',
     file: ROTATE,
-    text: '  requireLive(context, old);\n',
+    text: '  await requireLive(context, old);\n',
     instead: '',
+  },
+  {
+    name: 'the verification before rotation is waited for',
+    file: ROTATE,
+    text: '  await requireLive(context, old);\n',
+    instead: '  void requireLive(context, old);\n',
   },
   {
     name: 'no scopes beyond the predecessor',

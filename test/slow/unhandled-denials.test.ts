@@ -1,0 +1,42 @@
+/** A denial that nobody handles ends a process, as every rejection does; a handled one does not. */
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+const SET_UP = `
+  import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+  import { memoryStore } from 'keyscope/stores/memory';
+  const catalog = defineScopes({ threats: { read: 'List threats.' } });
+  const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+  const admit = (header) => keyring.admit([header], { policy, operation: 'listThreats' });
+  process.on('exit', (code) => console.log('ended with', code));
+`;
+
+function run(code: string) {
+  const script = `${SET_UP}\n${code}\nsetTimeout(() => {}, 50);`;
+  const args = ['--input-type=module', '--eval', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { stdout, stderr };
+}
+
+const CALLS = {
+  'no credential': 'keyring.authenticate(undefined)',
+  garbage: "keyring.authenticate('Bearer x')",
+  'a key that is none': "keyring.verify('x')",
+  'admission of garbage': "admit('Bearer x')",
+} as const;
+
+test.each(Object.entries(CALLS))('%s: reported where nobody handles it', (_, call) => {
+  const { stdout, stderr } = run(`void ${call};`);
+  expect(stderr).toMatch(
+    /AccessError: \w.+\.\] \{\n {2}code: '(?:missing_credentials|invalid_token)'/,
+  );
+  expect(stdout).toBe('ended with 1\n');
+});
+
+test.each(Object.entries(CALLS))('%s: handled, it is reported nowhere', (_, call) => {
+  const handled = `await ${call}.catch(({ code }) => console.log(code));`;
+  const { stdout, stderr } = run(handled);
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^(?:missing_credentials|invalid_token)\nended with 0\n$/);
+});
