@@ -11,8 +11,8 @@ import { OURS, PATH } from './http/route.ts';
 import type { Ready } from './http/server.ts';
 import { aim, publish, quick, type Row } from './report.ts';
 
-const ROUNDS = quick ? 1 : 7;
-const SECONDS = quick ? 1 : 3;
+const ROUNDS = quick ? 1 : 5;
+const SECONDS = quick ? 1 : 2;
 const HONEST_RATE = 200;
 const CONNECTIONS = 32;
 

@@ -13,7 +13,7 @@ import { SERVERS } from './http/servers.ts';
 import { anotherKey, ENTITY } from './keys.ts';
 import { type Aim, aim, percent, publish, quick, type Row, rowOf } from './report.ts';
 
-const ROUNDS = quick ? 3 : 15;
+const ROUNDS = quick ? 3 : 11;
 const SECONDS = quick ? 0.2 : 0.6;
 /** Enough that a request is always waiting. */
 const CONNECTIONS = 32;
@@ -145,14 +145,15 @@ function shareOf(turns: readonly Turn[], worked: 'served' | 'loaded'): string {
 function aimsOf(rows: readonly Row[]): readonly Aim[] {
   const ratio = (group: string) =>
     rows.find((row) => row.group === group && row.name === OURS)?.ratio;
-  return Object.keys(SERVERS).flatMap((framework) => {
-    const worked = `${framework}, ${WORKED}`;
-    const what = `${framework}, of the plain check`;
-    return [
-      aim(what, ratio(framework), '≥', 0.97, '×'),
-      aim(`${what}, ${WORKED}`, ratio(worked), '≥', 0.97, '×'),
-    ];
-  });
+  return Object.keys(SERVERS).map((framework) =>
+    aim(
+      `${framework}, of the plain check, by processor time`,
+      ratio(`${framework}, ${WORKED}`),
+      '≥',
+      0.9,
+      '×',
+    ),
+  );
 }
 
 async function main(): Promise<void> {

@@ -120,6 +120,13 @@ export function percent(part: number | undefined): string {
   return part === undefined ? '' : `${Math.round(100 * part)} %`;
 }
 
+/** More than this between rounds, or runs, and a figure says little. */
+const UNSTABLE = 0.5;
+
+function stability(spread: number | undefined): string {
+  return (spread ?? 0) > UNSTABLE ? `${percent(spread)}, not stable here` : percent(spread);
+}
+
 export function times(ratio: number | undefined): string {
   return ratio === undefined ? '' : `${number(ratio)} ×`;
 }
@@ -134,7 +141,7 @@ export function rowsOf({ rows, unit, base, tails = [] }: Table): string {
     const cells = [ours ? `**${name}**` : name, figure(value, unit)];
     cells.push(...tails.map((_, index) => figure(more?.[index] ?? Number.NaN, unit)));
     if (base !== undefined) cells.push(times(ratio));
-    if (noisy) cells.push(percent(spread));
+    if (noisy) cells.push(stability(spread));
     return cells;
   }
 

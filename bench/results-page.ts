@@ -122,9 +122,11 @@ export function writePages(): void {
   const page = `# What keyscope costs
 
 Written by \`npm run bench\`, which measures all of this anew; with names of parts, such as
-\`npm run bench -- verify\`, those alone. Figures are medians over rounds in which every case of a
-table has its turn, in an order drawn anew; ratios are medians of the ratios within a round; the
-spread is from the 10th to the 90th percentile of the rounds, in parts of the median. Before a case
+\`npm run bench -- verify\`, those alone. Each pair has a process of its own and is
+measured three times, by turns with all other pairs. A figure is the 10th percentile of rounds in
+which every case has its turn, of the process whose ratio is in the middle; the spread is how far
+the three lie apart. Of a million keys, HTTP, stores and memory the spread is from the 10th to the
+90th percentile of the rounds. Before a case
 is timed it is checked that it does what it says. Absolute figures are this machine's; the ratios
 are what to look at. What each aim that is short is made of, and what was tried:
 [bench](../README.md).

@@ -24,7 +24,6 @@ const OURS = 'keyscope';
 const LIST = 16;
 
 const FEW = 1_000;
-const MANY = 100_000;
 const MILLION = 1_000_000;
 /**
  * The contenders of a size: those whose cost does not grow with it stand beside the others once, at
@@ -32,9 +31,6 @@ const MILLION = 1_000_000;
  */
 const SIZES: Readonly<Record<number, readonly string[]>> = {
   [FEW]: Object.keys(CONTENDERS),
-  // Without tokens, which are not looked up, and without better-auth's memory adapter, which looks
-  // at every row.
-  [MANY]: Object.keys(CONTENDERS).filter((name) => !/jose|memory adapter|awaited/.test(name)),
   [MILLION]: [
     PLAIN,
     FLOOR,
@@ -113,17 +109,15 @@ async function openPair(base: string, name: string, count: number): Promise<read
   return cases as readonly Case[];
 }
 
-const ofTheFloor = (size: number): string => `${groupOf(size)}, of the contract`;
+const OF_THE_FLOOR = 'of the contract floor';
 
-/** `<size>: <name>` beside the plain check, and ours beside the contract floor. */
-function pairsOf(sizes: readonly number[]): Pairs {
+/** Each beside the plain check, and ours beside the contract floor. */
+function pairsOf(): Pairs {
   const pairs: Record<string, Pairs[string]> = {};
-  for (const size of sizes) {
-    for (const name of SIZES[size] ?? []) {
-      if (name !== PLAIN) pairs[`${groupOf(size)}: ${name}`] = () => openPair(PLAIN, name, size);
-    }
-    pairs[ofTheFloor(size)] = () => openPair(FLOOR, OURS, size);
+  for (const name of SIZES[FEW] ?? []) {
+    if (name !== PLAIN) pairs[name] = () => openPair(PLAIN, name, FEW);
   }
+  pairs[OF_THE_FLOOR] = () => openPair(FLOOR, OURS, FEW);
   return pairs;
 }
 
@@ -188,28 +182,23 @@ function rowsOf(figures: readonly Figure[], size: number): readonly Row[] {
 }
 
 /** The plain check once, from its pair with ours, and whoever was beside it. */
-function besidePlain(
-  figures: ReadonlyMap<string, readonly Figure[]>,
-  size: number,
-): readonly Figure[] {
-  const pairOf = (name: string): readonly Figure[] =>
-    figures.get(`${groupOf(size)}: ${name}`) ?? [];
-  const names = SIZES[size]?.filter((name) => name !== PLAIN) ?? [];
+function besidePlain(figures: ReadonlyMap<string, readonly Figure[]>): readonly Figure[] {
+  const pairOf = (name: string): readonly Figure[] => figures.get(name) ?? [];
+  const names = SIZES[FEW]?.filter((name) => name !== PLAIN) ?? [];
   return [...pairOf(OURS).slice(0, 1), ...names.flatMap((name) => pairOf(name).slice(1))];
 }
 
 async function main(): Promise<void> {
-  const sizes = quick ? [FEW] : [FEW, MANY];
-  const figures = await measureApart(import.meta.url, pairsOf(sizes), ROUNDS);
+  const figures = await measureApart(import.meta.url, pairsOf(), ROUNDS);
   if (figures === null) return;
-  const rows: Row[] = sizes.flatMap((size) => rowsOf(besidePlain(figures, size), size));
+  const rows: Row[] = [...rowsOf(besidePlain(figures), FEW)];
   if (!quick && freemem() < MEMORY) {
     console.log(`skipped ${groupOf(MILLION)}: less than 9 GB of memory are free`);
   } else if (!quick) rows.push(...rowsOf(await aProcessEach(), MILLION));
 
   const ratio = (name: string, size: number): number | undefined =>
     rows.find((row) => row.name === name && row.group === groupOf(size))?.ratio;
-  const ofFloor = 1 / (figures.get(ofTheFloor(FEW))?.[1]?.ratio ?? Number.NaN);
+  const ofFloor = 1 / (figures.get(OF_THE_FLOOR)?.[1]?.ratio ?? Number.NaN);
   const aims: readonly Aim[] = [
     aim('SHA-256, 1,000 keys, of the contract floor', ofFloor, '≥', 0.8, '×'),
     aim('the same, of the plain check', ratio(OURS, FEW), '≥', 0.55, '×'),

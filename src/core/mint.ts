@@ -26,6 +26,9 @@ export interface Minted {
 
 const HINT_LENGTH = 4;
 
+/** A record that gets its seal. */
+type Unsealed = Omit<KeyRecord, 'seal'> & { seal: KeyRecord['seal'] };
+
 /** How a key came to be, for its event. */
 type Origin =
   | { readonly type: 'key.issued' }
@@ -54,7 +57,7 @@ export async function mint(
   const key = format.complete(drawEntropy(random));
   const [scheme] = context.acceptedSchemes();
   const keyId = randomUuid();
-  const unsealed: KeyRecord = {
+  const record: Unsealed = {
     format: RECORD_FORMAT,
     keyId,
     prefix: format.prefix,
@@ -77,8 +80,9 @@ export async function mint(
     lastUsedAt: null,
     scopesUsed: Object.freeze({}),
   };
+  record.seal = sealOf(record, scheme);
   // A plain object, which every store can accept. Lists and tables are frozen already.
-  const record = Object.freeze({ ...unsealed, seal: sealOf(unsealed, scheme) });
+  Object.freeze(record);
   await store.insert(record);
   return { issued: createIssuedKey(key, record), record };
 }

@@ -139,6 +139,10 @@ export function storedUsage(principal: Principal): StoredUsage {
  * const showButton = hasScopes(principal, 'threats:write');
  */
 export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
+  return holdsAll(principal, scopes);
+}
+
+function holdsAll(principal: Principal, scopes: readonly string[]): boolean {
   const { held, catalog } = VerifiedPrincipal.grantOf(principal);
   assert(
     scopes.length > 0,
@@ -168,7 +172,7 @@ export function hasScopes(principal: Principal, ...scopes: readonly string[]): b
  * requireScopes(principal, 'threats:read');
  */
 export function requireScopes(principal: Principal, ...scopes: readonly string[]): void {
-  if (hasScopes(principal, ...scopes)) return;
+  if (holdsAll(principal, scopes)) return;
   const { keyId } = principal;
   throw new AccessError('insufficient_scope', 'scope_missing', { keyId, requiredScopes: scopes });
 }
