@@ -58,6 +58,24 @@ export interface Machine {
   readonly os: string;
 }
 
+/** In the order in which they run, and are shown. */
+export const PARTS: readonly string[] = [
+  'verify',
+  'admit',
+  'refusals',
+  'issue',
+  'scopes',
+  'guards',
+  'http',
+  'flood',
+  'jwt',
+  'size',
+  'cold',
+  'memory',
+  'stores',
+  'latency',
+];
+
 export const RESULTS = new URL('./results/', import.meta.url);
 
 /** A short run shows whether everything works and how it stands, roughly. */

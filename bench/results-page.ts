@@ -5,34 +5,26 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
 import { table } from './harness.ts';
-import { type Machine, number, outcomeOf, RESULTS, rowsOf, type Table, times } from './report.ts';
+import {
+  type Machine,
+  number,
+  outcomeOf,
+  PARTS,
+  RESULTS,
+  rowsOf,
+  type Table,
+  times,
+} from './report.ts';
 
 /** A table as it was kept, with the machine that it was measured on. */
 interface Kept extends Table {
   readonly machine: Machine;
 }
 
-const ORDER = [
-  'verify',
-  'admit',
-  'refusals',
-  'issue',
-  'scopes',
-  'guards',
-  'http',
-  'flood',
-  'jwt',
-  'size',
-  'cold',
-  'memory',
-  'stores',
-  'latency',
-];
-
 /** What has no place in the order comes last. */
 function placeOf({ name }: Kept): number {
-  const place = ORDER.indexOf(name);
-  return place < 0 ? ORDER.length : place;
+  const place = PARTS.indexOf(name);
+  return place < 0 ? PARTS.length : place;
 }
 
 function readTables(): readonly Kept[] {

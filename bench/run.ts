@@ -6,29 +6,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { quick } from './report.ts';
+import { PARTS, quick } from './report.ts';
 import { writePages } from './results-page.ts';
-
-const PARTS = [
-  'verify',
-  'admit',
-  'refusals',
-  'issue',
-  'scopes',
-  'guards',
-  'http',
-  'flood',
-  'jwt',
-  'size',
-  'cold',
-  'memory',
-  'stores',
-  'latency',
-] as const;
 
 const flags = process.argv.slice(2).filter((arg) => arg.startsWith('--'));
 const named = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
-const unknown = named.filter((name) => !PARTS.some((part) => part === name));
+const unknown = named.filter((name) => !PARTS.includes(name));
 if (unknown.length > 0) {
   throw new TypeError(`no part ${unknown.join(', ')}: there are ${PARTS.join(', ')}`);
 }

@@ -13,9 +13,6 @@ import type { Scheme } from './secret.js';
 import type { Awaitable, CallOptions } from './store.js';
 import { isThenable, rejecting } from './thenable.js';
 
-/** How a key is looked up. */
-type LookUpOptions = Pick<CallOptions, 'fresh'>;
-
 /**
  * Runs all steps for whatever a caller sent as a key. Returns at once if the store does. A refusal
  * is not thrown, but rejects: see `thenable.ts`.
@@ -23,7 +20,7 @@ type LookUpOptions = Pick<CallOptions, 'fresh'>;
 export function verify(
   context: Context,
   key: unknown,
-  options?: LookUpOptions,
+  options?: CallOptions,
   // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
   fault: DenialReason | null = context.format.faultIn(key),
 ): Awaitable<Principal> {

@@ -5,7 +5,7 @@ import { nextTurn } from './next-turn.js';
 import { createQuerySlots, type QuerySlots } from './query-slots.js';
 
 /** Looks records up by their names, which are digests or ids. */
-type Find = (names: readonly string[]) => Promise<readonly KeyRecord[]>;
+export type Find = (names: readonly string[]) => Promise<readonly KeyRecord[]>;
 
 /** The same for one caller. */
 type LookUp = (names: readonly string[], options?: CallOptions) => Promise<readonly KeyRecord[]>;

@@ -5,9 +5,8 @@
 import type { KeyRecord } from '../../core/record.js';
 import type { ChangedKey, ListQuery, SchemeSummary } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
+import { createBatchedLookUps } from '../batched-look-ups.js';
 import { readChangesStart } from '../changes.js';
-import { batchLookUps } from '../look-up-batches.js';
-import { createQuerySlots } from '../query-slots.js';
 import type { Reads } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
 import { toInteger, toRecord } from '../rows.js';
@@ -90,24 +89,8 @@ function createLookUps(readers: Readers, maxQueries: number | null): LookUps {
     return lookUp(readers, 'key_id', keyIds);
   }
 
-  const isBatched = maxQueries !== null;
-  const slots = isBatched ? createQuerySlots(maxQueries) : undefined;
-  const lookUpIds = isBatched ? batchLookUps(findIds, ({ keyId }) => keyId, slots) : findIds;
-  const lookUpDigests = isBatched
-    ? batchLookUps(findDigests, ({ digest }) => digest, slots)
-    : findDigests;
-
-  return {
-    findByDigest: lookUpDigests,
-
-    async findById(keyId, options) {
-      if (!isUuid(keyId)) return null;
-      const records = await lookUpIds([keyId], options);
-      return records[0] ?? null;
-    },
-
-    ...createListings(readers),
-  };
+  const lookUps = createBatchedLookUps({ digests: findDigests, ids: findIds }, maxQueries);
+  return { ...lookUps, ...createListings(readers) };
 }
 
 function createListings(readers: Readers): Pick<LookUps, 'list' | 'listLineage'> {

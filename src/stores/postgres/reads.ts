@@ -2,10 +2,9 @@
 import type { KeyRecord } from '../../core/record.js';
 import type { ListQuery } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
+import { createBatchedLookUps } from '../batched-look-ups.js';
 import { isText } from '../bindable.js';
 import { readChangesStart } from '../changes.js';
-import { batchLookUps } from '../look-up-batches.js';
-import { createQuerySlots } from '../query-slots.js';
 import type { Reads } from '../reads-and-writes.js';
 import { readChanged, readRow, readSummary } from './answers.js';
 import type { RunStatement } from './query.js';
@@ -98,22 +97,7 @@ function createLookUps(run: RunStatement, maxQueries: number | null): LookUps {
   }
 
   const findIds = (keyIds: readonly string[]) => find(run, 'findId', keyIds);
-  const isBatched = maxQueries !== null;
-  const slots = isBatched ? createQuerySlots(maxQueries) : undefined;
-  const lookUpIds = isBatched ? batchLookUps(findIds, ({ keyId }) => keyId, slots) : findIds;
-  const lookUpDigests = isBatched
-    ? batchLookUps(findDigests, ({ digest }) => digest, slots)
-    : findDigests;
-
-  return {
-    findByDigest: lookUpDigests,
-
-    async findById(keyId, options) {
-      if (!isUuid(keyId)) return null;
-      const records = await lookUpIds([keyId], options);
-      return records[0] ?? null;
-    },
-  };
+  return createBatchedLookUps({ digests: findDigests, ids: findIds }, maxQueries);
 }
 
 /** Behind any key of a listing: the largest 64-bit integer and the largest id. */
