@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { buildForNode } from '../tsup.config.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -36,37 +37,12 @@ export async function bundle(entry: string): Promise<Bundle> {
   return { code, minified: Buffer.byteLength(code), gzipped: gzipSync(code, { level: 9 }).length };
 }
 
-export interface Loaded {
-  readonly own: number;
-  readonly others: number;
-}
-
-/**
- * The bytes of JavaScript that an entry loads: the package's own, as it is published, and its
- * dependencies'.
- */
-export async function loaded(entry: string): Promise<Loaded> {
-  const options = {
-    write: false,
-    format: 'esm',
-    target: 'es2023',
-    absWorkingDir: root,
-    logLevel: 'error',
-  } as const;
-  const { metafile } = await build({
-    ...options,
-    entryPoints: [entry],
-    bundle: true,
-    metafile: true,
-  });
-  const files = Object.entries(metafile.inputs);
-  const own = files.filter(([path]) => path.startsWith('src/')).map(([path]) => path);
-  // One output file per source file, as the package is built.
-  const { outputFiles } = await build({ ...options, entryPoints: own, outdir: '/' });
-  const bytes = { own: 0, others: 0 };
-  for (const { contents } of outputFiles) bytes.own += contents.length;
-  for (const [path, input] of files) if (!own.includes(path)) bytes.others += input.bytes;
-  return bytes;
+/** The bytes of JavaScript that `import 'keyscope'` has Node load, as published. */
+export async function loadedByNode(): Promise<number> {
+  const { core, entries } = await buildForNode({ write: false });
+  const outputs = { ...core.metafile.outputs, ...entries.metafile.outputs };
+  const files = ['index', 'core'].map((name) => outputs[`dist/node/${name}.js`]?.bytes);
+  return files.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
 }
 
 // ── Time ─────────────────────────────────────────────────────────────────────────────────────────

@@ -24,6 +24,8 @@ import {
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   text: ['core'],
+  // What the build for Node has in place of a package.
+  native: [],
   // What several wings share, and no request passes.
   common: ['core'],
   jwt: ['core'],

@@ -2,7 +2,7 @@
 // an empty project without development dependencies, the README's quick start is run there as
 // printed, the types are compiled there, skipping none, and by the oldest TypeScript that is
 // supported, and a store and an adapter from outside the package pass the published contracts.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ try {
   checkTarball(tarball);
   install(tarball);
   await runQuickStart();
+  readStack();
   compileTypes('nodenext', 'nodenext');
   compileTypes('esnext', 'bundler');
   console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
@@ -128,6 +129,24 @@ function findFreePort() {
       server.close(() => resolve(port));
     });
   });
+}
+
+// ── Stack traces ────────────────────────────────────────────────────────────────────────────────
+
+/** The core is one file for Node; its map names the lines that it comes from. */
+function readStack() {
+  const code = "import('keyscope').then(({ createKeyring }) => createKeyring({}))";
+  const { stderr } = spawnSync('node', ['--enable-source-maps', '--eval', code], {
+    cwd: project,
+    env: usersEnv,
+    encoding: 'utf8',
+  });
+  const line = stderr.match(/keyscope\/(src\/core\/\w+\.ts):(\d+)/);
+  if (line === null) throw new Error(`the stack names no line of the source: ${stderr}`);
+  const source = readFileSync(join(project, 'node_modules/keyscope', line[1]), 'utf8');
+  const text = source.split('\n')[line[2] - 1].trim();
+  if (!text.includes('TypeError')) throw new Error(`${line[0]} is not where it threw: ${text}`);
+  console.log(`a stack trace names ${line[0]}: ${text}`);
 }
 
 // ── Types ───────────────────────────────────────────────────────────────────────────────────────
