@@ -1,5 +1,6 @@
 /** Converts records to rows of SQL databases, and back. */
 import type { KeyRecord } from '../core/record.js';
+import { rememberRows } from './remembered-rows.js';
 
 /** In the order of the INSERT. Named, so that columns added by the service do not matter. */
 export const COLUMN_LIST: string =
@@ -118,6 +119,23 @@ export function toRecord(row: unknown): KeyRecord {
   };
   return record as unknown as KeyRecord;
 }
+
+// ── Rows that were read before ──────────────────────────────────────────────────────────────────
+
+const COLUMNS = COLUMN_LIST.split(', ') as readonly (keyof Row)[];
+
+/** Whether {@link toRecord} reads the same from both. False for JSON that a driver has parsed. */
+function isSameRow(row: unknown, last: unknown): boolean {
+  return COLUMNS.every((name) => (row as Row)[name] === (last as Row)[name]);
+}
+
+/** {@link toRecord}, which reads a row once for as long as it stays the same. */
+export function createRowReader(): (row: unknown) => KeyRecord {
+  const read = rememberRows(toRecord, isSameRow);
+  return (row) => read((row as Row).digest, row);
+}
+
+// ── What drivers return ─────────────────────────────────────────────────────────────────────────
 
 function parse(json: unknown): unknown {
   if (typeof json !== 'string') return json;

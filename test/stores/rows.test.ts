@@ -1,6 +1,12 @@
 import type { KeyRecord } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { COLUMN_LIST, toInteger, toRecord, toValues } from '../../src/stores/rows.js';
+import {
+  COLUMN_LIST,
+  createRowReader,
+  toInteger,
+  toRecord,
+  toValues,
+} from '../../src/stores/rows.js';
 import { columnOf } from '../support/columns.ts';
 import { OTHER } from '../support/keyring.ts';
 import { RECORD } from '../support/records.ts';
@@ -89,6 +95,37 @@ describe('a row', () => {
 
   it('has no column of a service’s own', () => {
     expect(toRecord({ ...rowOf(FULL), tenant: 1 })).toEqual(FULL);
+  });
+});
+
+describe('a row that was read before', () => {
+  it('gives the same frozen record, with what was found out about it', () => {
+    const read = createRowReader();
+    const first = read(rowOf(FULL));
+    expect(first).toEqual(FULL);
+    expect(Object.isFrozen(first.scopes)).toBe(true);
+    expect(read(rowOf(FULL))).toBe(first);
+    expect(read({ ...rowOf(FULL), tenant: 1 })).toBe(first);
+  });
+
+  it.each(COLUMNS.filter((column) => column !== 'digest'))(
+    'is read again if %s differs',
+    (column) => {
+      const read = createRowReader();
+      read(rowOf(FULL));
+      for (const value of [null, '[]', 'another', 9]) {
+        const row = { ...rowOf(FULL), [column]: value };
+        expect({ ...read(row) }, String(value)).toEqual(toRecord(row));
+      }
+    },
+  );
+
+  it('is another key’s if its digest differs', () => {
+    const read = createRowReader();
+    const first = read(rowOf(FULL));
+    const other = { ...FULL, digest: `s1$${'cd'.repeat(32)}` };
+    expect(read(rowOf(other))).toEqual(other);
+    expect(read(rowOf(FULL))).toBe(first);
   });
 });
 

@@ -4,7 +4,7 @@ import type { ChangedKey, ListPosition, SchemeSummary } from '../../core/store.j
 import { readChangesStart } from '../changes.js';
 import { batchLookUps } from '../look-up-batches.js';
 import type { Reads } from '../reads-and-writes.js';
-import { toRecord } from '../rows.js';
+import { createRowReader, toRecord } from '../rows.js';
 import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from '../sqlite/slices.js';
 import { STATEMENTS } from '../sqlite/statements.js';
 import type { D1Client } from './binding.js';
@@ -22,6 +22,8 @@ const BEGINNING: ListPosition = { createdAt: Number.MAX_VALUE, keyId: '' };
 type LookUps = Pick<Reads, 'findByDigest' | 'findById' | 'list' | 'listLineage'>;
 
 function createLookUps(db: D1Client, batch: boolean): LookUps {
+  const read = createRowReader();
+
   async function find(digests: readonly string[]): Promise<readonly KeyRecord[]> {
     const asked = digests.filter(isSendable);
     const [only] = asked;
@@ -31,7 +33,7 @@ function createLookUps(db: D1Client, batch: boolean): LookUps {
       asked.length === 1
         ? await query(db, STATEMENTS.findOneDigest, only)
         : await query(db, STATEMENTS.findDigests, JSON.stringify(asked));
-    return rows.map(toRecord);
+    return rows.map(read);
   }
 
   const lookUp = batch ? batchLookUps(find) : find;

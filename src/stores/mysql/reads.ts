@@ -9,7 +9,7 @@ import { createBatchedLookUps } from '../batched-look-ups.js';
 import { readChangesStart } from '../changes.js';
 import type { Reads } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
-import { toInteger, toRecord } from '../rows.js';
+import { createRowReader, toInteger, toRecord } from '../rows.js';
 import type { Row } from './answers.js';
 import { isDigest, isPrefix } from './columns.js';
 import type { Readers } from './readers.js';
@@ -41,10 +41,11 @@ async function lookUp(
   readers: Readers,
   column: 'digest' | 'key_id',
   names: readonly string[],
+  read: (row: Row) => KeyRecord,
 ): Promise<KeyRecord[]> {
   const { sql, values } = findBy(column, names);
   const rows = await readers.lookUp(sql, values);
-  return rows.filter(({ key_id }) => key_id !== null).map(toRecord);
+  return rows.filter(({ key_id }) => key_id !== null).map(read);
 }
 
 function listStatement(query: ListQuery): { readonly sql: string; readonly values: Value[] } {
@@ -80,13 +81,15 @@ type LookUps = Pick<Reads, 'findByDigest' | 'findById' | 'list' | 'listLineage'>
 type Overviews = Omit<Reads, keyof LookUps>;
 
 function createLookUps(readers: Readers, maxQueries: number | null): LookUps {
+  const read = createRowReader();
+
   async function findDigests(digests: readonly string[]): Promise<KeyRecord[]> {
     const asked = digests.filter(isDigest);
-    return asked.length === 0 ? [] : lookUp(readers, 'digest', asked);
+    return asked.length === 0 ? [] : lookUp(readers, 'digest', asked, read);
   }
 
   function findIds(keyIds: readonly string[]): Promise<KeyRecord[]> {
-    return lookUp(readers, 'key_id', keyIds);
+    return lookUp(readers, 'key_id', keyIds, toRecord);
   }
 
   const lookUps = createBatchedLookUps({ digests: findDigests, ids: findIds }, maxQueries);

@@ -1,5 +1,6 @@
 /** Converts records to hashes of Redis, and back. */
 import type { KeyRecord } from '../../core/record.js';
+import { rememberRows } from '../remembered-rows.js';
 
 /** A field of a record that is one field of the hash. */
 export type HashField = Exclude<keyof KeyRecord, 'scopesUsed'>;
@@ -52,13 +53,11 @@ export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
   return hash;
 }
 
-/**
- * Makes a record from names and values by turns, as HGETALL returns them. Unchecked: the
- * core checks what a store returns. `null` if there is no hash.
- */
-export function toRecord(reply: unknown): KeyRecord | null {
-  const list = (reply ?? []) as readonly unknown[];
-  if (list.length === 0) return null;
+/** Names and values by turns, as HGETALL returns them; without any if there is no hash. */
+export type Hash = readonly unknown[];
+
+/** Makes a record from a hash. Unchecked: the core checks what a store returns. */
+export function toRecord(list: Hash): KeyRecord {
   const row: Partial<Record<keyof KeyRecord, unknown>> = {};
   const used: [scope: string, time: unknown][] = [];
   for (let i = 0; i < list.length; i += 2) {
@@ -71,6 +70,15 @@ export function toRecord(reply: unknown): KeyRecord | null {
   // From entries, so that a field named `used:__proto__` is a scope like any other.
   row.scopesUsed = Object.fromEntries(used);
   return row as unknown as KeyRecord;
+}
+
+/** {@link toRecord}, which reads a hash once for as long as it stays the same. */
+export function createHashReader(): (digest: string, hash: Hash) => KeyRecord {
+  return rememberRows(toRecord, isSameHash);
+}
+
+function isSameHash(hash: Hash, last: Hash): boolean {
+  return hash.length === last.length && hash.every((text, index) => text === last[index]);
 }
 
 /**

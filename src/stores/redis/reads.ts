@@ -4,6 +4,7 @@ import type { CallOptions, ListQuery } from '../../core/store.js';
 import { isText } from '../bindable.js';
 import type { Reads } from '../reads-and-writes.js';
 import { createLookUpLinks, MAX_AT_ONCE } from './concurrency.js';
+import { createHashReader } from './fields.js';
 import { type Entry, type Keys, positionOf } from './layout.js';
 import { type Link, linkUntil } from './link.js';
 import { listAll, listChanged, listExpiring } from './slices.js';
@@ -22,12 +23,15 @@ import {
 /** The methods of the store that only read. They stop once nobody waits for them. */
 export function createReads(link: Link, keys: Keys): Reads {
   const lookUpLink = createLookUpLinks(link);
+  const read = createHashReader();
   const until = (options?: CallOptions) => linkUntil(link, options?.signal);
   return {
     async findByDigest(digests, options) {
       const known = digests.filter(isText);
       const asked = lookUpLink(options?.signal);
-      const rows = await Promise.all(known.map((digest) => readByDigest(asked, keys, digest)));
+      const rows = await Promise.all(
+        known.map((digest) => readByDigest(asked, keys, digest, read)),
+      );
       return rows.filter((row) => row !== null);
     },
 

@@ -1,6 +1,6 @@
 /** Reads single records, indexes page by page, and the records that entries lead to. */
 import type { KeyRecord } from '../../core/record.js';
-import { toRecord } from './fields.js';
+import { type Hash, toRecord } from './fields.js';
 import { type Entry, type Keys, readMember } from './layout.js';
 import { isWrongType, type Link, readFrom } from './link.js';
 
@@ -9,8 +9,10 @@ export async function readByDigest(
   link: Link,
   keys: Keys,
   digest: string,
+  read: (digest: string, hash: Hash) => KeyRecord = (_digest, hash) => toRecord(hash),
 ): Promise<KeyRecord | null> {
-  return toRecord(await readFrom(link, keys.record(digest), 'HGETALL'));
+  const hash = (await readFrom(link, keys.record(digest), 'HGETALL')) as Hash | null;
+  return hash === null || hash.length === 0 ? null : read(digest, hash);
 }
 
 // ── What is filed of a record ───────────────────────────────────────────────────────────────────

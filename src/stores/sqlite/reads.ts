@@ -4,7 +4,7 @@ import { isText } from '../bindable.js';
 import { readChangesStart } from '../changes.js';
 import type { Reads } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
-import { toRecord } from '../rows.js';
+import { createRowReader, toRecord } from '../rows.js';
 import type { SqliteHandle } from './handle.js';
 import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from './slices.js';
 import { STATEMENTS } from './statements.js';
@@ -38,13 +38,15 @@ function createLookUps(db: SqliteHandle): LookUps {
   const listAddressing = prepareQuery(db, STATEMENTS.listAddressing);
   const listLineage = prepareQuery(db, STATEMENTS.listLineage);
 
+  const read = createRowReader();
+
   return {
     findByDigest(digests) {
       const asked = digests.filter(isText);
       const [only] = asked;
       if (only === undefined) return [];
       const rows = asked.length === 1 ? findOneDigest(only) : findDigests(JSON.stringify(asked));
-      return rows.map(toRecord);
+      return rows.map(read);
     },
 
     findById(keyId) {

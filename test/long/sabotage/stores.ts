@@ -1,41 +1,11 @@
 /** The safeguards of the stores: most want their servers. */
+import { LOOK_UPS } from './look-ups.ts';
 import type { Safeguard } from './safeguard.ts';
 
 const POSTGRES = 'test/servers/postgres';
 const MYSQL = 'test/servers/mysql';
 const REDIS = 'test/servers/redis';
 const SQLITE = 'test/stores/sqlite';
-
-const LOOK_UPS: readonly Safeguard[] = [
-  {
-    name: 'look-ups: so many queries at once',
-    file: 'src/stores/query-slots.ts',
-    text: 'if (taken >= max) return;',
-    instead: '',
-    tests: 'test/stores',
-  },
-  {
-    name: 'look-ups: a query that hangs leaves its place',
-    file: 'src/stores/query-slots.ts',
-    text: 'setTimeout(leave, HANGS_AFTER_MS)',
-    instead: 'setTimeout(() => {}, HANGS_AFTER_MS)',
-    tests: 'test/stores',
-  },
-  {
-    name: 'look-ups: a query leaves one place',
-    file: 'src/stores/query-slots.ts',
-    text: 'if (!isTaken) return;',
-    instead: '',
-    tests: 'test/stores',
-  },
-  {
-    name: 'look-ups: nobody waits any more',
-    file: 'src/stores/look-up-batches.ts',
-    text: 'caller.since < before && isGone(caller)',
-    instead: 'false && isGone(caller)',
-    tests: 'test/stores',
-  },
-];
 
 const TRIGGERS: readonly Safeguard[] = [
   {
