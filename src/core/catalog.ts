@@ -153,14 +153,20 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
     return sentence;
   }
 
+  function matchesOf(pattern: string): readonly string[] {
+    if (sentences.has(pattern)) return [pattern];
+    const only = new Set([pattern]);
+    return all.filter((scope) => isCovered(scope, only));
+  }
+
   function expand(patterns: unknown): readonly string[] {
-    const wanted = new Set(readPatterns(patterns));
-    for (const pattern of wanted) {
-      const only = new Set([pattern]);
-      const matches = all.some((scope) => isCovered(scope, only));
-      assert(matches, 'scopes: pass scopes that the catalog has', pattern);
+    const wanted = new Set<string>();
+    for (const pattern of readPatterns(patterns)) {
+      const matches = matchesOf(pattern);
+      assert(matches.length > 0, 'scopes: pass scopes that the catalog has', pattern);
+      for (const scope of matches) wanted.add(scope);
     }
-    return Object.freeze(all.filter((scope) => isCovered(scope, wanted)));
+    return Object.freeze(all.filter((scope) => wanted.has(scope)));
   }
 
   function difference(a: readonly string[], b: readonly string[]): readonly string[] {

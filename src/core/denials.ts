@@ -18,12 +18,19 @@ export async function tellDenial<T>(
     return await run();
   } catch (error) {
     if (isAccessError(error)) {
-      const { code, reason: denialReason, excess } = error;
-      const denial = { action, code, denialReason, excess };
       const { entityUuid, actor, reason } = authority;
-      const asked = isUuid(keyId) ? keyId : null;
-      const event = { time, keyId: asked, entityUuid, ...denial, actor, reason };
-      context.emit?.({ type: 'management.denied', ...event });
+      context.emit?.({
+        type: 'management.denied',
+        time,
+        keyId: isUuid(keyId) ? keyId : null,
+        entityUuid,
+        action,
+        code: error.code,
+        denialReason: error.reason,
+        excess: error.excess,
+        actor,
+        reason,
+      });
     }
     throw error;
   }

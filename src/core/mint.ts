@@ -42,8 +42,17 @@ export function tellGrant(
   origin: Origin,
 ): void {
   const { createdAt: time, keyId, entityUuid, scopes, accessibleEntities, expiresAt } = record;
-  const grant = { keyId, entityUuid, scopes, accessibleEntities, expiresAt };
-  context.emit?.({ ...origin, time, ...grant, actor, reason });
+  context.emit?.({
+    ...origin,
+    time,
+    keyId,
+    entityUuid,
+    scopes,
+    accessibleEntities,
+    expiresAt,
+    actor,
+    reason,
+  });
 }
 
 /** `old`: the key that the new one takes over from; null if there is none. */

@@ -79,23 +79,12 @@ const HASH_LENGTH = 32;
 export function hmacSha256(hashOf: Sha256, secret: Uint8Array): Sha256 {
   const key = secret.length > BLOCK_LENGTH ? bytesOf(hashOf(secret)) : secret;
   const outer = withSpace(padOf(key, 0x5c), HASH_LENGTH);
-  const pad = padOf(key, 0x36);
-  // Kept between calls: two new views took a tenth of a digest.
-  let inner = pad;
-  let space = pad.subarray(BLOCK_LENGTH);
-  let message = pad;
+  let inner = padOf(key, 0x36);
   return (data) => {
-    // UTF-8 takes at most three bytes per UTF-16 unit.
-    if (space.length < 3 * data.length) {
-      inner = withSpace(pad, 3 * data.length);
-      space = inner.subarray(BLOCK_LENGTH);
-      message = inner;
-    }
-    const written = writeData(space, data);
-    const end = BLOCK_LENGTH + written;
-    if (message.length !== end) message = inner.subarray(0, end);
-    writeHash(outer, BLOCK_LENGTH, hashOf(message));
-    space.fill(0, 0, written);
+    inner = withRoom(inner, data);
+    const end = BLOCK_LENGTH + writeData(inner, data);
+    writeHash(outer, BLOCK_LENGTH, hashOf(inner.subarray(0, end)));
+    inner.fill(0, BLOCK_LENGTH, end);
     return hashOf(outer);
   };
 }
@@ -105,6 +94,14 @@ function padOf(key: Uint8Array, value: number): Uint8Array {
   return Uint8Array.from({ length: BLOCK_LENGTH }, (_, index) => (key[index] ?? 0) ^ value);
 }
 
+/** Returns the buffer, or a longer copy of its first block if `data` does not fit behind that. */
+function withRoom(buffer: Uint8Array, data: string | Uint8Array): Uint8Array {
+  // UTF-8 takes at most three bytes per UTF-16 unit.
+  const maxBytes = 3 * data.length;
+  if (buffer.length >= BLOCK_LENGTH + maxBytes) return buffer;
+  return withSpace(buffer.subarray(0, BLOCK_LENGTH), maxBytes);
+}
+
 /** A copy of a block with so many bytes behind it. */
 function withSpace(block: Uint8Array, bytes: number): Uint8Array {
   const longer = new Uint8Array(BLOCK_LENGTH + bytes);
@@ -112,10 +109,12 @@ function withSpace(block: Uint8Array, bytes: number): Uint8Array {
   return longer;
 }
 
-/** Writes `data` at the beginning; returns the number of bytes. */
-function writeData(space: Uint8Array, data: string | Uint8Array): number {
-  if (typeof data === 'string') return encoder.encodeInto(data, space).written;
-  space.set(data);
+/** Writes `data` behind the first block; returns the number of bytes. */
+function writeData(buffer: Uint8Array, data: string | Uint8Array): number {
+  if (typeof data === 'string') {
+    return encoder.encodeInto(data, buffer.subarray(BLOCK_LENGTH)).written;
+  }
+  buffer.set(data, BLOCK_LENGTH);
   return data.length;
 }
 
@@ -162,15 +161,12 @@ export interface Scheme {
   readonly revocationSeal: SealOf | null;
 }
 
-/** Makes the digest of a key without a pepper. */
-// `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read more
-// slowly.
-const plainDigest = (key: string): string => ['s1$', hash(key)].join('');
-
 /** The scheme of keys made without a pepper. */
 export const UNPEPPERED: Scheme = Object.freeze({
   tag: 's1$',
-  digest: plainDigest,
+  // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read
+  // more slowly.
+  digest: (key: string): string => ['s1$', hash(key)].join(''),
   seal: null,
   revocationSeal: null,
 });
@@ -194,17 +190,13 @@ function readPepper(pepper: unknown): CheckedPepper {
   return { tag: `h1.${id}$`, bytes };
 }
 
-function pepperedDigest({ tag, bytes }: CheckedPepper): (key: string) => string {
+function createScheme({ tag, bytes }: CheckedPepper, binding: Binding): Scheme {
   const mac = hmacSha256(hash, bytes);
-  return (key) => [tag, mac(key)].join('');
-}
-
-function createScheme(pepper: CheckedPepper, binding: Binding): Scheme {
   return Object.freeze({
-    tag: pepper.tag,
-    digest: pepperedDigest(pepper),
-    seal: hmacSha256(hash, sealKey(pepper.bytes, 'keyscope seal', binding)),
-    revocationSeal: hmacSha256(hash, sealKey(pepper.bytes, 'keyscope revocation', binding)),
+    tag,
+    digest: (key: string): string => [tag, mac(key)].join(''),
+    seal: hmacSha256(hash, sealKey(bytes, 'keyscope seal', binding)),
+    revocationSeal: hmacSha256(hash, sealKey(bytes, 'keyscope revocation', binding)),
   });
 }
 
@@ -230,33 +222,14 @@ export type Schemes = readonly [Scheme, ...Scheme[]];
  */
 export function readPeppers(peppers: unknown, binding: Binding): Schemes {
   if (peppers === 'none') return [UNPEPPERED];
+  const isList = Array.isArray(peppers) && peppers.length > 0;
+  assert(isList, "peppers: pass [{ id, secret }], or 'none' to go without");
   const read = (pepper: unknown): Scheme => createScheme(readPepper(pepper), binding);
-  const [first, ...others] = Array.isArray(peppers) ? Array.from(peppers, read) : [];
-  if (first === undefined) {
-    throw new TypeError("peppers: pass [{ id, secret }], or 'none' to go without");
-  }
-  const schemes: Schemes = [first, ...others];
+  // Not `map`, which would skip holes.
+  const schemes = Array.from(peppers, read) as unknown as Schemes;
   const tags = new Set(schemes.map(({ tag }) => tag));
   assert(tags.size === schemes.length, 'peppers: two of them have the same id');
   return schemes;
-}
-
-/**
- * Returns the digest that a store keeps for `key`: `h1.<pepper id>$<hex>` of HMAC-SHA-256, or
- * `s1$<hex>` of SHA-256.
- *
- * For tools and tests. Not checked: the shape of the key.
- *
- * @param key The plaintext key.
- * @param pepper Leave out, or pass `'none'`, for keys of a keyring with `peppers: 'none'`.
- * @throws TypeError if `key` is not a string, or on a malformed pepper.
- * @example
- * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
- */
-export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
-  assert(typeof key === 'string', 'key: pass a string', key);
-  const digest = pepper === 'none' ? plainDigest : pepperedDigest(readPepper(pepper));
-  return digest(key);
 }
 
 // ── Randomness ──────────────────────────────────────────────────────────────────────────────────

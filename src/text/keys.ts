@@ -1,7 +1,8 @@
-/** Keys as texts: make, parse, check, find, redact. No decision of the core depends on it. */
+/** Keys as texts: make, parse, check, find, redact, digest. The core decides nothing by it. */
 import { assert, assertFunction, readFields } from '../core/input.js';
 import { createKeyFormat, ENTROPY_LENGTH, SECRET_LENGTH } from '../core/key.js';
-import { drawEntropy, platformRandom, type RandomBytes } from '../core/secret.js';
+import type { Pepper, RandomBytes } from '../core/secret.js';
+import { drawEntropy, platformRandom, readPeppers } from '../core/secret.js';
 
 /** The parts of a key. Show none but the prefix to anybody. */
 export interface KeyParts {
@@ -102,4 +103,24 @@ export function generateKey(options: GenerateOptions): string {
   const { prefix, random = platformRandom } = given;
   assertFunction(random, 'random');
   return createKeyFormat(prefix).complete(drawEntropy(random as RandomBytes));
+}
+
+/**
+ * Returns the digest that a store keeps for `key`: `h1.<pepper id>$<hex>` of HMAC-SHA-256, or
+ * `s1$<hex>` of SHA-256.
+ *
+ * For tools and tests. Not checked: the shape of the key.
+ *
+ * @param key The plaintext key.
+ * @param pepper Leave out, or pass `'none'`, for keys of a keyring with `peppers: 'none'`.
+ * @throws TypeError if `key` is not a string, or on a malformed pepper.
+ * @example
+ * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
+ */
+export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
+  assert(typeof key === 'string', 'key: pass a string', key);
+  const peppers = pepper === 'none' ? pepper : [pepper];
+  // What binds seals is in no digest.
+  const [scheme] = readPeppers(peppers, { prefix: '', deployment: '' });
+  return scheme.digest(key);
 }

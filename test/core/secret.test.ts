@@ -167,7 +167,7 @@ describe('digestKey', () => {
     for (const without of [{}, { hash: undefined }, undefined]) {
       vi.stubGlobal('process', { ...process, getBuiltinModule: () => without });
       vi.resetModules();
-      const portable = await import('../../src/core/secret.js');
+      const portable = await import('../../src/index.js');
       vi.unstubAllGlobals();
       expect(portable.digestBackend).toBe('noble');
       for (const { key: given = '', pepper, result } of having('Digest')) {

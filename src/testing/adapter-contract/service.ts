@@ -5,9 +5,9 @@ import { type Catalog, defineScopes } from '../../core/catalog.js';
 import { createKeyring, type Keyring } from '../../core/keyring.js';
 import { definePolicy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
-import { digestKey } from '../../core/secret.js';
 import type { KeyStore } from '../../core/store.js';
 import { memoryStore } from '../../stores/memory/store.js';
+import { digestKey } from '../../text/keys.js';
 import type { AdapterSetup } from './serve-adapter.js';
 
 /** The entity that keys belong to, unless a test says otherwise. */

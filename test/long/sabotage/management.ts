@@ -261,8 +261,8 @@ const SIGHT: readonly Safeguard[] = [
   {
     name: 'refusals are told',
     file: 'src/core/denials.ts',
-    text: "      context.emit?.({ type: 'management.denied', ...event });\n",
-    instead: '',
+    text: 'if (isAccessError(error)) {',
+    instead: 'if (false && isAccessError(error)) {',
   },
 ];
 
