@@ -163,9 +163,8 @@ export function createContext(options: KeyringOptions): Context {
   });
 }
 
-function readDeployment(value: unknown): string {
-  // The empty name is what a keyring without one has.
-  return value === undefined || value === '' ? '' : readText(value, 200, 'deployment');
+function readDeployment(value: unknown = ''): string {
+  return value === '' ? '' : readText(value, 200, 'deployment');
 }
 
 /** Until when keys without a pepper are accepted beside others; null if they are not. */
@@ -180,8 +179,7 @@ function readUnpepperedUntil(accept: unknown, peppers: unknown): number | null {
 }
 
 function acceptSchemes(schemes: Schemes, until: number | null, clock: Clock): () => Schemes {
-  // By the epoch it was over before it began: no need to ask the clock.
-  if (until === null || until <= 0) return () => schemes;
+  if (until === null) return () => schemes;
   const withUnpeppered: Schemes = [...schemes, UNPEPPERED];
   return () => (clock() < until ? withUnpeppered : schemes);
 }

@@ -11,8 +11,9 @@ import { schemeOf, stateOf } from './verify.js';
 
 /** The unchecked row of a key of this keyring; throws `not_found` if there is none. No cache. */
 export async function findRow(context: Context, keyId: unknown): Promise<KeyRecord> {
-  const isText = typeof keyId === 'string';
-  if (!isText) throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
+  if (typeof keyId !== 'string') {
+    throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
+  }
   const row = isUuid(keyId) ? await context.store.findById(keyId, { fresh: true }) : null;
   if (row === null) throw new AccessError('not_found', 'no_such_key');
   if (row.prefix !== context.format.prefix) throw foreignKey();

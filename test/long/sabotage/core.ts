@@ -43,7 +43,7 @@ const SECRETS: readonly Safeguard[] = [
   {
     name: 'what was hashed is wiped',
     file: 'src/core/secret.ts',
-    text: 'inner.fill(0, BLOCK_LENGTH, end);',
+    text: 'space.fill(0, 0, written);',
     instead: '',
   },
 ];
