@@ -13,7 +13,7 @@ export const MAX_TIME = 8.64e15;
 
 /**
  * The check behind the core's `TypeError`s: throws unless `holds`. Only then is what was `given`
- * quoted: with the texts built beforehand, `issue` took 8 % longer.
+ * quoted, because that takes time.
  */
 export function assert(holds: boolean, instead: string, ...given: unknown[]): asserts holds {
   if (holds) return;
@@ -55,8 +55,8 @@ export function isObject(value: unknown): value is object {
 
 /**
  * Refuses anything that is not an object or has an enumerable field other than the `known` ones,
- * and names the field. Returns the object itself, for the caller to read each field once: on every
- * request, a copy would cost 0.3 µs.
+ * and names the field. Returns the object itself, for the caller to read each field once: a copy
+ * on every request takes time.
  */
 export function readFields<Field extends string>(
   value: unknown,

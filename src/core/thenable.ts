@@ -9,8 +9,8 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
 }
 
 /**
- * Rejects with the error once somebody waits for it, which is less than half of what throwing it
- * takes, or a promise that rejects before anybody listens. Unhandled, it is reported all the same.
+ * Rejects with the error once somebody waits for it, which is quicker than to throw it, or than a
+ * promise that rejects before anybody listens. Unhandled, it is reported all the same.
  */
 export function rejecting(error: unknown): PromiseLike<never> {
   const then = (_: unknown, reject: (error: unknown) => void): void => reject(error);

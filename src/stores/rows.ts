@@ -87,7 +87,7 @@ interface Row {
  */
 export function toRecord(row: unknown): KeyRecord {
   const columns = row as Row;
-  // Written out: with a loop over names, a look-up in SQLite takes half as long again.
+  // Written out, because a loop over names is slow.
   const record: UnreadRecord = {
     format: toInteger(columns.format),
     keyId: columns.key_id,

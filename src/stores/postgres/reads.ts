@@ -77,7 +77,7 @@ function createReports(run: RunStatement): Reports {
   };
 }
 
-/** Looks for one name or several: a single one takes a tenth less time than a list. */
+/** Looks for one name or several: a single one takes less time than a list. */
 async function find(
   run: RunStatement,
   kind: 'findDigest' | 'findId',

@@ -156,7 +156,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     WHERE entity <> entity_uuid
     ON CONFLICT DO NOTHING`,
 
-  // A keyring with one pepper looks up a single digest: a tenth less time than as a list.
+  // A keyring with one pepper looks up a single digest, which takes less time than a list.
   findDigest: `${SELECT}
     WHERE digest = $1::text ${OR_REASON}`,
 
