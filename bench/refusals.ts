@@ -24,7 +24,7 @@ import {
 } from './keys.ts';
 import { aim, publish, quick, rowOf } from './report.ts';
 
-const ROUNDS = quick ? 30 : 60;
+const ROUNDS = quick ? 30 : 50;
 const KEYS = 1000;
 const CALLS = 160;
 const LIST = 16;

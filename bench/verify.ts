@@ -16,7 +16,7 @@ import { anotherKey, type Headers, LACKING, NEEDED } from './keys.ts';
 import { missing } from './peers/load.ts';
 import { type Aim, aim, publish, quick, type Row, rowOf } from './report.ts';
 
-const ROUNDS = quick ? 30 : 100;
+const ROUNDS = quick ? 30 : 80;
 const PLAIN = 'plain check';
 const FLOOR = 'contract floor';
 const OURS = 'keyscope';
