@@ -29,6 +29,7 @@ const PARTS = [
   'bench',
   'package.json',
   'tsconfig.json',
+  'tsup.config.ts',
   'vitest.config.ts',
   'README.md',
 ];
