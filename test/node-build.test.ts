@@ -21,6 +21,14 @@ describe('the build for Node', () => {
     expect(importsOf('core')).toEqual(new Set());
   });
 
+  // The bundler renames a class that names itself, and logs then said `_AccessError`.
+  it('keeps the names of errors', () => {
+    const text = core.outputFiles?.map((file) => file.text).join('') ?? '';
+    const named = text.matchAll(/(?:var (\w+Error) = class|class (\w+Error)) extends/g);
+    const names = Array.from(named, ([, variable, name]) => variable ?? name);
+    expect(names).toEqual(['AccessError', 'InputError', 'StoreError']);
+  });
+
   it.each(Object.entries(entriesForNode()))(
     'exports from %s what %s does',
     async (name, source) => {

@@ -109,7 +109,7 @@ export class AccessError extends Error {
   readonly #keyId: string | undefined;
 
   static {
-    define(AccessError.prototype, ACCESS, true);
+    define(this.prototype, ACCESS, true);
   }
 
   constructor(code: AccessErrorCode, reason: DenialReason, details: DenialDetails = {}) {
@@ -178,7 +178,7 @@ export class InputError extends TypeError {
   declare readonly field: string;
 
   static {
-    define(InputError.prototype, INPUT, true);
+    define(this.prototype, INPUT, true);
   }
 
   constructor(field: string, problem: string) {
@@ -212,8 +212,8 @@ export class StoreError extends Error {
   readonly #cause: unknown;
 
   static {
-    define(StoreError.prototype, STORE, true);
-    define(StoreError.prototype, CAUSE, (error: StoreError) => error.#cause);
+    define(this.prototype, STORE, true);
+    define(this.prototype, CAUSE, (error: StoreError) => error.#cause);
   }
 
   constructor(problem: string, cause?: unknown) {
