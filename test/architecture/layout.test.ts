@@ -280,8 +280,8 @@ describe('layout', () => {
 });
 
 describe('what stands beside the source', () => {
-  it('has a README that tells auditors to read the core and its texts, from the ground up', () => {
-    const chapter = readProjectFile('README.md').split('## For auditors')[1]?.split('\n## ')[0];
+  it('has a page that tells auditors to read the core and its texts, from the ground up', () => {
+    const chapter = readProjectFile('docs/auditing.md');
     const names = [...(chapter ?? '').matchAll(/`([a-z-]+)\.ts`/g)].map(([, name = '']) => name);
     const read = [...core, ...paths.filter((path) => folderOf(path) === 'text'), 'src/index.ts'];
     const order = names.map((name) => read.find((path) => path.endsWith(`/${name}.ts`)) ?? name);

@@ -1,5 +1,5 @@
 /**
- * The adapters for a framework of one's own, in the README and in examples: the contract as a user
+ * The adapters for a framework of one's own, in docs and in examples: the contract as a user
  * runs it.
  */
 
@@ -42,10 +42,10 @@ async function runByNode(file: string): Promise<{ pass: number; fail: number }> 
   return { pass: count('pass'), fail: count('fail') };
 }
 
-test("the README's adapter passes its contract as printed", { timeout: 60_000 }, async () => {
-  const readme = readFileSync(path('README.md'), 'utf8');
-  const [, chapter = ''] = readme.split('### An adapter of your own');
-  const [section = ''] = chapter.split('\n### ');
+test('the adapter of one’s own passes its contract as printed', { timeout: 60_000 }, async () => {
+  const page = readFileSync(path('docs/getting-started.md'), 'utf8');
+  const [, chapter = ''] = page.split('## An adapter of your own');
+  const [section = ''] = chapter.split('\n## ');
   const blocks = section.matchAll(/^```ts\n([\s\S]*?)^```/gm);
   const [guard = '', contract = ''] = Array.from(blocks, ([, code]) => code);
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-'));

@@ -1,6 +1,6 @@
 /**
- * Rate limits are a limiter's job, beside keyscope: the README's recipe, on a real server, counts
- * each key exactly.
+ * Rate limits are a limiter's job, beside keyscope: the recipe of docs, on a real server,
+ * counts each key exactly.
  */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

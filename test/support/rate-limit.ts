@@ -1,4 +1,4 @@
-/** The recipe for rate limits, as the README prints it, and a real server behind it. */
+/** The recipe for rate limits, as docs/recipes.md prints it, and a real server behind it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -41,7 +41,7 @@ export async function issueKey(
   return { key, keyId: info.keyId };
 }
 
-/** The server's answers; the recipe is what the README prints. */
+/** The server's answers; the recipe is what that page prints. */
 function createApp(limiter: RateLimiterAbstract): Hono<Guarded> {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
   const app = new Hono<Guarded>();
