@@ -4,7 +4,10 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesUnder, ROOT, readProjectFile } from './support/source.ts';
 
-const PAGES = filesUnder('docs', '.md').filter((path) => !path.includes('node_modules'));
+/** All but the site's first page, and those that are documents from elsewhere. */
+const PAGES = filesUnder('docs', '.md').filter((path) => {
+  return path !== 'docs/index.md' && !readProjectFile(path).startsWith('<!--@include');
+});
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',

@@ -8,7 +8,7 @@ import { isUuid } from './uuid.js';
 // ── Denied ──────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Why a caller was denied. Codes are API and closed; the sentences of {@link DETAILS} may change.
+ * Why a caller was denied. Codes are API and closed; the sentences may change.
  */
 export type AccessErrorCode =
   /** No `Authorization` header, or one with another auth-scheme. */

@@ -5,7 +5,7 @@
 import { assert, isObject } from './input.js';
 
 /**
- * What {@link readAuthorization} reads. On Node, pass the request and never its `headers`: Node
+ * What a credential is read from. On Node, pass the request and never its `headers`: Node
  * drops a second `Authorization` line from those, and a request with two must be refused.
  */
 export type RequestLike = RequestWithLines | RequestWithHeaders | HeaderFields | HeaderLines;
