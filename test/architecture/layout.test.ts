@@ -26,7 +26,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   text: ['core'],
   // What the build for Node has in place of a package.
   native: [],
-  // What several wings share, and no request passes.
+  // What several wings share, and nothing that decides who is let in.
   common: ['core'],
   jwt: ['core'],
   mcp: ['core', 'text', 'common'],
