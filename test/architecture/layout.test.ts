@@ -34,6 +34,8 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   cache: ['core', 'common'],
   reports: ['core', 'common'],
   stores: ['core', 'common'],
+  // Reads requests with the schemas, so that there is one set of rules for JSON.
+  admin: ['core', 'text', 'common', 'schemas'],
   testing: ['core', 'text', 'stores'],
 };
 
