@@ -150,7 +150,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     await malformed(admin(post(`/keys/${await issueBy(admin)}/withdraw`)), 'keyId');
   });
 
-  it("finds nothing of another organization's, and tells its owner that somebody tried", async () => {
+  it('finds nothing of another organization, and the owner is told who tried', async () => {
     const { admin, keyring, events } = setUpAdmin({}, createStore());
     const { info } = await keyring.issue(BODY, { entityUuid: OTHER, scopes: 'all' });
     for (const keyId of [info.keyId, NOWHERE, 'x', '%20', '{keyId}', info.keyId.toUpperCase()]) {
