@@ -241,7 +241,7 @@ describe.each(Object.entries(FORGOTTEN))('behind a parser of %s', (_name, mount)
   });
 });
 
-it('is what a route of Next exports: it gets the parameters of the route beside the request', async () => {
+it('is what a route of Next exports, which gets more than the request', async () => {
   const { admin: GET } = setUpAdmin();
   const context = { params: Promise.resolve({ path: ['x'] }) };
   const { status } = await GET(new Request('https://a.example/keys'), context);

@@ -1,4 +1,4 @@
-/** The endpoints to manage keys in each framework, mounted as docs/admin.md says, on real sockets. */
+/** The endpoints to manage keys in each framework, as docs/admin.md mounts them, on sockets. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
