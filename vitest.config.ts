@@ -52,7 +52,7 @@ export default defineConfig({
       project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
       project('examples', 3, ['test/{examples,http}/**/*.test.ts']),
       project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
-      project('conformance', 5, ['test/conformance/*.test.ts']),
+      project('conformance', 5, ['test/{conformance,openapi}/*.test.ts']),
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },

@@ -10,6 +10,7 @@ import { InputError } from '../core/errors.js';
 export function readWith<Output>(schema: z.ZodType<Output>, value: unknown): Output {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new InputError(String(issue?.path[0] ?? 'input'), issue?.message ?? 'malformed');
+  // A failed parse has an issue, and the path of each begins with a field or with `input`.
+  const [{ path, message }] = result.error.issues as [z.core.$ZodIssue];
+  throw new InputError(String(path[0]), message);
 }
