@@ -172,14 +172,22 @@ function answerOf({ status, answer }: Route): Json {
 
 function parametersOf({ path, method, input }: Route): readonly Json[] {
   const inPath = { name: 'keyId', in: 'path', required: true, schema: UUID };
-  const { properties } = input.json as { readonly properties: Readonly<Record<string, Json>> };
-  const inQuery = Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    schema,
-  }));
-  return [...(path === '' ? [] : [inPath]), ...(method === 'GET' ? inQuery : [])];
+  const inQuery = method === 'GET' ? queryOf(input.json) : [];
+  return path === '' ? inQuery : [inPath, ...inQuery];
+}
+
+/** A schema of a query parameter, which may be of several types. */
+interface Alternatives {
+  readonly anyOf: readonly { readonly type: string }[];
+}
+
+function queryOf(json: Json): readonly Json[] {
+  const { properties } = json as { readonly properties: Readonly<Record<string, Alternatives>> };
+  return Object.entries(properties).map(([name, { anyOf, ...rest }]) => {
+    // A query has no null: `after` is left out for the first page.
+    const schema = { ...rest, anyOf: anyOf.filter(({ type }) => type !== 'null') };
+    return { name, in: 'query', required: false, schema };
+  });
 }
 
 function operationOf(route: Route, security: readonly object[]): Json {

@@ -39,7 +39,7 @@ export function connect(baseUrl: string) {
     async rotate(keyId: string, body: Schemas['KeyRotateInput']): Promise<Schemas['NewKey']> {
       return orThrow(await client.POST('/keys/{keyId}/rotate', { ...at(keyId), body }));
     },
-    async list(query: { after?: string | null; limit?: number; addressing?: boolean }) {
+    async list(query: { after?: string; limit?: number; addressing?: boolean }) {
       const page: Schemas['KeyPage'] = orThrow(await client.GET('/keys', { params: { query } }));
       return page;
     },
