@@ -5,7 +5,7 @@ import type { RefusalReason } from './refusal.js';
 
 /**
  * Longer than any input that is accepted: 1,000 entities and 256 scopes take 73 kB of JSON, texts
- * and metadata less than 20.
+ * and metadata 42 at most, with every character escaped.
  */
 const MAX_BODY_BYTES = 128 * 1024;
 
