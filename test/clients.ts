@@ -5,12 +5,14 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
+import { getRequestListener } from '@hono/node-server';
 import Database from 'better-sqlite3';
 import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
 import { Redis } from 'ioredis';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { createKeyAdmin } from 'keyscope/admin';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { mysqlStore } from 'keyscope/stores/mysql';
@@ -77,3 +79,13 @@ new Hono<Guarded>().get('/threats/:id', honoGuard(options)('listThreats'), (c) =
   const id: string = c.req.param('id');
   return c.json({ id, entity: c.get('entityUuid') });
 });
+
+// The endpoints to manage keys are what each of these calls a handler.
+const authorityOf = () => ({ entityUuid: '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70', scopes: [] });
+const admin = createKeyAdmin({ keyring, authorityOf });
+express().all('/keys{/*path}', getRequestListener(admin));
+Fastify().all('/keys*', ({ raw }, reply) => getRequestListener(admin)(raw, reply.raw));
+new Hono().all('/keys/*', (c) => admin(c.req.raw));
+export const fetchHandler: { fetch(request: Request, env: { BINDING: string }): unknown } = {
+  fetch: admin,
+};

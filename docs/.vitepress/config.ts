@@ -25,6 +25,7 @@ const SIDEBAR = [
       'getting-started',
       'concepts',
       'managing-keys',
+      'admin',
       'mcp',
       'tokens',
       'recipes',
@@ -39,6 +40,7 @@ const SIDEBAR = [
 /** `managing-keys` → `Managing keys`. */
 function titleOf(page: string): string {
   const words = page.replaceAll('-', ' ');
+  if (page === 'admin') return 'Endpoints to manage keys';
   return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -1,5 +1,5 @@
 /** The message of a POST: read from its body, or handed over by whoever parsed the body before. */
-import { readBody } from './body.js';
+import { readBody } from '../common/body.js';
 import { isTooLong, parseMessages } from './messages.js';
 import type { RefusalReason } from './refusal.js';
 
@@ -32,28 +32,9 @@ export async function readMessage(
   if (parsedBody !== undefined) {
     return isTooLong(parsedBody) ? { refusal: 'malformed' } : { message: parsedBody };
   }
-  const text = await readText(request, maxBytes);
+  const text = await readBody(request, maxBytes);
   if (text === undefined) return { refusal: 'read_before' };
   if (text === null) return { refusal: 'too_long' };
   const message = parseMessages(text);
   return message === undefined ? { refusal: 'malformed' } : { message };
-}
-
-/** The body as text; `null` if it is too long, `undefined` if somebody has read it before. */
-async function readText(request: Request, maxBytes: number): Promise<string | null | undefined> {
-  if (request.bodyUsed) return undefined;
-  try {
-    const text = await readBody(request, maxBytes);
-    return text === '' && announcesBody(request.headers) ? undefined : text;
-  } catch (error) {
-    // The Fetch standard has this error for a body that was read; a stream that breaks off throws
-    // its own.
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
-}
-
-/** Whether the sender said that there is a body. On Node, one that was read looks empty. */
-function announcesBody(headers: Headers): boolean {
-  return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0;
 }

@@ -20,7 +20,8 @@ const patternRule = 'a scope resource:action in lower case, or * for a whole seg
 
 export const uuid: z.ZodString = z.string(uuidRule).regex(UUID, uuidRule).meta({ format: 'uuid' });
 
-const scope: z.ZodString = z.string(scopeRule).regex(SCOPE, scopeRule);
+/** A concrete scope. Not checked: whether a catalog has it. */
+export const scope: z.ZodString = z.string(scopeRule).regex(SCOPE, scopeRule);
 
 /** A scope, or a wildcard. Not checked: whether a catalog has it. */
 export const scopePattern: z.ZodString = z.string(patternRule).regex(PATTERN, patternRule);

@@ -5,7 +5,7 @@ import type { RotateInput } from '../core/rotate.js';
 import { assertCatalog } from './catalog.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
-import { entities, scopeList } from './identifiers.js';
+import { entities, scope, scopeList } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { textOf } from './text.js';
 
@@ -22,6 +22,30 @@ const MAX_OVERLAP_MS = 365 * 24 * 3_600_000;
 const overlapRule = `overlapMs: a whole number of milliseconds from 0 to ${MAX_OVERLAP_MS}`;
 const overlapMs = z.int(overlapRule).min(0, overlapRule).max(MAX_OVERLAP_MS, overlapRule);
 const concreteRule = 'a scope of this service, and no wildcard';
+
+/** @param concrete What an element of `scopes` may be. */
+function rotateInputOf<Scope extends z.ZodType<string, string>>(concrete: Scope) {
+  return z.strictObject({
+    overlapMs,
+    expiresAt: expiresAt.optional(),
+    name: textOf(100, 'name').optional(),
+    scopes: scopeList(concrete).optional(),
+    accessibleEntities: entities.optional(),
+    justification: textOf(500, 'justification').optional(),
+  });
+}
+
+/**
+ * `rotate`'s second argument for any catalog.
+ *
+ * Not checked: whether the catalog has the scopes; whether the expiry is in the future.
+ */
+export const anyRotateInputSchema: z.ZodType<RotateInput, RotateInputJson> = closedInput(
+  rotateInputOf(scope),
+);
+
+/** {@link anyRotateInputSchema} as a JSON Schema. */
+export const anyRotateInputJsonSchema: JsonSchema = toJsonSchema(anyRotateInputSchema);
 
 /**
  * `rotate`'s second argument for one catalog: whatever this accepts, `rotate` refuses only by
@@ -44,14 +68,7 @@ export function rotateInputSchema(
 ): z.ZodType<RotateInput, RotateInputJson> {
   assertCatalog(catalog);
   const { now = Date.now } = options;
-  const schema = z.strictObject({
-    overlapMs,
-    expiresAt: expiresAt.optional(),
-    name: textOf(100, 'name').optional(),
-    scopes: scopeList(z.enum(catalog.all, concreteRule)).optional(),
-    accessibleEntities: entities.optional(),
-    justification: textOf(500, 'justification').optional(),
-  });
+  const schema = rotateInputOf(z.enum(catalog.all, concreteRule));
   const ahead = schema.superRefine((input, context) => {
     if (!isAhead(input.expiresAt, now)) refusePast(context);
   });

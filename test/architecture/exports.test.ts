@@ -12,6 +12,20 @@ interface Names {
 }
 
 const EXPORTS: Readonly<Record<string, Names>> = {
+  './admin': {
+    values: ['authorityFrom', 'createKeyAdmin', 'keyAdminOpenApi'],
+    types: [
+      'AdminKeyring',
+      'AuthorityFromOptions',
+      'AuthorityReader',
+      'KeyAdmin',
+      'KeyAdminInput',
+      'KeyAdminOpenApi',
+      'KeyAdminOpenApiOptions',
+      'KeyAdminOperation',
+      'KeyAdminOptions',
+    ],
+  },
   './cache': {
     values: ['cacheStore', 'pollingInvalidation'],
     types: [

@@ -26,7 +26,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   text: ['core'],
   // What the build for Node has in place of a package.
   native: [],
-  // What several wings share, and no request passes.
+  // What several wings share, and nothing that decides who is let in.
   common: ['core'],
   jwt: ['core'],
   mcp: ['core', 'text', 'common'],
@@ -34,6 +34,8 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   cache: ['core', 'common'],
   reports: ['core', 'common'],
   stores: ['core', 'common'],
+  // Reads requests with the schemas, so that there is one set of rules for JSON.
+  admin: ['core', 'text', 'common', 'schemas'],
   testing: ['core', 'text', 'stores'],
 };
 

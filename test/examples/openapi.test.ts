@@ -1,13 +1,11 @@
 /**
  * The OpenAPI document: valid, true to what is answered, and good enough to generate a client from.
  */
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import openapiTS, { astToString } from 'openapi-typescript';
-import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { createServer as createExpress } from '../../examples/express/server.ts';
@@ -26,6 +24,7 @@ import type { Operation } from '../../examples/platform/service/policy.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
 import { shapes } from '../../examples/platform/service/shapes.ts';
+import { compileClient } from '../support/compiled-client.ts';
 
 interface Described {
   readonly operationId: string;
@@ -330,30 +329,10 @@ describe('a generated client', () => {
   it('compiles, exchanges a key for a token, and calls with either', async () => {
     const baseUrl = new URL(bases.hono).origin;
     const code = CLIENT.replace('BASE_URL', JSON.stringify(baseUrl));
-    writeFileSync(join(folder, 'api.ts'), astToString(await openapiTS(openApi(PUBLIC) as never)));
-    writeFileSync(join(folder, 'use.ts'), code);
-    symlinkSync(
-      new URL('../../node_modules', import.meta.url).pathname,
-      join(folder, 'node_modules'),
-    );
-    const options: ts.CompilerOptions = {
-      strict: true,
-      noEmit: true,
-      skipLibCheck: true,
-      target: ts.ScriptTarget.ES2022,
-      module: ts.ModuleKind.ESNext,
-      moduleResolution: ts.ModuleResolutionKind.Bundler,
-      allowImportingTsExtensions: true,
-      types: [],
-      lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
-    };
-    const program = ts.createProgram([join(folder, 'use.ts')], options);
-    const problems = ts
-      .getPreEmitDiagnostics(program)
-      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+    const { problems, file } = await compileClient(folder, openApi(PUBLIC), code);
     expect(problems).toEqual([]);
 
-    const client = (await import(join(folder, 'use.ts'))) as Client;
+    const client = (await import(file)) as Client;
     expect(await client.scopes(key)).toEqual(catalog.all);
     const { access_token, scope } = await client.exchange(key, 'threats:read');
     expect([scope, await client.scopes(access_token)]).toEqual(['threats:read', ['threats:read']]);

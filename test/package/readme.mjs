@@ -1,7 +1,7 @@
 // The TypeScript of the README and of the pages in docs as modules, for the compiler to read: each
 // `ts` block with the names that it takes for granted (test/readme). A block with lines for several frameworks becomes one for
 // each. One whose first line is a comment with a file's name is imported by that name.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
@@ -17,16 +17,11 @@ const named = new Map();
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const page of ['README.md', ...pagesIn('docs')]) {
+for (const page of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
+  const name = page.replace(/\W/g, '-');
   for (const [index, block] of blocksOf(read(page)).entries()) {
-    const name = `${page.replace(/^.*\/|\.md$/g, '').toLowerCase()}-${index}`;
-    for (const framework of frameworksOf(block)) writeBlock(name, block, framework);
+    for (const framework of frameworksOf(block)) writeBlock(`${name}-${index}`, block, framework);
   }
-}
-
-function pagesIn(folder) {
-  const pages = readdirSync(new URL(folder, root)).filter((name) => name.endsWith('.md'));
-  return pages.map((name) => `${folder}/${name}`);
 }
 
 function read(path) {
@@ -58,11 +53,11 @@ function frameworksOf(block) {
   return used.length > 0 ? used : ['express'];
 }
 
-function writeBlock(name, block, framework) {
-  const file = `${name}-${framework}.ts`;
+function writeBlock(place, block, framework) {
+  const file = `${place}-${framework}.ts`;
   const text = textFor(block, framework);
-  const imported = /^\/\/ (\w+\.ts)\n/.exec(block)?.[1];
-  if (imported !== undefined) named.set(imported, file);
+  const name = /^\/\/ (\w+\.ts)\n/.exec(block)?.[1];
+  if (name !== undefined) named.set(name, file);
   const wanted = namesTakenForGranted(text);
   const imports =
     wanted.length > 0 ? `import { ${wanted.join(', ')} } from '../${framework}.ts';\n` : '';

@@ -1,10 +1,11 @@
 /**
- * What the README's recipes take for granted: names that a service has already. Types alone;
- * nothing of it runs.
+ * What the recipes of the README and of docs take for granted: names that a service has already.
+ * Types alone; nothing of it runs.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { KeyStore, Peppers, Principal } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import type { KeyAdmin } from 'keyscope/admin';
 import type { Pool } from 'pg';
 import type { RedisClientType } from 'redis';
 
@@ -39,6 +40,9 @@ export declare const session: {
   readonly email: string;
 };
 export const authority = { entityUuid: session.entityUuid, scopes: session.scopes };
+export declare function userOf(
+  request: Request,
+): Promise<(typeof session & { readonly role: string }) | null>;
 export declare const principal: Principal;
 export declare const keyId: string;
 export declare const entityUuid: string;
@@ -50,5 +54,6 @@ export declare const storeClient: RedisClientType;
 export declare const connectionString: string;
 export declare const url: string;
 export declare const accessToken: string;
+export declare const admin: KeyAdmin;
 export declare function threats(entityUuid: string): readonly object[];
 export declare function myStore(): KeyStore;

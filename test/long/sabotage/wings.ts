@@ -330,7 +330,7 @@ const GATE: readonly Safeguard[] = [
   },
   {
     name: 'MCP: no length but one that holds',
-    file: 'src/mcp/body.ts',
+    file: 'src/common/body.ts',
     text: '!isCoded && length',
     instead: 'length',
     tests: MCP,

@@ -1,13 +1,35 @@
 /** Reads the body of a request once, up to a limit. */
 
 /**
- * Reads a body as text, decoded as the SDKs do: invalid UTF-8 is replaced, and a byte order mark is
- * dropped.
+ * Reads a body as text, decoded as `Request.text` does: invalid UTF-8 is replaced, and a byte order
+ * mark is dropped.
  *
- * @returns `null` if it is longer than `maxBytes`; the rest is then not read.
+ * @returns `null` if it is longer than `maxBytes`; the rest is then not read. `undefined` if
+ *   somebody has read it before.
  * @throws Whatever the stream throws if it breaks off.
  */
-export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+): Promise<string | null | undefined> {
+  if (request.bodyUsed) return undefined;
+  try {
+    const text = await readUpTo(request, maxBytes);
+    return text === '' && announcesBody(request.headers) ? undefined : text;
+  } catch (error) {
+    // The Fetch standard has this error for a body that was read; a stream that breaks off throws
+    // its own.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the sender said that there is a body. On Node, one that was read looks empty. */
+function announcesBody(headers: Headers): boolean {
+  return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0;
+}
+
+async function readUpTo(request: Request, maxBytes: number): Promise<string | null> {
   return hasLengthWithin(maxBytes, request.headers)
     ? request.text()
     : readStream(request, maxBytes);

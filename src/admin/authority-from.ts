@@ -1,0 +1,53 @@
+/** The authority of a key that manages keys. */
+import type { GrantAuthority } from '../core/authority.js';
+import { AccessError } from '../core/errors.js';
+import { assertFunction, readFields } from '../core/input.js';
+import { type Clock, readClock } from '../core/outage.js';
+import { type Principal, requirePrincipal } from '../core/principal.js';
+
+/** For tests. */
+export interface AuthorityFromOptions {
+  /** Milliseconds since the epoch. Default: `Date.now`. */
+  readonly now?: Clock | undefined;
+}
+
+/**
+ * The authority of a service whose keys manage keys: what a key may hand out is what it has itself,
+ * its entities and its scopes, for no longer than it lives. `actor` is `key:<key id>`.
+ *
+ * Dangerous, because whoever holds such a key can make others with all of its rights, and those
+ * outlive it: revoking it ends none of them, and its lineage has none of them. List them by
+ * `createdBy`, `key:<key id>`. It also rotates, suspends and revokes every key of its entity, those
+ * with more rights included. So let a reserved scope of its own decide who may, and give the key an
+ * expiry.
+ *
+ * Not checked: whether the key may manage keys, which your policy decides; whether it has ended
+ * since it was verified.
+ *
+ * @param principal What `admit` returned.
+ * @throws AccessError `invalid_token` for a token: it was narrowed to do one thing for a quarter of
+ *   an hour, and a key would outlive that. Also for a key that has expired meanwhile.
+ * @throws TypeError on an object that is not a principal.
+ * @throws StoreError if the clock is broken.
+ * @example
+ * async function authorityOf(request: Request, operation: KeyAdminOperation) {
+ *   const { principal } = await keyring.admit(request, { policy, operation });
+ *   return authorityFrom(principal);
+ * }
+ */
+export function authorityFrom(
+  principal: Principal,
+  options: AuthorityFromOptions = {},
+): GrantAuthority {
+  readFields(options, ['now'], 'authorityFrom');
+  const { now = Date.now } = options;
+  assertFunction(now, 'now');
+  requirePrincipal(principal);
+  const { keyId, entityUuid, accessibleEntities, scopes, expiresAt, via } = principal;
+  if (via !== 'key') throw new AccessError('invalid_token', 'token_refused', { keyId });
+  const authority = { entityUuid, entities: accessibleEntities, scopes, actor: `key:${keyId}` };
+  if (expiresAt === null) return authority;
+  const maxLifetimeMs = expiresAt - readClock(now);
+  if (maxLifetimeMs < 1) throw new AccessError('invalid_token', 'expired', { keyId });
+  return { ...authority, maxLifetimeMs };
+}

@@ -1,0 +1,55 @@
+/** What the endpoints read of requests: shapes of `keyscope/schemas`, with their JSON Schemas. */
+import type { IssueInput } from '../core/issue.js';
+import type { ListInput } from '../core/list.js';
+import type { RotateInput } from '../core/rotate.js';
+import { issueInputJsonSchema, issueInputSchema } from '../schemas/issue-input.js';
+import type { JsonSchema } from '../schemas/json-schema.js';
+import { listInputJsonSchema, listInputSchema } from '../schemas/list-input.js';
+import { readWith } from '../schemas/read-input.js';
+import {
+  noInputJsonSchema,
+  noInputSchema,
+  type ReasonInput,
+  reasonInputJsonSchema,
+  reasonInputSchema,
+} from '../schemas/reason-input.js';
+import { anyRotateInputJsonSchema, anyRotateInputSchema } from '../schemas/rotate-input.js';
+
+/** One shape. */
+export interface Input<T> {
+  /** In the OpenAPI document. */
+  readonly name: string;
+  readonly json: JsonSchema;
+  /** @throws InputError with the field. */
+  readonly read: (sent: unknown) => T;
+}
+
+export const LIST_INPUT: Input<ListInput> = {
+  name: 'KeyListInput',
+  json: listInputJsonSchema,
+  read: (sent) => readWith(listInputSchema, sent),
+};
+
+export const ISSUE_INPUT: Input<IssueInput> = {
+  name: 'KeyIssueInput',
+  json: issueInputJsonSchema,
+  read: (sent) => readWith(issueInputSchema, sent),
+};
+
+export const ROTATE_INPUT: Input<RotateInput> = {
+  name: 'KeyRotateInput',
+  json: anyRotateInputJsonSchema,
+  read: (sent) => readWith(anyRotateInputSchema, sent),
+};
+
+export const REASON_INPUT: Input<ReasonInput> = {
+  name: 'KeyReasonInput',
+  json: reasonInputJsonSchema,
+  read: (sent) => readWith(reasonInputSchema, sent),
+};
+
+export const NO_INPUT: Input<object> = {
+  name: 'NoInput',
+  json: noInputJsonSchema,
+  read: (sent) => readWith(noInputSchema, sent),
+};

@@ -1,0 +1,243 @@
+/**
+ * The endpoints as a part of an OpenAPI 3.1 document, made of the table that routes requests. Only
+ * what that does not say is written here: what answers look like, and how a request is refused.
+ */
+import { assert, isObject, readFields } from '../core/input.js';
+import { addressedKeyJsonSchema } from '../schemas/addressed-key.js';
+import { damagedKeyJsonSchema } from '../schemas/damaged-key.js';
+import type { JsonSchema } from '../schemas/json-schema.js';
+import { keyInfoJsonSchema } from '../schemas/key-info.js';
+import { readBasePath } from './options.js';
+import { ROUTES, type Route } from './routes.js';
+
+export interface KeyAdminOpenApiOptions {
+  /** As in `createKeyAdmin`, with whatever stands before it in the document. Default: `/keys`. */
+  readonly basePath?: string | undefined;
+  /**
+   * Security Scheme Objects by name: each operation accepts any one of them. Default: none, and
+   * operations say nothing of security, so that what the whole document says holds.
+   */
+  readonly securitySchemes?: Readonly<Record<string, object>> | undefined;
+}
+
+/** What to merge into an OpenAPI 3.1 document. */
+export interface KeyAdminOpenApi {
+  /** Path Item Objects by path. */
+  readonly paths: Readonly<Record<string, object>>;
+  /** What these refer to. All names but those of security schemes have `Key` in them. */
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly responses: Readonly<Record<string, object>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
+  };
+}
+
+type Json = JsonSchema;
+
+// ── Schemas ─────────────────────────────────────────────────────────────────────────────────────
+
+const UUID = { type: 'string', format: 'uuid' };
+
+function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function content(name: string, type = 'application/json'): Json {
+  return { content: { [type]: { schema: reference(name) } } };
+}
+
+/** An object of these fields, all of which are there unless they are `optional`. */
+function closed(
+  properties: Readonly<Record<string, Json>>,
+  optional: readonly string[] = [],
+): Json {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+const ANSWERS: Readonly<Record<Exclude<Route['answer'], null>, Json>> = {
+  KeyPage: closed({
+    keys: {
+      type: 'array',
+      items: { anyOf: ['KeyInfo', 'AddressedKey', 'DamagedKey'].map(reference) },
+    },
+    next: { type: ['string', 'null'], description: 'For `after`; null on the last page.' },
+  }),
+  KeyOrDamagedKey: { anyOf: ['KeyInfo', 'DamagedKey'].map(reference) },
+  NewKey: closed({
+    key: { type: 'string', description: 'The key, which is not shown again.' },
+    info: reference('KeyInfo'),
+  }),
+  RevokedKeys: closed({ revoked: { type: 'array', items: UUID } }),
+};
+
+/** RFC 9457, with what `toResponse` adds. */
+const PROBLEM = closed(
+  {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    error: { type: 'string', description: 'Which refusal it is, in one word.' },
+    field: { type: 'string', description: 'What is malformed; `input` for the whole.' },
+    scope: { type: 'string', description: 'The scopes that the operation needs.' },
+  },
+  ['error', 'field', 'scope'],
+);
+
+/** All bodies, each once. */
+function schemas(): Readonly<Record<string, Json>> {
+  const sent = ROUTES.filter(({ method }) => method === 'POST').map(({ input }) => input);
+  return {
+    KeyInfo: keyInfoJsonSchema,
+    AddressedKey: addressedKeyJsonSchema,
+    DamagedKey: damagedKeyJsonSchema,
+    ...Object.fromEntries(sent.map(({ name, json }) => [name, json])),
+    ...ANSWERS,
+    KeyProblem: PROBLEM,
+  };
+}
+
+// ── Refusals ────────────────────────────────────────────────────────────────────────────────────
+
+interface Refused {
+  readonly status: number;
+  readonly description: string;
+  /** A header that says more. */
+  readonly header?: string;
+  /** Which routes refuse this way. Default: all. */
+  readonly by?: (route: Route) => boolean;
+}
+
+const isPost = ({ method }: Route): boolean => method === 'POST';
+
+const REFUSALS: Readonly<Record<string, Refused>> = {
+  KeyBadRequest: { status: 400, description: 'Malformed: the query, the body or the credential.' },
+  KeyUnauthorized: {
+    status: 401,
+    description: 'No credential, or one that does not authenticate.',
+    header: 'WWW-Authenticate',
+  },
+  KeyForbidden: { status: 403, description: 'More than the caller may do or hand out.' },
+  KeyNotFound: {
+    status: 404,
+    description: 'The entity has no such key.',
+    by: ({ path }) => path !== '',
+  },
+  KeyConflict: {
+    status: 409,
+    description: 'The state of the key does not allow it.',
+    by: ({ conflicts }) => conflicts,
+  },
+  KeyContentTooLarge: { status: 413, description: 'The body is too large.', by: isPost },
+  KeyUnsupportedMediaType: { status: 415, description: 'The body is not JSON.', by: isPost },
+  KeyServiceUnavailable: {
+    status: 503,
+    description: 'Nothing can be checked at the moment.',
+    header: 'Retry-After',
+  },
+};
+
+function responseOf({ description, header }: Refused): Json {
+  const response = { description, ...content('KeyProblem', 'application/problem+json') };
+  if (header === undefined) return response;
+  return { ...response, headers: { [header]: { schema: { type: 'string' } } } };
+}
+
+function refusalsOf(route: Route): Readonly<Record<number, Json>> {
+  const all = Object.entries(REFUSALS).filter(([, { by }]) => by === undefined || by(route));
+  return Object.fromEntries(
+    all.map(([name, { status }]) => [status, { $ref: `#/components/responses/${name}` }]),
+  );
+}
+
+// ── Operations ──────────────────────────────────────────────────────────────────────────────────
+
+const DESCRIPTIONS: Readonly<Record<Route['status'], string>> = {
+  200: 'OK',
+  201: 'Created',
+  204: 'No Content',
+};
+
+/** The fields of a Path Item Object. */
+const FIELDS: Readonly<Record<Route['method'], string>> = { GET: 'get', POST: 'post' };
+
+function answerOf({ status, answer }: Route): Json {
+  const description = DESCRIPTIONS[status];
+  const body = answer === null ? {} : content(answer);
+  if (status !== 201) return { description, ...body };
+  const schema = { type: 'string', format: 'uri-reference' };
+  return { description, headers: { Location: { schema } }, ...body };
+}
+
+function parametersOf({ path, method, input }: Route): readonly Json[] {
+  const inPath = { name: 'keyId', in: 'path', required: true, schema: UUID };
+  const inQuery = method === 'GET' ? queryOf(input.json) : [];
+  return path === '' ? inQuery : [inPath, ...inQuery];
+}
+
+/** A schema of a query parameter, which may be of several types. */
+interface Alternatives {
+  readonly anyOf: readonly { readonly type: string }[];
+}
+
+function queryOf(json: Json): readonly Json[] {
+  const { properties } = json as { readonly properties: Readonly<Record<string, Alternatives>> };
+  return Object.entries(properties).map(([name, { anyOf, ...rest }]) => {
+    // A query has no null: `after` is left out for the first page.
+    const schema = { ...rest, anyOf: anyOf.filter(({ type }) => type !== 'null') };
+    return { name, in: 'query', required: false, schema };
+  });
+}
+
+function operationOf(route: Route, security: readonly object[]): Json {
+  const { operation, summary, status, input } = route;
+  return {
+    operationId: operation,
+    summary,
+    ...(security.length > 0 && { security }),
+    parameters: parametersOf(route),
+    ...(isPost(route) && { requestBody: { required: true, ...content(input.name) } }),
+    responses: { [status]: answerOf(route), ...refusalsOf(route) },
+  };
+}
+
+/**
+ * The endpoints of `createKeyAdmin` as a part of an OpenAPI 3.1 document: `paths`, and the
+ * `components` that they refer to. Made of the table by which requests are routed, so that the two
+ * cannot differ. Merge it into your own document; the JSON Schemas are of draft 2020-12, which is
+ * the default of 3.1.
+ *
+ * Not checked: whether the security schemes are well-formed; whether `authorityOf` accepts what
+ * they say.
+ *
+ * @param options The base path, and how callers authenticate.
+ * @throws TypeError on a malformed option.
+ * @example
+ * const bearerAuth = { type: 'http', scheme: 'bearer' };
+ * const info = { title: 'Keys', version: '1' };
+ * const keys = keyAdminOpenApi({ securitySchemes: { bearerAuth } });
+ * const document = { openapi: '3.1.0', info, ...keys };
+ */
+export function keyAdminOpenApi(options: KeyAdminOpenApiOptions = {}): KeyAdminOpenApi {
+  readFields(options, ['basePath', 'securitySchemes'], 'keyAdminOpenApi');
+  const { securitySchemes = {} } = options;
+  assert(isObject(securitySchemes), 'securitySchemes: pass Security Scheme Objects by name');
+  const basePath = readBasePath(options.basePath);
+  const security = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
+  const paths: Record<string, object> = {};
+  for (const route of ROUTES) {
+    const path = basePath + route.path;
+    const operation = operationOf(route, security);
+    paths[path] = { ...paths[path], [FIELDS[route.method]]: operation };
+  }
+  const responses = Object.entries(REFUSALS).map(([name, refused]) => [name, responseOf(refused)]);
+  return {
+    paths,
+    components: {
+      schemas: structuredClone(schemas()),
+      responses: Object.fromEntries(responses) as Readonly<Record<string, Json>>,
+      securitySchemes,
+    },
+  };
+}

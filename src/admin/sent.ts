@@ -1,0 +1,61 @@
+/** What a request sends: the parameters of its query, and its body as JSON. */
+import { readBody } from '../common/body.js';
+import { InputError } from '../core/errors.js';
+import type { RefusalReason } from './refusal.js';
+
+/**
+ * Longer than any input that is accepted: 1,000 entities and 256 scopes take 73 kB of JSON, texts
+ * and metadata 42 at most, with every character escaped.
+ */
+const MAX_BODY_BYTES = 128 * 1024;
+
+/**
+ * The essence is the whole of what stands before a semicolon, so that no page can send it without
+ * being asked: of `text/plain; application/json` it is `text/plain`.
+ */
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+
+/** Whether a body says that it is JSON. */
+export function isJson({ headers }: Request): boolean {
+  return JSON_TYPE.test(headers.get('content-type') ?? '');
+}
+
+/** Stands for a parameter that was sent more than once: no schema takes a list. */
+const REPEATED: readonly string[] = [];
+
+/** The parameters by name. Not checked: which there may be. */
+export function readQuery(parameters: URLSearchParams): object {
+  const found = new Map<string, unknown>();
+  for (const [name, text] of parameters) found.set(name, found.has(name) ? REPEATED : text);
+  // `fromEntries` defines properties, so no name reaches a prototype.
+  return Object.fromEntries(found);
+}
+
+/** Either the body as JSON, or why there is none. */
+interface ReadBody {
+  readonly body?: unknown;
+  readonly refusal?: RefusalReason;
+}
+
+/**
+ * Reads the body, up to a limit, unless it was handed over. Not checked: whether a name is there
+ * twice in one object, of which the last one counts.
+ *
+ * @throws InputError if it is no JSON or breaks off.
+ */
+export async function readJson(request: Request, parsedBody: unknown): Promise<ReadBody> {
+  if (parsedBody !== undefined) return { body: parsedBody };
+  const text = await readBody(request, MAX_BODY_BYTES).catch(refuseBrokenOff);
+  if (text === undefined) return { refusal: 'read_before' };
+  if (text === null) return { refusal: 'too_long' };
+  try {
+    return { body: JSON.parse(text) as unknown };
+  } catch {
+    throw new InputError('input', 'send a JSON object');
+  }
+}
+
+/** The client has gone; whatever its stream says is no fault of the service. */
+function refuseBrokenOff(): never {
+  throw new InputError('input', 'the body broke off');
+}

@@ -1,0 +1,133 @@
+/** The safeguards of the endpoints to manage keys. */
+import type { Safeguard } from './safeguard.ts';
+
+const tests = 'test/admin';
+
+export const ADMIN: readonly Safeguard[] = [
+  {
+    name: 'admin: pages of other origins',
+    file: 'src/admin/key-admin.ts',
+    text: '!isFromOwnPage(request, config.origins)',
+    instead: 'false',
+    tests,
+  },
+  {
+    name: 'admin: pages of sibling domains',
+    file: 'src/admin/origin.ts',
+    text: "site !== 'same-origin' &&",
+    instead: "site !== 'same-origin' && site !== 'same-site' &&",
+    tests,
+  },
+  {
+    name: 'admin: the origin is compared',
+    file: 'src/admin/origin.ts',
+    text: 'return origin === null || ',
+    instead: 'return true || ',
+    tests,
+  },
+  {
+    name: 'admin: no type that a form can send',
+    file: 'src/admin/sent.ts',
+    text: '/^application',
+    instead: '/application',
+    tests,
+  },
+  {
+    name: 'admin: the body is bounded',
+    file: 'src/admin/sent.ts',
+    text: 'readBody(request, MAX_BODY_BYTES)',
+    instead: 'readBody(request, 2 ** 30)',
+    tests,
+  },
+  {
+    name: 'admin: a parameter that is sent twice',
+    file: 'src/admin/sent.ts',
+    text: 'found.has(name) ? REPEATED : text',
+    instead: 'text',
+    tests,
+  },
+  {
+    name: 'admin: no query beside a body',
+    file: 'src/admin/key-admin.ts',
+    text: 'NO_INPUT.read(query);',
+    instead: '',
+    tests,
+  },
+  {
+    name: 'admin: what is returned is an authority',
+    file: 'src/admin/authority.ts',
+    text: 'readGrantAuthority(answer);',
+    instead: '',
+    tests,
+  },
+  {
+    name: 'admin: nobody waits for an authority for ever',
+    file: 'src/admin/authority.ts',
+    text: "await answerInTime('authorityOf', ask(), timeoutMs)",
+    instead: "await answerInTime('authorityOf', ask(), 30_000)",
+    tests,
+  },
+  {
+    name: 'admin: a bug of the service is not the caller’s',
+    file: 'src/admin/authority.ts',
+    text: 'if (isInputError(error)) throw',
+    instead: 'if (false) throw',
+    tests,
+  },
+  {
+    name: 'admin: what is answered with 500 or 503 is told',
+    file: 'src/admin/key-admin.ts',
+    text: 'config.report(error);',
+    instead: '{}',
+    tests,
+  },
+  {
+    name: 'admin: a dead key is no 401',
+    file: 'src/admin/routes.ts',
+    text: "if (isNotLive) return createRefusal('not_live');",
+    instead: '',
+    tests,
+  },
+  {
+    name: 'admin: nothing is stored by caches',
+    file: 'src/admin/answer.ts',
+    text: "'no-store'",
+    instead: "'private'",
+    tests,
+  },
+  {
+    name: 'admin: refusals neither',
+    file: 'src/admin/refusal.ts',
+    text: "'no-store'",
+    instead: "'private'",
+    tests,
+  },
+  {
+    name: 'admin: the reason of the request is kept',
+    file: 'src/admin/routes.ts',
+    text: 'reason === undefined ? authority : { ...authority, reason }',
+    instead: 'authority',
+    tests,
+  },
+  {
+    name: 'admin: a token manages no keys',
+    file: 'src/admin/authority-from.ts',
+    text: "if (via !== 'key') throw",
+    instead: 'if (false) throw',
+    tests,
+  },
+  {
+    name: 'admin: a key hands out no longer life than its own',
+    file: 'src/admin/authority-from.ts',
+    text: 'return { ...authority, maxLifetimeMs };',
+    instead: 'return authority;',
+    tests,
+  },
+  {
+    name: 'admin: only a principal has the authority of a key',
+    file: 'src/admin/authority-from.ts',
+    text: 'requirePrincipal(principal);',
+    instead: '',
+    tests,
+  },
+];

@@ -1,0 +1,31 @@
+/** What a schema refuses is an error like the core's. */
+import { isInputError } from 'keyscope';
+import { issueInputSchema } from 'keyscope/schemas';
+import { expect, test } from 'vitest';
+import { readWith } from '../../src/schemas/read-input.js';
+import { inputError, rejecting } from '../support/keyring.ts';
+import { KEY } from '../support/schemas.ts';
+
+const BODY = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
+
+test('a value that fits is what the schema makes of it', () => {
+  const expiresAt = '2030-01-31T12:00:00Z';
+  const read = readWith(issueInputSchema, { ...BODY, expiresAt });
+  expect(read).toEqual({ ...BODY, expiresAt: new Date(expiresAt) });
+});
+
+test.each([
+  [{ ...BODY, name: 7 }, 'name', /^name: 1 to 100 characters/],
+  [{ ...BODY, scopes: ['threats:read', KEY] }, 'scopes', /^a scope resource:action/],
+  [{ ...BODY, metadata: { [KEY]: 7 } }, 'metadata', /^metadata/],
+  [{ ...BODY, [KEY]: 7 }, 'input', /^unknown field/],
+  [KEY, 'input', /^pass an object/],
+])('what does not fit has its field, and is not quoted: %#', async (value, field, message) => {
+  const error = await inputError(
+    rejecting(() => readWith(issueInputSchema, value)),
+    field,
+    message,
+  );
+  expect(isInputError(error)).toBe(true);
+  expect(String(error)).not.toContain(KEY.slice(-32));
+});

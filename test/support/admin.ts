@@ -1,0 +1,93 @@
+/** The endpoints to manage keys over a keyring of these tests, and requests to them. */
+import { DatabaseSync } from 'node:sqlite';
+import type { KeyStore } from 'keyscope';
+import { createKeyAdmin, type KeyAdmin, type KeyAdminOptions } from 'keyscope/admin';
+import { memoryStore } from 'keyscope/stores/memory';
+import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
+import { expect } from 'vitest';
+import { OWN, setUp } from './keyring.ts';
+
+export const BASE = 'https://api.example.com';
+export const ACTOR = 'ada@example.com';
+export const GRANT = { entityUuid: OWN, scopes: 'all', actor: ACTOR } as const;
+export const BODY = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
+
+function createSqlite(): KeyStore {
+  const database = new DatabaseSync(':memory:');
+  migrate(database);
+  return sqliteStore(database);
+}
+
+/** Where every endpoint is tried. */
+export const STORES: readonly (readonly [string, () => KeyStore])[] = [
+  ['memory', memoryStore],
+  ['SQLite', createSqlite],
+];
+
+/** Endpoints whose callers all act for `OWN`, unless a test wants it otherwise. */
+export function setUpAdmin(
+  options: Partial<KeyAdminOptions> = {},
+  store: KeyStore = memoryStore(),
+) {
+  const ring = setUp({ store });
+  const errors: unknown[] = [];
+  const admin = createKeyAdmin({
+    keyring: ring.keyring,
+    authorityOf: () => GRANT,
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  return { ...ring, admin, errors };
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+export function get(path: string, headers: Headers = {}): Request {
+  return new Request(BASE + path, { headers });
+}
+
+/** A text is sent as it is, anything else as JSON. */
+export function post(path: string, body: unknown = {}, headers: Headers = {}): Request {
+  return new Request(BASE + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+/** What bodies of answers have, unchecked. */
+export interface Body {
+  readonly key?: unknown;
+  readonly info?: unknown;
+  readonly keys?: unknown;
+  readonly next?: unknown;
+  readonly state?: unknown;
+  readonly revoked?: unknown;
+  readonly detail?: unknown;
+}
+
+/** The body of an answer, which had this status and may be stored by nobody. */
+export async function answered(answer: Promise<Response>, status: number): Promise<Body> {
+  const response = await answer;
+  const text = await response.text();
+  expect([response.status, text]).toEqual([status, expect.anything()]);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  if (text === '') return {};
+  const isProblem = status >= 400;
+  const type = isProblem ? 'application/problem+json' : 'application/json';
+  expect(response.headers.get('content-type')).toBe(type);
+  const body = JSON.parse(text) as Body;
+  if (isProblem) expect(body).toMatchObject({ type: 'about:blank', status });
+  return body;
+}
+
+/** Asserts a refusal as malformed, which names the field and quotes nothing. */
+export async function malformed(answer: Promise<Response>, field: string): Promise<void> {
+  expect(await answered(answer, 400)).toMatchObject({ error: 'invalid_input', field });
+}
+
+/** Makes a key by its endpoint; returns its id. */
+export async function issueBy(admin: KeyAdmin, over: object = {}): Promise<string> {
+  const { info } = await answered(admin(post('/keys', { ...BODY, ...over })), 201);
+  return (info as { readonly keyId: string }).keyId;
+}
