@@ -33,6 +33,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   schemas: ['core', 'text'],
   cache: ['core', 'common'],
   reports: ['core', 'common'],
+  openapi: ['core', 'text', 'common'],
   stores: ['core', 'common'],
   testing: ['core', 'text', 'stores'],
 };
