@@ -1,5 +1,5 @@
 /** What a document says once it is secured, and what is refused instead of guessed. */
-import { toResponse } from 'keyscope';
+import { definePolicy } from 'keyscope';
 import { diffOperations, secureDocument } from 'keyscope/openapi';
 import { describe, expect, it } from 'vitest';
 import { complaint } from '../support/complaint.ts';
@@ -67,14 +67,19 @@ describe('secureDocument', () => {
 
   it('shows challenges as they are sent, if it knows the realm', () => {
     const document = secureDocument(documentOf(PATHS), { ...options, realm: 'the "acme"' });
-    const { headers } = toResponse(undefined, { realm: '' });
-    expect(headers['WWW-Authenticate']).toBeUndefined();
     const forbidden = at(document, 'components', 'responses', 'AccessForbidden');
     expect(at(forbidden, 'headers', 'WWW-Authenticate', 'examples')).toEqual({
       insufficient_scope: {
         value: String.raw`Bearer realm="the \"acme\"", error="insufficient_scope", scope="threats:read"`,
       },
     });
+    const bare = definePolicy(catalog, { whoami: [] });
+    const only = documentOf({ '/me': PATHS['/me'] });
+    const unscoped = secureDocument(only, { policy: bare, catalog, realm: 'acme' });
+    const shown = at(unscoped, 'components', 'responses', 'AccessForbidden', 'content');
+    expect(Object.keys(at(shown, 'application/problem+json', 'examples') as object)).toEqual([
+      'entity_forbidden',
+    ]);
     const without = at(secure({}), 'components', 'responses', 'AccessForbidden');
     expect(at(without, 'headers', 'WWW-Authenticate')).toEqual({ schema: { type: 'string' } });
   });
@@ -85,8 +90,8 @@ describe('secureDocument', () => {
     const first = secureDocument(document, options);
     expect(JSON.stringify(document)).toBe(before);
     const again = JSON.stringify(first);
-    const problem = at(first, 'components', 'schemas', 'AccessProblem') as Record<string, unknown>;
-    problem['type'] = 'string';
+    const problem = at(first, 'components', 'schemas', 'AccessProblem') as object;
+    Object.assign(problem, { type: 'string' });
     (at(first, 'paths', '/threats', 'get', 'security') as unknown[]).length = 0;
     expect(JSON.stringify(secureDocument(document, options))).toBe(again);
     expect(at(first, 'components', 'schemas', 'Own')).toEqual({});
@@ -119,7 +124,7 @@ describe('secureDocument', () => {
 describe('a difference between document and policy is refused:', () => {
   it('all of them by name, in one error', () => {
     const paths = {
-      '/stray': { get: operation('stray') },
+      '/stray': { get: operation('stray'), put: {} },
       '/me': { get: operation('whoami', { security: [] }) },
     };
     const { '/threats': _, ...others } = PATHS;
@@ -127,6 +132,7 @@ describe('a difference between document and policy is refused:', () => {
     expect(complaint(() => secureDocument(document, options)).split('\n')).toEqual([
       'secureDocument: document and policy differ:',
       expect.stringMatching(/^"GET \/stray" \("stray"\): not in the policy; /),
+      expect.stringMatching(/^"PUT \/stray": not in the policy; /),
       expect.stringMatching(/^"GET \/me" \("whoami"\): its own "security" says something else/),
       expect.stringMatching(/^"listThreats": in the policy alone; /),
     ]);
@@ -183,7 +189,9 @@ describe('what a document says of a status stays', () => {
     const get = operation('listThreats', { responses: { 400: own } });
     const responses = responsesOf(secure({ '/threats': { get } }), '/threats', 'get');
     expect(responses['400']).toEqual({
-      description: expect.stringMatching(/^The query is malformed\. Or: The request is malformed/),
+      description:
+        'The query is malformed. Or: The request is malformed: the credential, the entity, or ' +
+        'another part of it.',
       headers: { 'X-Own': header, 'WWW-Authenticate': header },
       content: {
         'application/json': { schema: { type: 'string' } },
