@@ -1,10 +1,11 @@
-// The README's TypeScript as modules, for the compiler to read: each `ts` block with the names that
-// it takes for granted (test/readme). A block with lines for several frameworks becomes one for
+// The TypeScript of the README and of other pages as modules, for the compiler to read: each `ts`
+// block with the names that it takes for granted (test/readme). A block with lines for several frameworks becomes one for
 // each. One whose first line is a comment with a file's name is imported by that name.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
+const PAGES = ['README.md', 'docs/openapi.md'];
 const FRAMEWORKS = ['express', 'fastify', 'hono'];
 
 /** What a block may use without importing it. */
@@ -17,8 +18,14 @@ const named = new Map();
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const [index, block] of blocksOf(read('README.md')).entries()) {
-  for (const framework of frameworksOf(block)) writeBlock(index, block, framework);
+for (const page of PAGES) writePage(page);
+
+function writePage(page) {
+  named.clear();
+  const name = page.replace(/\W/g, '-');
+  for (const [index, block] of blocksOf(read(page)).entries()) {
+    for (const framework of frameworksOf(block)) writeBlock(`${name}-${index}`, block, framework);
+  }
 }
 
 function read(path) {
@@ -50,8 +57,8 @@ function frameworksOf(block) {
   return used.length > 0 ? used : ['express'];
 }
 
-function writeBlock(index, block, framework) {
-  const file = `${index}-${framework}.ts`;
+function writeBlock(place, block, framework) {
+  const file = `${place}-${framework}.ts`;
   const text = textFor(block, framework);
   const name = /^\/\/ (\w+\.ts)\n/.exec(block)?.[1];
   if (name !== undefined) named.set(name, file);
