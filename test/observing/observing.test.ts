@@ -2,7 +2,11 @@
  * The recipes of docs/observing.md with the real packages: what they count and note, and that no
  * credential is in anything that comes out, wherever a client or a broken store puts one.
  */
+import { type EventEmitter, once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import type { ErrorListener, EventListener, KeyStore, Policy } from 'keyscope';
 import {
@@ -42,7 +46,10 @@ interface Exporter<T> {
 }
 type Make<T> = new (...given: unknown[]) => T;
 interface Span {
+  readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
+  readonly events: readonly unknown[];
+  readonly status: unknown;
 }
 interface Point {
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -60,6 +67,13 @@ interface Log {
   readonly info: (given: unknown, message?: string) => void;
   readonly error: (given: unknown, message?: string) => void;
   readonly child: (bindings: object) => Log;
+}
+interface Transport extends EventEmitter {
+  write(line: string): void;
+  end(): void;
+}
+interface Transports {
+  readonly transport: (options: object) => Transport;
 }
 interface MakeLog {
   readonly createLog: (destination: {
@@ -181,10 +195,15 @@ const urlOf = (server: Server): string => {
 };
 
 describe('the recipes of docs/observing.md', () => {
+  let folder = '';
   let recipes: Recipes;
   let service: Service;
   let key = '';
   let keyId = '';
+  /** What had come out after one request of each kind. */
+  let text = '';
+  let spans: readonly Span[] = [];
+  let exported: Exported | undefined;
 
   async function call(path: string, credential?: string, agent = 'test'): Promise<number> {
     const { status } = await fetch(urlOf(service.server) + path, {
@@ -207,6 +226,7 @@ describe('the recipes of docs/observing.md', () => {
   ];
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'keyscope-observing-'));
     recipes = writeRecipes('docs/observing.md', 'test/observing');
     service = await setUp(recipes);
     const { keyring } = service;
@@ -230,18 +250,21 @@ describe('the recipes of docs/observing.md', () => {
     // `onError` is told after the call has answered.
     await new Promise((resolve) => setImmediate(resolve));
     await service.otel.reader.forceFlush();
+    spans = [...service.otel.spans.getFinishedSpans()];
+    exported = service.otel.exported.getMetrics().at(-1);
+    text = await service.counted.registry.metrics();
   });
   afterAll(async () => {
     service.server.closeAllConnections();
     await new Promise((resolve) => service.server.close(resolve));
     await service.otel.reader.shutdown();
     recipes.remove();
+    rmSync(folder, { recursive: true });
   });
 
   /** By the name of the metric: attributes and value of each series. */
-  function series(name: string): readonly Point[] {
-    const metrics = service.otel.exported.getMetrics().at(-1)?.scopeMetrics ?? [];
-    const found = metrics.flatMap((scope) => scope.metrics);
+  function series(name: string, from = exported): readonly Point[] {
+    const found = from?.scopeMetrics.flatMap(({ metrics }) => metrics) ?? [];
     const points = found.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
     return points.map(({ attributes, value }) => ({ attributes, value }));
   }
@@ -274,7 +297,7 @@ describe('the recipes of docs/observing.md', () => {
   });
 
   it('note on the span of each request what was decided, and why', () => {
-    const attributes = service.otel.spans.getFinishedSpans().map((span) => span.attributes);
+    const attributes = spans.map((span) => span.attributes);
     expect(attributes.map((noted) => noted['keyscope.code'])).toEqual(
       REQUESTS.map(([, code]) => code),
     );
@@ -286,8 +309,7 @@ describe('the recipes of docs/observing.md', () => {
     expect(attributes.map((noted) => noted['keyscope.reason'])).toContain('unknown_key');
   });
 
-  it('count each decision, and show every series from the start: Prometheus', async () => {
-    const text = await service.counted.registry.metrics();
+  it('count each decision, and show every series from the start: Prometheus', () => {
     expect(text).toContain('keyscope_access_total{operation="listThreats",code="granted"} 1\n');
     expect(text).toContain('keyscope_access_total{operation="updateThreat",code="granted"} 0\n');
     expect(text).toContain('keyscope_management_total{type="key.suspended",code="done"} 1\n');
@@ -297,16 +319,18 @@ describe('the recipes of docs/observing.md', () => {
   });
 
   it('make no series more, whatever strangers send', async () => {
-    const before = (await service.counted.registry.metrics()).split('\n').length;
-    const points = series('keyscope.access').length;
     for (let index = 0; index < 20; index += 1) {
       const entity = OTHER.replace('70', String(10 + index));
       const stranger = generateKey({ prefix: 'acme' });
       await call(`/list?entity=${entity}`, `Bearer ${stranger}`, `agent ${index}`);
     }
     await service.otel.reader.forceFlush();
-    const after = (await service.counted.registry.metrics()).split('\n').length;
-    expect([after, series('keyscope.access').length]).toEqual([before, points]);
+    const later = await service.counted.registry.metrics();
+    expect(later.split('\n')).toHaveLength(text.split('\n').length);
+    const points = series('keyscope.access', service.otel.exported.getMetrics().at(-1));
+    expect(points).toHaveLength(series('keyscope.access').length);
+    const guesses = points.find(({ attributes: { code } }) => code === 'invalid_token');
+    expect(guesses?.value).toBeGreaterThan(20);
   });
 
   it('log events, and what was swallowed', () => {
@@ -339,11 +363,36 @@ describe('the recipes of docs/observing.md', () => {
     }
   });
 
+  it('leave out what has no shape to be found by', () => {
+    const { logged, lines } = service;
+    const from = lines.length;
+    const headers = { authorization: 'Bearer eyJhbGciOi', cookie: 'session=eyJhbGciOi' };
+    logged.log.info({ req: { headers }, answer: { access_token: 'eyJhbGciOi' } });
+    const written = lines.slice(from).join();
+    expect(written).not.toContain('eyJhbGciOi');
+    expect(written.split('[Redacted]')).toHaveLength(4);
+  });
+
+  it('mask keys before a transport gets the line', async () => {
+    const { transport } = (await load('pino')) as Transports;
+    const { createLog } = (await recipes.load('log.ts')) as MakeLog;
+    const destination = join(folder, 'log');
+    const stream = transport({ target: 'pino/file', options: { destination } });
+    createLog(stream).log.info(key);
+    const closed = once(stream, 'close');
+    stream.end();
+    await closed;
+    expect(readFileSync(destination, 'utf8')).toContain('"msg":"acme_[redacted]"');
+  });
+
   it('let no credential out: no key, digest or pepper in any span, metric or line', async () => {
     const { otel, counted, lines } = service;
     const out = [
-      otel.spans.getFinishedSpans(),
-      otel.exported.getMetrics(),
+      // What an exporter sends of a span.
+      otel.spans
+        .getFinishedSpans()
+        .map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
+      otel.exported.getMetrics().map(({ scopeMetrics }) => scopeMetrics),
       await counted.registry.metrics(),
       lines,
     ];
