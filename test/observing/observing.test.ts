@@ -341,6 +341,10 @@ describe('the recipes of docs/observing.md', () => {
       expect(messages).toContain(message);
     }
     expect(messages).not.toContain('access.granted');
+    expect(read.find(({ msg }) => msg === 'swallowed')).toMatchObject({
+      err: { type: 'Error', message: 'no audit of acme_[redacted]' },
+      what: 'event',
+    });
     const [first] = read;
     expect(first).toMatchObject({ level: 30, event: { type: 'key.issued', keyId } });
   });
