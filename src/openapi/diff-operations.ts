@@ -15,7 +15,7 @@ export interface DiffOptions<Operation extends string = string> {
   /** The name in the policy of an operation of the document. Default: its `operationId`. */
   readonly operationOf?: OperationOf | undefined;
   /** Operations of the policy that have no place in the document, such as MCP tools. */
-  readonly elsewhere?: readonly Operation[] | undefined;
+  readonly elsewhere?: readonly NoInfer<Operation>[] | undefined;
 }
 
 /** An operation whose `security` says something else than the policy. */
