@@ -204,20 +204,31 @@ function merge(said: Json, refusal: Json, what: string): Json {
   const listed: readonly unknown[] = Array.isArray(choices) ? choices : [schema];
   if (listed.some((choice) => isSame(choice, PROBLEM_REFERENCE))) return said;
   const descriptions = [said, refusal].map(({ description }) => description);
-  const either = schema === undefined ? PROBLEM_REFERENCE : { anyOf: [schema, PROBLEM_REFERENCE] };
+  // What has no schema may be anything.
+  const either = { anyOf: [schema ?? {}, PROBLEM_REFERENCE] };
+  const isSaid = Object.hasOwn(content, PROBLEM_TYPE);
   return {
     ...said,
     description: descriptions.filter(Boolean).join(' Or: '),
     headers: withHeaders(objectAt(said, 'headers', what), objectAt(refusal, 'headers', what)),
-    content: { ...content, [PROBLEM_TYPE]: { ...media, schema: either } },
+    content: {
+      ...content,
+      [PROBLEM_TYPE]: { ...media, schema: isSaid ? either : PROBLEM_REFERENCE },
+    },
   };
 }
 
-/** A header that is written stays, however its name is spelled. */
+/**
+ * A header that is written stays, however its name is spelled; one that is added is not promised,
+ * because only the refusal has it.
+ */
 function withHeaders(said: Json, added: Json): Json {
   const names = Object.keys(said);
   const isSaid = (name: string): boolean =>
     names.some((one) => new RegExp(`^${name}$`, 'i').test(one));
-  const fresh = Object.entries(added).filter(([name]) => !isSaid(name));
-  return { ...said, ...Object.fromEntries(fresh) };
+  const headers: Json = { ...said };
+  for (const [name, header] of Object.entries(added)) {
+    if (!isSaid(name)) headers[name] = { ...(header as Json), required: false };
+  }
+  return headers;
 }

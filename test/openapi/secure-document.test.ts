@@ -191,7 +191,7 @@ describe('what a document says of a status stays', () => {
       description:
         'The query is malformed. Or: The request is malformed: the credential, the entity, or ' +
         'another part of it.',
-      headers: { 'X-Own': header, 'WWW-Authenticate': header },
+      headers: { 'X-Own': header, 'WWW-Authenticate': { ...header, required: false } },
       content: {
         'application/json': { schema: { type: 'string' } },
         'application/problem+json': {
@@ -214,6 +214,18 @@ describe('what a document says of a status stays', () => {
       );
       expect(at(document, 'components', 'responses', 'Own')).toEqual(Own);
     }
+  });
+
+  it('and promises no header and no body that only the refusal has', () => {
+    const own = { description: 'Own.', content: { 'application/problem+json': {} } };
+    const get = operation('listThreats', { responses: { 503: own } });
+    const responses = responsesOf(secure({ '/threats': { get } }), '/threats', 'get');
+    expect(at(responses, '503', 'headers', 'Retry-After', 'required')).toBe(false);
+    expect(at(responses, '503', 'content', 'application/problem+json', 'schema')).toEqual({
+      anyOf: [{}, Problem],
+    });
+    const alone = at(secure({}), 'components', 'responses', 'AccessUnavailable', 'headers');
+    expect(at(alone, 'Retry-After', 'required')).toBe(true);
   });
 
   it('its headers too, however they are spelled', () => {

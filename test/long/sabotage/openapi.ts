@@ -111,6 +111,13 @@ export const DOCUMENTS: readonly Safeguard[] = [
     tests: OPENAPI,
   },
   {
+    name: 'openapi: no header is promised that only refusals have',
+    file: 'src/openapi/refusals.ts',
+    text: '{ ...(header as Json), required: false }',
+    instead: '{ ...(header as Json) }',
+    tests: OPENAPI,
+  },
+  {
     name: 'openapi: marks of Markdown are escaped',
     file: 'src/openapi/scope-reference.ts',
     text: String.raw`.replace(MARKS, '\\$&')`,
