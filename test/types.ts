@@ -28,6 +28,7 @@ import {
   parseAuthorization,
   requireEntity,
 } from 'keyscope';
+import { diffOperations, secureDocument } from 'keyscope/openapi';
 import type { IssueInputJson, KeyInfoJson } from 'keyscope/schemas';
 import {
   issueInputSchema,
@@ -350,4 +351,19 @@ export async function requests(body: unknown): Promise<void> {
   await keyring.issue(issueInputSchemaFor(catalog).parse(body), authority);
   // @ts-expect-error: these scopes may be anything
   await keyring.issue(general, authority);
+}
+
+// ── OpenAPI ──────────────────────────────────────────────────────────────────────────────────────
+
+const written = { openapi: '3.1.0', paths: {}, 'x-own': 1 };
+
+export function documents(): void {
+  const secured = secureDocument(written, { policy, catalog, elsewhere: ['whoami'] });
+  same<typeof secured, typeof written>(true);
+  // @ts-expect-error: an operation that the policy does not have
+  secureDocument(written, { policy, catalog, elsewhere: ['whoAmI'] });
+  // @ts-expect-error: the catalog is missing
+  secureDocument(written, { policy });
+  // @ts-expect-error: an operation that the policy does not have
+  diffOperations(written, { policy, elsewhere: ['whoAmI'] });
 }

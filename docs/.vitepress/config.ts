@@ -27,13 +27,14 @@ const SIDEBAR = [
       'managing-keys',
       'admin',
       'mcp',
+      'openapi',
       'tokens',
       'recipes',
       'testing',
       'migrating',
     ],
   },
-  { text: 'Run it', pages: ['stores', 'operations', 'reliability'] },
+  { text: 'Run it', pages: ['stores', 'operations', 'observing', 'reliability'] },
   { text: 'Check it', pages: ['auditing', 'security', 'performance', 'benchmark', 'results'] },
 ];
 
@@ -41,6 +42,7 @@ const SIDEBAR = [
 function titleOf(page: string): string {
   const words = page.replaceAll('-', ' ');
   if (page === 'admin') return 'Endpoints to manage keys';
+  if (page === 'openapi') return 'OpenAPI';
   return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -176,6 +176,21 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'ProtectedResourceOptions',
     ],
   },
+  './openapi': {
+    values: ['diffOperations', 'scopeReference', 'scopeTable', 'secureDocument'],
+    types: [
+      'ConflictingOperation',
+      'DiffOptions',
+      'DocumentOperation',
+      'OperationDiff',
+      'OperationEntry',
+      'OperationOf',
+      'ScopeEntry',
+      'ScopeReferenceInput',
+      'ScopeTable',
+      'SecureDocumentOptions',
+    ],
+  },
   './reports': {
     values: ['expiringKeys', 'pepperReport', 'unusedScopes'],
     types: [

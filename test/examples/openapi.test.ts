@@ -6,6 +6,7 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { diffOperations } from 'keyscope/openapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { createServer as createExpress } from '../../examples/express/server.ts';
@@ -119,6 +120,14 @@ describe('the document', () => {
         : [{ bearerAuth: policy.requires(operationId as Operation) }];
       expect([operationId, security]).toEqual([operationId, wanted]);
     }
+  });
+
+  it('differs from the policy nowhere, and says what anybody may call', () => {
+    const { secured, open, ...differences } = diffOperations(openApi(PUBLIC), { policy });
+    const idsOf = (found: typeof open) => found.map(({ operationId }) => operationId).sort();
+    expect(idsOf(secured)).toEqual(routes.map(({ operation }) => operation).sort());
+    expect(idsOf(open)).toEqual([...OPEN].sort());
+    expect(Object.values(differences).flat()).toEqual([]);
   });
 
   it('says of each operation what its tool says', () => {

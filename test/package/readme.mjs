@@ -1,10 +1,14 @@
-// The TypeScript of the README and of the pages in docs as modules, for the compiler to read: each
-// `ts` block with the names that it takes for granted (test/readme). A block with lines for several frameworks becomes one for
+// The TypeScript of the README and of the pages in docs as modules, for the compiler to read: each `ts`
+// block with the names that it takes for granted (test/readme). A block with lines for several frameworks becomes one for
 // each. One whose first line is a comment with a file's name is imported by that name.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
+/** Compiled by tests of their own, with packages that are not installed here. */
+const ELSEWHERE = ['docs/observing.md', 'docs/frameworks.md', 'docs/orms.md'];
+const pages = globSync('docs/*.md', { cwd: root }).filter((page) => !ELSEWHERE.includes(page));
+const PAGES = ['README.md', ...pages];
 const FRAMEWORKS = ['express', 'fastify', 'hono'];
 
 /** What a block may use without importing it. */
@@ -17,7 +21,10 @@ const named = new Map();
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const page of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
+for (const page of PAGES) writePage(page);
+
+function writePage(page) {
+  named.clear();
   const name = page.replace(/\W/g, '-');
   for (const [index, block] of blocksOf(read(page)).entries()) {
     for (const framework of frameworksOf(block)) writeBlock(`${name}-${index}`, block, framework);

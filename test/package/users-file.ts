@@ -1,6 +1,7 @@
 /** What a user writes, compiled against the installed package: every entry, and one mistake. */
 import { createKeyring, definePolicy, defineScopes, type Me, type Principal, toMe } from 'keyscope';
 import { createMcpGate } from 'keyscope/mcp';
+import { secureDocument } from 'keyscope/openapi';
 import { meSchema } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 import { sqliteStore } from 'keyscope/stores/sqlite';
@@ -22,6 +23,8 @@ export async function use(principal: Principal): Promise<Me> {
   return meSchema.parse(toMe(principal));
 }
 
+const written = { openapi: '3.1.0', info: { title: 'a', version: '1' }, paths: {} };
+export const document = secureDocument(written, { policy, catalog, elsewhere: ['listThreats'] });
 export const gate = createMcpGate({
   keyring,
   policy,

@@ -1,15 +1,19 @@
 /**
  * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table,
  * the policy, and the schemas of requests and answers. Only what those do not say is written here:
- * how a request is refused.
+ * how the service itself refuses. How its guards do is keyscope's.
  */
 import { STATUS_CODES } from 'node:http';
+import { secureDocument } from 'keyscope/openapi';
 import { z } from 'zod';
+import { catalog } from '../service/catalog.ts';
 import { entity } from '../service/inputs.ts';
 import { policy } from '../service/policy.ts';
 import type { Route } from '../service/route.ts';
 import { routes } from '../service/routes.ts';
 import { shapes } from '../service/shapes.ts';
+import { PREFIX } from './boot.ts';
+import { REALM } from './http.ts';
 import { tokenAnswer, tokenError, tokenRequest } from './token-request.ts';
 import { keySet } from './tokens.ts';
 
@@ -65,29 +69,11 @@ function answer(description: string | undefined, schema: z.ZodType | null): Json
 interface Refused {
   readonly status: number;
   readonly description: string;
-  /** A header that says more. */
-  readonly header?: string;
-  /** Which routes refuse this way. Default: all. */
-  readonly by?: (route: Route) => boolean;
+  /** Which routes refuse this way. */
+  readonly by: (route: Route) => boolean;
 }
 
 const REFUSALS: Readonly<Record<string, Refused>> = {
-  BadRequest: {
-    status: 400,
-    description: 'The request is malformed: the credential, the entity, the query or the body.',
-    header: 'WWW-Authenticate',
-  },
-  Unauthorized: {
-    status: 401,
-    description: 'No credential, or one that does not authenticate.',
-    header: 'WWW-Authenticate',
-  },
-  Forbidden: {
-    status: 403,
-    description:
-      'The key lacks a scope (insufficient_scope) or cannot address the entity (entity_forbidden).',
-    header: 'WWW-Authenticate',
-  },
   NotFound: {
     status: 404,
     description: 'There is nothing with this id in the entity.',
@@ -108,21 +94,13 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
     description: 'The body is of another type, encoded or compressed.',
     by: ({ method }) => method !== 'GET',
   },
-  ServiceUnavailable: {
-    status: 503,
-    description: 'Credentials cannot be checked at the moment.',
-    header: 'Retry-After',
-  },
 };
 
-function responseOf({ description, header }: Refused): Json {
-  const response = answer(description, shapes.Problem);
-  if (header === undefined) return response;
-  return { ...response, headers: { [header]: { schema: { type: 'string' } } } };
-}
-
 const RESPONSES: Json = Object.fromEntries(
-  Object.entries(REFUSALS).map(([name, refused]) => [name, responseOf(refused)]),
+  Object.entries(REFUSALS).map(([name, { description }]) => [
+    name,
+    answer(description, shapes.Problem),
+  ]),
 );
 
 /** References to the refusals that apply, by status. */
@@ -153,8 +131,6 @@ function operationOf(route: Route): Json {
   return {
     operationId: operation,
     summary,
-    // For a bearer scheme, these are names that the key must hold (OpenAPI 3.1 §4.8.30).
-    security: [{ bearerAuth: policy.requires(operation) }],
     parameters: [
       ...(id === null ? [] : parameters('path', { id })),
       ...parameters('query', { entity_uuid: entity.optional(), ...query.shape }),
@@ -162,7 +138,7 @@ function operationOf(route: Route): Json {
     ...(body !== null && { requestBody: { required: true, ...content(sent(body)) } }),
     responses: {
       [status]: answer(STATUS_CODES[status], route.answer),
-      ...refusals((_, { by = () => true }) => by(route)),
+      ...refusals((_, { by }) => by(route)),
     },
   };
 }
@@ -186,7 +162,8 @@ const EXCHANGE: Readonly<Record<string, Json>> = {
           'The request is refused, or the key is (RFC 6749 §5.2, RFC 8693 §2.2.2).',
           tokenError,
         ),
-        ...refusals((name) => name === 'ContentTooLarge' || name === 'ServiceUnavailable'),
+        ...refusals((name) => name === 'ContentTooLarge'),
+        503: { $ref: '#/components/responses/AccessUnavailable' },
       },
     },
   },
@@ -232,7 +209,7 @@ export interface OpenApiOptions {
 
 /** The document. `server`: the origin that clients use, from configuration. */
 export function openApi(server: string, { tokens = true }: OpenApiOptions = {}): Json {
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Deception platform',
@@ -241,16 +218,7 @@ export function openApi(server: string, { tokens = true }: OpenApiOptions = {}):
     },
     servers: [{ url: server }],
     paths: { ...routePaths(), ...(tokens && EXCHANGE), ...OPEN },
-    components: {
-      securitySchemes: {
-        bearerAuth: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'An API key, or a short-lived token for one.',
-        },
-      },
-      schemas: answered(),
-      responses: RESPONSES,
-    },
+    components: { schemas: answered(), responses: RESPONSES },
   };
+  return secureDocument(document, { policy, catalog, prefix: PREFIX, realm: REALM });
 }

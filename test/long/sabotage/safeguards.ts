@@ -2,6 +2,7 @@
 import { ADMIN } from './admin.ts';
 import { CORE } from './core.ts';
 import { EXAMPLES } from './examples.ts';
+import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
 import { STORES } from './stores.ts';
 import { WINGS } from './wings.ts';
@@ -11,5 +12,6 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...STORES,
   ...WINGS,
   ...ADMIN,
+  ...DOCUMENTS,
   ...EXAMPLES,
 ];

@@ -1,0 +1,12 @@
+/**
+ * `keyscope/openapi`: what an OpenAPI document and a reference say of security, made from the
+ * catalog and the policy. Nothing here decides who is let in.
+ */
+export type { ConflictingOperation, DiffOptions, OperationDiff } from './diff-operations.js';
+export { diffOperations } from './diff-operations.js';
+export type { DocumentOperation, OperationOf } from './document.js';
+export { scopeReference } from './scope-reference.js';
+export type { OperationEntry, ScopeEntry, ScopeReferenceInput, ScopeTable } from './scope-table.js';
+export { scopeTable } from './scope-table.js';
+export type { SecureDocumentOptions } from './secure-document.js';
+export { secureDocument } from './secure-document.js';

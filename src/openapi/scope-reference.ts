@@ -1,0 +1,71 @@
+/** The scopes and operations of a service as Markdown, for people. */
+import type { OperationEntry, ScopeEntry, ScopeReferenceInput } from './scope-table.js';
+import { scopeTable } from './scope-table.js';
+
+/** What Markdown would take for a mark, in a table's cell and outside of one. */
+const MARKS = /[\\`*_{}[\]<>()#+!|~&$]/g;
+const PLAIN_NAME = /^[\w:.-]+$/;
+
+/**
+ * Returns a reference of all scopes and all operations as two Markdown tables (GitHub Flavored
+ * Markdown §4.10), scopes in catalog order, operations in the order of the policy. The same catalog
+ * and policy give the same text, so that a test can hold a committed file to it.
+ *
+ * Not checked: whether a route or tool exists for each operation. `scopeTable` returns the same as
+ * data, for a page of another form.
+ *
+ * @throws TypeError as `scopeTable` does.
+ * @example
+ * writeFileSync('docs/scopes.md', scopeReference({ catalog, policy }));
+ */
+export function scopeReference(input: ScopeReferenceInput): string {
+  const { scopes, operations } = scopeTable(input);
+  const lines = [
+    '## Scopes',
+    '',
+    ...table(['Scope', 'Allows', 'Needed by'], scopes.map(scopeRow)),
+    '',
+    ...(scopes.some(({ reserved }) => reserved) ? [RESERVED, ''] : []),
+    '## Operations',
+    '',
+    ...table(['Operation', 'Needs'], operations.map(operationRow)),
+    '',
+  ];
+  return lines.join('\n');
+}
+
+const RESERVED =
+  'A reserved scope is in no wildcard: whoever makes a key names it, and says what it is for.';
+
+/** The sentence of a scope, and whether it is reserved, in Markdown. */
+export function describeScope({ description, reserved }: ScopeEntry): string {
+  return reserved ? `${escapeMarks(description)} *Reserved.*` : escapeMarks(description);
+}
+
+function scopeRow(entry: ScopeEntry): readonly string[] {
+  const { scope, operations } = entry;
+  return [showName(scope), describeScope(entry), showNames(operations, 'no operation')];
+}
+
+function operationRow({ operation, scopes }: OperationEntry): readonly string[] {
+  return [showName(operation), showNames(scopes, 'no scope: any valid key')];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const rule = head.map(() => '---');
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+}
+
+function showNames(names: readonly string[], none: string): string {
+  return names.length === 0 ? none : names.map(showName).join(', ');
+}
+
+/** As code; what could end the code is escaped as text, because operations may have any name. */
+export function showName(name: string): string {
+  return PLAIN_NAME.test(name) ? `\`${name}\`` : escapeMarks(name);
+}
+
+/** Control and invisible characters become U+FFFD: a line break would end the row. */
+function escapeMarks(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd').replace(MARKS, '\\$&');
+}

@@ -1,0 +1,57 @@
+/** The code of a page of documentation, as files that can be compiled and imported. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { readProjectFile } from './source.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+/** A page's blocks whose first line is a comment with a file's name. */
+export interface Recipes {
+  /** The names of the files. */
+  readonly names: readonly string[];
+  /** What the compiler says of them, under the rules of this project. */
+  complaints(): readonly string[];
+  /** What a file exports. */
+  load(name: string): Promise<unknown>;
+  remove(): void;
+}
+
+/**
+ * Writes them to `blocks` in `folder`, from where its packages are found.
+ *
+ * @param page Its path in the project.
+ * @param folder A path in the project; nothing else may be in its `blocks`.
+ */
+export function writeRecipes(page: string, folder: string): Recipes {
+  const blocks = join(ROOT, folder, 'blocks');
+  const texts = new Map<string, string>();
+  for (const [, text = ''] of readProjectFile(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)) {
+    const name = /^\/\/ (\w+\.ts)\n/.exec(text)?.[1];
+    if (name === undefined) throw new Error(`${page}: a block without the name of a file`);
+    texts.set(name, text);
+  }
+  rmSync(blocks, { recursive: true, force: true });
+  mkdirSync(blocks);
+  for (const [name, text] of texts) writeFileSync(join(blocks, name), text);
+  const paths = [...texts.keys()].map((name) => join(blocks, name));
+
+  return {
+    names: [...texts.keys()],
+    complaints: () => compile(paths),
+    load: (name) => import(join(blocks, name)),
+    remove: () => rmSync(blocks, { recursive: true, force: true }),
+  };
+}
+
+function compile(paths: readonly string[]): readonly string[] {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile) as {
+    readonly config: unknown;
+  };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const program = ts.createProgram(paths, options);
+  return ts.getPreEmitDiagnostics(program).map(({ messageText, file }) => {
+    const text = ts.flattenDiagnosticMessageText(messageText, '\n');
+    return `${file?.fileName ?? ''}: ${text}`;
+  });
+}

@@ -1,0 +1,99 @@
+/**
+ * What other people's readers make of a secured document and of the reference. The first validator
+ * is in test/examples/openapi.test.ts.
+ */
+import fc from 'fast-check';
+import { definePolicy, defineScopes } from 'keyscope';
+import { scopeReference, secureDocument } from 'keyscope/openapi';
+import { expect, it } from 'vitest';
+import { openApi } from '../../examples/platform/host/openapi.ts';
+import { installedIn } from '../support/installed.ts';
+import { catalog, documentOf, operation, PATHS, policy } from '../support/openapi.ts';
+
+interface Parser {
+  validate(document: object): Promise<{ readonly valid: boolean; readonly errors?: unknown }>;
+}
+interface Token {
+  readonly type: string;
+  readonly text?: string;
+  readonly tokens?: readonly Token[];
+  readonly rows?: readonly (readonly { readonly tokens: readonly Token[] }[])[];
+}
+interface Marked {
+  readonly marked: { lexer(markdown: string): readonly Token[] };
+}
+
+const { describe, load } = installedIn('validators', 'marked');
+
+describe('@readme/openapi-parser', () => {
+  const validate = async (document: object) => {
+    const parser = (await load('@readme/openapi-parser')) as Parser;
+    // It changes what it is given.
+    const { valid, errors = [] } = await parser.validate(structuredClone(document));
+    return { valid, errors };
+  };
+
+  it('finds nothing wrong with the document of the reference service', async () => {
+    expect(await validate(openApi('https://x.example'))).toEqual({ valid: true, errors: [] });
+  });
+
+  it('finds nothing wrong where responses are of two kinds', async () => {
+    const content = { 'application/problem+json': { schema: { type: 'object' } } };
+    const own = { description: 'Own.', content };
+    const responses = { 200: { description: 'OK' }, 400: own, default: own };
+    const get = operation('listThreats', { responses });
+    const document = documentOf({ ...PATHS, '/threats': { get } });
+    const secured = secureDocument(document, { policy, catalog, prefix: 'acme', realm: 'acme' });
+    expect(await validate(secured)).toEqual({ valid: true, errors: [] });
+  });
+
+  it('finds something wrong with what is no document', async () => {
+    const { valid } = await validate({ ...openApi('https://x.example'), paths: { x: 1 } });
+    expect(valid).toBe(false);
+  });
+});
+
+describe('marked', () => {
+  /** The text that a reader sees. */
+  const shown = ({ tokens, text = '' }: Token): string =>
+    tokens === undefined ? unescaped(text) : tokens.map(shown).join('');
+  // The lexer leaves entities to the renderer.
+  const unescaped = (text: string): string =>
+    text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"');
+
+  const tablesOf = async (markdown: string) => {
+    const { marked } = (await load('marked')) as Marked;
+    const tokens = marked.lexer(markdown);
+    return tokens
+      .filter(({ type }) => type === 'table')
+      .map(({ rows = [] }) =>
+        rows.map((cells) => cells.map((cell) => cell.tokens.map(shown).join(''))),
+      );
+  };
+
+  it('shows every scope and every operation in a row of its own, as it is called', async () => {
+    const text = fc.string({
+      unit: fc.constantFrom(...'ab |\\`*_<>[]()#&!~$\n{}+-.'),
+      maxLength: 12,
+    });
+    // Beside spaces, which a cell has at its ends anyway.
+    const name = text.map((given) => `x${given}x`);
+    const sentences = name.map((given) => given.replaceAll('\n', ' '));
+    await fc.assert(
+      fc.asyncProperty(
+        sentences,
+        fc.uniqueArray(name, { minLength: 1, maxLength: 4 }),
+        async (sentence, names) => {
+          const odd = defineScopes({ a: { b: sentence } });
+          const table = Object.fromEntries(names.map((one) => [one, ['a:b' as const]]));
+          const [scopes, operations] = await tablesOf(
+            scopeReference({ catalog: odd, policy: definePolicy(odd, table) }),
+          );
+          const called = names.map((one) => one.replaceAll('\n', '\ufffd'));
+          expect(scopes).toEqual([['a:b', sentence, called.join(', ')]]);
+          expect(operations).toEqual(called.map((one) => [one, 'a:b']));
+        },
+      ),
+    );
+  });
+});
