@@ -72,7 +72,8 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
   });
   const entries = await build({
     ...options,
-    entryPoints: { ...entriesForNode() },
+    // The command is no entry: whoever imported it would run it.
+    entryPoints: { ...entriesForNode(), keyscope: './src/cli/bin.ts' },
     splitting: true,
     chunkNames: 'shared-[hash]',
     packages: 'external',

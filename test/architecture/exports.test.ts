@@ -125,6 +125,7 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'WithdrawMark',
     ],
   },
+  './cli': { values: ['defineConfig'], types: ['CommandConfig', 'CommandDatabase'] },
   './jwt': {
     values: ['ExchangeError', 'createTokenIssuer', 'createTokenVerifier', 'isExchangeError'],
     types: [
