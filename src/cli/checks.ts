@@ -3,16 +3,14 @@
  * tables is asked only where there are some.
  */
 import { randomUUID } from 'node:crypto';
-import { hasMethods } from '../common/methods.js';
 import { causeOf } from '../core/errors.js';
 import { pepperReport } from '../reports/pepper-report.js';
 import { isConfigured } from './configured.js';
-import { type Database, KNOWN_VERSION } from './database.js';
-import type { CommandConfig } from './define-config.js';
+import type { CommandConfig, CommandSql } from './define-config.js';
 import { hintOf } from './explain.js';
 import type { Finding, Verdict } from './finding.js';
-import { databaseOf } from './open-database.js';
 import { checkSeals } from './seals.js';
+import { askClock, askMissingTriggers, askPrimary, askVersion, KNOWN_VERSION } from './sql.js';
 import { within } from './within.js';
 
 /** What a check may use. */
@@ -65,30 +63,30 @@ function check(name: string, look: (asked: Asked) => Promise<Verdict>): Check {
   };
 }
 
-/** The same for what only the client of the config can tell. */
-function checkDatabase(name: string, look: (database: Database) => Promise<Verdict>): Check {
+/** The same for what only the database itself can tell. */
+function checkSql(name: string, look: (sql: CommandSql) => Promise<Verdict>): Check {
   return check(name, async ({ config }) => {
-    if (config.database === undefined) return ['not known', 'the config has no `database`'];
-    return look(await databaseOf(config.database));
+    if (config.sql === undefined) return ['not known', 'the config has no `sql` to ask with'];
+    return look(config.sql);
   });
 }
 
 /** In the order in which each may rely on those before. */
 export const CHECKS: readonly Check[] = [
   check('config', async () => ['ok', 'it loads, and has what the command needs']),
-  checkDatabase('schema', checkSchema),
+  checkSql('schema', checkSchema),
   check('store', checkStore),
-  checkDatabase('clock', checkClock),
-  checkDatabase('primary', checkPrimary),
-  checkDatabase('triggers', checkTriggers),
-  checkDatabase('pool', checkPool),
+  checkSql('clock', checkClock),
+  checkSql('primary', checkPrimary),
+  checkSql('triggers', checkTriggers),
+  check('pool', checkPool),
   check('channel', checkChannel),
   check('peppers', checkPeppers),
   check('deployment', ({ config }) => checkSeals(config)),
 ];
 
-async function checkSchema({ version }: Database): Promise<Verdict> {
-  const found = await version();
+async function checkSchema(sql: CommandSql): Promise<Verdict> {
+  const found = await askVersion(sql);
   if (found.version === 0) return ['to do', 'there are no tables: run keyscope migrate'];
   const shown = `version ${found.version}`;
   if (found.version === KNOWN_VERSION) return ['ok', shown];
@@ -104,9 +102,9 @@ async function checkStore({ config }: Asked): Promise<Verdict> {
   return ['ok', `answers in ${Math.round(performance.now() - begun)} ms`];
 }
 
-async function checkClock({ clock }: Database): Promise<Verdict> {
+async function checkClock(sql: CommandSql): Promise<Verdict> {
   const before = Date.now();
-  const theirs = await clock();
+  const theirs = await askClock(sql);
   const after = Date.now();
   if (theirs === null) return ['ok', 'the database has the clock of this machine'];
   if (!Number.isFinite(theirs)) return ['not known', 'the database said no time'];
@@ -117,33 +115,35 @@ async function checkClock({ clock }: Database): Promise<Verdict> {
   return ['to do', `${ms}: synchronize both, or keys end early or late`];
 }
 
-async function checkPrimary({ isPrimary }: Database): Promise<Verdict> {
-  if (await isPrimary()) return ['ok', 'reads and writes go to the primary'];
+async function checkPrimary(sql: CommandSql): Promise<Verdict> {
+  const isPrimary = await askPrimary(sql);
+  if (isPrimary === null) return ['ok', 'a file has no replica'];
+  if (isPrimary) return ['ok', 'reads and writes go to the primary'];
   return ['to do', 'this is a replica, which lags: connect to the primary'];
 }
 
-async function checkTriggers({ missingTriggers }: Database): Promise<Verdict> {
-  const missing = await missingTriggers();
-  if (missing === null) return ['not known', 'this kind of database has none'];
+async function checkTriggers(sql: CommandSql): Promise<Verdict> {
+  const missing = await askMissingTriggers(sql);
   if (missing.length === 0) return ['ok', 'all are there'];
   const instead = 'whoever writes the table can rewrite history; see SchemaOptions';
   return ['to do', `missing: ${missing.join(', ')}: ${instead}`];
 }
 
-async function checkPool({ poolSize }: Database): Promise<Verdict> {
-  if (poolSize === null) return ['not known', 'the client does not say'];
-  const shown = `at most ${poolSize} connections`;
-  if (poolSize >= LEAST_POOL) return ['ok', shown];
+async function checkPool({ config }: Asked): Promise<Verdict> {
+  const { connections } = config;
+  if (connections === undefined) return ['not known', 'the config has no `connections`'];
+  const shown = `at most ${connections} connections`;
+  if (connections >= LEAST_POOL) return ['ok', shown];
   return ['to do', `${shown}: allow ${LEAST_POOL} or more, for look-ups take up to 4`];
 }
 
 async function checkChannel({ config }: Asked): Promise<Verdict> {
   const { store } = config as { readonly store: { readonly channelState?: () => unknown } };
-  if (!hasMethods(store, 'channelState')) return ['not known', 'the store has no channel'];
+  if (store.channelState === undefined) return ['not known', 'the store has no channel'];
   let state: unknown;
   // It comes up with its first beat.
   for (let round = 0; round < 40; round += 1) {
-    state = store.channelState?.();
+    state = store.channelState();
     if (state === 'up' || state === 'none') break;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -153,7 +153,7 @@ async function checkChannel({ config }: Asked): Promise<Verdict> {
 }
 
 async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
-  if (!hasMethods(config.store, 'summarize')) return ['not known', 'the store cannot count them'];
+  if (config.store.summarize === undefined) return ['not known', 'the store cannot count them'];
   const uses = await pepperReport(config.store, { timeoutMs });
   if (uses.length === 0) return ['ok', 'there are no live keys'];
   const shown = uses.map(({ scheme, live, lastUsedAt }) => {

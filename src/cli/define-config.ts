@@ -1,33 +1,18 @@
 /** What the command is told of a service: its keyring, and what a keyring does not show. */
 import { hasMethods } from '../common/methods.js';
 import type { Catalog } from '../core/catalog.js';
-import { assert, isObject, readFields } from '../core/input.js';
+import { assert, readFields } from '../core/input.js';
 import type { Keyring } from '../core/keyring.js';
 import type { Awaitable, KeyStore } from '../core/store.js';
-import type { MysqlClient } from '../stores/mysql/client.js';
-import type { PostgresClient } from '../stores/postgres/clients.js';
-import type { RedisClient } from '../stores/redis/clients.js';
-import type { SqliteHandle } from '../stores/sqlite/handle.js';
+import type { Dialect } from '../stores/schema/migrations.js';
 
-/**
- * The client that the store was made with. The command opens no database: what it knows of one
- * beyond the store, such as the version of its schema, it asks over this client.
- */
-export type CommandDatabase =
-  /** `triggers: false` where the service migrates without: see `SchemaOptions`. */
-  | {
-      readonly kind: 'postgres';
-      readonly client: PostgresClient;
-      readonly triggers?: boolean | undefined;
-    }
-  | {
-      readonly kind: 'mysql';
-      readonly client: MysqlClient;
-      readonly triggers?: boolean | undefined;
-    }
-  | { readonly kind: 'sqlite'; readonly client: SqliteHandle }
-  /** `prefix`: the same as for the store. */
-  | { readonly kind: 'redis'; readonly client: RedisClient; readonly prefix?: string | undefined };
+/** How `keyscope doctor` asks an SQL database what its store does not say. */
+export interface CommandSql {
+  /** The kind of the database. */
+  readonly dialect: Dialect;
+  /** Runs one statement that reads, over the service's own client. Returns its rows as objects. */
+  query(sql: string): Awaitable<readonly object[]>;
+}
 
 /** What a `keyscope.config` default-exports, by way of {@link defineConfig}. */
 export interface CommandConfig {
@@ -39,8 +24,15 @@ export interface CommandConfig {
   readonly catalog: Catalog;
   /** The ids of the keyring's peppers, never their secrets; `'none'` without. For reports. */
   readonly peppers?: readonly string[] | 'none' | undefined;
-  /** The client of the store, for `migrate` and `doctor`. Default: they know less. */
-  readonly database?: CommandDatabase | undefined;
+  /**
+   * Migrates: calls `migrate` of the store's entry with the service's client and options. Default:
+   * the store itself creates what it needs, before its first use.
+   */
+  readonly migrate?: (() => Awaitable<unknown>) | undefined;
+  /** For an SQL database. Without it, most of what `doctor` looks at is not known. */
+  readonly sql?: CommandSql | undefined;
+  /** How many connections the client's pool may open. For `doctor`. */
+  readonly connections?: number | undefined;
   /** Ends the connections. Called at the end in every case, and waited for a few seconds. */
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
@@ -50,7 +42,9 @@ const FIELDS = [
   'store',
   'catalog',
   'peppers',
-  'database',
+  'migrate',
+  'sql',
+  'connections',
   'close',
 ] as const satisfies readonly (keyof CommandConfig)[];
 
@@ -66,7 +60,7 @@ const KEYRING_METHODS = [
   'identify',
 ] as const satisfies readonly (keyof Keyring)[];
 
-const KINDS: readonly unknown[] = ['postgres', 'mysql', 'sqlite', 'redis'];
+const DIALECTS: readonly unknown[] = ['postgres', 'mysql', 'sqlite'];
 
 /** In the global symbol registry: the config may import another copy of the package. */
 const VERSION = Symbol.for('keyscope.config');
@@ -78,7 +72,7 @@ const CURRENT = 1;
  * Describes a service to the command `keyscope`: `keyscope.config.ts` (or `.mjs`, `.js`) exports
  * what this returns as its default.
  *
- * Not checked: that `store`, `catalog` and `database` are those of the keyring.
+ * Not checked: that `store` and `catalog` are those of the keyring, and `sql` its database.
  *
  * @throws TypeError that says what to write instead, and quotes no pepper.
  * @example
@@ -87,30 +81,60 @@ const CURRENT = 1;
  *   store,
  *   catalog,
  *   peppers: ['2026-11'],
- *   database: { kind: 'postgres', client: pool },
+ *   migrate: () => migrate(pool),
+ *   sql: { dialect: 'postgres', query: async (sql) => (await pool.query(sql)).rows },
+ *   connections: pool.options.max,
  *   close: () => pool.end(),
  * });
  */
 export function defineConfig(config: CommandConfig): CommandConfig {
-  const { keyring, store, catalog, peppers, database, close } = readFields(
-    config,
-    FIELDS,
-    'defineConfig',
-  );
-  const isKeyring = hasMethods(keyring, ...KEYRING_METHODS);
-  assert(isKeyring, 'defineConfig: keyring: pass what createKeyring returned; await a promise');
-  const isStore = hasMethods(store, 'findById', 'list');
-  assert(isStore, 'defineConfig: store: pass the store that the keyring was made with');
-  const isCatalog = hasMethods(catalog, 'expand', 'isReserved');
-  assert(isCatalog, 'defineConfig: catalog: pass what defineScopes returned');
-  const areIds = peppers === undefined || peppers === 'none' || arePepperIds(peppers);
-  assert(areIds, "defineConfig: peppers: pass a list of the ids alone, or 'none'");
-  const isDatabase = database === undefined || isKnownDatabase(database);
-  assert(isDatabase, "defineConfig: database: pass { kind: 'postgres' | … , client }");
-  const isClose = close === undefined || typeof close === 'function';
-  assert(isClose, 'defineConfig: close: pass a function or leave it out');
+  const given = readFields(config, FIELDS, 'defineConfig');
+  for (const [field, { holds, instead }] of Object.entries(RULES)) {
+    const value = given[field as keyof CommandConfig];
+    assert(holds(value), `defineConfig: ${field}: ${instead}`);
+  }
   return Object.freeze(Object.defineProperty({ ...config }, VERSION, { value: CURRENT }));
 }
+
+/** What a field has to be, and what to write if it is not. Nothing that was given is quoted. */
+interface Rule {
+  readonly holds: (value: unknown) => boolean;
+  readonly instead: string;
+}
+
+const FUNCTION: Rule = {
+  holds: (value) => value === undefined || typeof value === 'function',
+  instead: 'pass a function or leave it out',
+};
+
+const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
+  keyring: {
+    holds: (value) => hasMethods(value, ...KEYRING_METHODS),
+    instead: 'pass what createKeyring returned; await a promise of it',
+  },
+  store: {
+    holds: (value) => hasMethods(value, 'findById', 'list'),
+    instead: 'pass the store that the keyring was made with',
+  },
+  catalog: {
+    holds: (value) => hasMethods(value, 'expand', 'isReserved'),
+    instead: 'pass what defineScopes returned',
+  },
+  peppers: {
+    holds: (value) => value === undefined || value === 'none' || arePepperIds(value),
+    instead: "pass a list of the ids alone, without their secrets, or 'none'",
+  },
+  migrate: FUNCTION,
+  sql: {
+    holds: (value) => value === undefined || isSql(value),
+    instead: "pass { dialect: 'postgres', query }, or 'mysql' or 'sqlite'",
+  },
+  connections: {
+    holds: (value) => value === undefined || Number.isSafeInteger(value),
+    instead: 'pass a whole number or leave it out',
+  },
+  close: FUNCTION,
+};
 
 function arePepperIds(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
@@ -118,10 +142,9 @@ function arePepperIds(value: unknown): boolean {
   return ids.every((id) => typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id));
 }
 
-function isKnownDatabase(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { kind, client } = value as { readonly kind?: unknown; readonly client?: unknown };
-  return KINDS.includes(kind) && client !== null && client !== undefined;
+function isSql(value: unknown): boolean {
+  const { dialect } = Object(value) as { readonly dialect?: unknown };
+  return DIALECTS.includes(dialect) && hasMethods(value, 'query');
 }
 
 /** Whether a module exported a config, and one that this release understands. */

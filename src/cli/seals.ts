@@ -1,8 +1,6 @@
 /** Compares the keyring's `deployment` with what stored keys were sealed under. */
-import { hasMethods } from '../common/methods.js';
 import { isObject } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
-import type { KeyStore } from '../core/store.js';
 import type { CommandConfig } from './define-config.js';
 import type { Verdict } from './finding.js';
 
@@ -15,9 +13,8 @@ type Seal = 'sound' | 'broken' | 'not known';
 /** Looks at some keys: a wrong deployment breaks the seal of each of them, an edit that of one. */
 export async function checkSeals(config: CommandConfig): Promise<Verdict> {
   const { store } = config;
-  if (!hasMethods(store, 'listAll')) return ['not known', 'the store cannot list its keys'];
-  const { listAll } = store as Required<KeyStore>;
-  const { items } = await listAll.call(store, { after: null, limit: SAMPLE }, { fresh: true });
+  if (store.listAll === undefined) return ['not known', 'the store cannot list its keys'];
+  const { items } = await store.listAll({ after: null, limit: SAMPLE }, { fresh: true });
   const seals = new Map<string, Seal>();
   for (const row of items) {
     const isPeppered = isObject(row) && String(row.digest).startsWith('h1.');

@@ -13,11 +13,11 @@ interface Framework extends Part {
   readonly route: string;
 }
 
-/** A database: how its client is opened and closed, and the store over it. */
+/** A database: how its client is opened and closed, and how `doctor` asks it in SQL. */
 interface Database extends Part {
-  readonly kind: string;
   readonly open: string;
   readonly close: string;
+  readonly sql?: string;
 }
 
 /** By name. The first one is taken where package.json has none. */
@@ -47,14 +47,13 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   sqlite: {
     packages: [],
     imports: ["import { DatabaseSync } from 'node:sqlite'; // Node 20 has none: better-sqlite3"],
-    kind: 'sqlite',
     open: "new DatabaseSync('keys.db')",
     close: 'client.close()',
+    sql: 'client.prepare(sql).all()',
   },
   postgres: {
     packages: ['pg'],
     imports: ["import pg from 'pg';"],
-    kind: 'postgres',
     open: `new pg.Pool({
   connectionString: process.env['DATABASE_URL'],
   connectionTimeoutMillis: 2_000,
@@ -62,18 +61,18 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   query_timeout: 5_000,
 }).on('error', console.error)`,
     close: 'client.end()',
+    sql: '(await client.query(sql)).rows',
   },
   mysql: {
     packages: ['mysql2'],
     imports: ["import { createPool } from 'mysql2/promise';"],
-    kind: 'mysql',
     open: "createPool({ uri: process.env['DATABASE_URL'] ?? '', connectTimeout: 2_000 })",
     close: 'client.end()',
+    sql: 'Object.values((await client.query(sql))[0])',
   },
   redis: {
     packages: ['redis'],
     imports: ["import { createClient } from 'redis';"],
-    kind: 'redis',
     open: `await createClient({
   url: process.env['REDIS_URL'] ?? '',
   socket: { connectTimeout: 2_000, reconnectStrategy: false },
@@ -106,8 +105,11 @@ export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
 }
 
 function configText({ database, ending }: Choice): string {
+  const { sql } = DATABASES[database] ?? {};
+  const query = sql && `\n  sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
   return `// What the command keyscope knows of this service.
 import { defineConfig } from 'keyscope/cli';
+import { migrate } from 'keyscope/stores/${database}';
 import { catalog, client, close, keyring, peppers, store } from './keyscope/keyring.${ending}';
 
 export default defineConfig({
@@ -115,17 +117,17 @@ export default defineConfig({
   store,
   catalog,
   peppers: peppers.map(({ id }) => id),
-  database: { kind: '${DATABASES[database]?.kind}', client },
+  migrate: () => migrate(client),${query ?? ''}
   close,
 });
 `;
 }
 
 function keyringText({ database, prefix }: Choice): string {
-  const { imports = [], kind, open, close } = DATABASES[database] ?? {};
+  const { imports = [], open, close } = DATABASES[database] ?? {};
   return `// The keys of this service. Give it its own prefix, scopes and operations.
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
-import { ${kind}Store } from 'keyscope/stores/${kind}';
+import { ${database}Store } from 'keyscope/stores/${database}';
 ${imports.join('\n')}
 
 export const catalog = defineScopes({ reports: { read: 'Read.', write: 'Write.' } });
@@ -136,7 +138,7 @@ export const peppers = [{ id: 'first', secret: process.env['KEYSCOPE_PEPPER'] ??
 
 export const client = ${open};
 export const close = () => ${close};
-export const store = ${kind}Store(client);
+export const store = ${database}Store(client);
 export const keyring = createKeyring({ prefix: '${prefix}', catalog, store, peppers });
 `;
 }

@@ -125,7 +125,7 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'WithdrawMark',
     ],
   },
-  './cli': { values: ['defineConfig'], types: ['CommandConfig', 'CommandDatabase'] },
+  './cli': { values: ['defineConfig'], types: ['CommandConfig', 'CommandSql'] },
   './jwt': {
     values: ['ExchangeError', 'createTokenIssuer', 'createTokenVerifier', 'isExchangeError'],
     types: [
