@@ -2,21 +2,21 @@
 import { usageError } from './errors.js';
 import type { OptionName } from './options.js';
 
-const UNITS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-};
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['min', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 7 * 86_400_000],
+]);
 
 /** Reads a span of time such as `90d`, in milliseconds; `0` needs no unit. */
 export function readSpan(text: string, name: OptionName): number {
   if (text === '0') return 0;
   const [, count = '', unit = ''] = /^(\d{1,6})([a-z]+)$/.exec(text) ?? [];
-  const ms = UNITS[unit];
+  const ms = UNITS.get(unit);
   if (count !== '' && ms !== undefined) return Number(count) * ms;
-  const units = Object.keys(UNITS).join(', ');
+  const units = [...UNITS.keys()].join(', ');
   throw usageError(`--${name}: write a number and a unit (${units}), such as 90d.`);
 }
 
