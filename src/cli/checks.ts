@@ -140,12 +140,11 @@ async function checkPool({ config }: Asked): Promise<Verdict> {
 async function checkChannel({ config }: Asked): Promise<Verdict> {
   const { store } = config as { readonly store: { readonly channelState?: () => unknown } };
   if (store.channelState === undefined) return ['not known', 'the store has no channel'];
-  let state: unknown;
+  let state = store.channelState();
   // It comes up with its first beat.
-  for (let round = 0; round < 40; round += 1) {
-    state = store.channelState();
-    if (state === 'up' || state === 'none') break;
+  for (let round = 0; state === 'starting' && round < 40; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100));
+    state = store.channelState();
   }
   if (state === 'up') return ['ok', 'it is up'];
   if (state === 'none') return ['not known', 'the cache has no channel'];

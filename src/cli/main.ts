@@ -7,7 +7,7 @@ import { createOutput, type Output, ReaderGone } from './output.js';
 import { openTerminal } from './terminal.js';
 import { within } from './within.js';
 
-/** How long `close` of the config may take. */
+/** How long `close` of the config may take, at most. */
 const CLOSE_MS = 5_000;
 
 /** The command itself: ends the process, because what a config opened may keep it alive. */
@@ -58,7 +58,7 @@ async function run({ subcommand, given }: RunRequest, output: Output): Promise<n
     if (interrupted !== null) output.say('Interrupted; the change had begun, and was completed.');
     return interrupted ?? exit ?? 0;
   } finally {
-    await close(opened, output);
+    await close(opened, Math.min(timeoutMs, CLOSE_MS), output);
   }
 }
 
@@ -67,11 +67,11 @@ async function readTimeout(text = '30'): Promise<number> {
   return Math.min(readCount(text, 'timeout'), 3_600) * 1_000;
 }
 
-async function close(config: CommandConfig | null, output: Output): Promise<void> {
+async function close(config: CommandConfig | null, limitMs: number, output: Output): Promise<void> {
   try {
     // Called within the promise, so that what it throws is told like what it rejects with.
     const closing = Promise.resolve().then(() => config?.close?.());
-    await within(closing, CLOSE_MS, () => new Error(`not within ${CLOSE_MS / 1_000} s`));
+    await within(closing, limitMs, () => new Error(`not within ${limitMs / 1_000} s`));
   } catch (error) {
     const { textOf, withoutSecrets } = await import('./explain.js');
     output.say(`The config's close() failed: ${withoutSecrets(textOf(error))}`);

@@ -17,13 +17,15 @@ function refusal(...argv: readonly string[]): string {
   throw new Error(`${argv.join(' ')} was taken`);
 }
 
+const named = (name: string) => SUBCOMMANDS[name];
+
 describe('a command line', () => {
   it('is a subcommand, its operand and its options', () => {
     const argv = ['show', ENTITY, '--entity', ENTITY, '--json', '--reason=-1'];
     const request = readArguments(argv);
     if (request.kind !== 'run') throw new Error(request.kind);
     const { subcommand, given } = request;
-    expect(subcommand).toBe(SUBCOMMANDS['show']);
+    expect(subcommand).toBe(named('show'));
     expect(given.operand).toBe(ENTITY);
     expect(given.required('entity')).toBe(ENTITY);
     expect(given.text('reason')).toBe('-1');
@@ -36,7 +38,7 @@ describe('a command line', () => {
   });
 
   it('asks for help on a subcommand, whatever else is missing', () => {
-    const asked = { kind: 'help', subcommand: SUBCOMMANDS['issue'] };
+    const asked = { kind: 'help', subcommand: named('issue') };
     expect(readArguments(['issue', '--help'])).toEqual(asked);
     expect(readArguments(['help', 'issue'])).toEqual(asked);
     expect(readArguments(['--version'])).toEqual({ kind: 'version' });
