@@ -1,7 +1,7 @@
 /** Signals, in the middle of everything. */
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ENTITY, ended, openPlace, type Place, sqliteConfig } from '../support/command.ts';
+import { ENTITY, ended, issueIn, openPlace, type Place, sqliteConfig } from '../support/command.ts';
 
 let place: Place;
 afterEach(() => place.remove());
@@ -64,7 +64,18 @@ describe('a signal', () => {
     expect(exit).toBe(143);
   });
 
-  it('before a change: the change does not begin, and --out leaves no file', async () => {
+  it('before a change: it does not begin, however long the end takes', async () => {
+    const closing = 'async close() { await new Promise((r) => setTimeout(r, 1_000)); },';
+    place = openPlace(sqliteConfig(slow('findById', 300), closing));
+    place.write('plain.mjs', sqliteConfig());
+    const { keyId } = await issueIn(place, 'CI', ['--config', 'plain.mjs']);
+    const { exit } = await interrupt(['revoke', keyId, ...ON, '--yes'], ['SIGINT']);
+    expect(exit).toBe(130);
+    const shown = await place.run(['show', keyId, ...ON, '--json', '--config', 'plain.mjs']);
+    expect(shown.stdout).toContain('"state":"live"');
+  });
+
+  it('before the config has loaded: the change does not begin, and --out leaves no file', async () => {
     const config = `console.error('now'); await new Promise((r) => setTimeout(r, 300));`;
     place = openPlace(sqliteConfig(config));
     const { exit } = await interrupt([...ISSUE, '--out', 'key.txt'], ['SIGINT']);

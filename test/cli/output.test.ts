@@ -99,7 +99,8 @@ describe('with --json', () => {
     const { stdout, stderr, exit } = await place.run(['show', ENTITY, ...ON, '--json']);
     expect(stdout).toBe('');
     expect(exit).toBe(1);
-    const message = expect.stringContaining('There is no such key.');
-    expect(JSON.parse(stderr)).toEqual({ error: { exit: 1, code: 'not_found', message } });
+    const { error } = JSON.parse(stderr) as { readonly error: { readonly message: string } };
+    expect(error).toMatchObject({ exit: 1, code: 'not_found' });
+    expect(error.message).toContain('There is no such key.');
   });
 });

@@ -1,4 +1,4 @@
-// The README's TypeScript as modules, for the compiler to read: each `ts` block with the names that
+// The TypeScript of the README and of docs/command.md as modules, for the compiler to read: each `ts` block with the names that
 // it takes for granted (test/readme). A block with lines for several frameworks becomes one for
 // each. One whose first line is a comment with a file's name is imported by that name.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,8 @@ const named = new Map();
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const [index, block] of blocksOf(read('README.md')).entries()) {
+const blocks = ['README.md', 'docs/command.md'].flatMap((path) => blocksOf(read(path)));
+for (const [index, block] of blocks.entries()) {
   for (const framework of frameworksOf(block)) writeBlock(index, block, framework);
 }
 
