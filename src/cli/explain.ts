@@ -12,8 +12,11 @@ interface Failure {
 
 /** Says what an error means for whoever typed the command. */
 export function explain(error: unknown): Failure {
+  // Our own words, which may name files: what they quote of others is masked already.
+  if (error instanceof CommandError) {
+    return { exit: error.exit, code: error.kind, message: error.message };
+  }
   const message = withoutSecrets(messageOf(error));
-  if (error instanceof CommandError) return { exit: error.exit, code: error.kind, message };
   if (isAccessError(error)) return { exit: EXIT.refused, code: error.code, message };
   if (isStoreError(error)) return { exit: EXIT.store, code: 'store', message };
   // The authority comes from the command line alone.

@@ -76,9 +76,10 @@ const CTRL_C = '\u0003';
 
 function readHidden(question: string): Promise<string> {
   const { stdin, stderr } = process;
-  stderr.write(question);
-  // A terminal in raw mode shows nothing, and makes no signals.
+  // A terminal in raw mode shows nothing, and makes no signals. Before the question, which people
+  // answer at once.
   stdin.setRawMode(true).setEncoding('utf8');
+  stderr.write(question);
   return new Promise((resolve, reject) => {
     let text = '';
     function end(settle: () => void): void {

@@ -1,6 +1,7 @@
-// The TypeScript of the README and of docs/command.md as modules, for the compiler to read: each `ts` block with the names that
-// it takes for granted (test/readme). A block with lines for several frameworks becomes one for
-// each. One whose first line is a comment with a file's name is imported by that name.
+// The TypeScript of the README and of docs/command.md as modules, for the compiler to read: each
+// `ts` block with the names that it takes for granted (test/readme). A block with lines for several
+// frameworks becomes one for each. One whose first line is a comment with a file's name is imported
+// by that name.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
