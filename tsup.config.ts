@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild';
 import { defineConfig } from 'tsup';
 
@@ -72,7 +72,8 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
   });
   const entries = await build({
     ...options,
-    entryPoints: { ...entriesForNode() },
+    // The command is no entry: whoever imported it would run it.
+    entryPoints: { ...entriesForNode(), keyscope: './src/cli/bin.ts' },
     splitting: true,
     chunkNames: 'shared-[hash]',
     packages: 'external',
@@ -81,7 +82,13 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
   return { core, entries };
 }
 
-/** Has files import `shared` instead of what is in it. */
+/** What the command takes of the entries, so that none of them is cut up for its sake. */
+const FOR_THE_COMMAND: Readonly<Record<string, string>> = {
+  'src/reports': './reports.js',
+  'src/stores/schema': './stores-schema.js',
+};
+
+/** Has files import `shared` instead of what is in it, and the command import whole entries. */
 function sharing(inputs: object, shared: string): Plugin {
   const files = new Set(Object.keys(inputs));
   return {
@@ -90,7 +97,10 @@ function sharing(inputs: object, shared: string): Plugin {
       onResolve({ filter: /^\./ }, ({ resolveDir, path, kind }) => {
         if (kind === 'entry-point') return null;
         const file = relative('.', resolve(resolveDir, path)).replace(/js$/, 'ts');
-        return files.has(file) ? { path: shared, external: true } : null;
+        if (files.has(file)) return { path: shared, external: true };
+        if (!relative('.', resolveDir).startsWith('src/cli')) return null;
+        const entry = FOR_THE_COMMAND[dirname(file)];
+        return entry === undefined ? null : { path: entry, external: true };
       });
     },
   };

@@ -47,7 +47,7 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', 1, [
-        'test/{core,text,native,common,admin,cache,jwt,mcp,openapi,reports,schemas,stores,testing}/**/*.test.ts',
+        'test/{core,text,native,common,admin,cache,cli,jwt,mcp,openapi,reports,schemas,stores,testing}/**/*.test.ts',
       ]),
       project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
       project('examples', 3, ['test/{examples,http}/**/*.test.ts']),

@@ -25,6 +25,7 @@ const SIDEBAR = [
       'getting-started',
       'concepts',
       'managing-keys',
+      'command',
       'admin',
       'mcp',
       'openapi',
@@ -41,6 +42,7 @@ const SIDEBAR = [
 /** `managing-keys` → `Managing keys`. */
 function titleOf(page: string): string {
   const words = page.replaceAll('-', ' ');
+  if (page === 'command') return 'The command';
   if (page === 'admin') return 'Endpoints to manage keys';
   if (page === 'openapi') return 'OpenAPI';
   return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);

@@ -139,6 +139,7 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'WithdrawMark',
     ],
   },
+  './cli': { values: ['defineConfig'], types: ['CommandConfig', 'CommandSql'] },
   './jwt': {
     values: ['ExchangeError', 'createTokenIssuer', 'createTokenVerifier', 'isExchangeError'],
     types: [

@@ -38,6 +38,8 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   // Reads requests with the schemas, so that there is one set of rules for JSON.
   admin: ['core', 'text', 'common', 'schemas'],
   testing: ['core', 'text', 'stores'],
+  // The command: it runs on Node alone, and nothing imports it.
+  cli: ['core', 'common', 'reports', 'stores'],
 };
 
 /** Inside the core a file imports only files of lower ranks. */
@@ -100,10 +102,19 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core/secret.ts': ['@noble/hashes'],
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
+  'src/cli/': [
+    'node:crypto',
+    'node:fs',
+    'node:os',
+    'node:path',
+    'node:readline',
+    'node:url',
+    'node:util',
+  ],
 };
 
-/** Adapters call the facade, so what tests them has to make one. */
-const FACADE_IN = /^src\/testing\//;
+/** Adapters call the facade, so what tests them has to make one; the command is given one. */
+const FACADE_IN = /^src\/(?:testing|cli)\//;
 
 // ── The rules ────────────────────────────────────────────────────────────────────────────────────
 
@@ -239,12 +250,18 @@ describe('layout', () => {
     expect(circlesAmong([importing('src/a.ts', './a.js')])).toEqual(['src/a.ts → src/a.ts']);
   });
 
-  it('imports no package but where it is pinned, and nothing of node', () => {
+  it('imports no package but where it is pinned, and nothing of node but in the command', () => {
     expect(sources.flatMap(strangePackagesOf)).toEqual([]);
     for (const path of Object.keys(PACKAGES)) {
       const pinned = sources.filter((source) => source.path.startsWith(path));
       expect(pinned.flatMap(packagesImportedBy), path).not.toEqual([]);
     }
+  });
+
+  it('keeps Node out of what a config imports', () => {
+    const entry = closureOf('src/cli/index.ts', 'with types');
+    expect(entry.map(({ path }) => path)).toContain('src/cli/define-config.ts');
+    expect(entry.flatMap(packagesImportedBy)).not.toContainEqual(expect.stringMatching(/^node:/));
   });
 
   it('notices a package that has no business where it is', () => {

@@ -27,6 +27,7 @@ const PARTS = [
   'test',
   'examples',
   'bench',
+  'docs',
   'package.json',
   'tsconfig.json',
   'tsup.config.ts',

@@ -1,5 +1,6 @@
 /** Everything that `npm run test:sabotage` switches off. */
 import { ADMIN } from './admin.ts';
+import { COMMAND } from './command.ts';
 import { CORE } from './core.ts';
 import { EXAMPLES } from './examples.ts';
 import { DOCUMENTS } from './openapi.ts';
@@ -13,5 +14,6 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...WINGS,
   ...ADMIN,
   ...DOCUMENTS,
+  ...COMMAND,
   ...EXAMPLES,
 ];

@@ -1,0 +1,82 @@
+/** `keyscope init` */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Call } from '../call.js';
+import { CommandError, usageError } from '../errors.js';
+import { suggest } from '../nearest.js';
+import { DATABASES, FRAMEWORKS, starterFiles } from '../starter.js';
+
+/** Writes what a service starts from. Nothing that is there is overwritten. */
+export async function run(call: Call): Promise<undefined> {
+  const { output, interrupts } = call;
+  const project = await readProject();
+  const framework = await choose(call, 'framework', FRAMEWORKS, project.packages);
+  const database = await choose(call, 'database', DATABASES, project.packages);
+  const files = starterFiles({ framework, database, ...project });
+  const taken = [...files.keys()].filter((path) => existsSync(path));
+  if (taken.length > 0) {
+    const problem = `${taken.join(', ')} is there already: nothing is overwritten, or written.`;
+    throw new CommandError('refused', problem);
+  }
+  await interrupts.change(async () => {
+    for (const [path, text] of files) {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text, { flag: 'wx' });
+    }
+  });
+  for (const path of files.keys()) {
+    await (output.isJson ? output.json({ path }) : output.line(path));
+  }
+  const wanted = [FRAMEWORKS[framework], DATABASES[database]].flatMap((part) => part?.packages);
+  const missing = ['keyscope', ...wanted].filter((name) => !project.packages.has(name ?? ''));
+  if (missing.length > 0) output.say(`Then: npm install ${missing.join(' ')}`);
+  output.say('Then: set KEYSCOPE_PEPPER (keyscope/keyring says how), and run keyscope doctor.');
+}
+
+interface Project {
+  readonly packages: ReadonlySet<string>;
+  readonly prefix: string;
+  readonly ending: 'ts' | 'mjs';
+}
+
+interface Manifest {
+  readonly name?: string;
+  readonly dependencies?: object;
+  readonly devDependencies?: object;
+}
+
+async function readProject(): Promise<Project> {
+  let manifest: Manifest;
+  try {
+    manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
+  } catch {
+    const problem = 'There is no package.json here that can be read: run npm init first.';
+    throw new CommandError('refused', problem);
+  }
+  const { name = '', dependencies = {}, devDependencies = {} } = manifest;
+  const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
+  // Without the scope of a package; a key begins with a letter, and not with a name of 40.
+  const prefix = /[a-z][a-z0-9]{1,19}(?![^/]*\/)/.exec(name)?.[0] ?? 'acme';
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  const isTyped = packages.has('typescript') && Boolean(typescript);
+  return { packages, prefix, ending: isTyped ? 'ts' : 'mjs' };
+}
+
+/** The name that was written, or that somebody answers; by default what package.json has. */
+async function choose(
+  { given, terminal }: Call,
+  option: 'framework' | 'database',
+  parts: Readonly<Record<string, { readonly packages: readonly string[] }>>,
+  packages: ReadonlySet<string>,
+): Promise<string> {
+  const names = Object.keys(parts);
+  const found = names.find((name) => parts[name]?.packages.some((each) => packages.has(each)));
+  const byDefault = found ?? names[0] ?? '';
+  const isAsked = terminal.isThere && !given.flag('yes');
+  const question = `Which ${option} (${names.join(', ')})?`;
+  const written = given.text(option);
+  const name = written ?? (isAsked ? await terminal.ask(question, byDefault) : byDefault);
+  if (Object.hasOwn(parts, name)) return name;
+  throw usageError(`--${option}: one of ${names.join(', ')}.${suggest(name, names)}`);
+}

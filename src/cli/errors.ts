@@ -1,0 +1,43 @@
+/** How the command ends. Apart from what explains it, so that a typing mistake loads little. */
+
+/** What the process exits with. API: see docs/command.md. */
+export const EXIT = {
+  done: 0,
+  /** Refused, not found, declined; `doctor` found something to do. */
+  refused: 1,
+  /** The command line is wrong. Nothing was asked of the store. */
+  usage: 2,
+  /** There is no config, or it does not work. */
+  config: 3,
+  /** The store or the clock is broken, or nothing can be written. */
+  store: 4,
+  /** None of these: a fault of the command, or of the code of the config. */
+  fault: 5,
+} as const;
+
+/** Why the command does not do what it was told. */
+export class CommandError extends Error {
+  readonly kind: Exclude<keyof typeof EXIT, 'done'>;
+  readonly exit: number;
+
+  /** @param exit Default: what `kind` stands for. */
+  constructor(
+    kind: Exclude<keyof typeof EXIT, 'done'>,
+    message: string,
+    exit: number = EXIT[kind],
+  ) {
+    super(message);
+    this.kind = kind;
+    this.exit = exit;
+  }
+}
+
+/** The command line asks for what there is not. The text says what to write instead. */
+export function usageError(message: string): CommandError {
+  return new CommandError('usage', message);
+}
+
+/** A signal came before anything was changed. */
+export function interruptedBy(exit: number): CommandError {
+  return new CommandError('refused', 'Interrupted; nothing was changed.', exit);
+}

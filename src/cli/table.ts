@@ -1,0 +1,151 @@
+/** Tables that fit a terminal, and lists of fields. */
+import { escapeInvisible, type Output, type Style } from './output.js';
+
+/** A column: its title, what a row has in it, and what it means. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => string;
+  readonly style?: (row: Row) => Style | null;
+  /** To how many columns of a terminal it may be cut. Default: it is never cut. */
+  readonly atLeast?: number;
+}
+
+const GAP = '  ';
+
+/**
+ * Returns what prints rows as they come, in constant memory: as JSON, one object a line, or as a
+ * table whose widths are those that the first rows need. The first column matters most: where a
+ * terminal is too narrow, texts are cut, and then columns are left out, from the last one on.
+ * Elsewhere nothing is cut.
+ */
+export function tablePrinter<Row>(
+  output: Output,
+  columns: readonly Column<Row>[],
+): (rows: readonly Row[]) => Promise<void> {
+  let fitted: readonly Fitted<Row>[] | null = null;
+  return async (rows) => {
+    if (output.isJson) {
+      for (const row of rows) await output.json(row);
+      return;
+    }
+    const texts = rows.map((row) => columns.map(({ cell }) => escapeInvisible(cell(row))));
+    if (fitted === null) {
+      fitted = fitColumns(columns, texts, output.width);
+      const titles = fitted.map(({ column, width }) => pad(column.title, width));
+      await output.line(output.paint('dim', titles.join(GAP).trimEnd()));
+    }
+    for (const [index, row] of rows.entries()) {
+      await output.line(lineOf(output, fitted, row, texts[index] ?? []));
+    }
+  };
+}
+
+interface Fitted<Row> {
+  readonly column: Column<Row>;
+  readonly index: number;
+  readonly width: number;
+  readonly isCut: boolean;
+}
+
+function lineOf<Row>(
+  output: Output,
+  fitted: readonly Fitted<Row>[],
+  row: Row,
+  texts: readonly string[],
+): string {
+  const cells = fitted.map(({ column, index, width, isCut }) => {
+    const text = texts[index] ?? '';
+    const style = column.style?.(row) ?? null;
+    const padded = pad(isCut ? cut(text, width) : text, width);
+    return style === null ? padded : output.paint(style, padded);
+  });
+  return cells.join(GAP).trimEnd();
+}
+
+function fitColumns<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly (readonly string[])[],
+  available: number,
+): readonly Fitted<Row>[] {
+  const isCut = Number.isFinite(available);
+  const fitted = columns.map((column, index) => {
+    const cells = rows.map((row) => widthOf(row[index] ?? ''));
+    return { column, index, width: Math.max(widthOf(column.title), ...cells), isCut };
+  });
+  const total = (): number =>
+    fitted.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
+  const excess = (): number => Math.max(0, total() - available);
+  // From the last one on, to no less than each may be cut to.
+  for (const each of fitted.toReversed()) {
+    const least = Math.min(each.width, each.column.atLeast ?? each.width);
+    each.width = Math.max(least, each.width - excess());
+  }
+  while (excess() > 0 && fitted.length > 1) fitted.pop();
+  return fitted;
+}
+
+/** Prints an object's fields one below the other; long values go on below themselves. Or JSON. */
+export async function printFields(
+  output: Output,
+  value: object,
+  fields: readonly (readonly [name: string, value: string])[],
+): Promise<void> {
+  if (output.isJson) return output.json(value);
+  const left = Math.max(...fields.map(([name]) => name.length)) + GAP.length;
+  for (const [name, value] of fields) {
+    const lines = wrap(escapeInvisible(value), output.width - left);
+    for (const [index, line] of lines.entries()) {
+      const label = (index === 0 ? name : '').padEnd(left);
+      await output.line(`${output.paint('dim', label)}${line}`.trimEnd());
+    }
+  }
+}
+
+/** Breaks a text at its spaces. A word that is longer than a line stays whole. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && widthOf(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return [...lines, line];
+}
+
+// ── Widths ──────────────────────────────────────────────────────────────────────────────────────
+
+/** What takes two columns of a terminal: East Asian letters and pictures. */
+const WIDE = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}]/u;
+
+/** How many columns a text takes. Marks that combine with a letter take none. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += widthOfOne(character);
+  return width;
+}
+
+function widthOfOne(character: string): number {
+  if (/\p{M}/u.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
+}
+
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let shown = '';
+  let left = width - 1;
+  for (const character of text) {
+    left -= widthOfOne(character);
+    if (left < 0) break;
+    shown += character;
+  }
+  return `${shown}…`;
+}

@@ -1,0 +1,271 @@
+/** Every subcommand over a SQLite file, as a process of its own. */
+import { readFileSync, statSync } from 'node:fs';
+import { keyInfoSchema } from 'keyscope/schemas';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ENTITY,
+  issueIn,
+  OTHER,
+  openPlace,
+  PEPPER,
+  type Place,
+  sqliteConfig,
+} from '../support/command.ts';
+
+let place: Place;
+beforeAll(() => {
+  place = openPlace();
+});
+afterAll(() => place.remove());
+
+const ON = ['--entity', ENTITY];
+const KEY = /^acme_[0-9A-Za-z]{32}$/;
+const NEW = ['--name', 'CI', '--scopes', 'threats:*', '--expires', '90d'];
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(text) as Readonly<Record<string, unknown>>;
+}
+
+describe('migrate and schema', () => {
+  it('create the tables, twice if need be, and print them', async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const { stdout, exit } = await place.run(['migrate']);
+      expect({ stdout, exit }).toEqual({ stdout: 'The schema is version 1.\n', exit: 0 });
+    }
+    const { stdout } = await place.run(['schema', 'postgres', '--triggers', 'no']);
+    expect(stdout).toContain('CREATE TABLE');
+    expect(stdout).not.toContain('CREATE TRIGGER');
+    const wrong = await place.run(['schema', 'postgress']);
+    expect(wrong.exit).toBe(2);
+    expect(wrong.stderr).toContain('Did you mean postgres?');
+  });
+});
+
+describe('issue', () => {
+  it('prints the key alone on standard output, and the rest on standard error', async () => {
+    const { stdout, stderr, exit } = await place.run(['issue', ...ON, ...NEW]);
+    expect(exit).toBe(0);
+    expect(stdout.trim()).toMatch(KEY);
+    expect(stderr).toMatch(/^acme_…\w{4}, key id [0-9a-f-]{36}\. It is shown this once\.\n$/);
+  });
+
+  it('keeps who made it, and what was asked', async () => {
+    const more = ['--actor', 'ada', '--entities', OTHER, '--metadata', 'team=siem'];
+    const { keyId } = await issueIn(place, 'Export', more);
+    const { stdout } = await place.run(['show', keyId, ...ON, '--json']);
+    const info = keyInfoSchema.parse(JSON.parse(stdout));
+    expect(info).toMatchObject({
+      name: 'Export',
+      createdBy: 'ada',
+      accessibleEntities: [ENTITY, OTHER],
+      metadata: { team: 'siem' },
+      scopes: ['threats:read'],
+    });
+  });
+
+  it('writes the key into a new file of its owner alone, and overwrites none', async () => {
+    const args = ['issue', ...ON, ...NEW, '--out', 'key.txt', '--json'];
+    const { stdout } = await place.run(args);
+    expect(readFileSync(place.file('key.txt'), 'utf8').trim()).toMatch(KEY);
+    expect(statSync(place.file('key.txt')).mode & 0o777).toBe(0o600);
+    expect(parse(stdout)).not.toHaveProperty('key');
+    const before = await place.run(['list', ...ON, '--json']);
+    const again = await place.run(args);
+    expect(again.exit).toBe(2);
+    expect(again.stderr).toContain('No key was made');
+    const after = await place.run(['list', ...ON, '--json']);
+    expect(after.stdout).toBe(before.stdout);
+  });
+
+  it('leaves no file behind where the keyring refuses', async () => {
+    const reserved = ['--name', 'CI', '--scopes', 'users:delete', '--expires', 'never'];
+    const args = ['issue', ...ON, ...reserved, '--out', 'refused.txt'];
+    const { exit, stderr } = await place.run(args);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('justification: say why users:delete is needed');
+    expect(() => statSync(place.file('refused.txt'))).toThrow('ENOENT');
+  });
+});
+
+describe('whois', () => {
+  it('reads the key from standard input, and says whose it is and in which state', async () => {
+    const { key, keyId } = await issueIn(place);
+    await place.run(['suspend', keyId, ...ON, '--yes']);
+    const { stdout, exit } = await place.run(['whois', '--json'], `${key}\n`);
+    expect(exit).toBe(0);
+    expect(parse(stdout)).toMatchObject({ keyId, entityUuid: ENTITY, state: 'suspended' });
+    const none = await place.run(['whois'], `${key.slice(0, -1)}x\n`);
+    expect(none.exit).toBe(1);
+    expect(none.stdout + none.stderr).not.toContain(key.slice(5, 20));
+    const empty = await place.run(['whois']);
+    expect(empty.exit).toBe(2);
+  });
+});
+
+describe('suspend, resume, revoke and rotate', () => {
+  it('change the state of a key, with who and why', async () => {
+    const { keyId } = await issueIn(place);
+    const stateAfter = async (...args: readonly string[]) => {
+      const { stdout, stderr } = await place.run([...args, ...ON, '--json', '--actor', 'ada']);
+      expect(stdout, stderr).not.toBe('');
+      return parse(stdout);
+    };
+    const doubt = ['--yes', '--reason', 'doubt'];
+    const suspended = await stateAfter('suspend', keyId, ...doubt);
+    expect(suspended).toMatchObject({ state: 'suspended', endedBy: 'ada', endReason: 'doubt' });
+    expect(await stateAfter('resume', keyId)).toMatchObject({ state: 'live' });
+    expect(await stateAfter('revoke', keyId, '--yes')).toMatchObject({ state: 'revoked' });
+    const { exit, stderr } = await place.run(['resume', keyId, ...ON]);
+    expect({ exit, stderr }).toMatchObject({ exit: 1 });
+  });
+
+  it('replaces a key, all its entities included, and revokes a lineage', async () => {
+    const { key, keyId } = await issueIn(place, 'Rotated', ['--entities', OTHER]);
+    const args = ['rotate', keyId, ...ON, '--overlap', '7d', '--yes'];
+    const { stdout } = await place.run([...args, '--json']);
+    const next = JSON.parse(stdout) as { key: string; info: { keyId: string } };
+    expect(next.key).not.toBe(key);
+    expect(next.info).toMatchObject({ rotatedFrom: keyId, accessibleEntities: [ENTITY, OTHER] });
+    const twice = await place.run(args);
+    expect(twice.exit).toBe(1);
+    const lineage = await place.run(['revoke', keyId, ...ON, '--lineage', '--yes']);
+    expect(lineage.stderr).toContain(next.info.keyId);
+    const after = await place.run(['show', next.info.keyId, ...ON, '--json']);
+    expect(parse(after.stdout)).toMatchObject({ state: 'revoked' });
+  });
+
+  it('asks before it ends a key, and without a terminal wants --yes', async () => {
+    const { keyId } = await issueIn(place);
+    const ending = [
+      ['suspend', keyId],
+      ['revoke', keyId],
+      ['rotate', keyId, '--overlap', '0'],
+    ];
+    const ran = await Promise.all(ending.map((args) => place.run([...args, ...ON], 'y\n')));
+    for (const { exit, stderr } of ran) {
+      expect(exit).toBe(2);
+      expect(stderr).toContain('--yes');
+    }
+    const { stdout } = await place.run(['show', keyId, ...ON, '--json']);
+    expect(parse(stdout)).toMatchObject({ state: 'live', retireAt: null });
+  });
+
+  it('finds no key of another organization', async () => {
+    const { keyId } = await issueIn(place);
+    const { exit, stderr } = await place.run(['revoke', keyId, '--entity', OTHER, '--yes']);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('There is no such key.');
+  });
+});
+
+describe('list, expiring, unused and peppers', () => {
+  let own: Place;
+  beforeAll(async () => {
+    own = openPlace();
+    for (const name of ['first', 'second', 'third']) await issueIn(own, name);
+  });
+  afterAll(() => own.remove());
+
+  it('lists the newest first, as a table or as one JSON object a line', async () => {
+    const table = await own.run(['list', ...ON]);
+    const lines = table.stdout.trim().split('\n');
+    expect(lines[0]).toMatch(/^KEY ID +KEY +NAME +STATE +EXPIRES +LAST USED +SCOPES$/);
+    const names = lines.slice(1).map((line) => line.split(/ {2,}/)[2]);
+    expect(names).toEqual(['third', 'second', 'first']);
+    const json = await own.run(['list', ...ON, '--json', '--limit', '2']);
+    const keys = json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => keyInfoSchema.parse(parse(line)));
+    expect(keys.map(({ name }) => name)).toEqual(['third', 'second']);
+  });
+
+  it('lists the keys of others that address an organization', async () => {
+    await issueIn(place, 'Partner', ['--entities', OTHER]);
+    const { stdout } = await place.run(['list', '--entity', OTHER, '--addressing', '--json']);
+    expect(parse(stdout.split('\n')[0] ?? '')).toMatchObject({
+      name: 'Partner',
+      entityUuid: ENTITY,
+    });
+  });
+
+  it('reports what expires, what is unused and which peppers have keys', async () => {
+    const soon = await own.run(['expiring', '--json']);
+    expect(soon).toMatchObject({ stdout: '', exit: 0 });
+    const later = await own.run(['expiring', '--within', '100d']);
+    expect(later.stdout).toMatch(/KEY ID.*first.*second/s);
+    const unused = await own.run(['unused', ...ON, '--json', '--for', '1d']);
+    expect(parse(unused.stdout.split('\n')[0] ?? '')).toMatchObject({ unusedScopes: null });
+    const peppers = await own.run(['peppers', '--json']);
+    expect(parse(peppers.stdout)).toMatchObject({ pepper: 'p1', configured: true, live: 3 });
+  });
+
+  it('says which pepper is not configured', async () => {
+    own.write('other.mjs', sqliteConfig('', `peppers: ['p2'],`));
+    const { stdout } = await own.run(['peppers', '--config', 'other.mjs', '--json']);
+    expect(parse(stdout)).toMatchObject({ pepper: 'p1', configured: false });
+  });
+});
+
+describe('doctor', () => {
+  const rows = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => parse(line) as { check: string; state: string; what: string });
+
+  it('says what is in order, and knows nothing that it cannot ask', async () => {
+    await issueIn(place);
+    const { stdout, exit } = await place.run(['doctor', '--json']);
+    const states = Object.fromEntries(rows(stdout).map(({ check, state }) => [check, state]));
+    expect(exit).toBe(0);
+    expect(states).toEqual({
+      config: 'ok',
+      schema: 'ok',
+      store: 'ok',
+      clock: 'ok',
+      primary: 'ok',
+      triggers: 'ok',
+      pool: 'not known',
+      channel: 'not known',
+      peppers: 'ok',
+      deployment: 'ok',
+    });
+  });
+
+  it('notices another deployment, and a trigger that is not there', async () => {
+    const lines = "deployment = 'acme live'; client.exec('DROP TRIGGER keyscope_keys_delete');";
+    const own = openPlace();
+    try {
+      await issueIn(own);
+      own.write('other.mjs', sqliteConfig(lines));
+      const { stdout, exit } = await own.run(['doctor', '--json', '--config', 'other.mjs']);
+      const todo = rows(stdout).filter(({ state }) => state === 'to do');
+      expect(exit).toBe(1);
+      expect(todo.map(({ check }) => check)).toEqual(['triggers', 'deployment']);
+      expect(todo[0]?.what).toContain('missing: keyscope_keys_delete');
+    } finally {
+      own.remove();
+    }
+  });
+});
+
+describe('what a command prints', () => {
+  it('names no key, no digest and no pepper', async () => {
+    const { key, keyId } = await issueIn(place);
+    const calls = [
+      ['list', ...ON],
+      ['list', ...ON, '--json'],
+      ['show', keyId, ...ON],
+      ['show', keyId, ...ON, '--json'],
+      ['doctor'],
+      ['peppers', '--json'],
+    ];
+    const ran = await Promise.all(calls.map((args) => place.run(args)));
+    const all = ran.map(({ stdout, stderr }) => stdout + stderr).join('');
+    expect(all).toContain(keyId);
+    for (const secret of [key.slice(5, 31), PEPPER, 'h1.p1$', 'digest', 'seal:']) {
+      expect(all).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,87 @@
+/** Signals, in the middle of everything. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ENTITY, ended, issueIn, openPlace, type Place, sqliteConfig } from '../support/command.ts';
+
+let place: Place;
+afterEach(() => place.remove());
+
+const ON = ['--entity', ENTITY];
+const ISSUE = ['issue', ...ON, '--name', 'CI', '--scopes', '', '--expires', 'never'];
+
+/** A store whose method says that it was called, and takes a while. */
+function slow(method: string, ms: number): string {
+  return `
+    const fast = store;
+    store = { ...fast, async ${method}(...args) {
+      console.error('now');
+      await new Promise((resolve) => setTimeout(resolve, ${ms}));
+      return fast.${method}(...args);
+    } };`;
+}
+
+/** Sends signals once the command is where it should be. */
+async function interrupt(args: readonly string[], signals: readonly NodeJS.Signals[]) {
+  const child = place.start(args);
+  const ran = ended(child);
+  for (const signal of signals) {
+    const heard = once(child.stderr, 'data');
+    await heard;
+    child.kill(signal);
+  }
+  return ran;
+}
+
+async function countKeys(): Promise<number> {
+  place.write('plain.mjs', sqliteConfig());
+  const { stdout } = await place.run(['list', ...ON, '--json', '--config', 'plain.mjs']);
+  return stdout.split('\n').length - 1;
+}
+
+describe('a signal', () => {
+  it('while a key is being made: the key is finished, and handed over', async () => {
+    place = openPlace(sqliteConfig(slow('insert', 500)));
+    const { stdout, stderr, exit } = await interrupt(ISSUE, ['SIGINT']);
+    expect(stdout).toMatch(/^acme_\w{32}\n$/);
+    expect(stderr).toContain('is being finished');
+    expect(stderr).toContain('and was completed');
+    expect(exit).toBe(130);
+    expect(await countKeys()).toBe(1);
+  });
+
+  it('twice: the command ends at once, and says that it does not know', async () => {
+    place = openPlace(sqliteConfig(slow('insert', 60_000)));
+    const { stdout, stderr, exit } = await interrupt(ISSUE, ['SIGINT', 'SIGTERM']);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('unknown whether the change was written');
+    expect(exit).toBe(143);
+  });
+
+  it('while nothing is being changed: the command ends, and has changed nothing', async () => {
+    place = openPlace(sqliteConfig(slow('list', 60_000)));
+    const { stderr, exit } = await interrupt(['list', ...ON], ['SIGTERM']);
+    expect(stderr).toContain('Interrupted; nothing was changed.');
+    expect(exit).toBe(143);
+  });
+
+  it('before a change: it does not begin, however long the end takes', async () => {
+    const closing = 'async close() { await new Promise((r) => setTimeout(r, 1_000)); },';
+    place = openPlace(sqliteConfig(slow('findById', 300), closing));
+    place.write('plain.mjs', sqliteConfig());
+    const { keyId } = await issueIn(place, 'CI', ['--config', 'plain.mjs']);
+    const { exit } = await interrupt(['revoke', keyId, ...ON, '--yes'], ['SIGINT']);
+    expect(exit).toBe(130);
+    const shown = await place.run(['show', keyId, ...ON, '--json', '--config', 'plain.mjs']);
+    expect(shown.stdout).toContain('"state":"live"');
+  });
+
+  it('before the config has loaded: --out leaves no file', async () => {
+    const config = `console.error('now'); await new Promise((r) => setTimeout(r, 300));`;
+    place = openPlace(sqliteConfig(config));
+    const { exit } = await interrupt([...ISSUE, '--out', 'key.txt'], ['SIGINT']);
+    expect(exit).toBe(130);
+    expect(existsSync(place.file('key.txt'))).toBe(false);
+    expect(await countKeys()).toBe(0);
+  });
+});

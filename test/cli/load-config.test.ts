@@ -1,0 +1,117 @@
+/** Configs that are not there, wrong, slow, or of another release. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { ENTITY, openPlace, PEPPER, type Place, sqliteConfig } from '../support/command.ts';
+
+let place: Place;
+afterEach(() => place.remove());
+
+const LIST = ['list', '--entity', ENTITY];
+
+/** Runs `list` with a config, and what it says when it ends with 3. */
+async function complaintAbout(config: string | null, more: readonly string[] = []) {
+  place = openPlace(config);
+  const { exit, stdout, stderr } = await place.run([...LIST, ...more]);
+  expect({ exit, stdout, stderr }).toMatchObject({ exit: 3, stdout: '' });
+  return stderr;
+}
+
+describe('a config', () => {
+  it('has to be there, in one place', async () => {
+    expect(await complaintAbout(null)).toContain('Write one with `keyscope init`');
+    place.write('keyscope.config.mjs', '');
+    place.write('keyscope.config.ts', '');
+    const both = await place.run(LIST);
+    expect(both.exit).toBe(3);
+    expect(both.stderr).toContain('There are two configs');
+    const named = await place.run([...LIST, '--config', 'other.mjs']);
+    expect(named.exit).toBe(3);
+    expect(named.stderr).toContain('There is no config');
+  });
+
+  it.each([
+    ['export default 1;', 'has to default-export what defineConfig'],
+    ['export const keyring = 1;', 'has to default-export what defineConfig'],
+    ['export default { keyring: {}, store: {}, catalog: {} };', 'defineConfig of keyscope/cli'],
+    ['export default {', 'it threw: Unexpected'],
+    ["import 'no-such-package';", "it threw: Cannot find package 'no-such-package'"],
+    ["throw new Error('no DATABASE_URL');", 'it threw: no DATABASE_URL'],
+    ['throw null;', 'it threw: null'],
+    ['export default { [Symbol.for("keyscope.config")]: 2 };', 'made by a newer keyscope'],
+    [
+      "import { defineConfig } from 'keyscope/cli'; export default defineConfig({});",
+      'defineConfig: keyring: pass what createKeyring returned',
+    ],
+    [sqliteConfig('', "databse: 'x',"), 'unknown field "databse"'],
+    [sqliteConfig('', "peppers: [{ id: 'p1' }],"), 'a list of the ids alone'],
+    [sqliteConfig('', "sql: { dialect: 'oracle', query() {} },"), 'pass { dialect:'],
+    [sqliteConfig('', 'close: true,'), 'close: pass a function'],
+  ])('that is wrong says what to write: %s', async (config, instead) => {
+    expect(await complaintAbout(config)).toContain(instead);
+  });
+
+  it.each([
+    ['await new Promise(() => {});', 'that it awaits'],
+    ['export default new Promise(() => {});', 'that it exports'],
+  ])('that never comes is waited for no longer than told: %s', async (config) => {
+    expect(await complaintAbout(config, ['--timeout', '1'])).toContain('not loaded within 1 s');
+  });
+
+  it('may be a promise', async () => {
+    place = openPlace(
+      sqliteConfig().replace(/export default (.*);$/s, 'export default (async () => $1)();'),
+    );
+    expect(await place.run(LIST)).toMatchObject({ exit: 0 });
+  });
+
+  it('may be TypeScript, as far as Node takes types off', async () => {
+    place = openPlace(null);
+    place.write('keyscope.config.ts', `const n: number = 1; ${sqliteConfig()}`);
+    expect(await place.run(LIST)).toMatchObject({ exit: 0 });
+    place.write('keyscope.config.ts', `enum E { a } ${sqliteConfig()}`);
+    const { exit, stderr } = await place.run(LIST);
+    expect(exit).toBe(3);
+    expect(stderr).toContain('Node only takes types off');
+  });
+
+  it('that throws its secrets has them masked', async () => {
+    const lines = [
+      `throw new Error('pepper=${PEPPER.replaceAll(' ', '-')}1`,
+      `at postgres://ada:hunter2@db/keys and ' + process.env.MY_PEPPER);`,
+    ];
+    place = openPlace(lines.join(' '));
+    const { stderr } = await place.run(LIST, '', { MY_PEPPER: 'correct horse battery staple' });
+    expect(stderr).toContain('it threw');
+    for (const secret of ['thirty-two', 'hunter2', 'horse']) expect(stderr).not.toContain(secret);
+  });
+});
+
+describe('what a config opened', () => {
+  const closing = `close() { console.error('closed'); client.close(); },`;
+
+  it.each([
+    [LIST, 0],
+    [['show', ENTITY, '--entity', ENTITY], 1],
+    [['show', 'x', '--entity', ENTITY], 2],
+  ])('is closed at the end, also where %j fails', async (args, exit) => {
+    place = openPlace(sqliteConfig('', closing));
+    const ran = await place.run(args);
+    expect(ran.exit).toBe(exit);
+    // What is wrong on the line itself is told before anything is opened.
+    expect(ran.stderr.includes('closed')).toBe(exit !== 2);
+  });
+
+  it('does not keep the command alive, and a close that fails is told', async () => {
+    const lines = 'setInterval(() => {}, 1000);';
+    place = openPlace(sqliteConfig(lines, "close() { throw new Error('too late'); },"));
+    const { exit, stderr } = await place.run(LIST);
+    expect(exit).toBe(0);
+    expect(stderr).toContain("The config's close() failed: too late");
+  });
+
+  it('is not waited for without an end', async () => {
+    place = openPlace(sqliteConfig('', 'close: () => new Promise(() => {}),'));
+    const { exit, stderr } = await place.run([...LIST, '--timeout', '1']);
+    expect(exit).toBe(0);
+    expect(stderr).toContain('not within 1 s');
+  });
+});

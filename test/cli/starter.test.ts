@@ -1,0 +1,70 @@
+/** What `keyscope init` writes, in projects of every kind. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openPlace, PEPPER, type Place } from '../support/command.ts';
+
+let place: Place;
+afterEach(() => place?.remove());
+
+const EXPRESS = '{ "name": "@acme/web-shop", "dependencies": { "express": "5", "pg": "8" } }';
+
+describe('init', () => {
+  it('writes files for what package.json has, and says what is missing', async () => {
+    place = openPlace(null);
+    place.write('package.json', EXPRESS);
+    const { stdout, stderr, exit } = await place.run(['init', '--yes', '--json']);
+    expect(exit).toBe(0);
+    const paths = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { path: string }).path);
+    expect(paths.sort()).toEqual([
+      'keyscope.config.mjs',
+      'keyscope/adapter.ts',
+      'keyscope/keyring.mjs',
+      'keyscope/routes.mjs',
+    ]);
+    const keyring = readFileSync(place.file('keyscope/keyring.mjs'), 'utf8');
+    expect(keyring).toContain('postgresStore');
+    expect(keyring).toContain("prefix: 'web'");
+    expect(stderr).toContain('npm install keyscope');
+    expect(stderr).not.toContain('express');
+  });
+
+  it('overwrites nothing, and then writes nothing', async () => {
+    place = openPlace(null);
+    place.write('package.json', EXPRESS);
+    mkdirSync(place.file('keyscope'));
+    place.write('keyscope/adapter.ts', 'mine');
+    const { exit, stderr } = await place.run(['init', '--yes']);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('keyscope/adapter.ts is there already');
+    expect(readFileSync(place.file('keyscope/adapter.ts'), 'utf8')).toBe('mine');
+    expect(existsSync(place.file('keyscope.config.mjs'))).toBe(false);
+  });
+
+  it.each([
+    ['no package.json', [], 1, 'npm init'],
+    ['{', [], 1, 'npm init'],
+    ['{}', ['--framework', 'expres'], 2, 'Did you mean express?'],
+    ['{}', ['--database', 'oracle'], 2, 'one of sqlite, postgres, mysql, redis'],
+  ])('refuses %s %j', async (text, args, exit, instead) => {
+    place = openPlace(null);
+    if (text.startsWith('{')) place.write('package.json', text);
+    const ran = await place.run(['init', '--yes', ...args]);
+    expect(ran.exit).toBe(exit);
+    expect(ran.stderr).toContain(instead);
+  });
+
+  it('writes a config with which the command works', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+    await place.run(['init', '--yes']);
+    const without = await place.run(['doctor'], '', { KEYSCOPE_PEPPER: '' });
+    expect(without.exit).toBe(3);
+    expect(without.stderr).toContain('secret');
+    const env = { KEYSCOPE_PEPPER: PEPPER };
+    expect(await place.run(['migrate'], '', env)).toMatchObject({ exit: 0 });
+    expect(await place.run(['doctor'], '', env)).toMatchObject({ exit: 0 });
+  });
+});

@@ -1,0 +1,103 @@
+/** The safeguards of the command `keyscope`. */
+import type { Safeguard } from './safeguard.ts';
+
+export const COMMAND: readonly Safeguard[] = [
+  {
+    name: 'command: no key as an argument',
+    file: 'src/cli/arguments.ts',
+    text: 'LIKE_A_KEY.test(argument)',
+    instead: 'LIKE_A_KEY.test(argument.slice(50))',
+    tests: 'test/cli/arguments.test.ts',
+  },
+  {
+    name: 'command: what was mistyped is not repeated',
+    file: 'src/cli/arguments.ts',
+    text: '/^-{0,2}[a-z-]{1,20}$/i.test(text)',
+    instead: 'text.length > 0',
+    tests: 'test/cli/arguments.test.ts',
+  },
+  {
+    name: 'command: --out overwrites nothing',
+    file: 'src/cli/deliver.ts',
+    text: "'wx', 0o600",
+    instead: "'w', 0o600",
+    tests: 'test/cli/commands.test.ts',
+  },
+  {
+    name: 'command: --out is for its owner alone',
+    file: 'src/cli/deliver.ts',
+    text: "'wx', 0o600",
+    instead: "'wx', 0o644",
+    tests: 'test/cli/commands.test.ts',
+  },
+  {
+    name: 'command: without a terminal only --yes ends a key',
+    file: 'src/cli/terminal.ts',
+    text: 'if (!isThere) {',
+    instead: 'if (question === null) {',
+    tests: 'test/cli/commands.test.ts',
+  },
+  {
+    name: 'command: no echo of a key',
+    file: 'src/cli/terminal.ts',
+    text: 'stdin.setRawMode(true)',
+    instead: 'stdin.setRawMode(false)',
+    tests: 'test/cli/terminal.test.ts',
+  },
+  {
+    name: 'command: no secret of the environment in an error',
+    file: 'src/cli/explain.ts',
+    text: "masked.replaceAll(value, '[masked]')",
+    instead: 'masked',
+    tests: 'test/cli/explain.test.ts',
+  },
+  {
+    name: 'command: no text of a driver',
+    file: 'src/cli/explain.ts',
+    text: "message.startsWith('keyscope: ')",
+    instead: 'message.length > 0',
+    tests: 'test/cli/explain.test.ts',
+  },
+  {
+    name: 'command: nothing in a row controls the terminal',
+    file: 'src/cli/output.ts',
+    text: String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`,
+    instead: String.raw`\p{Cs}`,
+    tests: 'test/cli/table.test.ts',
+  },
+  {
+    name: 'command: a change that has begun is finished',
+    file: 'src/cli/interrupts.ts',
+    text: 'changing += 1;',
+    instead: '',
+    tests: 'test/cli/interrupts.test.ts',
+  },
+  {
+    name: 'command: no change begins after a signal',
+    file: 'src/cli/interrupts.ts',
+    text: 'if (exit !== null) throw interruptedBy(exit);',
+    instead: '',
+    tests: 'test/cli/interrupts.test.ts',
+  },
+  {
+    name: 'command: connections are closed',
+    file: 'src/cli/main.ts',
+    text: 'await close(opened, Math.min(timeoutMs, CLOSE_MS), output);',
+    instead: '',
+    tests: 'test/cli/load-config.test.ts',
+  },
+  {
+    name: 'command: doctor creates no tables',
+    file: 'src/cli/checks.ts',
+    text: "FIRST.includes(each.check) && each.state === 'to do'",
+    instead: "FIRST.includes(each.check) && each.state === 'not known'",
+    tests: 'test/cli/checks.test.ts',
+  },
+  {
+    name: 'command: a check that fails is not ok',
+    file: 'src/cli/checks.ts',
+    text: "name === 'store' ? 'to do' : 'not known'",
+    instead: "name === 'store' ? 'to do' : 'ok'",
+    tests: 'test/cli/checks.test.ts',
+  },
+];

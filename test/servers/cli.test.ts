@@ -1,0 +1,159 @@
+/** The command over PostgreSQL, and over a server that is away, silent or not ours to write to. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ENTITY, issueIn, openPlace, PEPPER, type Place } from '../support/command.ts';
+import { emptySchema, type Schema, url } from '../support/postgres-clients.ts';
+import { describePostgres } from '../support/postgres-place.ts';
+import { ROOT } from '../support/source.ts';
+
+const ON = ['--entity', ENTITY];
+
+/** A config over a pool on a schema. */
+function config(connectionString: string, schema = 'public'): string {
+  return `
+    import pg from '${ROOT}/node_modules/pg/esm/index.mjs';
+    import { createKeyring, defineScopes } from 'keyscope';
+    import { defineConfig } from 'keyscope/cli';
+    import { migrate, postgresStore } from 'keyscope/stores/postgres';
+    const client = new pg.Pool({
+      connectionString: '${connectionString}',
+      options: '-c search_path=${schema}',
+      connectionTimeoutMillis: 1_000,
+      query_timeout: 2_000,
+    }).on('error', () => {});
+    const catalog = defineScopes({ threats: { read: 'Read.' } });
+    const store = postgresStore(client);
+    const peppers = [{ id: 'p1', secret: '${PEPPER}' }];
+    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
+    export default defineConfig({
+      keyring, store, catalog,
+      peppers: ['p1'],
+      migrate: () => migrate(client),
+      sql: { dialect: 'postgres', query: async (sql) => (await client.query(sql)).rows },
+      connections: client.options.max,
+      close: () => client.end(),
+    });`;
+}
+
+let place: Place;
+afterEach(() => place.remove());
+
+function states(stdout: string): Readonly<Record<string, string>> {
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Row);
+  return Object.fromEntries(rows.map(({ check, state }) => [check, state]));
+}
+
+interface Row {
+  readonly check: string;
+  readonly state: string;
+}
+
+describePostgres('the command over PostgreSQL', () => {
+  let schema: Schema;
+  afterEach(() => schema.drop());
+
+  it('migrates, makes, finds and ends keys, and reports', async () => {
+    schema = await emptySchema();
+    place = openPlace(config(url, schema.name));
+    const before = await place.run(['doctor', '--json']);
+    expect(before.exit).toBe(1);
+    expect(states(before.stdout)).toMatchObject({ schema: 'to do', store: 'not known' });
+    // Looking has created nothing.
+    const tables = await schema.sql('SELECT * FROM pg_tables WHERE schemaname = current_schema');
+    expect(tables).toEqual([]);
+
+    const migrated = await place.run(['migrate', '--json']);
+    expect(JSON.parse(migrated.stdout)).toEqual({ version: 1 });
+    const { key, keyId } = await issueIn(place);
+    const whois = await place.run(['whois', '--json'], key);
+    expect(JSON.parse(whois.stdout)).toMatchObject({ keyId, state: 'live' });
+    const rotate = ['rotate', keyId, ...ON, '--overlap', '1d', '--yes', '--json'];
+    const rotated = await place.run(rotate);
+    expect(JSON.parse(rotated.stdout)).toMatchObject({ info: { rotatedFrom: keyId } });
+    const revoked = await place.run(['revoke', keyId, ...ON, '--lineage', '--yes', '--json']);
+    expect(JSON.parse(revoked.stdout)).toMatchObject({ state: 'revoked' });
+    const listed = await place.run(['list', ...ON, '--json']);
+    expect(listed.stdout.match(/"state":"revoked"/g)).toHaveLength(2);
+    await issueIn(place);
+    const peppers = await place.run(['peppers', '--json']);
+    expect(JSON.parse(peppers.stdout)).toMatchObject({ pepper: 'p1', live: 1 });
+    const expiring = await place.run(['expiring', '--within', '100d', '--json']);
+    expect(JSON.parse(expiring.stdout)).toMatchObject({ entityUuid: ENTITY });
+  });
+
+  it('examines clock, primary, triggers, pool and seals', async () => {
+    schema = await emptySchema();
+    place = openPlace(config(url, schema.name));
+    await issueIn(place);
+    const sound = await place.run(['doctor', '--json']);
+    expect(states(sound.stdout)).toEqual({
+      config: 'ok',
+      schema: 'ok',
+      store: 'ok',
+      clock: 'ok',
+      primary: 'ok',
+      triggers: 'ok',
+      pool: 'ok',
+      channel: 'not known',
+      peppers: 'ok',
+      deployment: 'ok',
+    });
+    await schema.sql('DROP TRIGGER keyscope_keys_delete ON keyscope_keys');
+    const { exit, stdout } = await place.run(['doctor']);
+    expect(exit).toBe(1);
+    expect(stdout).toMatch(/triggers +to do +missing: keyscope_keys_delete/);
+  });
+
+  it('refuses a schema of a later release, and says so', async () => {
+    schema = await emptySchema();
+    place = openPlace(config(url, schema.name));
+    await place.run(['migrate']);
+    await schema.sql('UPDATE keyscope_schema SET version = 9, min_reader = 9');
+    const { exit, stderr } = await place.run(['list', ...ON]);
+    expect(exit).toBe(4);
+    expect(stderr).toContain('upgrade it');
+    const doctor = await place.run(['doctor']);
+    expect(doctor.stdout).toMatch(/schema +to do +version 9 is newer/);
+  });
+});
+
+describe('a server that is away', () => {
+  it('ends each command in bounded time, with 4, and no password', async () => {
+    place = openPlace(config('postgres://ada:hunter2@127.0.0.1:1/keys'));
+    const calls = [
+      ['migrate'],
+      ['list', ...ON],
+      ['revoke', ENTITY, ...ON, '--yes'],
+      ['expiring'],
+      ['peppers'],
+      ['doctor'],
+    ];
+    for (const args of calls) {
+      const { exit, stdout, stderr } = await place.run(args);
+      expect({ args, exit, stderr }).toMatchObject({ exit: 4 });
+      expect(stdout + stderr).toContain('ECONNREFUSED');
+      expect(stdout + stderr).not.toContain('hunter2');
+    }
+  });
+
+  it('or accepts and never answers', async () => {
+    const server = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { readonly port: number };
+    place = openPlace(config(`postgres://ada@127.0.0.1:${port}/keys`));
+    try {
+      const begun = performance.now();
+      for (const args of [['list', ...ON], ['migrate'], ['doctor']]) {
+        const { exit, stderr } = await place.run([...args, '--timeout', '2']);
+        expect({ args, exit, stderr }).toMatchObject({ exit: 4 });
+      }
+      expect(performance.now() - begun).toBeLessThan(45_000);
+    } finally {
+      server.close();
+    }
+  });
+});
