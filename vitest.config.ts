@@ -36,7 +36,7 @@ function project(
 }
 
 const frameworks = project('frameworks', 6, ['test/{frameworks,orms}/*.test.ts']);
-frameworks.test = { ...frameworks.test, globalSetup: 'test/frameworks/copy.ts' };
+frameworks.test = { ...frameworks.test, globalSetup: 'test/support/example-projects.ts' };
 
 export default defineConfig({
   resolve: {

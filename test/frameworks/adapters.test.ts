@@ -198,6 +198,25 @@ describeInstalled.each(FAILING)('the adapter for %s, where a handler fails', (na
   });
 });
 
+describeInstalled('the guard for Nest', () => {
+  test('lets nobody in but over HTTP', async () => {
+    const { createGuard } = await FRAMEWORKS['Nest on Express']();
+    const { keyring, key } = await makeKey();
+    const guard = createGuard({ keyring, policy, realm: 'test' })('whoami') as {
+      canActivate(context: object): Promise<boolean>;
+    };
+    const request = { rawHeaders: ['Authorization', `Bearer ${key}`] };
+    const response = { setHeader() {} };
+    const http = { getRequest: () => request, getResponse: () => response };
+    const through = (type: string) =>
+      guard.canActivate({ getType: () => type, switchToHttp: () => http });
+    await expect(through('http')).resolves.toBe(true);
+    for (const type of ['ws', 'rpc', 'graphql']) {
+      await expect(through(type)).rejects.toThrow(TypeError);
+    }
+  });
+});
+
 describe('each adapter', () => {
   test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('is a page: %s', (framework) => {
     const path = new URL(`../../examples/${framework}/adapter.ts`, import.meta.url);

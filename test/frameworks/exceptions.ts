@@ -35,6 +35,11 @@ export function tableOf(tests: readonly string[]): string {
     return note === undefined ? '✓' : `no (${note})`;
   };
   const rows = tests.map((test) => [test, ...NAMES.map((name) => cellOf(name, test))]);
-  const lines = [['promise', ...NAMES], ['-', ...NAMES.map(() => '-')], ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const head = ['promise', ...NAMES];
+  const widths = head.map((_, at) => {
+    return Math.max(...[head, ...rows].map((cells) => (cells[at] ?? '').length));
+  });
+  const lines = [head, widths.map((width) => '-'.repeat(width)), ...rows];
+  const padded = lines.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)));
+  return padded.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
