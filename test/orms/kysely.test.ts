@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 describeOrm('beside Kysely', () => {
-  test('keys are kept over its pool, in tables that its migrations made and leave alone', async () => {
+  test('keys are kept over its pool, in tables that its migrations made', async () => {
     process.env.DATABASE_URL = database.url;
     const { Migrator } = await import('kysely/migration');
     const { db, store } = await import('./.project/kysely/store.ts');

@@ -1,4 +1,4 @@
-/** What a user writes whose own zod is of version 3; prints whether each door takes what it should. */
+/** What a user writes whose own zod is of version 3; prints what each door says. */
 import { isKey } from 'keyscope';
 import { meSchema } from 'keyscope/schemas';
 import { z } from 'zod';
