@@ -35,6 +35,9 @@ function project(
   return { extends: true, test: { name, include, exclude: [], sequence: { groupOrder } } };
 }
 
+const frameworks = project('frameworks', 6, ['test/{frameworks,orms}/*.test.ts']);
+frameworks.test = { ...frameworks.test, globalSetup: 'test/support/example-projects.ts' };
+
 export default defineConfig({
   resolve: {
     // Examples import the package by name; here that is the source, so that coverage counts and no
@@ -53,6 +56,7 @@ export default defineConfig({
       project('examples', 3, ['test/{examples,http}/**/*.test.ts']),
       project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
       project('conformance', 5, ['test/{conformance,observing,validators}/*.test.ts']),
+      frameworks,
     ],
     reporters: ['default', summary],
     sequence: { shuffle: true },

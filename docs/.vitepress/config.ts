@@ -23,6 +23,7 @@ const SIDEBAR = [
     text: 'Use it',
     pages: [
       'getting-started',
+      'frameworks',
       'concepts',
       'managing-keys',
       'command',
@@ -35,13 +36,14 @@ const SIDEBAR = [
       'migrating',
     ],
   },
-  { text: 'Run it', pages: ['stores', 'operations', 'observing', 'reliability'] },
+  { text: 'Run it', pages: ['stores', 'orms', 'operations', 'observing', 'reliability'] },
   { text: 'Check it', pages: ['auditing', 'security', 'performance', 'benchmark', 'results'] },
 ];
 
 /** `managing-keys` → `Managing keys`. */
 function titleOf(page: string): string {
   const words = page.replaceAll('-', ' ');
+  if (page === 'orms') return 'ORMs';
   if (page === 'command') return 'The command';
   if (page === 'admin') return 'Endpoints to manage keys';
   if (page === 'openapi') return 'OpenAPI';

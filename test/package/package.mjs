@@ -28,6 +28,7 @@ try {
   compileTypes('esnext', 'bundler');
   console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
   compileWithOldest('5.4');
+  installBesideZod3(tarball);
   passContract('custom-store', 41);
   passContract('custom-adapter', 21);
   useLaterSchema();
@@ -237,6 +238,35 @@ function compileWithOldest(version) {
   const tsc = join(folder, 'node_modules/typescript/bin/tsc');
   run('node', [tsc, ...args, file], { cwd: root, stdio: 'inherit' });
   console.log(`${file} compiles with TypeScript ${version}`);
+}
+
+/**
+ * A project whose own zod is of version 3: npm installs both, and neither meets the other's types.
+ */
+function installBesideZod3(tarball) {
+  const folder = join(project, 'zod-3');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  const asUser = { cwd: folder, env: usersEnv };
+  run('npm', ['install', ...QUIETLY, 'zod@3', tarball], asUser);
+  const versionOf = (path) =>
+    JSON.parse(readFileSync(join(folder, 'node_modules', path, 'package.json'), 'utf8')).version;
+  const versions = [versionOf('zod'), versionOf('keyscope/node_modules/zod')];
+  if (!/^3\..* 4\./.test(versions.join(' '))) throw new Error(`zod is ${versions.join(' and ')}`);
+  cpSync(join(root, 'test/package/beside-zod-3.ts'), join(folder, 'beside-zod-3.ts'));
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2022', 'dom'],
+    strict: true,
+    skipLibCheck: false,
+    types: [],
+  };
+  writeConfig(folder, { compilerOptions, files: ['beside-zod-3.ts'] });
+  runTool('tsc', ['-p', folder]);
+  const said = run('node', ['beside-zod-3.js'], asUser).trim();
+  if (said !== 'true false') throw new Error(`beside zod 3: ${said}`);
+  console.log(`beside zod ${versions[0]}: installs with its own ${versions[1]}, loads, compiles`);
 }
 
 function writeConfig(folder, config) {

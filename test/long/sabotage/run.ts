@@ -5,7 +5,15 @@
  * servers.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Safeguard } from './safeguard.ts';
@@ -33,6 +41,8 @@ const PARTS = [
   'tsup.config.ts',
   'vitest.config.ts',
   'README.md',
+  'docs',
+  'dist', // Where it was built.
 ];
 
 /** These look at the repository itself and would notice every change of it. */
@@ -41,9 +51,15 @@ const LOOK_AT_SOURCE = ['test/architecture', 'test/promises.test.ts', 'test/supp
 function copyRepository(): string {
   const copy = mkdtempSync(join(tmpdir(), 'keyscope-sabotage-'));
   const filter = (path: string): boolean => !path.endsWith('node_modules');
-  for (const part of PARTS) cpSync(join(root, part), join(copy, part), { recursive: true, filter });
+  for (const part of PARTS.filter((each) => existsSync(join(root, each)))) {
+    cpSync(join(root, part), join(copy, part), { recursive: true, filter });
+  }
   for (const path of LOOK_AT_SOURCE) rmSync(join(copy, path), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  // Frameworks and ORMs too, where they are installed; their tests copy the built package.
+  for (const folder of ['.', 'test/frameworks', 'test/orms']) {
+    const modules = join(folder, 'node_modules');
+    if (existsSync(join(root, modules))) symlinkSync(join(root, modules), join(copy, modules));
+  }
   return copy;
 }
 

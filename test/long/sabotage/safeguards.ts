@@ -3,6 +3,7 @@ import { ADMIN } from './admin.ts';
 import { COMMAND } from './command.ts';
 import { CORE } from './core.ts';
 import { EXAMPLES } from './examples.ts';
+import { FRAMEWORKS } from './frameworks.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
 import { STORES } from './stores.ts';
@@ -16,4 +17,5 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...DOCUMENTS,
   ...COMMAND,
   ...EXAMPLES,
+  ...FRAMEWORKS,
 ];

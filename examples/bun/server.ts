@@ -1,0 +1,13 @@
+import { serve } from 'bun';
+import { createGuard } from '../fetch/adapter.ts';
+import { keyring, policy } from '../keys.ts';
+
+const guard = createGuard({ keyring, policy, realm: 'acme' });
+const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
+
+const threats = guard('listThreats', { entity })((_request, { entityUuid }) =>
+  Response.json({ threats: [], entity: entityUuid }),
+);
+
+const server = serve({ routes: { '/threats': { GET: threats } } });
+console.log(`Listening on ${server.url}`);

@@ -1,0 +1,15 @@
+import { createGuard } from '../fetch/adapter.ts';
+import { keyring, policy } from '../keys.ts';
+
+const guard = createGuard({ keyring, policy, realm: 'acme' });
+const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
+
+const threats = guard('listThreats', { entity })((_request, { entityUuid }) =>
+  Response.json({ threats: [], entity: entityUuid }),
+);
+
+Deno.serve({ port: Number(Deno.env.get('PORT') ?? 3000) }, (request) => {
+  const { pathname } = new URL(request.url);
+  if (pathname === '/threats' && request.method === 'GET') return threats(request);
+  return new Response('Not Found', { status: 404 });
+});

@@ -1,0 +1,13 @@
+import { Elysia } from 'elysia';
+import { keyring, policy } from '../keys.ts';
+import { createGuard } from './adapter.ts';
+
+const guard = createGuard({ keyring, policy, realm: 'acme' });
+// Not `query`, which holds one value of each parameter.
+const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
+
+export const app = new Elysia().get(
+  '/threats',
+  guard('listThreats', { entity })(({ entityUuid }) => ({ threats: [], entity: entityUuid })),
+);
+if (import.meta.main) app.listen(3000); // On Bun; on Node with `@elysiajs/node`.

@@ -1,0 +1,13 @@
+/** What the guarded routes of the frameworks share. In memory: put a store of your own here. */
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+
+const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
+
+export const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+export const keyring = createKeyring({
+  prefix: 'acme',
+  catalog,
+  store: memoryStore(),
+  peppers: 'none', // Or a list of secrets: see the README.
+});

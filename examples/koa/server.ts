@@ -1,0 +1,17 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import { keyring, policy } from '../keys.ts';
+import type { Guarded } from './adapter.ts';
+import { createGuard } from './adapter.ts';
+
+const guard = createGuard({ keyring, policy, realm: 'acme' });
+// Not `ctx.query`, which ends at 1,000 parameters.
+const entity = (ctx: Koa.Context) => new URLSearchParams(ctx.querystring).getAll('entity_uuid');
+
+const router = new Router<Guarded>();
+router.get('/threats', guard('listThreats', { entity }), (ctx) => {
+  ctx.body = { threats: [], entity: ctx.state.entityUuid };
+});
+
+export const app = new Koa().use(router.routes());
+if (import.meta.main) app.listen(3000);

@@ -1,0 +1,27 @@
+import 'reflect-metadata';
+import type { IncomingMessage } from 'node:http';
+import { Controller, Get, Module, Req, UseGuards } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { keyring, policy } from '../keys.ts';
+import type { Guarded } from './adapter.ts';
+import { createGuard } from './adapter.ts';
+
+const guard = createGuard({ keyring, policy, realm: 'acme' });
+// Not Express' own query, which ends at 1,000 parameters.
+const entity = ({ url = '' }: IncomingMessage) =>
+  new URLSearchParams(url.match(/\?(.*)/)?.[1]).getAll('entity_uuid');
+
+@Controller()
+class Threats {
+  @Get('threats')
+  @UseGuards(guard('listThreats', { entity }))
+  list(@Req() request: Guarded) {
+    return { threats: [], entity: request.entityUuid };
+  }
+}
+
+@Module({ controllers: [Threats] })
+class App {}
+
+export const createApp = () => NestFactory.create(App);
+if (import.meta.main) await (await createApp()).listen(3000);

@@ -1,0 +1,22 @@
+import { initTRPC } from '@trpc/server';
+import { createHTTPServer } from '@trpc/server/adapters/standalone';
+import { keyring, policy } from '../keys.ts';
+import type { Context } from './adapter.ts';
+import { createGuard, createResponseMeta } from './adapter.ts';
+
+const guard = createGuard({ keyring, policy, realm: 'acme' });
+const entity = (input: unknown) => (input as { entityUuid?: unknown } | undefined)?.entityUuid;
+
+const t = initTRPC.context<Context>().create();
+const router = t.router({
+  threats: t.procedure
+    .use(guard('listThreats', { entity }))
+    .query(({ ctx }) => ({ threats: [], entity: ctx.entityUuid })),
+});
+
+export const server = createHTTPServer({
+  router,
+  createContext: ({ req }): Context => ({ req }),
+  responseMeta: createResponseMeta({ realm: 'acme' }),
+});
+if (import.meta.main) server.listen(3000);

@@ -1,0 +1,228 @@
+/**
+ * What an adapter promises to the project that copies it, beside the contract: what it hands to the
+ * framework's own error handling, what it leaves to handlers, and what it refuses at start-up.
+ */
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import type { Keyring, StoreError } from 'keyscope';
+import { causeOf, createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { afterEach, describe, expect, test } from 'vitest';
+import { describeInstalled, FRAMEWORKS } from './installed.ts';
+import type { Setup } from './served.ts';
+
+const OWN = 'aaaaaaaa-0000-4000-8000-00000000000a';
+const catalog = defineScopes({ reports: { read: 'Read reports.' } });
+const policy = definePolicy(catalog, { whoami: [], readReports: ['reports:read'] });
+
+async function makeKey() {
+  const store = memoryStore();
+  const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+  const authority = { entityUuid: OWN, scopes: 'all' } as const;
+  const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
+  return { keyring: keyring as unknown as Keyring, key };
+}
+
+const BOOM = new Error('the handler failed');
+const throwing = (): never => {
+  throw BOOM;
+};
+
+type Name = keyof typeof FRAMEWORKS;
+const NAMES = Object.keys(FRAMEWORKS) as readonly Name[];
+
+/** Of tRPC `onError` hears of denials too, and handlers set no headers. */
+const OTHERS = NAMES.filter((name) => name !== 'tRPC');
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function start(name: Name, given: Partial<Setup>, cache?: string) {
+  const errors: unknown[] = [];
+  const calls: unknown[] = [];
+  const handle = (): string => {
+    calls.push(null);
+    return 'done';
+  };
+  const challenge = { realm: 'test', resourceMetadata: 'https://acme.example/metadata' };
+  const { keyring } = await makeKey();
+  const setup = { keyring, policy, handle, ...challenge, ...given };
+  const { serve } = await FRAMEWORKS[name]();
+  const served = await serve(setup, { errors, cache });
+  closers.push(() => served.close?.());
+  const ask = async (path: string, key?: string) => {
+    const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
+    const request = new Request(`http://app.example${path}`, { headers });
+    const response =
+      'url' in served
+        ? await fetch(new URL(path, served.url), { headers })
+        : ((await served.fetch(request as never)) as Response);
+    const body = await response.text();
+    return { status: response.status, body, cache: response.headers.get('Cache-Control') };
+  };
+  return { ask, errors, calls };
+}
+
+describeInstalled.each(NAMES)('the adapter for %s', (name) => {
+  // Behind a broken store every request is answered with 503, and no line of any log says why.
+  test('tells onOutage why, and of nothing else; what that does changes no answer', async () => {
+    const away = new Error('away');
+    const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
+    const options = { prefix: 'acme', catalog, store, peppers: 'none' } as const;
+    const broken = createKeyring(options) as unknown as Keyring;
+    const { keyring, key } = await makeKey();
+    const told: StoreError[] = [];
+    const listeners: ((error: StoreError) => void)[] = [
+      (error) => told.push(error),
+      (error) => {
+        told.push(error);
+        throw BOOM;
+      },
+      async (error) => {
+        told.push(error);
+        throw BOOM;
+      },
+    ];
+    for (const onOutage of listeners) {
+      const { ask, calls } = await start(name, { keyring: broken, onOutage });
+      expect((await ask('/whoami', key)).status).toBe(503);
+      expect((await ask('/whoami')).status).toBe(401);
+      expect(calls).toEqual([]);
+    }
+    expect(told.map(causeOf)).toEqual(listeners.map(() => away));
+    const { ask } = await start(name, { keyring, onOutage: (error) => told.push(error) });
+    expect((await ask('/reports', key)).status).toBe(403);
+    expect(told).toHaveLength(listeners.length);
+  });
+
+  test("hands a bug to the framework's error handling, and lets nothing through", async () => {
+    const bug = new TypeError('a bug in a store adapter');
+    const { keyring } = await makeKey();
+    const admit = () => Promise.reject(bug);
+    const { ask, errors, calls } = await start(name, { keyring: { ...keyring, admit } });
+    expect((await ask('/whoami', 'x')).status).toBe(500);
+    expect(errors.map((error) => (error === bug ? bug : causeIn(error)))).toEqual([bug]);
+    expect(calls).toEqual([]);
+  });
+
+  test('an operation that the policy does not have fails when the route is declared', async () => {
+    const { createGuard } = await FRAMEWORKS[name]();
+    const { keyring } = await makeKey();
+    const guard = createGuard({ keyring, policy, realm: 'test' });
+    for (const operation of ['readReport', '', 'constructor', '__proto__', undefined]) {
+      expect(() => guard(operation), String(operation)).toThrow(TypeError);
+    }
+  });
+
+  test('an option that a guard does not have fails when the route is declared', async () => {
+    const { createGuard } = await FRAMEWORKS[name]();
+    const { keyring } = await makeKey();
+    const guard = createGuard({ keyring, policy, realm: 'test' });
+    const read = () => OWN;
+    for (const options of [undefined, {}, { entity: read }]) {
+      expect(() => guard('whoami', options)).not.toThrow();
+    }
+    const wrong = [{ entityUuid: read }, { entity: read, realm: 'x' }, { [Symbol()]: read }, read];
+    for (const options of [...wrong, null]) {
+      expect(() => guard('whoami', options), inspect(options)).toThrow(TypeError);
+    }
+  });
+
+  test('a guard without what it needs, or with what it does not know, fails at once', async () => {
+    const { createGuard } = await FRAMEWORKS[name]();
+    const { keyring } = await makeKey();
+    const usage = new TypeError('createGuard: pass { keyring, policy, realm }');
+    for (const options of [
+      { keyring },
+      { policy },
+      { keyring: Promise.resolve(keyring), policy },
+    ]) {
+      expect(() => createGuard({ realm: 'test', ...options })).toThrow(usage);
+    }
+    const wrong = [{ realm: undefined }, { resourceMetadata: 'é' }, { relam: 'x' }];
+    for (const options of [...wrong, { onOutages() {} }]) {
+      const make = () => createGuard({ keyring, policy, realm: 'test', ...options });
+      expect(make, inspect(options)).toThrow(TypeError);
+    }
+  });
+});
+
+function causeIn(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined;
+}
+
+describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (name) => {
+  test('leaves to a handler what it says of caching', async () => {
+    const { keyring } = await makeKey();
+    const authority = { entityUuid: OWN, scopes: 'all' } as const;
+    const input = { name: 'n', scopes: ['reports:read'], expiresAt: 'never' } as const;
+    const { key } = await keyring.issue(input, authority);
+    const { ask } = await start(name, { keyring }, 'private');
+    for (const path of ['/whoami', '/reports']) {
+      expect(await ask(path, key)).toEqual({ status: 200, body: 'done', cache: 'private' });
+    }
+  });
+
+  // Nest itself throws a ForbiddenException behind a guard that refuses.
+  test("hands no denial to the framework's error handling", async () => {
+    const { keyring, key } = await makeKey();
+    const { ask, errors, calls } = await start(name, { keyring });
+    for (const sent of [undefined, '', `${key}x`, key]) {
+      expect((await ask('/reports', sent)).body).toContain('about:blank');
+    }
+    const named = errors.filter((error) => !inspect(error).startsWith('ForbiddenException'));
+    expect({ named, calls }).toEqual({ named: [], calls: [] });
+    expect(errors).toHaveLength(name.startsWith('Nest') ? 4 : 0);
+  });
+});
+
+// Behind plain fetch handlers, the answer to a failure is the runtime's.
+const FAILING = NAMES.filter((name) => name !== 'fetch');
+
+describeInstalled.each(FAILING)('the adapter for %s, where a handler fails', (name) => {
+  test('answers that the failure is not to be stored either', async () => {
+    const { keyring, key } = await makeKey();
+    const { ask } = await start(name, { keyring, handle: throwing });
+    const { status, cache } = await ask('/whoami', key);
+    expect({ status, cache }).toEqual({ status: 500, cache: 'no-store' });
+  });
+
+  test('answers that a bug is not to be stored either', async () => {
+    const { keyring } = await makeKey();
+    const admit = () => Promise.reject(new TypeError('a bug'));
+    const { ask } = await start(name, { keyring: { ...keyring, admit } });
+    const { status, cache } = await ask('/whoami', 'x');
+    expect({ status, cache }).toEqual({ status: 500, cache: 'no-store' });
+  });
+});
+
+describeInstalled('the guard for Nest', () => {
+  test('lets nobody in but over HTTP', async () => {
+    const { createGuard } = await FRAMEWORKS['Nest on Express']();
+    const { keyring, key } = await makeKey();
+    const guard = createGuard({ keyring, policy, realm: 'test' })('whoami') as {
+      canActivate(context: object): Promise<boolean>;
+    };
+    const request = { rawHeaders: ['Authorization', `Bearer ${key}`] };
+    const response = { setHeader() {} };
+    const http = { getRequest: () => request, getResponse: () => response };
+    const through = (type: string) =>
+      guard.canActivate({ getType: () => type, switchToHttp: () => http });
+    await expect(through('http')).resolves.toBe(true);
+    for (const type of ['ws', 'rpc', 'graphql']) {
+      await expect(through(type)).rejects.toThrow(TypeError);
+    }
+  });
+});
+
+describe('each adapter', () => {
+  test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('is a page: %s', (framework) => {
+    const path = new URL(`../../examples/${framework}/adapter.ts`, import.meta.url);
+    const source = readFileSync(path, 'utf8');
+    expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+    const code = source.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '');
+    expect(code, 'never reads the header itself').not.toMatch(/authorization/i);
+  });
+});

@@ -1,0 +1,31 @@
+/** The contract's routes on Elysia, by fetch; on Bun's server in `runtime-contract.ts`. */
+import { Elysia } from 'elysia';
+import { createGuard } from './.project/elysia/adapter.ts';
+import { entitiesOf, type Serve } from './served.ts';
+
+export { createGuard };
+
+export const serve: Serve = ({ handle, ...options }, { errors, cache }) => {
+  const guard = createGuard(options);
+  const app = new Elysia()
+    .onError(({ error, set }) => {
+      errors.push(error);
+      set.status = 500;
+      return 'failed';
+    })
+    .get(
+      '/whoami',
+      guard('whoami')(({ principal, entityUuid, set }) => {
+        if (cache !== undefined) set.headers['cache-control'] = cache;
+        return handle(principal, entityUuid);
+      }),
+    )
+    .get(
+      '/reports',
+      guard('readReports', { entity: entitiesOf })(({ principal, entityUuid }) => {
+        const headers = cache === undefined ? {} : { 'Cache-Control': cache };
+        return new Response(handle(principal, entityUuid), { headers });
+      }),
+    );
+  return { fetch: (request: Request) => app.handle(request) };
+};

@@ -1,0 +1,61 @@
+/** Whether the frameworks are installed, and how each of them serves the contract's routes. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe } from 'vitest';
+import type { Serve } from './served.ts';
+
+const { CI } = process.env;
+const FOLDER = new URL('./', import.meta.url);
+const isInstalled = existsSync(new URL('node_modules/.keyscope-setup', FOLDER));
+
+/** `describe`, skipped by name where nothing is installed; with `CI=true` it fails. */
+export const describeInstalled: typeof describe.skip =
+  isInstalled || CI === 'true' ? describe : describe.skip;
+
+// ── In this process ─────────────────────────────────────────────────────────────────────────────
+
+type CreateGuard = (options: object) => (operation: unknown, options?: unknown) => unknown;
+
+/** A framework's guard, and its app. */
+export interface Framework {
+  readonly createGuard: CreateGuard;
+  readonly serve: Serve;
+}
+
+function frameworkOf(module: { readonly createGuard: unknown; readonly serve: Serve }): Framework {
+  return { createGuard: module.createGuard as CreateGuard, serve: module.serve };
+}
+
+async function nestOn(platform: 'express' | 'fastify'): Promise<Framework> {
+  const { createGuard, serveOn } = await import('./nest.ts');
+  return frameworkOf({ createGuard, serve: serveOn(platform) });
+}
+
+/** Loaded by a test, and not before: none of them may be there. */
+export const FRAMEWORKS = {
+  fetch: async () => frameworkOf(await import('./fetch.ts')),
+  Koa: async () => frameworkOf(await import('./koa.ts')),
+  Elysia: async () => frameworkOf(await import('./elysia.ts')),
+  'Nest on Express': () => nestOn('express'),
+  'Nest on Fastify': () => nestOn('fastify'),
+  tRPC: async () => frameworkOf(await import('./trpc.ts')),
+} satisfies Readonly<Record<string, () => Promise<Framework>>>;
+
+// ── In a process of its own ─────────────────────────────────────────────────────────────────────
+
+/** Where commands run, quietly, and without a word to anybody. */
+export const RUNNING = {
+  cwd: fileURLToPath(FOLDER),
+  env: { ...process.env, NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1' },
+} as const;
+
+export const binary = (name: string): string =>
+  fileURLToPath(new URL(`node_modules/.bin/${name}`, FOLDER));
+
+export const DENO_RUN = ['run', '--allow-all', '--no-lock', '--node-modules-dir=manual'] as const;
+/** `next build`, as its users run it, of the example and the routes of these tests. */
+export async function buildNext(): Promise<void> {
+  await promisify(execFile)(binary('next'), ['build', '.project/next'], RUNNING);
+}

@@ -1,0 +1,9 @@
+/** A key for the example's own route. */
+import { keyring } from '../../../keys';
+
+export async function POST(): Promise<Response> {
+  const entityUuid = 'aaaaaaaa-0000-4000-8000-00000000000a';
+  const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
+  const { key } = await keyring.issue(input, { entityUuid, scopes: 'all' });
+  return new Response(key);
+}

@@ -1,0 +1,3 @@
+import { serving } from '../serving';
+
+export const GET = (request: Request) => serving().reports(request);

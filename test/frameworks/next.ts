@@ -1,0 +1,32 @@
+/** The contract's routes on Next's own server, of the app that `next build` has built. */
+import next from 'next';
+import { createGuard } from './.project/fetch/adapter.ts';
+import { entitiesOf, overHttp, type Serve } from './served.ts';
+
+const dir = new URL('.project/next/', import.meta.url).pathname;
+
+// Its types are those of a bundler: Node has the function itself as the default.
+const createNext = next as unknown as typeof next.default;
+
+/** Next's server for one process; `join`: two lines of one header reach it as one. */
+export async function startNext(options: { readonly joinDuplicateHeaders: boolean }) {
+  const app = createNext({ dev: false, dir });
+  await app.prepare();
+  const { url, close } = await overHttp(app.getRequestHandler(), options);
+  const serve: Serve = ({ handle, ...setup }) => {
+    const guard = createGuard(setup);
+    const whoami = guard('whoami')(
+      (_, { principal, entityUuid }) => new Response(handle(principal, entityUuid)),
+    );
+    const reports = guard('readReports', { entity: entitiesOf })(
+      (_, { principal, entityUuid }) => new Response(handle(principal, entityUuid)),
+    );
+    Object.assign(globalThis, { serving: { whoami, reports } });
+    return { url };
+  };
+  async function stop(): Promise<void> {
+    await close?.();
+    await app.close();
+  }
+  return { serve, url, stop };
+}

@@ -1,0 +1,106 @@
+/** The safeguards of the adapters whose frameworks are installed for their tests alone. */
+import type { Safeguard } from './safeguard.ts';
+
+const CONTRACT = 'test/frameworks/contract.test.ts';
+const MORE = 'test/frameworks/adapters.test.ts';
+
+export const FRAMEWORKS: readonly Safeguard[] = [
+  {
+    name: 'frameworks: no-store on success, fetch',
+    file: 'examples/fetch/adapter.ts',
+    text: "response.headers.set('Cache-Control', 'no-store');",
+    instead: '',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: no-store on success, Koa',
+    file: 'examples/koa/adapter.ts',
+    text: "ctx.set('Cache-Control', 'no-store');",
+    instead: '',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: no-store on failure, Koa',
+    file: 'examples/koa/adapter.ts',
+    text: 'Promise.reject(notStored(error))',
+    instead: 'Promise.reject(error)',
+    tests: MORE,
+  },
+  {
+    name: 'frameworks: both lines, Koa',
+    file: 'examples/koa/adapter.ts',
+    text: 'keyring.admit(ctx.req, input)',
+    instead: 'keyring.admit(ctx.headers, input)',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: no-store on success, Elysia',
+    file: 'examples/elysia/adapter.ts',
+    text: "set.headers['cache-control'] = 'no-store';",
+    instead: '',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: bugs are no denials, Elysia',
+    file: 'examples/elysia/adapter.ts',
+    text: 'throw error; // A bug: for `onError`.',
+    instead: '{}',
+    tests: MORE,
+  },
+  {
+    name: 'frameworks: no-store on success, Nest',
+    file: 'examples/nest/adapter.ts',
+    text: "res.setHeader('Cache-Control', 'no-store');",
+    instead: '',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: a denied handler does not run, Nest',
+    file: 'examples/nest/adapter.ts',
+    text: 'return false;',
+    instead: 'return true;',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: both lines, Nest',
+    file: 'examples/nest/adapter.ts',
+    text: 'keyring.admit(req, input)',
+    instead: 'keyring.admit(req.headers, input)',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: HTTP alone, Nest',
+    file: 'examples/nest/adapter.ts',
+    text: "if (context.getType() !== 'http')",
+    instead: 'if (false)',
+    tests: MORE,
+  },
+  {
+    name: 'frameworks: no-store on success, tRPC',
+    file: 'examples/trpc/adapter.ts',
+    text: "{ ...rest, 'Cache-Control': 'no-store' }",
+    instead: 'rest',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: the challenge, tRPC',
+    file: 'examples/trpc/adapter.ts',
+    text: 'toResponse(denial, challenge).headers',
+    instead: '{}',
+    tests: CONTRACT,
+  },
+  {
+    name: 'frameworks: the entity that is meant, tRPC',
+    file: 'examples/trpc/adapter.ts',
+    text: 'reader.entity?.(await getRawInput())',
+    instead: 'undefined',
+    tests: CONTRACT,
+  },
+  {
+    name: 'orms: the filter of drizzle-kit',
+    file: 'examples/drizzle/drizzle.config.ts',
+    text: "tablesFilter: ['!keyscope_*'],",
+    instead: '',
+    tests: 'test/orms/drizzle.test.ts',
+  },
+];

@@ -1,0 +1,27 @@
+/** A key in a store: issued, verified, and whether it is still there. */
+import { createKeyring, defineScopes, isAccessError, type KeyStore } from 'keyscope';
+import { expect } from 'vitest';
+
+const OWN = 'aaaaaaaa-0000-4000-8000-00000000000a';
+const catalog = defineScopes({ threats: { read: 'Read threats.' } });
+
+export function keyringOf(store: KeyStore) {
+  return createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+}
+
+export async function issueKey(store: KeyStore): Promise<string> {
+  const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
+  const { key } = await keyringOf(store).issue(input, { entityUuid: OWN, scopes: 'all' });
+  return key;
+}
+
+/** From issue to revoke. */
+export async function expectKeysIn(store: KeyStore): Promise<void> {
+  const keyring = keyringOf(store);
+  const key = await issueKey(store);
+  const { keyId, scopes } = await keyring.verify(key);
+  expect(scopes).toEqual(['threats:read']);
+  await keyring.revoke(keyId, { entityUuid: OWN });
+  const error = await keyring.verify(key).catch((reason: unknown) => reason);
+  expect(isAccessError(error) && error.reason).toBe('revoked');
+}

@@ -1,0 +1,34 @@
+/** Keys beside the tables of Kysely: over its pool, and made by its migrations. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createDatabase, type Database, describeOrm, tablesIn } from './database.ts';
+import { expectKeysIn } from './keys.ts';
+
+let database: Database;
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(() => database.drop());
+
+describeOrm('beside Kysely', () => {
+  test('keys are kept over its pool, in tables that its migrations made', async () => {
+    process.env.DATABASE_URL = database.url;
+    const { Migrator } = await import('kysely/migration');
+    const { db, store } = await import('./.project/kysely/store.ts');
+    const { up } = await import('./.project/kysely/migration.ts');
+    const threats = {
+      up: () => db.schema.createTable('threats').addColumn('id', 'integer').execute(),
+      down: () => db.schema.dropTable('threats').execute(),
+    };
+    const migrations = { '001-keyscope': { up }, '002-threats': threats };
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+    expect((await migrator.migrateToLatest()).error).toBeUndefined();
+    expect(await tablesIn(database)).toEqual(
+      expect.arrayContaining(['public.keyscope_keys', 'public.threats']),
+    );
+    await expectKeysIn(store);
+    expect((await migrator.migrateDown()).error).toBeUndefined();
+    expect(await tablesIn(database)).not.toContain('public.threats');
+    await expectKeysIn(store);
+    await db.destroy();
+  });
+});

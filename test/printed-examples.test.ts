@@ -1,0 +1,58 @@
+/** The pages of docs/ that show examples: their code is that of examples/, which is what is run. */
+import { describe, expect, it } from 'vitest';
+import { adapterContract } from '../src/testing/index.js';
+import { EXCEPTIONS, NOTES, tableOf } from './frameworks/exceptions.ts';
+import { filesUnder, readProjectFile } from './support/source.ts';
+
+/** The blocks of code of a page, each with the example that the line above it links to. */
+function blocksOf(page: string): readonly { readonly path: string; readonly code: string }[] {
+  const found = page.matchAll(
+    /(?:\(\.\.\/(examples\/[^)]+)\):\n\n)?^```(?:ts|js)\n([\s\S]*?)^```$/gm,
+  );
+  return [...found].map(([, path = '', code = '']) => ({ path, code }));
+}
+
+const frameworks = readProjectFile('docs/frameworks.md');
+
+describe.each(['docs/frameworks.md', 'docs/orms.md'])('%s', (path) => {
+  it('shows code as it stands in examples/, and no other', () => {
+    const blocks = blocksOf(readProjectFile(path));
+    expect(blocks.length).toBeGreaterThan(3);
+    for (const { path: example, code } of blocks) {
+      expect(example, `a block without its file:\n${code}`).not.toBe('');
+      expect(code, example).toBe(readProjectFile(example));
+    }
+  });
+
+  it('links to files that are there', () => {
+    const links = [...readProjectFile(path).matchAll(/\]\(\.\.\/([^)#]+)/g)];
+    const files = [...links].map(([, file = '']) => file);
+    const there = ['src', 'test', 'examples', '.'].flatMap((folder) => filesUnder(folder, ''));
+    const isThere = (file: string) => there.some((each) => `${each}/`.startsWith(`${file}/`));
+    expect(files.filter((file) => !isThere(file))).toEqual([]);
+    expect(files.length).toBeGreaterThan(3);
+  });
+});
+
+describe('docs/frameworks.md', () => {
+  it('shows each server of the frameworks', () => {
+    const shown = blocksOf(frameworks).map(({ path }) => path);
+    const servers = ['bun', 'deno', 'elysia', 'koa', 'nest', 'trpc'];
+    expect(shown).toEqual(
+      expect.arrayContaining(servers.map((name) => `examples/${name}/server.ts`)),
+    );
+  });
+
+  it('has the table that the tests of the frameworks hold', () => {
+    const tests: string[] = [];
+    adapterContract(
+      (name) => tests.push(name),
+      () => ({ url: '' }),
+    );
+    expect(frameworks).toContain(`\n${tableOf(tests)}\n`);
+    const excepted = Object.values(EXCEPTIONS).flatMap((of) => Object.keys(of));
+    expect(excepted.filter((name) => !tests.includes(name))).toEqual([]);
+    const text = frameworks.replaceAll(/\n {3}/g, ' ');
+    for (const [at, note] of NOTES.entries()) expect(text).toContain(`\n${at + 1}. ${note}`);
+  });
+});

@@ -1,0 +1,41 @@
+/**
+ * Copies the examples to where what they need is installed, as users copy them into a project of
+ * their own, and the built package beside them: the tests run, and the compiler reads, what stands
+ * in `.project`.
+ */
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What is copied to which folder of `test`. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  frameworks: ['keys.ts', 'fetch', 'koa', 'elysia', 'nest', 'next', 'trpc', 'bun', 'deno'],
+  orms: ['drizzle', 'kysely'],
+};
+
+function copy(from: string, to: string): void {
+  cpSync(join(root, from), join(root, to), { recursive: true });
+}
+
+function copyPackage(folder: string): void {
+  if (!existsSync(join(root, 'dist'))) throw new Error('run `npm run build` first');
+  const copied = `${folder}/node_modules/keyscope`;
+  rmSync(join(root, copied), { recursive: true, force: true });
+  mkdirSync(join(root, copied));
+  for (const part of ['package.json', 'dist']) copy(part, `${copied}/${part}`);
+}
+
+/** Vitest calls it before the tests of these folders. */
+export function setup(): void {
+  for (const [name, parts] of Object.entries(EXAMPLES)) {
+    const folder = `test/${name}`;
+    rmSync(join(root, folder, '.project'), { recursive: true, force: true });
+    for (const part of parts) copy(`examples/${part}`, `${folder}/.project/${part}`);
+    if (existsSync(join(root, folder, 'node_modules'))) copyPackage(folder);
+  }
+  copy('test/frameworks/next-routes', 'test/frameworks/.project/next/app');
+}
+
+if (import.meta.main) setup();
