@@ -223,12 +223,11 @@ function merge(said: Json, refusal: Json, what: string): Json {
  * because only the refusal has it.
  */
 function withHeaders(said: Json, added: Json): Json {
-  const names = Object.keys(said);
-  const isSaid = (name: string): boolean =>
-    names.some((one) => new RegExp(`^${name}$`, 'i').test(one));
+  const names = Object.keys(said).map((name) => name.toLowerCase());
   const headers: Json = { ...said };
   for (const [name, header] of Object.entries(added)) {
-    if (!isSaid(name)) headers[name] = { ...(header as Json), required: false };
+    const isSaid = names.includes(name.toLowerCase());
+    if (!isSaid) headers[name] = { ...(header as Json), required: false };
   }
   return headers;
 }
