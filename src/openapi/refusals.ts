@@ -223,11 +223,11 @@ function merge(said: Json, refusal: Json, what: string): Json {
  * because only the refusal has it.
  */
 function withHeaders(said: Json, added: Json): Json {
-  const names = Object.keys(said).map((name) => name.toLowerCase());
+  const folded = (name: string): string => name.toLowerCase();
+  const names = Object.keys(said).map(folded);
   const headers: Json = { ...said };
   for (const [name, header] of Object.entries(added)) {
-    const isSaid = names.includes(name.toLowerCase());
-    if (!isSaid) headers[name] = { ...(header as Json), required: false };
+    if (!names.includes(folded(name))) headers[name] = { ...(header as Json), required: false };
   }
   return headers;
 }
