@@ -13,7 +13,7 @@ import { SERVERS } from './http/servers.ts';
 import { anotherKey, ENTITY } from './keys.ts';
 import { type Aim, aim, percent, publish, quick, type Row, rowOf } from './report.ts';
 
-const ROUNDS = quick ? 3 : 9;
+const ROUNDS = quick ? 3 : 7;
 const SECONDS = quick ? 0.2 : 0.5;
 /** Enough that a request is always waiting. */
 const CONNECTIONS = 32;

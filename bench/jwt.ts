@@ -22,7 +22,7 @@ import type { Case, Figure } from './harness.ts';
 import { catalog, ENTITY, PREFIX, SCOPES } from './keys.ts';
 import { aim, publish, quick, rowOf } from './report.ts';
 
-const ROUNDS = quick ? 10 : 40;
+const ROUNDS = quick ? 10 : 30;
 const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'EdDSA', 'RS256'];
 const ISSUER = 'https://acme.example';
 const AUDIENCE = 'https://api.acme.example';

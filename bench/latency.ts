@@ -21,7 +21,7 @@ import { OWN } from './stores/target.ts';
 const { KEYSCOPE_TEST_POSTGRES: SERVER = 'postgres://postgres@127.0.0.1:5432/test' } = process.env;
 const SCHEMA = `${OWN}_latency`;
 const KEYS = 1_000;
-const SECONDS = quick ? 0.5 : 4;
+const SECONDS = quick ? 0.5 : 3;
 const WARM_UP_SECONDS = quick ? 0.2 : 1;
 const RATES: readonly number[] = [100, 1_000, 5_000];
 /** Each way, and what a timer adds: some 5 ms there and back, which is measured. */
