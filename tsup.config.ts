@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild';
 import { defineConfig } from 'tsup';
+import ts from 'typescript';
 
 // Two builds of one source. For whoever bundles: one output file per source file, so that a bundler
 // takes what is used, and the package can be compared with the repository line by line. For Node,
@@ -17,8 +19,21 @@ export default defineConfig({
   silent: true,
   async onSuccess() {
     await buildForNode({ write: true });
+    for (const framework of ['express', 'fastify', 'hono']) writeAdapter(framework);
   },
 });
+
+/** A guard of the examples without types, which `keyscope init` copies into a project without. */
+function writeAdapter(framework: string): void {
+  const target = ts.ScriptTarget.ESNext;
+  const text = readFileSync(`examples/${framework}/adapter.ts`, 'utf8');
+  const { outputText } = ts.transpileModule(text, { compilerOptions: { target } });
+  // The comment on the whole is lost with the first import of types.
+  const input = `${text.split('\n', 1)[0]}\n${outputText.replace('\n/**', '\n\n/**')}`;
+  const tidied = execFileSync('biome', ['format', '--stdin-file-path=adapter.js'], { input });
+  mkdirSync('dist/adapters', { recursive: true });
+  writeFileSync(`dist/adapters/${framework}.js`, tidied);
+}
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly node: string; readonly default: string }>>;

@@ -131,8 +131,8 @@ async function main(): Promise<void> {
     title: 'Memory',
     about:
       'Heap after a full collection, with keys and without, and what is allocated from a header ' +
-      'to a caller who holds a scope, over half a million calls; less is better. jose hashes outside ' +
-      'of the heap.',
+      'to a caller who holds a scope, over half a million calls; less is better. jose hashes ' +
+      'outside of the heap.',
     unit: 'bytes',
     rows,
     aims: [

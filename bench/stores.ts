@@ -287,7 +287,8 @@ else {
     about:
       'Look-ups of random keys among 1,000, the server on the same machine. The bare driver has ' +
       'a prepared look-up of the same columns, and nobody reads what it returns. `npm run ' +
-      'bench:stores` prints more: latencies, and one look-up at a time; `-- --large`, among a million.',
+      'bench:stores` prints more: latencies, and one look-up at a time; with `-- --large`, ' +
+      'among a million keys.',
     unit: 'ops/s',
     base: 'the bare driver',
     rows,

@@ -4,7 +4,8 @@ import { isInputError } from 'keyscope';
 import { requireAuthority } from './forms.ts';
 import { addressedPage } from './pages/addressed.ts';
 import { ADDRESSING } from './paths.ts';
-import type { ConsoleService, Env, Visit } from './visit.ts';
+import type { ConsoleService } from './service.ts';
+import type { Env, Visit } from './visit.ts';
 import { Refused } from './visit.ts';
 
 const PAGE_SIZE = 50;

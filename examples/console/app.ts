@@ -9,15 +9,17 @@ import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
-import { REALM } from '../platform/host/http.ts';
-import { BODY_LIMIT, reportError } from '../platform/service/problem.ts';
 import { serveKeys } from './keys.ts';
 import { messagePage } from './pages/frame.ts';
 import { MENUS, menuPage } from './pages/menus.ts';
 import { BASE } from './paths.ts';
+import { type ConsoleService, isSecure } from './service.ts';
 import { serveSessions } from './sessions.ts';
-import type { ConsoleService, Env, Visit } from './visit.ts';
-import { isSecure, Refused, readForm } from './visit.ts';
+import type { Env, Visit } from './visit.ts';
+import { Refused, readForm } from './visit.ts';
+
+/** In bytes. */
+const FORM_LIMIT = 65_536;
 
 const readAsset = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
@@ -65,7 +67,7 @@ function refuseOtherSites(app: Hono<Env>, service: ConsoleService): void {
  * somebody is once it has.
  */
 function receiveForms(app: Hono<Env>): void {
-  const limit = bodyLimit({ maxSize: BODY_LIMIT });
+  const limit = bodyLimit({ maxSize: FORM_LIMIT });
   app.post('*', async (c, next) => {
     try {
       await limit(c, async () => c.set('form', await readForm(c)));
@@ -102,7 +104,7 @@ function answerError(error: Error, c: Visit, report: (error: unknown) => void): 
   }
   if (error instanceof Refused) return c.html(page(error.message), error.status) as Response;
   if (!isAccessError(error)) report(error);
-  const { status, headers, body } = toResponse(error, { realm: REALM });
+  const { status, headers, body } = toResponse(error, { realm: 'console' });
   const { 'Retry-After': retryAfter } = headers;
   if (retryAfter) c.header('Retry-After', retryAfter);
   return c.html(page(wordsFor(error, c, body)), status as 500) as Response;
@@ -110,7 +112,7 @@ function answerError(error: Error, c: Visit, report: (error: unknown) => void): 
 
 /** The order matters: each step is in front of what is served after it. */
 export function createConsole(service: ConsoleService): Hono<Env> {
-  const { report = reportError } = service;
+  const { report } = service;
   const app = new Hono<Env>().basePath(BASE);
   app.use(secureHeaders(HEADERS));
   serveAssets(app);

@@ -1,23 +1,24 @@
 /** Making a key by a form, and showing it once. */
 import type { Hono } from 'hono';
-import { isInputError } from 'keyscope';
+import { type Catalog, isInputError } from 'keyscope';
 import { issueInputSchemaFor } from 'keyscope/schemas';
-import { catalog } from '../platform/service/catalog.ts';
 import { closeForm, leadToNewKey, openForm, requireAuthority } from './forms.ts';
 import type { Faults, NewKey } from './pages/new-key.ts';
 import { LIFETIMES, NOTHING_ENTERED, newKeyPage } from './pages/new-key.ts';
 import { shownOncePage } from './pages/shown-once.ts';
 import { KEYS } from './paths.ts';
-import type { Answer, ConsoleService, Env, Visit } from './visit.ts';
+import type { ConsoleService } from './service.ts';
+import type { Answer, Env, Visit } from './visit.ts';
 import { field } from './visit.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-function showForm(c: Visit, input: NewKey, faults: Faults): Answer {
+function showForm(c: Visit, catalog: Catalog, input: NewKey, faults: Faults): Answer {
   const { scopes } = requireAuthority(c);
   const offered = catalog.expand(scopes === 'all' ? ['*:*'] : scopes);
   const status = Object.keys(faults).length === 0 ? 200 : 400;
-  return c.html(newKeyPage(c.var.member, { offered, once: openForm(c), input, faults }), status);
+  const form = { catalog, offered, once: openForm(c), input, faults };
+  return c.html(newKeyPage(c.var.member, form), status);
 }
 
 function readNewKey(c: Visit): NewKey {
@@ -50,8 +51,8 @@ function faultsOf(issues: readonly Issue[]): Faults {
 
 async function create(
   c: Visit,
-  { keyring }: ConsoleService,
-  schema: ReturnType<typeof issueInputSchemaFor<typeof catalog>>,
+  { keyring, catalog }: ConsoleService,
+  schema: ReturnType<typeof issueInputSchemaFor>,
   now: number,
 ): Promise<Response> {
   const authority = requireAuthority(c);
@@ -64,11 +65,11 @@ async function create(
     expiresAt: expiryOf(lifetime, now),
     ...(justification !== '' && { justification }),
   });
-  if (!read.success) return showForm(c, entered, faultsOf(read.error.issues));
+  if (!read.success) return showForm(c, catalog, entered, faultsOf(read.error.issues));
   try {
     return await leadToNewKey(c, await keyring.issue(read.data, authority));
   } catch (error) {
-    if (isInputError(error)) return showForm(c, entered, { [error.field]: error.message });
+    if (isInputError(error)) return showForm(c, catalog, entered, { [error.field]: error.message });
     throw error;
   }
 }
@@ -83,9 +84,9 @@ function showOnce(c: Visit, keyId: string, { publicUrl }: ConsoleService): Answe
 }
 
 export function serveNewKeys(app: Hono<Env>, path: string, service: ConsoleService): void {
-  const { now } = service;
+  const { catalog, now } = service;
   const schema = issueInputSchemaFor(catalog, { now });
-  app.get(`${path}/new`, (c) => showForm(c, NOTHING_ENTERED, {}));
+  app.get(`${path}/new`, (c) => showForm(c, catalog, NOTHING_ENTERED, {}));
   app.post(path, (c) => create(c, service, schema, now()));
   app.get(`${path}/:id/new`, (c) => showOnce(c, c.req.param('id'), service));
 }

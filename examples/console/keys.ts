@@ -5,7 +5,8 @@ import { serveNewKeys } from './create.ts';
 import { showList } from './list.ts';
 import { serveOneKey } from './manage.ts';
 import { ADDRESSING, BASE, KEYS } from './paths.ts';
-import type { ConsoleService, Env } from './visit.ts';
+import type { ConsoleService } from './service.ts';
+import type { Env } from './visit.ts';
 
 /** Serves them all; the sign-in is to be served before. */
 export function serveKeys(app: Hono<Env>, service: ConsoleService): void {

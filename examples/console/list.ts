@@ -3,7 +3,8 @@ import type { DamagedKey, KeyInfo, ListPage } from 'keyscope';
 import { isInputError } from 'keyscope';
 import type { Search } from './pages/key-list.ts';
 import { keyListPage } from './pages/key-list.ts';
-import type { ConsoleService, Visit } from './visit.ts';
+import type { ConsoleService } from './service.ts';
+import type { Visit } from './visit.ts';
 import { Refused } from './visit.ts';
 
 const PAGE_SIZE = 50;

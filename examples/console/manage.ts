@@ -14,7 +14,8 @@ import {
 import { damagedKeyPage, keyPage } from './pages/key.ts';
 import { OVERLAPS } from './pages/manage-key.ts';
 import { KEYS } from './paths.ts';
-import type { Answer, ConsoleService, Env, Visit } from './visit.ts';
+import type { ConsoleService } from './service.ts';
+import type { Answer, Env, Visit } from './visit.ts';
 import { field, Refused } from './visit.ts';
 
 const HOUR_MS = 3_600_000;
@@ -38,10 +39,10 @@ async function showKey(c: Visit, id: string, service: ConsoleService): Promise<R
   const key = await readKey(c, id, service);
   if (!('name' in key)) return c.html(damagedKeyPage(c.var.member, key));
   const once = c.var.member.authority === null ? '' : openForm(c);
-  const { now } = service;
+  const { catalog, now } = service;
   const unused = unusedScopes(key, { unusedForMs: UNUSED_MS, now });
   const scopes = unused.known ? unused.scopes : [];
-  return c.html(keyPage(c.var.member, { key, unused: scopes, once, now: now() }));
+  return c.html(keyPage(c.var.member, { catalog, key, unused: scopes, once, now: now() }));
 }
 
 /** The scopes that are kept, if the form offered to leave some out. */

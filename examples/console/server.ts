@@ -7,15 +7,27 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { createHandler, tryMcp } from '../mcp/server.ts';
 import { ENTITY, type Platform } from '../platform/host/boot.ts';
+import { socketAddress } from '../platform/host/client-address.ts';
 import { fetchListener } from '../platform/host/fetch.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
+import { Busy } from '../platform/host/turns.ts';
+import { catalog } from '../platform/service/catalog.ts';
+import { reportError } from '../platform/service/problem.ts';
 import { createConsole } from './app.ts';
 import { BASE } from './paths.ts';
+import type { ConsoleService } from './service.ts';
+
+/** The platform, as the console wants it. */
+export function serviceOf(platform: Platform): ConsoleService {
+  const { keyring, accounts, publicUrl, now, clientAddress = socketAddress } = platform;
+  const isBusy = (error: unknown) => error instanceof Busy;
+  return { keyring, catalog, accounts, publicUrl, now, clientAddress, isBusy, report: reportError };
+}
 
 /** The whole platform: the console, REST and MCP. */
 export function createServer(platform: Platform): Server {
-  const pages = createConsole(platform);
+  const pages = createConsole(serviceOf(platform));
   const programs = createHandler(platform);
   const listener = fetchListener((request, env) => {
     const { pathname } = new URL(request.url);

@@ -4,14 +4,12 @@ import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { IssuedKey } from 'keyscope';
 import { LRUCache } from 'lru-cache';
-import type { SignedIn } from '../platform/host/accounts.ts';
-import { socketAddress } from '../platform/host/client-address.ts';
-import { Busy } from '../platform/host/turns.ts';
 import { signInPage } from './pages/sign-in.ts';
 import { BASE, SIGN_IN, SIGN_OUT } from './paths.ts';
+import { type ConsoleService, isSecure, type SignedIn } from './service.ts';
 import { createThrottle, type Throttle, visitorAt } from './throttle.ts';
-import type { Answer, ConsoleService, Env, Session, Visit } from './visit.ts';
-import { field, isSecure } from './visit.ts';
+import type { Answer, Env, Session, Visit } from './visit.ts';
+import { field } from './visit.ts';
 
 const SESSION_MS = 8 * 3_600_000;
 const MOST_SESSIONS = 10_000;
@@ -134,7 +132,7 @@ async function enter(
   service: ConsoleService,
   throttle: Throttle,
 ): Promise<SignedIn | Response> {
-  const { clientAddress = socketAddress } = service;
+  const { clientAddress, isBusy } = service;
   const email = field(c, 'email');
   const address = visitorAt(clientAddress(c.env.incoming));
   try {
@@ -142,7 +140,7 @@ async function enter(
     return account ?? c.html(signInPage('Email or password is wrong.', email), 401);
   } catch (error) {
     if (error instanceof TooOften) return waitPage(c, email, 429, error.seconds);
-    if (error instanceof Busy) return waitPage(c, email, 503, 1);
+    if (isBusy(error)) return waitPage(c, email, 503, 1);
     throw error;
   }
 }

@@ -3,24 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { IssuedKey } from 'keyscope';
 import type { LRUCache } from 'lru-cache';
-import type { Member, SignedIn } from '../platform/host/accounts.ts';
-import type { Platform } from '../platform/host/boot.ts';
-import type { ClientAddress } from '../platform/host/client-address.ts';
-
-/** What the console is made of: a {@link Platform}, and what tests and servers add to it. */
-export interface ConsoleService
-  extends Pick<Platform, 'keyring' | 'accounts' | 'publicUrl' | 'now'> {
-  /** Told of errors that no visitor has caused. Default: the console of the process. */
-  readonly report?: (error: unknown) => void;
-  /**
-   * A visitor's address. Default: the other end of the connection, which behind a proxy is the
-   * proxy.
-   */
-  readonly clientAddress?: ClientAddress | undefined;
-}
-
-/** Whether visitors reach the service over TLS. */
-export const isSecure = ({ publicUrl }: ConsoleService): boolean => publicUrl.startsWith('https:');
+import type { Member, SignedIn } from './service.ts';
 
 /** A person who is signed in. */
 export interface Session {

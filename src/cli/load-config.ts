@@ -10,6 +10,7 @@ import { within } from './within.js';
 /** In the working directory. */
 const NAMES: readonly string[] = [
   'keyscope.config.ts',
+  'keyscope.config.mts',
   'keyscope.config.mjs',
   'keyscope.config.js',
 ];

@@ -1,4 +1,5 @@
 /** The files that `keyscope init` writes. Each of them runs as TypeScript and as JavaScript. */
+import { isBuiltin } from 'node:module';
 import { readPackageFile } from './package-file.js';
 
 /** A framework or a database, and the packages by which it is recognised. */
@@ -8,13 +9,15 @@ interface Part {
   readonly imports: readonly string[];
 }
 
-/** A framework: its example route. Its adapter is one of the package's examples. */
+/** A framework: its example of a service. Its adapter is one of the package's examples. */
 interface Framework extends Part {
-  readonly route: string;
+  readonly service: string;
 }
 
 /** A database: how its client is opened and closed, and how `doctor` asks it in SQL. */
 interface Database extends Part {
+  /** The variable that says where it is. */
+  readonly variable?: string;
   readonly open: string;
   readonly close: string;
   readonly sql?: string;
@@ -24,35 +27,54 @@ interface Database extends Part {
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
     packages: ['express'],
-    imports: ["import { Router } from 'express';"],
-    route: `export const routes = Router();
-routes.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));`,
+    imports: ["import express from 'express';"],
+    service: `export const app = express();
+app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
+app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityUuid }));
+app.listen(port, () => console.log(\`http://127.0.0.1:\${port}\`));`,
   },
   fastify: {
     packages: ['fastify'],
     imports: ["import fastify from 'fastify';"],
-    route: `export const app = fastify();
-app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));`,
+    service: `export const app = fastify();
+app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));
+app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
+  of: request.entityUuid,
+}));
+console.log(await app.listen({ port }));`,
   },
   hono: {
-    packages: ['hono'],
-    imports: ["import { Hono } from 'hono';"],
-    route: `export const routes = new Hono();
-routes.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));`,
+    packages: ['hono', '@hono/node-server'],
+    imports: ["import { serve } from '@hono/node-server';", "import { Hono } from 'hono';"],
+    service: `export const app = new Hono();
+app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
+app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityUuid') }));
+serve({ fetch: app.fetch, port }, () => console.log(\`http://127.0.0.1:\${port}\`));`,
   },
+};
+
+const SQLITE_OF_NODE: Database = {
+  packages: [],
+  imports: ["import { DatabaseSync } from 'node:sqlite';"],
+  open: "new DatabaseSync('keys.db')",
+  close: 'client.close()',
+  sql: 'client.prepare(sql).all()',
+};
+
+/** For Node 20, which has none of its own. */
+const BETTER_SQLITE: Database = {
+  ...SQLITE_OF_NODE,
+  packages: ['better-sqlite3'],
+  imports: ["import Database from 'better-sqlite3';"],
+  open: "new Database('keys.db')",
 };
 
 /** The same of databases. Connections are bounded in time, so that no command hangs. */
 export const DATABASES: Readonly<Record<string, Database>> = {
-  sqlite: {
-    packages: [],
-    imports: ["import { DatabaseSync } from 'node:sqlite'; // Node 20 has none: better-sqlite3"],
-    open: "new DatabaseSync('keys.db')",
-    close: 'client.close()',
-    sql: 'client.prepare(sql).all()',
-  },
+  sqlite: isBuiltin('node:sqlite') ? SQLITE_OF_NODE : BETTER_SQLITE,
   postgres: {
     packages: ['pg'],
+    variable: 'DATABASE_URL',
     imports: ["import pg from 'pg';"],
     open: `new pg.Pool({
   connectionString: process.env['DATABASE_URL'],
@@ -65,6 +87,7 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   },
   mysql: {
     packages: ['mysql2'],
+    variable: 'DATABASE_URL',
     imports: ["import { createPool } from 'mysql2/promise';"],
     open: "createPool({ uri: process.env['DATABASE_URL'] ?? '', connectTimeout: 2_000 })",
     close: 'client.end()',
@@ -72,6 +95,7 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   },
   redis: {
     packages: ['redis'],
+    variable: 'REDIS_URL',
     imports: ["import { createClient } from 'redis';"],
     open: `await createClient({
   url: process.env['REDIS_URL'] ?? '',
@@ -83,24 +107,29 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   },
 };
 
+/** Makes a pepper. */
+export const PEPPER_COMMAND = `node -p "crypto.randomBytes(32).toString('base64url')"`;
+
 /** What the files are made of. */
 interface Choice {
   readonly framework: string;
   readonly database: string;
   /** Of keys: what they begin with. */
   readonly prefix: string;
-  /** Of the files: `ts`, or `mjs` where nothing takes types off. */
-  readonly ending: 'ts' | 'mjs';
+  /** Of the files: `mjs` where nothing takes types off. */
+  readonly ending: 'ts' | 'mts' | 'mjs';
 }
 
 /** The text of each file, by its path in the project. */
 export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   const { framework, ending } = choice;
+  const adapter =
+    ending === 'mjs' ? `dist/adapters/${framework}.js` : `examples/${framework}/adapter.ts`;
   return new Map([
     [`keyscope.config.${ending}`, configText(choice)],
     [`keyscope/keyring.${ending}`, keyringText(choice)],
-    [`keyscope/routes.${ending}`, routesText(choice)],
-    ['keyscope/adapter.ts', readPackageFile(`examples/${framework}/adapter.ts`)],
+    [`keyscope/server.${ending}`, serverText(choice)],
+    [`keyscope/adapter.${ending}`, readPackageFile(adapter)],
   ]);
 }
 
@@ -133,7 +162,7 @@ ${imports.join('\n')}
 export const catalog = defineScopes({ reports: { read: 'Read.', write: 'Write.' } });
 export const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
 
-// At least 32 bytes: node -p "crypto.randomBytes(32).toString('base64url')"
+// At least 32 bytes: ${PEPPER_COMMAND}
 export const peppers = [{ id: 'first', secret: process.env['KEYSCOPE_PEPPER'] ?? '' }];
 
 export const client = ${open};
@@ -143,16 +172,17 @@ export const keyring = createKeyring({ prefix: '${prefix}', catalog, store, pepp
 `;
 }
 
-function routesText({ framework, prefix, ending }: Choice): string {
-  const { imports = [], route } = FRAMEWORKS[framework] ?? {};
-  return `// An example: GET /me tells a caller who it is. Put a guard on each route.
+function serverText({ framework, prefix, ending }: Choice): string {
+  const { imports = [], service } = FRAMEWORKS[framework] ?? {};
+  return `// An example of a service: node keyscope/server.${ending}. Each route has a guard.
 ${imports.join('\n')}
 import { toMe } from 'keyscope';
-import { createGuard } from './adapter.ts';
+import { createGuard } from './adapter.${ending}';
 import { keyring, policy } from './keyring.${ending}';
 
 const guard = createGuard({ keyring, policy, realm: '${prefix}' });
+const port = Number(process.env['PORT'] ?? 3000);
 
-${route}
+${service}
 `;
 }

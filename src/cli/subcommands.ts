@@ -24,7 +24,7 @@ const WHO = ['actor', 'reason'] as const;
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   init: {
     usage: 'init',
-    summary: 'write a config, a guard for your framework and an example route',
+    summary: 'write a config, a guard for your framework and a service to start',
     takes: ['framework', 'database', 'yes'],
     load: () => import('./commands/init.js'),
   },

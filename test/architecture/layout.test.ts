@@ -105,6 +105,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/cli/': [
     'node:crypto',
     'node:fs',
+    'node:module',
     'node:os',
     'node:path',
     'node:readline',
@@ -235,6 +236,13 @@ describe('layout', () => {
     expect(circlesAmong(sources)).toEqual([]);
     expect(circlesAmong(sourcesUnder('bench'))).toEqual([]);
     expect(circlesAmong(sourcesUnder('examples'))).toEqual([]);
+  });
+
+  it('has a console that can be copied: its server.ts alone knows the platform', () => {
+    const outside = sourcesUnder('examples/console').filter((source) =>
+      importsOf(source).some(({ specifier }) => /^(?:\.\.\/)+(?:platform|mcp)\//.test(specifier)),
+    );
+    expect(outside.map(({ path }) => path)).toEqual(['examples/console/server.ts']);
   });
 
   it('notices a circle', () => {

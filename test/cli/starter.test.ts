@@ -6,7 +6,11 @@ import { openPlace, PEPPER, type Place } from '../support/command.ts';
 let place: Place;
 afterEach(() => place?.remove());
 
-const EXPRESS = '{ "name": "@acme/web-shop", "dependencies": { "express": "5", "pg": "8" } }';
+const EXPRESS = `{
+  "name": "@acme/web-shop",
+  "dependencies": { "express": "5", "pg": "8" },
+  "devDependencies": { "typescript": "6" }
+}`;
 
 describe('init', () => {
   it('writes files for what package.json has, and says what is missing', async () => {
@@ -19,28 +23,29 @@ describe('init', () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { path: string }).path);
     expect(paths.sort()).toEqual([
-      'keyscope.config.mjs',
-      'keyscope/adapter.ts',
-      'keyscope/keyring.mjs',
-      'keyscope/routes.mjs',
+      'keyscope.config.mts',
+      'keyscope/adapter.mts',
+      'keyscope/keyring.mts',
+      'keyscope/server.mts',
     ]);
-    const keyring = readFileSync(place.file('keyscope/keyring.mjs'), 'utf8');
+    const keyring = readFileSync(place.file('keyscope/keyring.mts'), 'utf8');
     expect(keyring).toContain('postgresStore');
     expect(keyring).toContain("prefix: 'web'");
-    expect(stderr).toContain('npm install keyscope');
-    expect(stderr).not.toContain('express');
+    expect(stderr).toContain('npm install keyscope\n');
+    expect(stderr).toContain('export DATABASE_URL=');
+    expect(stderr).toContain('node keyscope/server.mts');
   });
 
   it('overwrites nothing, and then writes nothing', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
     mkdirSync(place.file('keyscope'));
-    place.write('keyscope/adapter.ts', 'mine');
+    place.write('keyscope/adapter.mts', 'mine');
     const { exit, stderr } = await place.run(['init', '--yes']);
     expect(exit).toBe(1);
-    expect(stderr).toContain('keyscope/adapter.ts is there already');
-    expect(readFileSync(place.file('keyscope/adapter.ts'), 'utf8')).toBe('mine');
-    expect(existsSync(place.file('keyscope.config.mjs'))).toBe(false);
+    expect(stderr).toContain('keyscope/adapter.mts is there already');
+    expect(readFileSync(place.file('keyscope/adapter.mts'), 'utf8')).toBe('mine');
+    expect(existsSync(place.file('keyscope.config.mts'))).toBe(false);
   });
 
   it.each([
@@ -56,9 +61,10 @@ describe('init', () => {
     expect(ran.stderr).toContain(instead);
   });
 
-  it('writes a config with which the command works', async () => {
+  // A `.ts` file beside a package.json that says "commonjs", as `npm init` does, may not import.
+  it.each(['commonjs', 'module'])('writes a config that loads in a package of %s', async (type) => {
     place = openPlace(null);
-    place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+    place.write('package.json', JSON.stringify({ type, devDependencies: { typescript: '6' } }));
     await place.run(['init', '--yes']);
     const without = await place.run(['doctor'], '', { KEYSCOPE_PEPPER: '' });
     expect(without.exit).toBe(3);

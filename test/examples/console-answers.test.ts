@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { StoreError } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
+import { serviceOf } from '../../examples/console/server.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 import type { Fields } from './console-site.ts';
 import {
@@ -66,14 +67,11 @@ describe('every answer', () => {
   });
 
   it('says of a broken store what is known: nothing', async () => {
-    const { accounts, now, publicUrl } = site.platform;
     const reported: unknown[] = [];
     const broken = new StoreError('store.insert failed: see causeOf', new Error('secret row'));
     const keyring = { ...site.platform.keyring, issue: () => Promise.reject(broken) };
     const app = createConsole({
-      accounts,
-      now,
-      publicUrl,
+      ...serviceOf(site.platform),
       keyring,
       report: (error) => reported.push(error),
     });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
-import { createServer } from '../../examples/console/server.ts';
+import { createServer, serviceOf } from '../../examples/console/server.ts';
 import type { Accounts, Member } from '../../examples/platform/host/accounts.ts';
 import { ENTITY, type Platform } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
@@ -91,7 +91,7 @@ function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Arr
 
 /** A console that is asked in this process, from one address. */
 function consoleWith(platform: Platform) {
-  const app = createConsole(platform);
+  const app = createConsole(serviceOf(platform));
   const request = async (path: string, init: RequestInit = {}) =>
     app.request(`${site.origin}/console${path}`, init, connectionFrom('a'));
   return {

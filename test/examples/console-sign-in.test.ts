@@ -3,6 +3,7 @@ import { scryptSync } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
+import { serviceOf } from '../../examples/console/server.ts';
 import { createAccounts } from '../../examples/platform/host/accounts.ts';
 import { ENTITY, OTHER_ENTITY } from '../../examples/platform/host/boot.ts';
 import { createDomain } from '../../examples/platform/service/domain.ts';
@@ -59,8 +60,8 @@ describe('signing in', () => {
   // Another host of the same domain could set the cookie, and a visitor made keys in a session of
   // somebody else.
   it('has a cookie of its host and for TLS alone where the service is reached by it', async () => {
-    const { accounts, keyring, now } = site.platform;
-    const app = createConsole({ accounts, keyring, now, publicUrl: 'https://deception.example' });
+    const publicUrl = 'https://deception.example';
+    const app = createConsole({ ...serviceOf(site.platform), publicUrl });
     const ask = async (path: string, init: RequestInit) =>
       app.request(`/console${path}`, init, connectionFrom('192.0.2.1'));
     const body = formBody({ email: 'ana@example.com', password: PASSWORD });

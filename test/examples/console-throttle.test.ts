@@ -1,9 +1,9 @@
 /** How often somebody may try to sign in to the console, and who counts as somebody. */
 import { describe, expect, it } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
+import { serviceOf } from '../../examples/console/server.ts';
+import type { ConsoleAccounts, ConsoleService } from '../../examples/console/service.ts';
 import { createThrottle } from '../../examples/console/throttle.ts';
-import type { ConsoleService } from '../../examples/console/visit.ts';
-import type { Accounts } from '../../examples/platform/host/accounts.ts';
 import { ENTITY } from '../../examples/platform/host/boot.ts';
 import { readClientAddress } from '../../examples/platform/host/client-address.ts';
 import { HASHING } from '../../examples/platform/host/passwords.ts';
@@ -14,10 +14,10 @@ const site = useSite();
 const WINDOW_MS = 900_000;
 
 /** A console with accounts of its own, and what it answers to a try from an address. */
-function consoleWith(accounts: Partial<Accounts>, options: Partial<ConsoleService> = {}) {
+function consoleWith(accounts: Partial<ConsoleAccounts>, options: Partial<ConsoleService> = {}) {
   const { platform, origin } = site;
   const known = { ...platform.accounts, ...accounts };
-  const app = createConsole({ ...platform, ...options, accounts: known });
+  const app = createConsole({ ...serviceOf(platform), ...options, accounts: known });
   return async (
     address: string,
     email: string,
@@ -34,7 +34,7 @@ function consoleWith(accounts: Partial<Accounts>, options: Partial<ConsoleServic
   };
 }
 
-const NOBODY: Partial<Accounts> = {
+const NOBODY: Partial<ConsoleAccounts> = {
   async signIn(_email, _password, attempt) {
     attempt?.begin?.();
     return null;
@@ -42,12 +42,8 @@ const NOBODY: Partial<Accounts> = {
 };
 
 /** Accepts whatever is sent for one email, and nothing for others. */
-const OWN: Partial<Accounts> = {
-  find: () => ({
-    user: { id: 'x', created_at: '', email: 'own', name: 'x', role: 'viewer' },
-    entityUuid: ENTITY,
-    authority: null,
-  }),
+const OWN: Partial<ConsoleAccounts> = {
+  find: () => ({ user: { email: 'own', role: 'viewer' }, entityUuid: ENTITY, authority: null }),
   async signIn(email, _password, attempt) {
     attempt?.begin?.();
     if (email !== 'own') return null;
@@ -117,7 +113,7 @@ describe('trying again and again', () => {
   // What was refused, because too many signed in at once, counted as a wrong password.
   it('counts no try that was not made', async () => {
     let isBusy = true;
-    const signIn: Accounts['signIn'] = async (_email, _password, attempt) => {
+    const signIn: ConsoleAccounts['signIn'] = async (_email, _password, attempt) => {
       if (isBusy) throw new Busy();
       attempt?.begin?.();
       return null;
@@ -135,7 +131,7 @@ describe('trying again and again', () => {
 
   it('allows many at once no more than one after another', async () => {
     // All of them are there before the first one has its turn.
-    const signIn: Accounts['signIn'] = async (_email, _password, attempt) => {
+    const signIn: ConsoleAccounts['signIn'] = async (_email, _password, attempt) => {
       await new Promise<void>((done) => void setImmediate(done));
       attempt?.begin?.();
       return null;
@@ -168,7 +164,7 @@ describe('trying again and again', () => {
 
   it('serves whoever has signed in from there before, in the middle of a flood', async () => {
     const firsts: unknown[] = [];
-    const signIn: Accounts['signIn'] = async (_email, _password, attempt) => {
+    const signIn: ConsoleAccounts['signIn'] = async (_email, _password, attempt) => {
       firsts.push(attempt?.isFirst);
       return OWN.signIn?.(_email, _password, attempt) ?? null;
     };

@@ -1,12 +1,13 @@
 // What an installer gets: the packed tarball, or the one that is named, is checked, installed into
 // an empty project without development dependencies, the README's quick start is run there as
-// printed, the types are compiled there, skipping none, and by the oldest TypeScript that is
+// printed, a service is started from nothing by what `keyscope init` says, the types are compiled there, skipping none, and by the oldest TypeScript that is
 // supported, and a store and an adapter from outside the package pass the published contracts.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import pg from 'pg';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'keyscope-package-'));
@@ -15,6 +16,8 @@ const PATH = process.env.PATH.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
 const usersEnv = { ...process.env, PATH };
+const { KEYSCOPE_TEST_POSTGRES: POSTGRES = 'postgres://postgres@127.0.0.1:5432/test' } =
+  process.env;
 const QUIETLY = ['--no-audit', '--no-fund', '--loglevel=error'];
 
 try {
@@ -24,6 +27,9 @@ try {
   await runQuickStart();
   readStack();
   runCommand();
+  await startFromNothing(tarball, { framework: 'express', database: 'postgres' });
+  await startFromNothing(tarball, { framework: 'fastify', database: 'postgres' });
+  await startFromNothing(tarball, { framework: 'hono', database: 'sqlite' });
   compileTypes('nodenext', 'nodenext');
   compileTypes('esnext', 'bundler');
   console.log('types compile with skipLibCheck: false, as nodenext and for bundlers');
@@ -188,6 +194,105 @@ function runCommand() {
   const costs = (args) => fastest(() => runAsUser('node', args));
   const more = Math.round(costs([bin, '--help']) - costs(['--eval', '0']));
   console.log(`the command ${version} runs; its help takes ${more} ms more than Node itself`);
+}
+
+/**
+ * From an empty folder to a guarded route, typing what `keyscope init` says. Over PostgreSQL on the
+ * user's own Node and without types; over SQLite on the Node of this project and with types.
+ */
+async function startFromNothing(tarball, { framework, database }) {
+  const folder = join(project, `from-nothing-${framework}`);
+  mkdirSync(folder);
+  const isTyped = database === 'sqlite';
+  const own = join(root, 'node_modules/node/bin');
+  const port = String(await findFreePort());
+  const env = {
+    ...usersEnv,
+    PORT: port,
+    PATH: isTyped ? `${own}${delimiter}${PATH}` : PATH,
+    npm_config_loglevel: 'error',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+  };
+  const schema = `keyscope_from_nothing_${process.pid}`;
+  if (database === 'postgres' && !(await createSchema(schema))) return;
+  const begun = performance.now();
+  const type = (line) => {
+    const { stdout, stderr, status } = spawnSync('bash', ['-c', line], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`${line}: ${status} ${stdout} ${stderr}`);
+    return `${stdout}${stderr}`;
+  };
+  type('npm init -y');
+  type(`npm install ${tarball}${isTyped ? ' typescript@6' : ''}`);
+  const said = type(`npx keyscope init --yes --framework ${framework} --database ${database}`);
+  const lines = said
+    .slice(said.indexOf('Then:\n') + 'Then:\n'.length)
+    .replaceAll(/^ {2}/gm, '')
+    .replace(/^(export DATABASE_URL)=.*/m, `$1='${urlOf(schema)}'`)
+    .replace(/^node /m, 'exec node ');
+  const shell = spawn('bash', ['-c', `set -e\n${lines}`], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const text = await readUntil(shell, /http:\/\/\S+:\d+/);
+    const [key] = text.match(/^[a-z]+_[0-9A-Za-z]{32}$/m) ?? [];
+    if (key === undefined) throw new Error(`${framework}: no key was printed`);
+    const url = `http://127.0.0.1:${port}/reports`;
+    const good = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+    const none = await fetch(url);
+    const answers = `${good.status} ${none.status}`;
+    if (answers !== '200 401') throw new Error(`${framework}: answered ${answers}`);
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    const shown = text.replace(key, `${key.slice(0, -32)}…`).replaceAll(/^/gm, '    ');
+    const node = type('node --version').trim();
+    console.log(`from an empty folder, ${framework}, ${database}, Node ${node}: ${seconds} s`);
+    console.log(`${said.replaceAll(/^/gm, '    ')}\n${shown}\n    ${await good.text()}`);
+  } finally {
+    shell.kill();
+    if (database === 'postgres') await query(`drop schema ${schema} cascade`);
+  }
+}
+
+/** What a process printed, once that has what is looked for. */
+function readUntil(child, wanted) {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+      if (wanted.test(text)) resolve(text);
+    });
+    child.on('exit', (code) => reject(new Error(`it ended with ${code}: ${text}`)));
+  });
+}
+
+function urlOf(schema) {
+  const url = new URL(POSTGRES);
+  url.searchParams.set('options', `-c search_path=${schema}`);
+  return url.href;
+}
+
+async function query(sql) {
+  const client = new pg.Client({ connectionString: POSTGRES });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+/** Whether there is a server to make it in. */
+async function createSchema(schema) {
+  try {
+    await query(`create schema ${schema}`);
+    return true;
+  } catch (error) {
+    if (process.env.CI === 'true') throw error;
+    console.log(`skipped: from an empty folder over PostgreSQL: ${error.message}`);
+    return false;
+  }
 }
 
 /** The quickest of some runs, in milliseconds: the others shared the machine. */

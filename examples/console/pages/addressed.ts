@@ -1,8 +1,8 @@
 /** Keys of other organizations that address this one. */
 import { html } from 'hono/html';
 import type { AddressedKey, DamagedKey, ListPage } from 'keyscope';
-import type { Member } from '../../platform/host/accounts.ts';
 import { ADDRESSING } from '../paths.ts';
+import type { Member } from '../service.ts';
 import type { Html } from './frame.ts';
 import { cell, page, TO_KEYS, time } from './frame.ts';
 import { handleOf, scopeName, stateOf } from './key-state.ts';

@@ -3,8 +3,8 @@
  * The template escapes whatever is put into it.
  */
 import { html } from 'hono/html';
-import type { Member } from '../../platform/host/accounts.ts';
 import { BASE, CONFIGURATION, KEYS, SETTINGS, SIGN_OUT } from '../paths.ts';
+import type { Member } from '../service.ts';
 
 export type Html = ReturnType<typeof html>;
 

@@ -1,8 +1,8 @@
 /** The list of an organization's keys, a page of it at a time. */
 import { html } from 'hono/html';
 import type { DamagedKey, KeyInfo } from 'keyscope';
-import type { Member } from '../../platform/host/accounts.ts';
 import { ADDRESSING, KEYS } from '../paths.ts';
+import type { Member } from '../service.ts';
 import type { Html } from './frame.ts';
 import { cell, options, page, TO_KEYS, time } from './frame.ts';
 import { handleOf, STATES, scopeName, stateOf } from './key-state.ts';

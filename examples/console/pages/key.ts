@@ -1,9 +1,8 @@
 /** The page of one key: what it is, what it may do, and how it is replaced or ended. */
 import { html } from 'hono/html';
-import type { DamagedKey, KeyInfo } from 'keyscope';
-import type { Member } from '../../platform/host/accounts.ts';
-import { catalog } from '../../platform/service/catalog.ts';
+import type { Catalog, DamagedKey, KeyInfo } from 'keyscope';
 import { KEYS } from '../paths.ts';
+import type { Member } from '../service.ts';
 import type { Html } from './frame.ts';
 import { cell, page, TO_KEYS, time } from './frame.ts';
 import { endingOf, handleOf, isOver, scopeName, stateOf } from './key-state.ts';
@@ -44,19 +43,19 @@ function factsOf(key: KeyInfo, now: number): readonly Fact[] {
   ];
 }
 
-function whatItAllows(scope: string): string {
+function whatItAllows(scope: string, catalog: Catalog): string {
   const isKnown = catalog.all.some((known) => known === scope);
   if (!isKnown) return 'The platform has it no longer; it grants nothing.';
   return catalog.describe(scope);
 }
 
-function scopeRow(scope: string, key: KeyInfo, unused: readonly string[]): Html {
+function scopeRow(scope: string, { key, unused, catalog }: KeyDetails): Html {
   const isUnused = unused.includes(scope);
   const advice = isUnused ? html` <small>A new key could do without.</small>` : '';
   const lastUsed = time(key.scopesUsed[scope] ?? null, 'never');
   return html`<tr>
       <th scope="row">${scopeName(scope)}</th>
-      ${cell('Allows', whatItAllows(scope))}
+      ${cell('Allows', whatItAllows(scope, catalog))}
       ${cell('Last used', html`${lastUsed}${advice}`)}
     </tr>`;
 }
@@ -65,9 +64,10 @@ const SCOPE_HEAD = html`<tr>
             <th scope="col">Scope</th><th scope="col">Allows</th><th scope="col">Last used</th>
           </tr>`;
 
-function scopeTable(key: KeyInfo, unused: readonly string[]): Html {
+function scopeTable(details: KeyDetails): Html {
+  const { key } = details;
   if (key.scopes.length === 0) return html`<p>None: the key opens <code>/me</code> alone.</p>`;
-  const rows = key.scopes.map((scope) => scopeRow(scope, key, unused));
+  const rows = key.scopes.map((scope) => scopeRow(scope, details));
   return html`<div class="wide" tabindex="0" role="region" aria-label="Scopes"><table>
           <thead>${SCOPE_HEAD}</thead>
           <tbody>${rows}</tbody>
@@ -78,6 +78,7 @@ const TAMPERED = html`<p role="alert">Somebody has edited the record of this key
         it says.</p>`;
 
 export interface KeyDetails {
+  readonly catalog: Catalog;
   readonly key: KeyInfo;
   /** Scopes that the integration has not used for a long time. */
   readonly unused: readonly string[];
@@ -87,7 +88,8 @@ export interface KeyDetails {
   readonly now: number;
 }
 
-export function keyPage(member: Member, { key, unused, once, now }: KeyDetails): Html {
+export function keyPage(member: Member, details: KeyDetails): Html {
+  const { key, unused, once, now } = details;
   const facts = factsOf(key, now)
     .filter(({ value }) => value !== null)
     .map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`);
@@ -96,7 +98,7 @@ export function keyPage(member: Member, { key, unused, once, now }: KeyDetails):
       ${key.tampered && TAMPERED}
       <dl>${facts}</dl>
       <h2>Scopes</h2>
-      ${scopeTable(key, unused)}
+      ${scopeTable(details)}
       ${canManage && manageForm(key, unused, once)}`;
   return page(key.name, member, TO_KEYS, content);
 }

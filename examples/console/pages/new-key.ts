@@ -1,8 +1,8 @@
 /** The form for a new key. */
 import { html } from 'hono/html';
-import type { Member } from '../../platform/host/accounts.ts';
-import { catalog } from '../../platform/service/catalog.ts';
+import type { Catalog } from 'keyscope';
 import { KEYS } from '../paths.ts';
+import type { Member } from '../service.ts';
 import type { Html } from './frame.ts';
 import { alert, options, page, TO_KEYS } from './frame.ts';
 import { scopeName } from './key-state.ts';
@@ -26,6 +26,7 @@ export interface NewKey {
 export const NOTHING_ENTERED: NewKey = { name: '', scopes: [], lifetime: '90', justification: '' };
 
 export interface NewKeyForm {
+  readonly catalog: Catalog;
   /** Scopes that the member may grant. */
   readonly offered: readonly string[];
   /** What allows this form to make one key. */
@@ -61,8 +62,8 @@ function summary(faults: Faults): string | null {
   return count === 1 ? 'One field needs another look.' : `${count} fields need another look.`;
 }
 
-function scopeBox(scope: string, { scopes }: NewKey, mark: Html | string): Html {
-  const checked = scopes.includes(scope) ? html` checked` : '';
+function scopeBox(scope: string, { catalog, input }: NewKeyForm, mark: Html | string): Html {
+  const checked = input.scopes.includes(scope) ? html` checked` : '';
   return html`<label class="scope">
       <input type="checkbox" name="scopes" value="${scope}"${checked}${mark}>
       <span>${scopeName(scope)} ${catalog.describe(scope)}</span>
@@ -70,28 +71,30 @@ function scopeBox(scope: string, { scopes }: NewKey, mark: Html | string): Html 
 }
 
 /** A group of boxes, of which the first is marked if the scopes were wrong. */
-function scopeBoxes(scopes: readonly string[], input: NewKey, mark: Html | string): Html[] {
-  return scopes.map((scope, index) => scopeBox(scope, input, index === 0 ? mark : ''));
+function scopeBoxes(scopes: readonly string[], form: NewKeyForm, mark: Html | string): Html[] {
+  return scopes.map((scope, index) => scopeBox(scope, form, index === 0 ? mark : ''));
 }
 
-function plainScopes({ offered, input, faults }: NewKeyForm): Html {
+function plainScopes(form: NewKeyForm): Html {
+  const { catalog, offered, faults } = form;
   const plain = offered.filter((scope) => !catalog.isReserved(scope));
   return html`<fieldset>
           <legend>Scopes</legend>
           <p>Grant only what the integration calls. They cannot be changed afterwards.</p>
           ${faultAt('scopes', faults)}
-          ${scopeBoxes(plain, input, marks('scopes', faults))}
+          ${scopeBoxes(plain, form, marks('scopes', faults))}
         </fieldset>`;
 }
 
 /** Nothing for a member who may grant none of them. */
-function reservedScopes({ offered, input, faults }: NewKeyForm): Html | null {
+function reservedScopes(form: NewKeyForm): Html | null {
+  const { catalog, offered, input, faults } = form;
   const reserved = offered.filter((scope) => catalog.isReserved(scope));
   if (reserved.length === 0) return null;
   return html`<fieldset>
       <legend>Reserved scopes</legend>
       <p>For the cases that need them.</p>
-      ${scopeBoxes(reserved, input, '')}
+      ${scopeBoxes(reserved, form, '')}
       <label for="justification">Why they are needed</label>
       ${faultAt('justification', faults)}
       <textarea id="justification" name="justification" maxlength="500" rows="2"${marks(

@@ -1,8 +1,8 @@
 /** The only page with a key. The script removes it when the page is left. */
 import { html } from 'hono/html';
 import type { IssuedKey } from 'keyscope';
-import type { Member } from '../../platform/host/accounts.ts';
 import { KEYS } from '../paths.ts';
+import type { Member } from '../service.ts';
 import type { Html } from './frame.ts';
 import { page, TO_KEYS } from './frame.ts';
 

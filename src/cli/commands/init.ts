@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Call } from '../call.js';
 import { CommandError, usageError } from '../errors.js';
 import { suggest } from '../nearest.js';
-import { DATABASES, FRAMEWORKS, starterFiles } from '../starter.js';
+import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.js';
 
 /** Writes what a service starts from. Nothing that is there is overwritten. */
 export async function run(call: Call): Promise<undefined> {
@@ -30,18 +30,28 @@ export async function run(call: Call): Promise<undefined> {
   }
   const wanted = [FRAMEWORKS[framework], DATABASES[database]].flatMap((part) => part?.packages);
   const missing = ['keyscope', ...wanted].filter((name) => !project.packages.has(name ?? ''));
-  if (missing.length > 0) output.say(`Then: npm install ${missing.join(' ')}`);
-  output.say('Then: set KEYSCOPE_PEPPER (keyscope/keyring says how), and run keyscope doctor.');
+  const { variable } = DATABASES[database] ?? {};
+  const steps = [
+    ...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []),
+    ...(variable === undefined ? [] : [`export ${variable}=… (where the database is)`]),
+    `export KEYSCOPE_PEPPER=$(${PEPPER_COMMAND})`,
+    'npx keyscope migrate',
+    'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
+    '  --scopes reports:read --expires 1d',
+    `node keyscope/server.${project.ending}`,
+  ];
+  output.say(`Then:\n${steps.map((step) => `  ${step}`).join('\n')}`);
 }
 
 interface Project {
   readonly packages: ReadonlySet<string>;
   readonly prefix: string;
-  readonly ending: 'ts' | 'mjs';
+  readonly ending: 'ts' | 'mts' | 'mjs';
 }
 
 interface Manifest {
   readonly name?: string;
+  readonly type?: string;
   readonly dependencies?: object;
   readonly devDependencies?: object;
 }
@@ -54,13 +64,15 @@ async function readProject(): Promise<Project> {
     const problem = 'There is no package.json here that can be read: run npm init first.';
     throw new CommandError('refused', problem);
   }
-  const { name = '', dependencies = {}, devDependencies = {} } = manifest;
+  const { name = '', type, dependencies = {}, devDependencies = {} } = manifest;
   const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
   // Without the scope of a package; a key begins with a letter, and not with a name of 40.
   const prefix = /[a-z][a-z0-9]{1,19}(?![^/]*\/)/.exec(name)?.[0] ?? 'acme';
   const { typescript } = process.features as { readonly typescript?: unknown };
   const isTyped = packages.has('typescript') && Boolean(typescript);
-  return { packages, prefix, ending: isTyped ? 'ts' : 'mjs' };
+  // `.ts` is CommonJS where package.json does not say "module", and these files import.
+  const typed = type === 'module' ? 'ts' : 'mts';
+  return { packages, prefix, ending: isTyped ? typed : 'mjs' };
 }
 
 /** The name that was written, or that somebody answers; by default what package.json has. */
