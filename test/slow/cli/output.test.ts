@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ENTITY, issueIn, openPlace, type Place, sqliteConfig } from '../support/command.ts';
+import { ENTITY, issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
 
 let place: Place;
 afterEach(() => place.remove());

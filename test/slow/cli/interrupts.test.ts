@@ -2,7 +2,14 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ENTITY, ended, issueIn, openPlace, type Place, sqliteConfig } from '../support/command.ts';
+import {
+  ENTITY,
+  ended,
+  issueIn,
+  openPlace,
+  type Place,
+  sqliteConfig,
+} from '../../support/command.ts';
 
 let place: Place;
 afterEach(() => place.remove());

@@ -1,7 +1,7 @@
 /** What `keyscope init` writes, in projects of every kind. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openPlace, PEPPER, type Place } from '../support/command.ts';
+import { openPlace, PEPPER, type Place } from '../../support/command.ts';
 
 let place: Place;
 afterEach(() => place?.remove());

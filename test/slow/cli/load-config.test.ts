@@ -1,6 +1,6 @@
 /** Configs that are not there, wrong, slow, or of another release. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { ENTITY, openPlace, PEPPER, type Place, sqliteConfig } from '../support/command.ts';
+import { ENTITY, openPlace, PEPPER, type Place, sqliteConfig } from '../../support/command.ts';
 
 let place: Place;
 afterEach(() => place.remove());

@@ -1,7 +1,14 @@
 /** Questions in a real terminal. */
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ENTITY, hasTerminal, issueIn, openPlace, type Place, talk } from '../support/command.ts';
+import {
+  ENTITY,
+  hasTerminal,
+  issueIn,
+  openPlace,
+  type Place,
+  talk,
+} from '../../support/command.ts';
 
 let place: Place;
 afterEach(() => place.remove());
@@ -55,14 +62,14 @@ describe.skipIf(!hasTerminal)('on a terminal (script of util-linux)', () => {
 
   it('init asks for what package.json does not tell', async () => {
     place = openPlace(null);
-    place.write('package.json', '{ "name": "shop" }');
+    place.write('package.json', '{ "name": "shop", "devDependencies": { "typescript": "6" } }');
     const said = [
       ['Which framework', 'hono\n'],
       ['Which database', '\n'],
     ] as const;
     const { exit } = await talk(inPlace(['init']), said);
     expect(exit).toBe(0);
-    expect(readFileSync(place.file('keyscope/adapter.ts'), 'utf8')).toContain("from 'hono'");
-    expect(existsSync(place.file('keyscope.config.mjs'))).toBe(true);
+    expect(readFileSync(place.file('keyscope/adapter.mts'), 'utf8')).toContain("from 'hono'");
+    expect(existsSync(place.file('keyscope.config.mts'))).toBe(true);
   });
 });

@@ -10,7 +10,7 @@ import {
   PEPPER,
   type Place,
   sqliteConfig,
-} from '../support/command.ts';
+} from '../../support/command.ts';
 
 let place: Place;
 beforeAll(() => {
