@@ -3,7 +3,16 @@
 // printed, a service is started from nothing by what `keyscope init` says, the types are compiled there, skipping none, and by the oldest TypeScript that is
 // supported, and a store and an adapter from outside the package pass the published contracts.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -64,9 +73,18 @@ function runAsUser(command, args) {
 
 function pack() {
   const said = run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root });
-  const [{ filename, files, size }] = JSON.parse(said);
-  console.log(`${filename}: ${files.length} files, ${size} bytes`);
+  const [{ filename, files, size, unpackedSize }] = JSON.parse(said);
+  const ofCommand = files
+    .filter(({ path }) => /(?:src|dist)\/cli\/|node\/keyscope\.js/.test(path))
+    .reduce((sum, file) => sum + file.size, 0);
+  const sizes = `${inKilobytes(size)} packed, ${inKilobytes(unpackedSize)} unpacked`;
+  const part = `${inKilobytes(ofCommand)} of those for the command`;
+  console.log(`${filename}: ${files.length} files, ${sizes}, ${part}`);
   return join(project, filename);
+}
+
+function inKilobytes(bytes) {
+  return `${Math.round(bytes / 1000).toLocaleString('en-US')} kB`;
 }
 
 function checkTarball(tarball) {
@@ -82,7 +100,12 @@ function checkTarball(tarball) {
 function install(tarball) {
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
   runAsUser('npm', ['install', ...QUIETLY, tarball]);
-  console.log(`installed on Node ${runAsUser('node', ['--version']).trim()}`);
+  const files = readdirSync(join(project, 'node_modules'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+  const all = files.reduce((sum, size) => sum + size, 0);
+  const node = runAsUser('node', ['--version']).trim();
+  console.log(`installed on Node ${node}: ${inKilobytes(all)} with its three dependencies`);
 }
 
 // ── The quick start ─────────────────────────────────────────────────────────────────────────────
