@@ -1,5 +1,6 @@
 /** The options of the endpoints, and how they are read at start-up. */
 import { hasMethods } from '../common/methods.js';
+import { createReport } from '../core/events.js';
 import {
   assert,
   assertFunction,
@@ -109,12 +110,4 @@ export function readBasePath(path: unknown = '/keys'): string {
   const { pathname } = new URL(`http://localhost${path}`);
   assert(pathname === path, `basePath: write it as ${quote(pathname)}`);
   return path;
-}
-
-/** Nobody waits for the listener: no answer depends on it. */
-function createReport(onError: KeyAdminOptions['onError']): KeyAdminConfig['report'] {
-  // Asynchronous, so that an error that the listener throws becomes a rejection.
-  const tell = async (error: unknown): Promise<unknown> => onError?.(error);
-  // A broken listener is its owner's problem.
-  return (error) => void tell(error).catch(() => {});
 }

@@ -1,5 +1,6 @@
 /** How look-ups are cached: the options of `cacheStore`, and how they are read. */
 import { hasMethods } from '../common/methods.js';
+import { createReport } from '../core/events.js';
 import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import { createSteadyClock } from './steady-clock.js';
@@ -114,12 +115,9 @@ function readCacheClock(now: unknown): () => number {
 }
 
 function readListener(onError: unknown): (error: unknown) => void {
-  if (onError === undefined) return () => {};
-  assertFunction(onError, 'onError');
-  const listener = onError as NonNullable<CacheOptions['onError']>;
-  // Asynchronous, so that an error that the listener throws becomes a rejection.
-  const tell = async (error: unknown): Promise<unknown> => listener(error, 'invalidation');
-  return (error) => void tell(error).catch(() => {});
+  if (onError !== undefined) assertFunction(onError, 'onError');
+  const report = createReport(onError as CacheOptions['onError']);
+  return (error) => report(error, 'invalidation');
 }
 
 function isLookupCache(value: unknown): value is LookupCache {

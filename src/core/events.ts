@@ -184,12 +184,13 @@ export type Emit = (event: KeyringEvent) => void;
 /** Hands an error to the listener. Never throws. */
 export type Report = ErrorListener;
 
-/** Does nothing if there is no listener. */
-export function createReport(listener: ErrorListener | undefined): Report {
+/** Tells a listener, if there is one. Never throws, whatever becomes of that. */
+export function createReport<Given extends readonly unknown[]>(
+  listener: ((...given: Given) => unknown) | undefined,
+): (...given: Given) => void {
   // Asynchronous, so that an error that the listener throws becomes a rejection.
-  const tell = async (...given: Parameters<ErrorListener>): Promise<unknown> =>
-    listener?.(...given);
-  return (error, what) => void tell(error, what).catch(() => {});
+  const tell = async (...given: Given): Promise<unknown> => listener?.(...given);
+  return (...given) => void tell(...given).catch(() => {});
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { hasMethods } from '../common/methods.js';
 import { isStoreError, type StoreError } from '../core/errors.js';
-import type { EventContext } from '../core/events.js';
+import { createReport, type EventContext } from '../core/events.js';
 import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { Policy } from '../core/policy.js';
@@ -141,7 +141,7 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
     const isCallable = callback === undefined || typeof callback === 'function';
     assert(isCallable, 'sessionOwner, onOutage, context: pass functions or leave them out');
   }
-  const reportOutage = createReport(onOutage);
+  const reportOutage = createOutageReport(onOutage);
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
   const { url, document } = protectedResourceMetadata({ resource: options.resource });
   return Object.freeze<GateConfig>({
@@ -167,12 +167,10 @@ function namesOf(tools: readonly McpTool[]): ReadonlySet<unknown> {
 }
 
 /** Nobody waits for the listener: no answer depends on it. */
-function createReport(onOutage: McpGateOptions['onOutage']): (error: unknown) => void {
-  // Asynchronous, so that an error that the listener throws becomes a rejection.
-  const tell = async (error: StoreError): Promise<unknown> => onOutage?.(error);
+function createOutageReport(onOutage: McpGateOptions['onOutage']): (error: unknown) => void {
+  const report = createReport(onOutage);
   return (error) => {
-    // A broken listener is its owner's problem.
-    if (isStoreError(error)) void tell(error).catch(() => {});
+    if (isStoreError(error)) report(error);
   };
 }
 

@@ -104,7 +104,7 @@ describe('createReport', () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     try {
-      const report = createReport(untyped(listener));
+      const report = createReport<[Error, 'event']>(untyped(listener));
       expect(report(new Error('down'), 'event')).toBeUndefined();
       await nextTurn();
       expect(unhandled).not.toHaveBeenCalled();
