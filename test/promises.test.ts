@@ -1,4 +1,7 @@
-/** Every promise of SECURITY.md stands in the code where it says, and has the test it names. */
+/**
+ * Every promise of SECURITY.md stands in the code where it says, and has the test it names; so does
+ * every threat.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
@@ -11,8 +14,16 @@ const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 const cellsOf = (row: string) => row.split('|').map((cell) => cell.trim());
 const namesIn = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => String(name));
 
-/** The rows of the table of promises, without its head. */
-const rows = text.split('\n').filter((line) => /^\| (?!promise |-)/.test(line));
+/** The rows of the table under a heading, without its head. */
+function rowsUnder(heading: string): readonly (readonly string[])[] {
+  const [, part = ''] = text.split(`\n## ${heading}\n`);
+  const [own = ''] = part.split('\n## ');
+  const [, , ...rows] = own.split('\n').filter((line) => line.startsWith('| '));
+  return rows.map(cellsOf);
+}
+
+const promises = rowsUnder('What is promised');
+const threats = rowsUnder('Threats');
 
 /** A file or a folder, with `*`, or a script of package.json. */
 function isThere(name: string): boolean {
@@ -20,20 +31,29 @@ function isThere(name: string): boolean {
   return Object.hasOwn(scripts, script) || globSync(name, { cwd: root }).length > 0;
 }
 
+function missingOf(cells: readonly string[]): readonly string[] {
+  return [...new Set(cells.flatMap(namesIn))].filter((name) => !isThere(name));
+}
+
 describe('SECURITY.md', () => {
   it('has a place and a test for each promise', () => {
-    expect(rows.length).toBeGreaterThan(30);
-    for (const row of rows) {
-      const [, promise = '', where = '', test = ''] = cellsOf(row);
+    expect(promises.length).toBeGreaterThan(30);
+    for (const [, promise = '', where = '', test = ''] of promises) {
       expect(namesIn(where), promise).not.toEqual([]);
       expect(namesIn(test), promise).not.toEqual([]);
     }
   });
 
+  it('has a test for each threat', () => {
+    expect(threats.length).toBeGreaterThan(25);
+    for (const [, threat = '', test = ''] of threats) {
+      expect(namesIn(test), threat).not.toEqual([]);
+    }
+  });
+
   it('names files, folders and scripts that are there', () => {
-    const names = rows.flatMap((row) => cellsOf(row).slice(2).flatMap(namesIn));
-    const missing = [...new Set(names)].filter((name) => !isThere(name));
-    expect(missing).toEqual([]);
+    expect(missingOf(promises.flatMap((row) => row.slice(2)))).toEqual([]);
+    expect(missingOf(threats.flatMap((row) => row.slice(2)))).toEqual([]);
     expect(isThere('test/no-such.test.ts')).toBe(false);
     expect(isThere('npm run no-such')).toBe(false);
   });

@@ -31,13 +31,17 @@ const SIDEBAR = [
       'mcp',
       'openapi',
       'tokens',
+      'key-format',
       'recipes',
       'testing',
       'migrating',
     ],
   },
   { text: 'Run it', pages: ['stores', 'orms', 'operations', 'observing', 'reliability'] },
-  { text: 'Check it', pages: ['auditing', 'security', 'performance', 'benchmark', 'results'] },
+  {
+    text: 'Check it',
+    pages: ['auditing', 'security', 'versioning', 'performance', 'benchmark', 'results'],
+  },
 ];
 
 /** `managing-keys` → `Managing keys`. */
@@ -47,6 +51,8 @@ function titleOf(page: string): string {
   if (page === 'command') return 'The command';
   if (page === 'admin') return 'Endpoints to manage keys';
   if (page === 'openapi') return 'OpenAPI';
+  if (page === 'key-format') return 'Key format and scanning';
+  if (page === 'versioning') return 'Versions and support';
   return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);
 }
 

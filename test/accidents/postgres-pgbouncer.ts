@@ -1,84 +1,26 @@
 /** PgBouncer between a service and its PostgreSQL: transaction pooling, no prepared statements. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import pg from 'pg';
-import { eventually } from '../support/eventually.ts';
+import type pg from 'pg';
 import {
-  atTheEnd,
-  freePort,
-  missingPostgres,
-  OWNER,
-  ownFolder,
-  POSTGRES_NAME,
-  promote,
-  startPair,
-} from '../support/postgres-servers.ts';
+  type Bouncer,
+  missingPgBouncer,
+  PGBOUNCER_VERSION,
+  startPgBouncer as start,
+} from '../support/pgbouncer.ts';
+import { missingPostgres, POSTGRES_NAME, promote, startPair } from '../support/postgres-servers.ts';
 import { type Address, openTcpProxy } from '../support/tcp-proxy.ts';
 import type { Accident, Stage } from './accident.ts';
 import { visitWithPg } from './postgres-host.ts';
 
-/** Debian has it outside of the PATH of most users. */
-const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'];
-const program = PLACES.find((path) => existsSync(path));
-const missing = missingPostgres ?? (program === undefined ? 'PgBouncer' : undefined);
+const missing = missingPostgres ?? missingPgBouncer;
+const engine = `${POSTGRES_NAME}, PgBouncer ${PGBOUNCER_VERSION}`.trim();
 
-function versionOf(path: string | undefined): string {
-  if (path === undefined) return '';
-  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
-  return /PgBouncer (\d+\.\d+)/.exec(stdout)?.[1] ?? '';
-}
-
-const engine = `${POSTGRES_NAME}, PgBouncer ${versionOf(program)}`.trim();
-
-interface Bouncer {
-  readonly url: string;
-  remove(): Promise<void>;
-}
-
-async function startPgBouncer(server: Address, mode: 'transaction' | 'session'): Promise<Bouncer> {
-  const folder = ownFolder();
-  const port = await freePort();
-  const file = join(folder.path, 'pgbouncer.ini');
-  writeFileSync(
-    file,
-    `[databases]
-postgres = host=${server.host} port=${server.port} user=postgres dbname=postgres
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = ${mode}
+function startPgBouncer(server: Address, mode: 'transaction' | 'session'): Promise<Bouncer> {
+  const behind = { ...server, user: 'postgres', database: 'postgres' };
+  const settings = `pool_mode = ${mode}
 default_pool_size = 10
 server_login_retry = 1
-query_wait_timeout = 5
-`,
-  );
-  const running: ChildProcess = spawn(program ?? 'pgbouncer', ['-q', file], {
-    ...OWNER,
-    cwd: '/',
-    stdio: 'ignore',
-  });
-  const kill = atTheEnd(() => running.kill('SIGKILL'));
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  await eventually(async () => {
-    const client = new pg.Client(url);
-    client.on('error', () => {});
-    await client.connect();
-    await client.end();
-    return true;
-  }, 'PgBouncer answers');
-  return {
-    url,
-    async remove() {
-      const gone = once(running, 'exit');
-      kill();
-      await gone;
-      folder.remove();
-    },
-  };
+query_wait_timeout = 5`;
+  return start(behind, settings);
 }
 
 /** A synchronous pair, and a PgBouncer that is told one address, which the new primary takes. */

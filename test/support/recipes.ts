@@ -22,17 +22,26 @@ export interface Recipes {
  *
  * @param page Its path in the project.
  * @param folder A path in the project; nothing else may be in its `blocks`.
+ * @param wanted The names of these files alone. By default, every block has one.
  */
-export function writeRecipes(page: string, folder: string): Recipes {
-  const blocks = join(ROOT, folder, 'blocks');
+export function writeRecipes(
+  page: string,
+  folder: string,
+  wanted?: readonly [string, ...string[]],
+): Recipes {
+  const shared = join(ROOT, folder, 'blocks');
+  // Several tests may want a few each, at the same time.
+  const blocks = wanted === undefined ? shared : join(shared, crypto.randomUUID());
   const texts = new Map<string, string>();
   for (const [, text = ''] of readProjectFile(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)) {
     const name = /^\/\/ (\w+\.ts)\n/.exec(text)?.[1];
-    if (name === undefined) throw new Error(`${page}: a block without the name of a file`);
-    texts.set(name, text);
+    if (wanted === undefined && name === undefined) {
+      throw new Error(`${page}: a block without the name of a file`);
+    }
+    if (name !== undefined && (wanted?.includes(name) ?? true)) texts.set(name, text);
   }
   rmSync(blocks, { recursive: true, force: true });
-  mkdirSync(blocks);
+  mkdirSync(blocks, { recursive: true });
   for (const [name, text] of texts) writeFileSync(join(blocks, name), text);
   const paths = [...texts.keys()].map((name) => join(blocks, name));
 

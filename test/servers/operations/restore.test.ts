@@ -1,0 +1,278 @@
+/**
+ * A backup that is put back, with the commands that docs/operations.md prints: what comes back is
+ * as the page says, and its script ends again what had ended.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Keyring, KeyringEvent, KeyStore } from 'keyscope';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import { postgresStore } from 'keyscope/stores/postgres';
+import { redisStore } from 'keyscope/stores/redis';
+import mysql from 'mysql2/promise';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Folder, folder } from '../../support/folder.ts';
+import { AUTHORITY, HOUR, OTHER, OWN, PLAIN, setUp } from '../../support/keyring.ts';
+import { emptyDatabase, SERVER } from '../../support/mysql-clients.ts';
+import { outcome } from '../../support/outcome.ts';
+import { blocksUnder } from '../../support/pages.ts';
+import { emptySchema, pgPool, url } from '../../support/postgres-clients.ts';
+import { type Recipes, writeRecipes } from '../../support/recipes.ts';
+import { connectTo } from '../../support/redis-clients.ts';
+import { isRedisInstalled, startOwn, startRedis } from '../../support/redis-servers.ts';
+import { describeOn } from '../../support/servers.ts';
+
+const PAGE = 'docs/operations.md';
+const [OF_POSTGRES = '', OF_MARIADB = '', OF_REDIS = ''] = blocksUnder(
+  PAGE,
+  '## Backup and restore',
+  'sh',
+);
+
+/** A database with a store, and the same as it was when `backUp` was called. */
+interface Engine {
+  readonly store: Required<KeyStore>;
+  backUp(): void;
+  restore(): Promise<Restored>;
+}
+
+interface Restored {
+  readonly store: Required<KeyStore>;
+  /** Tries what the triggers refuse. */
+  erase?(): Promise<unknown>;
+}
+
+type Open = (own: Folder) => Promise<Engine>;
+
+/** Runs lines that the page prints, in a folder of the test. */
+function run(own: Folder, lines: string, env: Readonly<Record<string, string>>): void {
+  const options = { cwd: own.file(''), env: { ...process.env, ...env }, stdio: 'pipe' } as const;
+  execFileSync('sh', ['-ec', lines], options);
+}
+
+/** The lines of a block before and after the database is lost. */
+function halves(block: string): readonly [string, string] {
+  const [first = '', ...rest] = block.trim().split('\n');
+  return [first, rest.join('\n')];
+}
+
+async function openPostgres(own: Folder): Promise<Engine> {
+  const schema = await emptySchema();
+  const database = schema.name;
+  await schema.sql(`CREATE DATABASE ${database}`);
+  const empty = new URL(url);
+  empty.pathname = `/${database}`;
+  const pools = [pgPool(schema.settings)];
+  onTestFinished(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await schema.sql(`DROP DATABASE ${database}`);
+    await schema.drop();
+  });
+  const [dump, restore] = halves(OF_POSTGRES.replaceAll(/\bauth\b/g, schema.name));
+  const env = { OWNER_URL: url, EMPTY_URL: empty.href };
+  return {
+    store: postgresStore(pools[0] as pg.Pool),
+    backUp: () => run(own, dump, env),
+    async restore() {
+      run(own, restore, env);
+      const pool = new pg.Pool({
+        connectionString: empty.href,
+        options: `-c search_path=${database}`,
+      });
+      pools.push(pool);
+      const erase = () => pool.query('DELETE FROM keyscope_keys');
+      return { store: postgresStore(pool), erase };
+    },
+  };
+}
+
+async function openMariadb(own: Folder): Promise<Engine> {
+  const before = await emptyDatabase();
+  const after = await emptyDatabase();
+  const pools = [mysql.createPool(before.settings), mysql.createPool(after.settings)] as const;
+  onTestFinished(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await before.drop();
+    await after.drop();
+  });
+  const { host, port, user, password } = SERVER;
+  const env = { MYSQL_HOST: host, MYSQL_TCP_PORT: String(port), MYSQL_PWD: password };
+  const [dump, restore] = halves(OF_MARIADB.replaceAll(/^mariadb\S*/gm, `$& --user=${user}`));
+  return {
+    store: mysqlStore(pools[0]),
+    backUp: () => run(own, dump.replaceAll(/\bauth\b/g, before.name), env),
+    async restore() {
+      run(own, restore.replaceAll(/\bauth\b/g, after.name), env);
+      const erase = () => pools[1].query('DELETE FROM keyscope_keys');
+      return { store: mysqlStore(pools[1]), erase };
+    },
+  };
+}
+
+async function openRedis(own: Folder): Promise<Engine> {
+  const before = await startRedis();
+  const { client, close } = await connectTo('node-redis', before.url);
+  const ends: (() => unknown)[] = [close, before.remove];
+  onTestFinished(async () => {
+    for (const end of ends) await end();
+  });
+  const line = OF_REDIS.replaceAll(/^redis-cli/gm, `redis-cli -p ${before.port}`);
+  return {
+    store: redisStore(client),
+    backUp: () => run(own, line, {}),
+    async restore() {
+      const after = await startOwn(({ port, dir }) => {
+        copyFileSync(own.file('keys.rdb'), join(dir, 'dump.rdb'));
+        return ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', ''];
+      });
+      const opened = await connectTo('node-redis', after.url);
+      ends.push(opened.close, after.remove);
+      return { store: redisStore(opened.client) };
+    },
+  };
+}
+
+const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+const onPostgres = has('pg_dump') ? await describeOn('postgres') : describe.skip;
+const onMysql = has('mariadb-dump') ? await describeOn('mysql') : describe.skip;
+const onRedis = isRedisInstalled && has('redis-cli') ? describe : describe.skip;
+
+interface Replay {
+  replay(keyring: Keyring, events: AsyncIterable<KeyringEvent>): Promise<void>;
+}
+
+let recipes: Recipes;
+let replay: Replay['replay'];
+beforeAll(async () => {
+  recipes = writeRecipes(PAGE, 'test/servers/operations', ['replay.ts']);
+  ({ replay } = (await recipes.load('replay.ts')) as Replay);
+});
+afterAll(() => recipes.remove());
+
+async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items;
+}
+
+const NAMES = [
+  'kept',
+  'revoked',
+  'suspended',
+  'resumed',
+  'rotated',
+  'rotating',
+  'withdrawn',
+] as const;
+type Name = (typeof NAMES)[number];
+
+/** Keys by what becomes of them after the backup. */
+async function issueAll(keyring: ReturnType<typeof setUp>['keyring']) {
+  const made = new Map<Name, Awaited<ReturnType<Keyring['issue']>>>();
+  const authority = { ...AUTHORITY, entities: [OTHER] };
+  for (const name of NAMES) {
+    const input = { ...PLAIN, name, accessibleEntities: [OTHER] };
+    made.set(name, await keyring.issue(input, authority));
+  }
+  return (name: Name) => {
+    const { key, info } = made.get(name) as Awaited<ReturnType<Keyring['issue']>>;
+    return { key, keyId: info.keyId };
+  };
+}
+
+async function playIn(open: Open): Promise<void> {
+  const own = folder();
+  onTestFinished(() => own.remove());
+  const engine = await open(own);
+  const { keyring, events } = setUp({ store: engine.store, now: Date.now });
+  const of = await issueAll(keyring);
+  await keyring.suspend(of('resumed').keyId, AUTHORITY);
+  engine.backUp();
+  const backedUp = events.length;
+
+  const why = { ...AUTHORITY, actor: 'ada', reason: 'because' };
+  await keyring.revoke(of('revoked').keyId, why);
+  await keyring.suspend(of('suspended').keyId, why);
+  await keyring.resume(of('resumed').keyId, why);
+  const successor = await keyring.rotate(
+    of('rotated').keyId,
+    { overlapMs: 0 },
+    { ...why, entities: [OTHER] },
+  );
+  await keyring.rotate(of('rotating').keyId, { overlapMs: HOUR }, { ...why, entities: [OTHER] });
+  await keyring.withdraw(of('withdrawn').keyId, { ...why, entityUuid: OTHER });
+  const issued = await keyring.issue(PLAIN, why);
+
+  const { store, erase } = await engine.restore();
+  if (erase !== undefined) await expect(erase()).rejects.toThrow('keys are revoked and never');
+  const after = setUp({ store, now: Date.now });
+  const said = (key: string) => outcome(() => after.keyring.verify(key));
+  const states = async () => {
+    const told = await Promise.all(NAMES.map((name) => said(of(name).key)));
+    return Object.fromEntries(NAMES.map((name, at) => [name, told[at]]));
+  };
+  const reached = async () => (await after.keyring.verify(of('withdrawn').key)).accessibleEntities;
+
+  // As the table of the page says.
+  const restored = {
+    kept: 'passed',
+    revoked: 'passed',
+    suspended: 'passed',
+    rotated: 'passed',
+    rotating: 'passed',
+    withdrawn: 'passed',
+  };
+  expect(await states()).toEqual({ ...restored, resumed: 'invalid_token suspended' });
+  expect(await reached()).toEqual([OWN, OTHER]);
+  expect(await said(successor.key)).toBe('invalid_token unknown_key');
+  expect(await said(issued.key)).toBe('invalid_token unknown_key');
+
+  // As it stands in a log, from before the backup on.
+  const log = events
+    .slice(backedUp - 2)
+    .map((event) => JSON.parse(JSON.stringify(event)) as KeyringEvent);
+  await replay(after.keyring as Keyring, each(log));
+  const replayed = {
+    kept: 'passed',
+    revoked: 'invalid_token revoked',
+    suspended: 'invalid_token suspended',
+    resumed: 'passed',
+    rotated: 'invalid_token revoked',
+    rotating: 'passed',
+    withdrawn: 'passed',
+  };
+  expect(await states()).toEqual(replayed);
+  expect(await reached()).toEqual([OWN]);
+  const info = await after.keyring.get(of('revoked').keyId, AUTHORITY);
+  expect(info).toMatchObject({ endedBy: 'ada', endReason: 'because', tampered: false });
+
+  const done = after.events.length;
+  await replay(after.keyring as Keyring, each(log));
+  expect(await states()).toEqual(replayed);
+  // What was suspended and resumed is so again; what has ended stays as it is.
+  expect(after.events.slice(done).filter(({ type }) => type === 'key.revoked')).toEqual([]);
+}
+
+onPostgres('a backup of PostgreSQL', () => {
+  test('brings back what the page says, and its script ends it again', () => playIn(openPostgres));
+});
+
+onMysql('a backup of MariaDB', () => {
+  test('brings back what the page says, and its script ends it again', () => playIn(openMariadb));
+});
+
+onRedis('a backup of Redis', () => {
+  test('brings back what the page says, and its script ends it again', () => playIn(openRedis));
+});
+
+describe('the script', () => {
+  test('compiles as it is printed', () => expect(recipes.complaints()).toEqual([]));
+
+  test('goes on after what was made since, and not after a broken store', async () => {
+    const { keyring, events } = setUp();
+    const { info } = await keyring.issue(PLAIN, AUTHORITY);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    await replay(setUp().keyring as Keyring, each(events));
+    const broken = { ...keyring, revoke: () => Promise.reject(new Error('down')) } as Keyring;
+    await expect(replay(broken, each(events))).rejects.toThrow('down');
+  });
+});

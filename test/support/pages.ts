@@ -1,0 +1,26 @@
+/** What the pages of the documentation print, for the tests that run it. */
+import { readProjectFile } from './source.ts';
+
+/** The part of a page under a heading, with what stands under smaller ones. */
+function partOf(page: string, heading: string): string {
+  const text = readProjectFile(page);
+  const level = /^#+ /.exec(heading)?.[0].length ?? 0;
+  const begin = text.indexOf(`\n${heading}\n`);
+  if (level === 0 || begin < 0) throw new Error(`${page} has no heading ${heading}`);
+  const rest = text.slice(begin + 1 + heading.length);
+  const next = new RegExp(`^#{1,${level - 1}} `, 'm').exec(
+    rest.replaceAll(/^```[^`]*^```/gm, blank),
+  );
+  return rest.slice(0, next?.index);
+}
+
+/** A comment in a block of code is no heading. */
+function blank(block: string): string {
+  return block.replaceAll('#', ' ');
+}
+
+/** The blocks of a language under a heading of a page, in their order. */
+export function blocksUnder(page: string, heading: string, language: string): readonly string[] {
+  const found = partOf(page, heading).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm);
+  return [...found].filter(([, kind]) => kind === language).map(([, , text = '']) => text);
+}
