@@ -37,11 +37,11 @@ export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListe
 /**
  * Tells other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries only
  * key ids and the cache's beat, on the database's channel `keyscope_revoked`. That it cannot listen
- * at the start is told at once; what is lost later, or not heard through a pooler, shows by the
- * beat.
+ * at the start is told at once; what is lost later shows by the beat.
  *
  * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one
- * that goes to the server. If it is lost, postgres.js opens another, and for `pg` this function
+ * that goes to the server. Through such a pooler the beat may come back while nothing of others is
+ * heard, and nobody is told. If it is lost, postgres.js opens another, and for `pg` this function
  * does so after a second. Messages published in between are missed: a key that was revoked then
  * works for at most `maxStalenessMs`, as without a channel. The `Client`'s own
  * `connectionTimeoutMillis` limits how long a connection may take to open; without it, this waits

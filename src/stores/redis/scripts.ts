@@ -87,10 +87,12 @@ return 1`;
 
 /**
  * Key id, then fields and times by turns. With `pcall`, so that a Redis key of another type is
- * skipped.
+ * skipped; any other error is one, such as a command that the user has no right to.
  */
 export const TOUCH = `
-if redis.pcall('HGET', KEYS[1], 'keyId') ~= ARGV[1] then return 0 end
+local keyId = redis.pcall('HGET', KEYS[1], 'keyId')
+if type(keyId) == 'table' and not string.find(keyId.err, 'WRONGTYPE', 1, true) then return keyId end
+if keyId ~= ARGV[1] then return 0 end
 for i = 2, #ARGV, 2 do
   local old = tonumber(redis.call('HGET', KEYS[1], ARGV[i]))
   if not old or old < tonumber(ARGV[i + 1]) then
