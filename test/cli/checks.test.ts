@@ -1,5 +1,5 @@
 /** What `doctor` says of services that are not in order. */
-import { createKeyring, defineScopes, type KeyStore } from 'keyscope';
+import { createKeyring, defineScopes, type KeyringEvent, type KeyStore } from 'keyscope';
 import { type CommandConfig, type CommandSql, defineConfig } from 'keyscope/cli';
 import { memoryStore } from 'keyscope/stores/memory';
 import { schemaSql } from 'keyscope/stores/schema';
@@ -101,9 +101,9 @@ describe('a server', () => {
 
 describe('a store', () => {
   it('that hangs or fails is told once, and nothing else is asked', async () => {
-    const hanging: KeyStore = { ...memoryStore(), findById: () => new Promise(() => {}) };
+    const hanging: KeyStore = { ...memoryStore(), list: () => new Promise(() => {}) };
     const refused = Object.assign(new Error('hunter2'), { code: 'ECONNREFUSED' });
-    const failing: KeyStore = { ...memoryStore(), findById: () => Promise.reject(refused) };
+    const failing: KeyStore = { ...memoryStore(), list: () => Promise.reject(refused) };
     for (const store of [hanging, failing]) {
       const findings = await examine(configOver(store));
       expect(findings('store')).toMatchObject({ state: 'to do' });
@@ -112,6 +112,17 @@ describe('a store', () => {
     }
     const findings = await examine(configOver(failing));
     expect(findings('store')?.what).toContain('ECONNREFUSED');
+  });
+
+  // A question for a key that is not there was a refusal in the service's audit trail.
+  it('is asked without an event', async () => {
+    const events: string[] = [];
+    const store = memoryStore();
+    const onEvent = ({ type }: KeyringEvent): void => void events.push(type);
+    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: [P1], onEvent });
+    const findings = await examine(configOver(store, { keyring }));
+    expect(findings('store')).toMatchObject({ state: 'ok' });
+    expect(events).toEqual([]);
   });
 
   it('that cannot list or count is not known', async () => {
