@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { adapterContract } from '../src/testing/index.js';
 import { EXCEPTIONS, NOTES, tableOf } from './frameworks/exceptions.ts';
-import { filesUnder, readProjectFile } from './support/source.ts';
+import { readProjectFile } from './support/source.ts';
 
 /** The blocks of code of a page, each with the example that the line above it links to. */
 function blocksOf(page: string): readonly { readonly path: string; readonly code: string }[] {
@@ -22,15 +22,6 @@ describe.each(['docs/frameworks.md', 'docs/orms.md'])('%s', (path) => {
       expect(example, `a block without its file:\n${code}`).not.toBe('');
       expect(code, example).toBe(readProjectFile(example));
     }
-  });
-
-  it('links to files that are there', () => {
-    const links = [...readProjectFile(path).matchAll(/\]\(\.\.\/([^)#]+)/g)];
-    const files = [...links].map(([, file = '']) => file);
-    const there = ['src', 'test', 'examples', '.'].flatMap((folder) => filesUnder(folder, ''));
-    const isThere = (file: string) => there.some((each) => `${each}/`.startsWith(`${file}/`));
-    expect(files.filter((file) => !isThere(file))).toEqual([]);
-    expect(files.length).toBeGreaterThan(3);
   });
 });
 
