@@ -45,15 +45,19 @@ export function isKey(text: unknown, options: { readonly prefix: string }): bool
 
 /**
  * Returns the source of a regular expression that finds keys in larger texts, for secret scanners
- * and hooks. It works in PCRE, RE2 and JavaScript; POSIX has no `\b`. Not checked by it: the
- * checksum; pass each match to {@link isKey}.
+ * and hooks, whatever touches them: `%3D`, an escaped `\n`, the `X_` of a name. It works in PCRE,
+ * RE2, POSIX and JavaScript.
+ *
+ * Not checked by it: the checksum, without which any 32 letters and digits will do; pass each match
+ * to {@link isKey}. Of keys that overlap it finds the first.
  *
  * @throws TypeError on a malformed prefix.
  * @example
- * const found = text.match(new RegExp(keyPattern('acme'), 'g'));
+ * const found = text.match(new RegExp(keyPattern('acme'), 'g')) ?? [];
+ * const keys = found.filter((match) => isKey(match, { prefix: 'acme' }));
  */
 export function keyPattern(prefix: string): string {
-  return `\\b${createKeyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}\\b`;
+  return `${createKeyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
 }
 
 /**
@@ -70,7 +74,7 @@ export function keyPattern(prefix: string): string {
 export function redactKeys(text: string, options: { readonly prefix: string }): string {
   const { prefix } = createKeyFormat(options?.prefix);
   assert(typeof text === 'string', 'text: pass a string', text);
-  const key = `${prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
+  const key = keyPattern(prefix);
   const longest = prefix.length + SECRET_LENGTH;
   // Matches a whole key, or the part of a key before another one begins: of overlapping keys, only
   // the last one leaves a mark.

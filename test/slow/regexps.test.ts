@@ -17,7 +17,10 @@ interface Found {
 
 // What an expression is made of and is no constant of its file: a prefix is letters, digits and
 // `_`, whichever.
-const GIVEN: Readonly<Record<string, string>> = { prefix: 'acme' };
+const GIVEN: Readonly<Record<string, string>> = {
+  prefix: 'acme',
+  'keyPattern(prefix)': keyPattern('acme'),
+};
 
 const SOURCE = new URL('../../src/', import.meta.url);
 const names = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
@@ -64,10 +67,10 @@ function textOf(node: ts.Expression, constants: Constants): string {
     const spans = node.templateSpans.map((span) => read(span.expression) + span.literal.text);
     return node.head.text + spans.join('');
   }
+  const given = GIVEN[node.getText()];
+  if (given !== undefined) return given;
   if (ts.isIdentifier(node)) {
     const constant = constants.get(node.text);
-    const given = GIVEN[node.text];
-    if (given !== undefined) return given;
     if (constant !== undefined) return read(constant);
   }
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
