@@ -12,6 +12,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Pages that are documents of the repository, from elsewhere. */
 const INCLUDED: Readonly<Record<string, string>> = {
+  'docs/overview.md': 'README.md',
   'docs/security.md': 'SECURITY.md',
   'docs/contributing.md': 'CONTRIBUTING.md',
   'docs/benchmark.md': 'bench/README.md',
@@ -22,6 +23,7 @@ const SIDEBAR = [
   {
     text: 'Use it',
     pages: [
+      'overview',
       'getting-started',
       'frameworks',
       'concepts',

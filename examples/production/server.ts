@@ -9,6 +9,7 @@ import pg from 'pg';
 import { createGuard } from '../express/adapter.ts';
 
 const { DATABASE_URL: connectionString, PORT = '3000', PEPPER = '' } = process.env;
+// With the driver's own error, which may quote rows: to a log that operators alone read.
 const log = (error: unknown): void => console.error(error, causeOf(error));
 
 const pool = new pg.Pool({
@@ -17,7 +18,7 @@ const pool = new pg.Pool({
   statement_timeout: 4_000,
   query_timeout: 5_000, // Without it, a connection whose other side has vanished hangs for ever.
 });
-pool.on('error', log); // Without it, pg ends the process when an idle connection is lost.
+pool.on('error', ({ message }) => log(message)); // Unheard, a lost connection ends the process.
 
 const listening = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
 const store = cacheStore(postgresStore(pool), {

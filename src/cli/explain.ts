@@ -27,11 +27,15 @@ export function explain(error: unknown): Failure {
 
 const AUTHORITY = /^authority\./;
 
+/** The command's own authority has every right; what it cannot do is the keyring's to say. */
+const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
+
 function messageOf(error: unknown): string {
   if (isStoreError(error)) return `${error.message}${hintOf(causeOf(error))}`;
   if (!isAccessError(error)) return textOf(error);
   const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
-  return `${error.message} (${error.reason})${excess}`;
+  const hint = error.reason === 'lifetime_beyond_authority' ? LIFETIME : '';
+  return `${error.message} (${error.reason})${excess}${hint}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Finds and loads the config of a service, which is code of its own. */
+import { Console } from 'node:console';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,7 +17,8 @@ const NAMES: readonly string[] = [
 ];
 
 /**
- * Loads the config.
+ * Loads the config. What it and the keyring print from now on, such as an audit log, goes to
+ * standard error: standard output is for results, and a key that was made stands there alone.
  *
  * @param given The path that was written; undefined to look in the working directory.
  * @param timeoutMs How long it may take, a promise that it exports included.
@@ -28,6 +30,7 @@ export async function loadConfig(
 ): Promise<CommandConfig> {
   const path = given === undefined ? findConfig() : resolve(given);
   if (!existsSync(path)) throw new CommandError('config', `There is no config ${path}.`);
+  globalThis.console = new Console(process.stderr, process.stderr);
   const config = await within(importDefault(path), timeoutMs, () => {
     const cause = 'does it await what never comes, such as a database that does not answer?';
     return new CommandError(

@@ -23,6 +23,9 @@ interface Database extends Part {
   readonly sql?: string;
 }
 
+/** For a framework that is none of those: a config and a keyring, without a guard. */
+const NO_FRAMEWORK: Framework = { packages: [], imports: [], service: '' };
+
 /** By name. The first one is taken where package.json has none. */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
@@ -51,6 +54,7 @@ app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
 app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityUuid') }));
 serve({ fetch: app.fetch, port }, () => console.log(\`http://127.0.0.1:\${port}\`));`,
   },
+  none: NO_FRAMEWORK,
 };
 
 const SQLITE_OF_NODE: Database = {
@@ -123,14 +127,15 @@ interface Choice {
 /** The text of each file, by its path in the project. */
 export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   const { framework, ending } = choice;
-  const adapter =
-    ending === 'mjs' ? `dist/adapters/${framework}.js` : `examples/${framework}/adapter.ts`;
-  return new Map([
+  const files = new Map([
     [`keyscope.config.${ending}`, configText(choice)],
     [`keyscope/keyring.${ending}`, keyringText(choice)],
-    [`keyscope/server.${ending}`, serverText(choice)],
-    [`keyscope/adapter.${ending}`, readPackageFile(adapter)],
   ]);
+  if (FRAMEWORKS[framework] === NO_FRAMEWORK) return files;
+  const adapter =
+    ending === 'mjs' ? `dist/adapters/${framework}.js` : `examples/${framework}/adapter.ts`;
+  files.set(`keyscope/server.${ending}`, serverText(choice));
+  return files.set(`keyscope/adapter.${ending}`, readPackageFile(adapter));
 }
 
 function configText({ database, ending }: Choice): string {

@@ -78,8 +78,8 @@ const BUG: Answer = { status: 500, detail: 'Something went wrong.', challenge: '
  *
  * Not checked: whether the request was a `HEAD`; if so, leave out the body.
  *
- * @param error An `AccessError` becomes its status (see the table in the README), an `InputError`
- *   400 with its `field`, a `StoreError` 503, anything else 500 without detail.
+ * @param error An `AccessError` becomes 400, 401, 403, 404 or 409 by its code, an `InputError` 400
+ *   with its `field`, a `StoreError` 503, anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
  *   `requiredScopes` give the same bytes.
  * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not

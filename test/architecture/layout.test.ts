@@ -103,6 +103,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
   'src/cli/': [
+    'node:console',
     'node:crypto',
     'node:fs',
     'node:module',

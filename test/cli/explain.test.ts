@@ -35,6 +35,14 @@ describe('what is said', () => {
     expect(explain(error).message).toContain('Too much: users:delete.');
   });
 
+  // Whoever types a command has every right, so that "more than you hold" told them nothing.
+  it('names the limit of the keyring where a life is too long', () => {
+    const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
+      excess: ['expiresAt'],
+    });
+    expect(explain(error).message).toContain("The keyring's maxLifetimeMs");
+  });
+
   it('has the code of the driver, and its text only where it is our own', () => {
     const refused = Object.assign(new Error('password hunter2 refused'), { code: 'ECONNREFUSED' });
     expect(hintOf(refused)).toBe(' (ECONNREFUSED)');

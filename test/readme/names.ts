@@ -6,6 +6,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { KeyStore, Peppers, Principal } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import type { KeyAdmin } from 'keyscope/admin';
+import type { CachedStore } from 'keyscope/cache';
 import type { Pool } from 'pg';
 import type { RedisClientType } from 'redis';
 
@@ -30,7 +31,7 @@ export const policy = definePolicy(catalog, {
   listThreats: ['threats:read'],
   exportReport: ['reports:read'],
 });
-export declare const store: KeyStore;
+export declare const store: CachedStore;
 export declare const peppers: Peppers;
 export const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
 

@@ -28,6 +28,7 @@ export async function run(call: Call): Promise<undefined> {
   for (const path of files.keys()) {
     await (output.isJson ? output.json({ path }) : output.line(path));
   }
+  const server = `keyscope/server.${project.ending}`;
   const wanted = [FRAMEWORKS[framework], DATABASES[database]].flatMap((part) => part?.packages);
   const missing = ['keyscope', ...wanted].filter((name) => !project.packages.has(name ?? ''));
   const { variable } = DATABASES[database] ?? {};
@@ -38,7 +39,9 @@ export async function run(call: Call): Promise<undefined> {
     'npx keyscope migrate',
     'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
     '  --scopes reports:read --expires 1d',
-    `node keyscope/server.${project.ending}`,
+    files.has(server)
+      ? `node ${server}`
+      : 'guard your routes with keyring.admit (README: “In your own framework”)',
   ];
   output.say(`Then:\n${steps.map((step) => `  ${step}`).join('\n')}`);
 }
@@ -77,7 +80,7 @@ async function readProject(): Promise<Project> {
 
 /** The name that was written, or that somebody answers; by default what package.json has. */
 async function choose(
-  { given, terminal }: Call,
+  { given, terminal, output }: Call,
   option: 'framework' | 'database',
   parts: Readonly<Record<string, { readonly packages: readonly string[] }>>,
   packages: ReadonlySet<string>,
@@ -89,6 +92,8 @@ async function choose(
   const question = `Which ${option} (${names.join(', ')})?`;
   const written = given.text(option);
   const name = written ?? (isAsked ? await terminal.ask(question, byDefault) : byDefault);
+  const isGuessed = found === undefined && written === undefined && !isAsked;
+  if (isGuessed) output.say(`package.json has no known ${option}: --${option} ${name} is taken.`);
   if (Object.hasOwn(parts, name)) return name;
   throw usageError(`--${option}: one of ${names.join(', ')}.${suggest(name, names)}`);
 }

@@ -40,6 +40,20 @@ async function shell(line: string): Promise<{ readonly code: number; readonly st
   }
 }
 
+describe('standard output', () => {
+  // An audit log that the service prints stood in `KEY=$(npx keyscope issue …)` before the key.
+  it('has results alone, whatever the config and its listeners print', async () => {
+    const listener = "peppers: 'none', onEvent: (event) => console.log(JSON.stringify(event)), ";
+    const config = sqliteConfig("console.log('connected'); console.info('ready');");
+    place = openPlace(config.replace(/peppers, deployment/, `${listener}deployment`));
+    const { exit, stdout, stderr } = await place.run(ISSUE);
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(stdout).toMatch(/^acme_[0-9A-Za-z]{32}\n$/);
+    for (const said of ['connected', 'ready', '"type":"key.issued"'])
+      expect(stderr).toContain(said);
+  });
+});
+
 describe('a reader that has enough', () => {
   it('ends a list quietly, with 0, and nothing more is read', async () => {
     place = openPlace(sqliteConfig(many(100_000)));

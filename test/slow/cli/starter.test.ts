@@ -36,6 +36,27 @@ describe('init', () => {
     expect(stderr).toContain('node keyscope/server.mts');
   });
 
+  // A project with another framework got Express without a word.
+  it('says what it took where package.json has nothing known', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "dependencies": { "@hapi/hapi": "21", "pg": "8" } }');
+    const guessed = await place.run(['init', '--yes']);
+    expect(guessed.stderr).toContain('package.json has no known framework: --framework express');
+    expect(guessed.stderr).not.toContain('known database');
+  });
+
+  it('leaves out what it has no guard for', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "type": "module" }');
+    const { stdout, stderr } = await place.run(['init', '--yes', '--framework', 'none']);
+    expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
+    expect(stderr).toContain('guard your routes with keyring.admit');
+    expect(stderr).not.toContain('express');
+    expect(await place.run(['migrate'], '', { KEYSCOPE_PEPPER: PEPPER })).toMatchObject({
+      exit: 0,
+    });
+  });
+
   it('overwrites nothing, and then writes nothing', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
