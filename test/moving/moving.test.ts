@@ -125,6 +125,7 @@ describe('docs/migrating.md', () => {
         expect(await ask('/list', of(off))).toBe('401');
         expect(await ask('/list', of(bare))).toBe('401');
         expect(await ask('/list', { 'x-api-key': key })).toBe('401');
+        expect(await ask('/list', { 'x-api-key': '' })).toBe('401');
         expect(await ask('/list', asBearer(live.key))).toBe('401');
         await expectGuarded(ask, move, keyring);
       });
