@@ -55,7 +55,7 @@ export default defineConfig({
       project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
       project('examples', 3, ['test/{examples,http}/**/*.test.ts']),
       project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
-      project('conformance', 5, ['test/{conformance,observing,validators}/*.test.ts']),
+      project('conformance', 5, ['test/{conformance,moving,observing,validators}/*.test.ts']),
       frameworks,
     ],
     reporters: ['default', summary],

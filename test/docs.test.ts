@@ -53,6 +53,19 @@ describe('the documentation', () => {
     expect(DOCUMENTS.flatMap(linksIn).length).toBeGreaterThan(50);
   });
 
+  it('defines every reference that a link names, and no other', () => {
+    for (const page of DOCUMENTS) {
+      const text = readProjectFile(page).replaceAll(/^```[\s\S]*?^```/gm, '');
+      const named = Array.from(text.matchAll(/\]\[([\w-]+)\]/g), ([, name]) => name);
+      const defined = Array.from(
+        text.matchAll(/^\[([\w-]+)\]: https:\/\/\S+$/gm),
+        ([, name]) => name,
+      );
+      expect(defined.sort(), page).toEqual([...new Set(named)].sort());
+    }
+    expect(readProjectFile('docs/comparison.md')).toMatch(/^\[ta\]: /m);
+  });
+
   it('has a README of at most 250 lines, which leads to every page', () => {
     const readme = readProjectFile('README.md');
     expect(readme.split('\n').length).toBeLessThanOrEqual(250);

@@ -42,7 +42,15 @@ const SIDEBAR = [
   { text: 'Run it', pages: ['stores', 'orms', 'operations', 'observing', 'reliability'] },
   {
     text: 'Check it',
-    pages: ['auditing', 'security', 'versioning', 'performance', 'benchmark', 'results'],
+    pages: [
+      'comparison',
+      'auditing',
+      'security',
+      'versioning',
+      'performance',
+      'benchmark',
+      'results',
+    ],
   },
 ];
 

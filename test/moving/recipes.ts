@@ -1,0 +1,108 @@
+/** What the tests use of the recipes of docs/migrating.md, and a service that has them. */
+import { createServer, type Server } from 'node:http';
+import express, { type Request, type RequestHandler } from 'express';
+import type { GrantAuthority, IssuedKey, IssueInput, KeyInfo } from 'keyscope';
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { createGuard } from '../../examples/express/adapter.ts';
+import type { Recipes } from '../support/recipes.ts';
+
+export type Scope = 'threats:read' | 'threats:write' | 'reports:read';
+export type Operation = 'listThreats' | 'updateThreat';
+export type Table = Readonly<Record<string, readonly Scope[]>>;
+
+export interface Move {
+  readonly owner: string;
+  readonly isSuspended: boolean;
+  readonly input: IssueInput<Scope>;
+}
+
+export interface OldKeys {
+  readonly find: (req: Request) => string | null;
+  readonly ownerOf: (key: string, operation: Operation) => Promise<string | null>;
+}
+
+const catalog = defineScopes({
+  threats: { read: 'Read threats.', write: 'Update threats.' },
+  reports: { read: 'Read reports.' },
+});
+const policy = definePolicy(catalog, {
+  listThreats: ['threats:read'],
+  updateThreat: ['threats:write'],
+});
+
+export function createAcme() {
+  const store = memoryStore();
+  return createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+}
+
+export type Acme = ReturnType<typeof createAcme>;
+
+/** The blocks that all of them share. */
+export interface Shared {
+  scopesFor(permissions: readonly string[], table: Table): readonly Scope[];
+  metadataFor(old: object | null | undefined): Record<string, string>;
+  entityOf(owner: string, namespace: string): string;
+  issueSuccessor(keyring: Acme, move: Move, authority: GrantAuthority): Promise<IssuedKey>;
+  createDoor(
+    guard: (operation: Operation) => RequestHandler,
+    old: OldKeys,
+    entityOf: (owner: string) => string,
+  ): (operation: Operation) => RequestHandler;
+}
+
+export async function loadShared(recipes: Recipes): Promise<Shared> {
+  const move = (await recipes.load('move.ts')) as Omit<Shared, 'createDoor'>;
+  const door = (await recipes.load('door.ts')) as Pick<Shared, 'createDoor'>;
+  return { ...move, createDoor: door.createDoor };
+}
+
+const NAMESPACE = '6ba7b810-9dad-11d1-80b4-00c04fd430c8';
+
+/** A successor, issued by somebody of the owner's organization. */
+export async function moved(shared: Shared, keyring: Acme, move: Move): Promise<MovedKey> {
+  const entityUuid = shared.entityOf(move.owner, NAMESPACE);
+  const authority = { entityUuid, scopes: 'all', actor: 'ada' } as const;
+  const { key, info } = await shared.issueSuccessor(keyring, move, authority);
+  const now = await keyring.get(info.keyId, authority);
+  if (now === null || !('name' in now)) throw new Error('The successor is not there.');
+  return { key, info: now };
+}
+
+interface MovedKey {
+  readonly key: string;
+  readonly info: KeyInfo;
+}
+
+/** What a service answers: the status, and the entity if anybody was let in. */
+export type Ask = (path: string, headers: Record<string, string>) => Promise<string>;
+
+/** Serves `/list` and `/update` at a door, while `use` asks. */
+export async function serving(
+  shared: Shared,
+  keyring: Acme,
+  old: OldKeys,
+  use: (ask: Ask) => Promise<void>,
+): Promise<void> {
+  const guard = createGuard({ keyring, policy, realm: 'acme' });
+  const either = shared.createDoor(guard, old, (owner) => shared.entityOf(owner, NAMESPACE));
+  const app = express();
+  app.get('/list', either('listThreats'), (req, res) => void res.send(req.entityUuid));
+  app.get('/update', either('updateThreat'), (req, res) => void res.send(req.entityUuid));
+  const server = createServer(app);
+  const url = await listening(server);
+  try {
+    await use(async (path, headers) => {
+      const answer = await fetch(`${url}${path}`, { headers });
+      return answer.ok ? `${answer.status} ${await answer.text()}` : String(answer.status);
+    });
+  } finally {
+    server.close();
+  }
+}
+
+export async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return typeof address === 'object' ? `http://127.0.0.1:${address?.port}` : '';
+}
