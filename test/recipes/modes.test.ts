@@ -1,4 +1,4 @@
-/** The recipe for live and test keys: two services behind one door, and nothing of one in the other. */
+/** The recipe for live and test keys: two services, one door, nothing of one in the other. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import express from 'express';
 import type { Catalog, Keyring, KeyStore, Peppers } from 'keyscope';

@@ -46,12 +46,18 @@ afterEach(async () => {
 
 const behindProxy = readClientAddress('x-forwarded-for:1');
 
+/** How often the handler ran. */
+let served = 0;
+
 /** A service whose one route has both guards; `ask` sends lines as they are. */
 async function serve(keyring: Pick<Keyring, 'admit'>, clientAddress = behindProxy) {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
   const withinNetworks = printed.createNetworkGuard(clientAddress);
   const app = express();
-  app.get('/threats', guard('list'), withinNetworks, (_req, res) => void res.send('rows'));
+  app.get('/threats', guard('list'), withinNetworks, (_req, res) => {
+    served += 1;
+    res.send('rows');
+  });
   const server = createServer(app);
   servers.push(server);
   const port = await listen(server);
@@ -118,8 +124,9 @@ describe('a key with networks', () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring, HOME);
     const ask = await serve(keyring);
+    const before = served;
     const { status, headers, body } = await ask(key, from('198.51.100.8'));
-    expect(status).toBe(403);
+    expect([status, served - before]).toEqual([403, 0]);
     expect(headers['www-authenticate']).toBeUndefined();
     expect(headers['content-type']).toMatch(/^application\/problem\+json/);
     expect(headers['cache-control']).toBe('no-store');
