@@ -19,7 +19,7 @@ interface Printed {
   onHono(app: Hono<Guarded>): unknown;
 }
 
-const { describe } = installedIn('recipes', 'cors');
+const { describe } = installedIn('recipes', '@fastify/cors');
 const APP = 'https://app.example';
 const STRANGERS = ['https://stranger.example', 'null', `${APP}:8443`, 'http://app.example'];
 
