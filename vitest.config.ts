@@ -53,7 +53,7 @@ export default defineConfig({
         'test/{core,text,native,common,admin,cache,cli,jwt,mcp,openapi,reports,schemas,stores,testing}/**/*.test.ts',
       ]),
       project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
-      project('examples', 3, ['test/{examples,http}/**/*.test.ts']),
+      project('examples', 3, ['test/{examples,http}/**/*.test.ts', 'test/recipes/*.test.ts']),
       project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
       project('conformance', 5, ['test/{conformance,moving,observing,validators}/*.test.ts']),
       frameworks,

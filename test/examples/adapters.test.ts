@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
 import type { ErrorRequestHandler } from 'express';
 import express from 'express';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { fastify } from 'fastify';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
@@ -24,8 +24,9 @@ import { policy } from '../../examples/platform/service/policy.ts';
 import type { Keyring, Principal, StoreError } from '../../src/index.js';
 import { causeOf, createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
-import { type AdapterSetup, adapterContract, type ServedAdapter } from '../../src/testing/index.js';
+import { adapterContract, type ServedAdapter } from '../../src/testing/index.js';
 import { A, B, C, close, FRAMEWORKS, listen } from '../http/harness.ts';
+import { CONTRACT_APPS } from '../support/contract-apps.ts';
 
 const REALM = 'test';
 
@@ -150,44 +151,6 @@ const APPS = {
 };
 
 const GUARDS = { express: expressGuard, fastify: fastifyGuard, hono: honoGuard };
-
-// The two routes of the published contract.
-const CONTRACT_APPS = {
-  express({ handle, ...options }: AdapterSetup): RequestListener {
-    const app = express();
-    const guard = expressGuard(options);
-    const answer = (req: express.Request, res: express.Response) =>
-      res.send(handle(req.principal, req.entityUuid));
-    app.get('/whoami', guard('whoami'), answer);
-    // As the README has it: `req.query` ends at 1,000 parameters.
-    const entity = (req: express.Request) =>
-      new URLSearchParams(req.url.match(/\?(.*)/)?.[1]).getAll('entity');
-    app.get('/reports', guard('readReports', { entity }), answer);
-    const onError: ErrorRequestHandler = (_error, _req, res, _next) => res.status(500).end();
-    return app.use(onError);
-  },
-
-  async fastify({ handle, ...options }: AdapterSetup): Promise<RequestListener> {
-    const app = fastify();
-    const guard = fastifyGuard(options);
-    const answer = async (request: FastifyRequest) => handle(request.principal, request.entityUuid);
-    const entity = (request: FastifyRequest) => (request.query as { entity?: unknown }).entity;
-    app.get('/whoami', { onRequest: guard('whoami') }, answer);
-    app.get('/reports', { onRequest: guard('readReports', { entity }) }, answer);
-    await app.ready();
-    return (req, res) => app.routing(req, res);
-  },
-
-  hono({ handle, ...options }: AdapterSetup): Hono<Guarded> {
-    const app = new Hono<Guarded>();
-    const guard = honoGuard(options);
-    const answer = (c: Context<Guarded>) => c.text(handle(c.get('principal'), c.get('entityUuid')));
-    app.get('/whoami', guard('whoami'), answer);
-    app.get('/reports', guard('readReports', { entity: (c) => c.req.queries('entity') }), answer);
-    app.onError(() => new Response(null, { status: 500 }));
-    return app;
-  },
-};
 
 async function overHttp(listener: RequestListener): Promise<ServedAdapter> {
   const server = createServer(listener);

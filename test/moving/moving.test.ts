@@ -66,13 +66,6 @@ describe('docs/migrating.md', () => {
     }
   });
 
-  it('makes the same UUID of an owner as anybody else', () => {
-    const DNS = '6ba7b810-9dad-11d1-80b4-00c04fd430c8';
-    const made = shared.entityOf('python.org', DNS);
-    expect(made).toBe('886313e1-3b8a-5372-9b90-0c9aee199e5d');
-    expect(shared.entityOf('python.com', DNS)).not.toBe(made);
-  });
-
   it('keeps metadata as texts', () => {
     const old = { team: 'siem', seats: 3, tags: ['a'], nothing: null };
     const kept = { team: 'siem', seats: '3', tags: '["a"]', nothing: 'null' };

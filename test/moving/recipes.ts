@@ -42,7 +42,6 @@ export type Acme = ReturnType<typeof createAcme>;
 export interface Shared {
   scopesFor(permissions: readonly string[], table: Table): readonly Scope[];
   metadataFor(old: object | null | undefined): Record<string, string>;
-  entityOf(owner: string, namespace: string): string;
   issueSuccessor(keyring: Acme, move: Move, authority: GrantAuthority): Promise<IssuedKey>;
   createDoor(
     guard: (operation: Operation) => RequestHandler,
@@ -57,11 +56,18 @@ export async function loadShared(recipes: Recipes): Promise<Shared> {
   return { ...move, createDoor: door.createDoor };
 }
 
-const NAMESPACE = '6ba7b810-9dad-11d1-80b4-00c04fd430c8';
+const entities = new Map<string, string>();
+
+/** As a column beside the id of the owner has it. */
+function entityOf(owner: string): string {
+  const entityUuid = entities.get(owner) ?? crypto.randomUUID();
+  entities.set(owner, entityUuid);
+  return entityUuid;
+}
 
 /** A successor, issued by somebody of the owner's organization. */
 export async function moved(shared: Shared, keyring: Acme, move: Move): Promise<MovedKey> {
-  const entityUuid = shared.entityOf(move.owner, NAMESPACE);
+  const entityUuid = entityOf(move.owner);
   const authority = { entityUuid, scopes: 'all', actor: 'ada' } as const;
   const { key, info } = await shared.issueSuccessor(keyring, move, authority);
   const now = await keyring.get(info.keyId, authority);
@@ -85,7 +91,7 @@ export async function serving(
   use: (ask: Ask) => Promise<void>,
 ): Promise<void> {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
-  const either = shared.createDoor(guard, old, (owner) => shared.entityOf(owner, NAMESPACE));
+  const either = shared.createDoor(guard, old, entityOf);
   const app = express();
   app.get('/list', either('listThreats'), (req, res) => void res.send(req.entityUuid));
   app.get('/update', either('updateThreat'), (req, res) => void res.send(req.entityUuid));

@@ -6,7 +6,13 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
 /** Compiled by tests of their own, with packages that are not installed here. */
-const ELSEWHERE = ['docs/observing.md', 'docs/frameworks.md', 'docs/orms.md', 'docs/migrating.md'];
+const ELSEWHERE = [
+  'docs/frameworks.md',
+  'docs/migrating.md',
+  'docs/observing.md',
+  'docs/orms.md',
+  'docs/recipes.md',
+];
 const pages = globSync('docs/*.md', { cwd: root }).filter((page) => !ELSEWHERE.includes(page));
 const PAGES = ['README.md', ...pages];
 const FRAMEWORKS = ['express', 'fastify', 'hono'];

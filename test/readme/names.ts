@@ -8,7 +8,6 @@ import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import type { KeyAdmin } from 'keyscope/admin';
 import type { CachedStore } from 'keyscope/cache';
 import type { Pool } from 'pg';
-import type { RedisClientType } from 'redis';
 
 export {
   createKeyring,
@@ -51,7 +50,6 @@ export declare const subsidiary: string;
 export declare const request: IncomingMessage & { readonly url: string };
 export declare const server: Server;
 export declare const pool: Pool;
-export declare const storeClient: RedisClientType;
 export declare const connectionString: string;
 export declare const url: string;
 export declare const accessToken: string;

@@ -1,11 +1,21 @@
-/** The same recipe with its counts in Redis, which several instances of a service share. */
-import { RateLimiterRedis } from 'rate-limiter-flexible';
+/** The recipes for limits with their counts in Redis, which the instances of a service share. */
+import type { HttpBindings } from '@hono/node-server';
+import { Hono, type MiddlewareHandler } from 'hono';
+import { type RateLimiterAbstract, RateLimiterRedis } from 'rate-limiter-flexible';
 import { afterEach, expect, it } from 'vitest';
 import { count, issueKey, startLimited } from '../support/rate-limit.ts';
+import { writeRecipes } from '../support/recipes.ts';
 import { deleteUnder, ioRedis } from '../support/redis-clients.ts';
 import { describeOn, SERVERS } from '../support/servers.ts';
 
 const describe = await describeOn('redis');
+
+interface Printed {
+  limitFailures(
+    limiter: RateLimiterAbstract,
+    clientAddress: () => string,
+  ): MiddlewareHandler<{ Bindings: HttpBindings }>;
+}
 
 describe('a limit of 10 requests for each key, in Redis', () => {
   const keyPrefix = `keyscope-test-${crypto.randomUUID()}`;
@@ -57,5 +67,45 @@ describe('a limit of 10 requests for each key, in Redis', () => {
     expect(count(await ask(1, key))).toEqual({ 200: 1 });
     client.disconnect();
     expect(count(await ask(3, key))).toEqual({ 500: 3 });
+  });
+});
+
+describe('failures by address, in Redis', () => {
+  const keyPrefix = `keyscope-test-${crypto.randomUUID()}`;
+  const ends: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end();
+    await deleteUnder(SERVERS.redis, keyPrefix);
+  });
+
+  /** An instance that refuses every key. */
+  async function start() {
+    const { client, close } = ioRedis(SERVERS.redis);
+    const recipes = writeRecipes('docs/recipes.md', 'test/recipes', ['failures.ts']);
+    const { limitFailures } = (await recipes.load('failures.ts')) as Printed;
+    recipes.remove();
+    ends.push(close);
+    const limiter = new RateLimiterRedis({
+      storeClient: client,
+      keyPrefix,
+      points: 4,
+      duration: 3600,
+    });
+    const app = new Hono<{ Bindings: HttpBindings }>();
+    app.use(limitFailures(limiter, () => '203.0.113.7'));
+    app.get('/', (c) => c.text('', 401, { 'WWW-Authenticate': 'Bearer error="invalid_token"' }));
+    return async () => {
+      const { status, headers } = await app.request('/', {}, { incoming: {} });
+      return { status, retryAfter: headers.get('Retry-After') };
+    };
+  }
+
+  it('are counted by all instances, and end some time', async () => {
+    const one = await start();
+    const two = await start();
+    const answers = [await one(), await two(), await one(), await two(), await one(), await two()];
+    expect(count(answers)).toEqual({ 401: 4, 429: 2 });
+    const seconds = Number(answers.at(-1)?.retryAfter);
+    expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600).toBe(true);
   });
 });

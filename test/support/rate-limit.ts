@@ -5,8 +5,13 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
+import { writeRecipes } from './recipes.ts';
+
+interface Printed {
+  limitByKey(limiter: RateLimiterAbstract): MiddlewareHandler<Guarded>;
+}
 
 export interface Issued {
   readonly key: string;
@@ -41,31 +46,21 @@ export async function issueKey(
   return { key, keyId: info.keyId };
 }
 
-/** The server's answers; the recipe is what that page prints. */
-function createApp(limiter: RateLimiterAbstract): Hono<Guarded> {
+/** Runs what the page prints. */
+async function createApp(limiter: RateLimiterAbstract): Promise<Hono<Guarded>> {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
   const app = new Hono<Guarded>();
-
-  const limit: MiddlewareHandler<Guarded> = async (c, next) => {
-    try {
-      await limiter.consume(c.get('principal').keyId);
-    } catch (over) {
-      if (!(over instanceof RateLimiterRes)) throw over; // the limiter's own store is broken
-      return c.text('Too many requests.', 429, {
-        'Retry-After': `${Math.ceil(over.msBeforeNext / 1000)}`,
-      });
-    }
-    return next();
-  };
-
-  app.get('/threats', guard('listThreats'), limit, (c) => c.json({ threats: [] }));
-
+  const recipes = writeRecipes('docs/recipes.md', 'test/recipes', ['limits.ts']);
+  const { limitByKey } = (await recipes.load('limits.ts')) as Printed;
+  recipes.remove();
+  app.get('/threats', guard('listThreats'), limitByKey(limiter), (c) => c.json({ threats: [] }));
   app.onError((_error, c) => c.text('Something went wrong.', 500));
   return app;
 }
 
 export async function startLimited(limiter: RateLimiterAbstract): Promise<LimitedServer> {
-  const server = createServer(getRequestListener(createApp(limiter).fetch));
+  const app = await createApp(limiter);
+  const server = createServer(getRequestListener(app.fetch));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/threats`;
 

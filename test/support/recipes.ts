@@ -23,11 +23,14 @@ export interface Recipes {
  * @param page Its path in the project.
  * @param folder A path in the project; nothing else may be in its `blocks`.
  * @param wanted The names of these files alone. By default, every block has one.
+ * @param beside Files that users copy to where the recipe is: their names, and their paths in the
+ *   project. They import nothing by a path.
  */
 export function writeRecipes(
   page: string,
   folder: string,
   wanted?: readonly [string, ...string[]],
+  beside: Readonly<Record<string, string>> = {},
 ): Recipes {
   const shared = join(ROOT, folder, 'blocks');
   // Several tests may want a few each, at the same time.
@@ -43,7 +46,10 @@ export function writeRecipes(
   rmSync(blocks, { recursive: true, force: true });
   mkdirSync(blocks, { recursive: true });
   for (const [name, text] of texts) writeFileSync(join(blocks, name), text);
-  const paths = [...texts.keys()].map((name) => join(blocks, name));
+  for (const [name, path] of Object.entries(beside)) {
+    writeFileSync(join(blocks, name), readProjectFile(path));
+  }
+  const paths = [...texts.keys(), ...Object.keys(beside)].map((name) => join(blocks, name));
 
   return {
     names: [...texts.keys()],

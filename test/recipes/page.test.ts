@@ -1,0 +1,40 @@
+/** The recipes of docs/recipes.md together. Each has tests of its own beside this file. */
+import { expect, test } from 'vitest';
+import { installedIn } from '../support/installed.ts';
+import { writeRecipes } from '../support/recipes.ts';
+import { readProjectFile } from '../support/source.ts';
+
+const PAGE = 'docs/recipes.md';
+const FILES = [
+  'header.ts',
+  'modes.ts',
+  'networks.ts',
+  'entities.ts',
+  'persons.ts',
+  'limits.ts',
+  'failures.ts',
+  'cors.ts',
+] as const;
+
+/** What users copy to where the recipe is. */
+const COPIED = {
+  'adapter.ts': 'examples/hono/adapter.ts',
+  'express-adapter.ts': 'examples/express/adapter.ts',
+  'client-address.ts': 'examples/platform/host/client-address.ts',
+};
+
+const { describe } = installedIn('recipes', 'uuid');
+
+test('every recipe is a file with a name', () => {
+  const first = readProjectFile(PAGE).matchAll(/^```\w+\n(.*)/gm);
+  expect(Array.from(first, ([, line]) => line)).toEqual(FILES.map((name) => `// ${name}`));
+});
+
+describe('the recipes', () => {
+  test('compile under the rules of this project', () => {
+    const recipes = writeRecipes(PAGE, 'test/recipes', FILES, COPIED);
+    const complaints = recipes.complaints();
+    recipes.remove();
+    expect(complaints).toEqual([]);
+  });
+});
