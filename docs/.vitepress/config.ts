@@ -34,6 +34,7 @@ const SIDEBAR = [
       'openapi',
       'tokens',
       'key-format',
+      'leaks',
       'recipes',
       'testing',
       'migrating',
@@ -61,6 +62,7 @@ function titleOf(page: string): string {
   if (page === 'command') return 'The command';
   if (page === 'admin') return 'Endpoints to manage keys';
   if (page === 'openapi') return 'OpenAPI';
+  if (page === 'leaks') return 'Leaked keys';
   if (page === 'key-format') return 'Key format and scanning';
   if (page === 'versioning') return 'Versions and support';
   return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,4 +1,7 @@
-/** Reads the body of a request once, up to a limit. */
+/** Reads the body of a request or a response once, up to a limit. */
+
+/** What a request and a response have in common. */
+type Message = Pick<Request, 'arrayBuffer' | 'body' | 'bodyUsed' | 'headers' | 'text'>;
 
 /**
  * Reads a body as text, decoded as `Request.text` does: invalid UTF-8 is replaced, and a byte order
@@ -8,14 +11,33 @@
  *   somebody has read it before.
  * @throws Whatever the stream throws if it breaks off.
  */
-export async function readBody(
-  request: Request,
+export function readBody(message: Message, maxBytes: number): Promise<string | null | undefined> {
+  return readOnce(message, async () => {
+    if (hasLengthWithin(maxBytes, message.headers)) return message.text();
+    const bytes = await readStream(message, maxBytes);
+    return bytes && new TextDecoder().decode(bytes);
+  });
+}
+
+/** The same as it was sent, byte for byte. */
+export function readBytes(
+  message: Message,
   maxBytes: number,
-): Promise<string | null | undefined> {
-  if (request.bodyUsed) return undefined;
+): Promise<Uint8Array<ArrayBuffer> | null | undefined> {
+  return readOnce(message, async () => {
+    const isShort = hasLengthWithin(maxBytes, message.headers);
+    return isShort ? new Uint8Array(await message.arrayBuffer()) : readStream(message, maxBytes);
+  });
+}
+
+async function readOnce<Body extends { readonly length: number }>(
+  message: Message,
+  read: () => Promise<Body | null>,
+): Promise<Body | null | undefined> {
+  if (message.bodyUsed) return undefined;
   try {
-    const text = await readUpTo(request, maxBytes);
-    return text === '' && announcesBody(request.headers) ? undefined : text;
+    const body = await read();
+    return body?.length === 0 && announcesBody(message.headers) ? undefined : body;
   } catch (error) {
     // The Fetch standard has this error for a body that was read; a stream that breaks off throws
     // its own.
@@ -27,12 +49,6 @@ export async function readBody(
 /** Whether the sender said that there is a body. On Node, one that was read looks empty. */
 function announcesBody(headers: Headers): boolean {
   return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0;
-}
-
-async function readUpTo(request: Request, maxBytes: number): Promise<string | null> {
-  return hasLengthWithin(maxBytes, request.headers)
-    ? request.text()
-    : readStream(request, maxBytes);
 }
 
 /**
@@ -47,22 +63,33 @@ function hasLengthWithin(maxBytes: number, headers: Headers): boolean {
   return !isCoded && length <= maxBytes;
 }
 
-async function readStream(request: Request, maxBytes: number): Promise<string | null> {
-  const { body } = request;
-  if (!body) return '';
+async function readStream(
+  { body }: Message,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (!body) return new Uint8Array();
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
+  const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    if (done) return joined(chunks, size);
     size += value.byteLength;
     if (size > maxBytes) {
       // Not awaited: the sender may never finish.
       reader.cancel().catch(() => {});
       return null;
     }
-    text += decoder.decode(value, { stream: true });
+    chunks.push(value);
   }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  let end = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, end);
+    end += chunk.byteLength;
+  }
+  return bytes;
 }

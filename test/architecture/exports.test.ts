@@ -152,6 +152,19 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'TokenVerifierOptions',
     ],
   },
+  './leaks': {
+    values: ['createLeakHandler'],
+    types: [
+      'GitHubSource',
+      'GitLabSource',
+      'Leak',
+      'LeakAction',
+      'LeakHandler',
+      'LeakHandlerOptions',
+      'LeakKeyring',
+      'LeakSource',
+    ],
+  },
   './mcp': {
     values: [
       'allowedTools',

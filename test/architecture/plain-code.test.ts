@@ -83,6 +83,7 @@ describe('in the source there is', () => {
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',
+      'src/leaks/ender.ts: whole.normalize', // Where a key was found, for people.
       'src/openapi/refusals.ts: name.toLowerCase', // Likewise: those that refusals have.
       'src/schemas/text.ts: text.normalize',
       'src/schemas/text.ts: text.normalize',

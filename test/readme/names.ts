@@ -7,6 +7,7 @@ import type { KeyStore, Peppers, Principal } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import type { KeyAdmin } from 'keyscope/admin';
 import type { CachedStore } from 'keyscope/cache';
+import type { LeakHandler } from 'keyscope/leaks';
 import type { Pool } from 'pg';
 
 export {
@@ -54,5 +55,6 @@ export declare const connectionString: string;
 export declare const url: string;
 export declare const accessToken: string;
 export declare const admin: KeyAdmin;
+export declare const leaks: LeakHandler;
 export declare function threats(entityUuid: string): readonly object[];
 export declare function myStore(): KeyStore;

@@ -5,19 +5,15 @@
  * than the promise let it in; and with the channel up the promise, which is longer than this test,
  * is not what ended it.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 import { afterAll, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/host/open-store.ts';
 import { issueForTwo, MARKINGS } from '../support/cache.ts';
+import { startCached } from '../support/cached-process.ts';
 import { keyringOver } from '../support/patient-keyring.ts';
 import { describeOn, type Server } from '../support/servers.ts';
 import { makeScratch } from '../support/store-address.ts';
-import { NODE_ARGUMENTS } from '../support/store-process.ts';
 
 const timeout = 120_000;
 // With the channel down each takes as long as the promise. Each kind of mark is made equally often.
@@ -27,7 +23,6 @@ const PROMISE = { up: 30_000, down: 400 } as const;
 type Channel = keyof typeof PROMISE;
 
 const time = () => performance.timeOrigin + performance.now();
-const CHILD = fileURLToPath(new URL('../support/cached-child.ts', import.meta.url));
 
 // ── The table ────────────────────────────────────────────────────────────────────────────────────
 
@@ -57,25 +52,6 @@ afterAll(() => {
 
 // ── The other process ────────────────────────────────────────────────────────────────────────────
 
-function start(address: string, channel: Channel) {
-  const argv = [...NODE_ARGUMENTS, CHILD, address, String(PROMISE[channel]), channel];
-  const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return {
-    async hear(): Promise<unknown> {
-      const { value }: { readonly value?: unknown } = await said.next();
-      return JSON.parse(String(value));
-    },
-    send(line: string): void {
-      child.stdin.write(`${line}\n`);
-    },
-    async stop(): Promise<void> {
-      child.stdin.end();
-      await once(child, 'close');
-    },
-  };
-}
-
 /** The marks that take something away: what `cached-child.ts` waits for. */
 const TAKING = MARKINGS.filter(({ before }) => before === 'two entities');
 
@@ -88,7 +64,7 @@ async function readLags(address: string, channel: Channel): Promise<number[]> {
     ...(channel === 'up' && invalidation && { invalidation }),
   });
   const keyring = keyringOver(cached);
-  const child = start(address, channel);
+  const child = startCached(address, PROMISE[channel], channel);
   const lags: number[] = [];
   try {
     expect(await child.hear()).toEqual(['ready']);

@@ -4,6 +4,7 @@ import { COMMAND } from './command.ts';
 import { CORE } from './core.ts';
 import { EXAMPLES } from './examples.ts';
 import { FRAMEWORKS } from './frameworks.ts';
+import { LEAKS } from './leaks.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
 import { STORES } from './stores.ts';
@@ -15,6 +16,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...WINGS,
   ...ADMIN,
   ...DOCUMENTS,
+  ...LEAKS,
   ...COMMAND,
   ...EXAMPLES,
   ...FRAMEWORKS,

@@ -1,0 +1,103 @@
+/** Looks at strings that were found somewhere, and does with their keys what the source is for. */
+import type { Authority } from '../core/authority.js';
+import { isAccessError } from '../core/errors.js';
+import type { DamagedKey, KeyInfo } from '../core/info.js';
+import type { KeyState } from '../core/record.js';
+import { isKey } from '../text/keys.js';
+import type { LeakKeyring } from './keyring.js';
+import type { Find, Leak } from './leak.js';
+import type { LeakConfig } from './options.js';
+import { createPlaces } from './places.js';
+import type { Source } from './sources.js';
+
+/** What all the doors of one handler share. */
+export interface LeakEnder {
+  /**
+   * Whether the string is a key that a keyring knows, in whatever state; and ends it, if the source
+   * is for that. No store is asked for what has not the shape and the checksum of a key.
+   *
+   * @throws StoreError if that is not known.
+   */
+  end(source: Source, find: Find): Promise<boolean>;
+  /** Whether a stranger has to be sent away. */
+  isFull(): boolean;
+}
+
+/** Makes it. Reports at the same moment share the places. */
+export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
+  const places = createPlaces();
+
+  async function identifyAndEnd(
+    keyring: LeakKeyring,
+    prefix: string,
+    source: Source,
+    find: Find,
+  ): Promise<boolean> {
+    const info = await keyring.identify(find.token);
+    if (info === null) return false;
+    const where = find.where === null ? null : presentable(find.where);
+    const ended = await endFound(keyring, source, info, where);
+    const { keyId, entityUuid, state } = info;
+    const leak: Leak = { source: source.name, where, keyId, entityUuid, prefix, state, ended };
+    tell(Object.freeze(leak));
+    return true;
+  }
+
+  return {
+    end: async (source, find) => {
+      const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
+      if (found === undefined) return false;
+      const { keyring, prefix } = found;
+      return places.take(() => identifyAndEnd(keyring, prefix, source, find));
+    },
+    isFull: places.isFull,
+  };
+}
+
+const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
+
+/** Returns the ids of the keys that were taken out of use. */
+async function endFound(
+  keyring: LeakKeyring,
+  { action, actor, evenIfEnded }: Source,
+  { keyId, entityUuid, state }: KeyInfo | DamagedKey,
+  where: string | null,
+): Promise<readonly string[]> {
+  const reason = where === null ? 'reported as leaked' : `found at ${where}`;
+  const authority: Authority = { entityUuid, actor, reason };
+  const isOver = ENDED.includes(state) && !evenIfEnded;
+  if (action === 'tell' || isOver) return [];
+  if (action === 'revokeLineage') return keyring.revokeLineage(keyId, authority);
+  if (action === 'suspend') return suspendFound(keyring, keyId, state, authority);
+  await keyring.revoke(keyId, authority);
+  return [keyId];
+}
+
+async function suspendFound(
+  keyring: LeakKeyring,
+  keyId: string,
+  state: KeyState,
+  authority: Authority,
+): Promise<readonly string[]> {
+  if (state === 'suspended') return [];
+  try {
+    await keyring.suspend(keyId, authority);
+    return [keyId];
+  } catch (error) {
+    // It has ended since it was looked at.
+    if (isAccessError(error) && error.code === 'conflict') return [];
+    throw error;
+  }
+}
+
+/** With `found at ` before it, shorter than a reason may be. */
+const MAX_WHERE_LENGTH = 180;
+
+/** A text that records and events can hold. Whoever wrote it may have put a key into it. */
+function presentable(text: string): string {
+  const whole = text.slice(0, 4 * MAX_WHERE_LENGTH).toWellFormed();
+  const clean = whole.normalize('NFC').replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  // Also what is left of a key that was cut off.
+  const masked = clean.replaceAll(/_[0-9A-Za-z]{20,}/g, '_[redacted]');
+  return masked.slice(0, MAX_WHERE_LENGTH).toWellFormed();
+}

@@ -1,0 +1,33 @@
+/**
+ * Revocation by whoever holds the key (RFC 7009). The answer is the same whatever the string was,
+ * and whether it was a key is not asked of anybody if its checksum says no.
+ */
+import { readBody } from '../common/body.js';
+import { StoreError } from '../core/errors.js';
+import { answerEmpty, answerError, refuse } from './answer.js';
+import type { LeakEnder } from './ender.js';
+import type { Source } from './sources.js';
+
+/** Longer than a key and a hint of its type, whatever is escaped. */
+const MAX_BODY_BYTES = 8 * 1024;
+
+const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+
+/** Ends the key that is sent: `token=…` as a form. */
+export function createHolderDoor(
+  holder: Source,
+  ender: LeakEnder,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    if (!FORM.test(request.headers.get('content-type') ?? '')) return refuse('malformed');
+    const text = await readBody(request, MAX_BODY_BYTES);
+    if (text === undefined) return refuse('read_before');
+    if (text === null) return refuse('too_long');
+    const [token, another] = new URLSearchParams(text).getAll('token');
+    if (token === undefined || another !== undefined) return refuse('malformed');
+    // Not reported: a stranger who floods this door would fill the log.
+    if (ender.isFull()) return answerError(new StoreError('too many reports at once'));
+    await ender.end(holder, { token, where: null });
+    return answerEmpty(200);
+  };
+}

@@ -1,0 +1,108 @@
+/** The options of the leak handler, and how they are read at start-up. */
+import { hasMethods } from '../common/methods.js';
+import { createReport } from '../core/events.js';
+import { assert, assertFunction, isObject, quote, readFields } from '../core/input.js';
+import { keyPattern } from '../text/keys.js';
+import type { LeakKeyring } from './keyring.js';
+import type { Leak } from './leak.js';
+import {
+  type GitHub,
+  type GitHubSource,
+  type GitLab,
+  type GitLabSource,
+  type LeakSource,
+  readGitHub,
+  readGitLab,
+  readHolder,
+  type Source,
+} from './sources.js';
+
+/** How the handler is mounted, and by whom leaks are reported. */
+export interface LeakHandlerOptions {
+  /** Prefix → the keyring of its keys, such as `{ acme_live: live, acme_test: test }`. */
+  readonly keyrings: Readonly<Record<string, LeakKeyring>>;
+  /** Mounts `POST …/github`. Left out, there is nothing at that path. */
+  readonly github?: GitHubSource | undefined;
+  /** Mounts `…/gitlab/v1/revocable_token_types` and `…/gitlab/v1/revoke_tokens`. */
+  readonly gitlab?: GitLabSource | undefined;
+  /** Mounts `POST …/revoke`: whoever holds a key may end it (RFC 7009). */
+  readonly holder?: LeakSource | undefined;
+  /** The path before those, as requests have it, without a slash at the end. Default: `/leaks`. */
+  readonly basePath?: string | undefined;
+  /** Told of each key that was found, whatever was done with it. Tell its owner there. */
+  readonly onLeak?: ((leak: Leak) => unknown) | undefined;
+  /**
+   * Told of each error that is answered with 500 or 503, and of what `onLeak` throws or rejects
+   * with. `causeOf(error)` is a driver's own, which may quote rows.
+   */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
+}
+
+/** {@link LeakHandlerOptions}, checked and completed. */
+export interface LeakConfig {
+  readonly keyrings: readonly PrefixedKeyring[];
+  readonly github: GitHub | null;
+  readonly gitlab: GitLab | null;
+  readonly holder: Source | null;
+  readonly basePath: string;
+  /** Tells of a leak. Never throws. */
+  readonly tell: (leak: Leak) => void;
+  /** Tells of an error. Never throws. */
+  readonly report: (error: unknown) => void;
+}
+
+/** A keyring, and what its keys begin with. */
+export interface PrefixedKeyring {
+  readonly prefix: string;
+  readonly keyring: LeakKeyring;
+}
+
+const OPTIONS = [
+  'keyrings',
+  'github',
+  'gitlab',
+  'holder',
+  'basePath',
+  'onLeak',
+  'onError',
+] as const satisfies readonly (keyof LeakHandlerOptions)[];
+
+const METHODS = ['identify', 'revoke', 'revokeLineage', 'suspend'] as const;
+
+/** @throws TypeError on any invalid option, so that it shows at start-up. */
+export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig {
+  readFields(options, OPTIONS, 'createLeakHandler');
+  const { github, gitlab, holder, onLeak, onError, basePath = '/leaks' } = options;
+  const isAny = [github, gitlab, holder].some((source) => source !== undefined);
+  assert(isAny, 'createLeakHandler: pass github, gitlab or holder, or nothing is mounted');
+  if (onLeak !== undefined) assertFunction(onLeak, 'onLeak');
+  if (onError !== undefined) assertFunction(onError, 'onError');
+  const isPath = typeof basePath === 'string' && /^(?:\/[\w.~-]+)*$/.test(basePath);
+  assert(isPath, 'basePath: pass a path such as /leaks, without a slash at the end', basePath);
+  const report = createReport(onError);
+  const told = async (leak: Leak): Promise<unknown> => onLeak?.(leak);
+  return Object.freeze<LeakConfig>({
+    keyrings: readKeyrings(options.keyrings),
+    github: github === undefined ? null : readGitHub(github),
+    gitlab: gitlab === undefined ? null : readGitLab(gitlab),
+    holder: holder === undefined ? null : readHolder(holder),
+    basePath,
+    tell: (leak) => void told(leak).catch(report),
+    report,
+  });
+}
+
+function readKeyrings(value: unknown): readonly PrefixedKeyring[] {
+  const instead = 'keyrings: pass { prefix: keyring }, with what createKeyring returned';
+  assert(isObject(value), instead);
+  const entries = Object.entries(value);
+  assert(entries.length > 0, instead);
+  return entries.map(([prefix, keyring]: [string, unknown]) => {
+    keyPattern(prefix); // Throws on a malformed prefix.
+    assert(
+      hasMethods(keyring, ...METHODS),
+      `keyrings: ${quote(prefix)}: pass what createKeyring returned`,
+    );
+    return { prefix, keyring: keyring as LeakKeyring };
+  });
+}

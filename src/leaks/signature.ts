@@ -1,0 +1,85 @@
+/**
+ * ECDSA with P-256 and SHA-256, as GitHub signs: DER (RFC 3279 §2.2.3), while Web Cryptography
+ * takes the two numbers one after the other (IEEE P1363).
+ */
+
+/** A public key of the platform's. */
+export type PublicKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** Bytes of each of the two numbers. */
+const NUMBER_LENGTH = 32;
+
+const CURVE = { name: 'ECDSA', namedCurve: 'P-256' };
+const ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' };
+
+/** Whether the signature, in base64 of DER, is one of these bytes. Never throws. */
+export async function isSignedBy(
+  key: PublicKey,
+  signature: string,
+  signed: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const der = bytesOf(signature);
+  const numbers = der === null ? null : numbersIn(der);
+  if (numbers === null) return false;
+  return crypto.subtle.verify(ALGORITHM, key, numbers, signed);
+}
+
+/**
+ * Reads a public key in PEM.
+ *
+ * @returns `null` if it is none of P-256.
+ */
+export async function readPublicKey(pem: string): Promise<PublicKey | null> {
+  const [, text = ''] = /^-----BEGIN PUBLIC KEY-----([^-]+)-----END/.exec(pem) ?? [];
+  const der = bytesOf(text.replaceAll(/\s/g, ''));
+  if (der === null) return null;
+  try {
+    return await crypto.subtle.importKey('spki', der, CURVE, false, ['verify']);
+  } catch {
+    return null;
+  }
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+const SEQUENCE = 0x30;
+const INTEGER = 0x02;
+
+/** `SEQUENCE { r INTEGER, s INTEGER }` as the two numbers, and nothing before, between or after. */
+function numbersIn(der: Uint8Array): Uint8Array<ArrayBuffer> | null {
+  const [tag, length] = der;
+  // Both numbers together are short enough for a length of one byte.
+  if (tag !== SEQUENCE || length !== der.length - 2) return null;
+  const first = numberAt(der, 2);
+  const second = first === null ? null : numberAt(der, first.end);
+  if (first === null || second === null || second.end !== der.length) return null;
+  const numbers = new Uint8Array(2 * NUMBER_LENGTH);
+  numbers.set(first.bytes, NUMBER_LENGTH - first.bytes.length);
+  numbers.set(second.bytes, 2 * NUMBER_LENGTH - second.bytes.length);
+  return numbers;
+}
+
+interface FoundNumber {
+  /** Without zeros in front. */
+  readonly bytes: Uint8Array;
+  /** Where the next one begins. */
+  readonly end: number;
+}
+
+function numberAt(der: Uint8Array, start: number): FoundNumber | null {
+  const [tag, length = 0] = der.subarray(start, start + 2);
+  const end = start + 2 + length;
+  if (tag !== INTEGER || length === 0 || end > der.length) return null;
+  const written = der.subarray(start + 2, end);
+  // A zero in front is there if, and only if, the number would be negative without it.
+  const isPadded = written[0] === 0;
+  const bytes = isPadded ? written.subarray(1) : written;
+  const isHigh = (bytes[0] ?? 0) >= 0x80;
+  return isPadded === isHigh && bytes.length <= NUMBER_LENGTH ? { bytes, end } : null;
+}

@@ -1,0 +1,190 @@
+/** What is done with a key that was found, by the source's choice and the key's state. */
+import { createKeyring, type KeyState } from 'keyscope';
+import type { LeakAction, LeakSource } from 'keyscope/leaks';
+import { describe, expect, it } from 'vitest';
+import { AUTHORITY, catalog, HOUR, issue, OWN, PEPPER, PLAIN, rowOf } from '../support/keyring.ts';
+import {
+  answerOf,
+  fromGitLab,
+  fromHolder,
+  SECRET,
+  setUpLeaks,
+  TYPE,
+} from '../support/leak-reports.ts';
+
+const open = (holder: LeakSource = {}) => setUpLeaks({ holder });
+
+/** How a key gets into each state. */
+const MAKE: Readonly<
+  Record<string, (at: ReturnType<typeof open>, keyId: string) => Promise<unknown>>
+> = {
+  live: async () => {},
+  suspended: ({ keyring }, keyId) => keyring.suspend(keyId, AUTHORITY),
+  retired: async ({ keyring }, keyId) => keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY),
+  revoked: ({ keyring }, keyId) => keyring.revoke(keyId, AUTHORITY),
+};
+
+describe('a key that was found', () => {
+  it.each<[LeakAction, string, KeyState, number]>([
+    ['revoke', 'live', 'revoked', 1],
+    ['revoke', 'suspended', 'revoked', 1],
+    ['revoke', 'retired', 'retired', 0],
+    ['revoke', 'revoked', 'revoked', 0],
+    ['revokeLineage', 'live', 'revoked', 1],
+    ['revokeLineage', 'suspended', 'revoked', 1],
+    ['revokeLineage', 'retired', 'retired', 0],
+    ['suspend', 'live', 'suspended', 1],
+    ['suspend', 'suspended', 'suspended', 0],
+    ['suspend', 'retired', 'retired', 0],
+    ['suspend', 'revoked', 'revoked', 0],
+    ['tell', 'live', 'live', 0],
+    ['tell', 'revoked', 'revoked', 0],
+  ])('by %s, while it is %s, is %s afterwards', async (action, before, after, ended) => {
+    const at = open({ action });
+    const { key, info } = await issue(at.keyring);
+    await MAKE[before]?.(at, info.keyId);
+    const row = await rowOf(at.store, info.keyId);
+    at.calls.length = 0;
+    expect(await answerOf(at.leaks, fromHolder(key))).toMatchObject({ status: 200 });
+    expect(await at.keyring.get(info.keyId, AUTHORITY)).toMatchObject({ state: after });
+    expect(at.found).toMatchObject([{ state: before, keyId: info.keyId }]);
+    expect(at.found[0]?.ended).toHaveLength(ended);
+    if (ended > 0) return;
+    expect(at.calls).not.toContain('mark');
+    expect(await rowOf(at.store, info.keyId)).toEqual(row);
+  });
+
+  it('that has expired is left as it is', async () => {
+    const at = open();
+    const expiresAt = new Date(at.clock.now() + HOUR);
+    const { key } = await at.keyring.issue({ ...PLAIN, expiresAt }, AUTHORITY);
+    at.clock.advance(HOUR);
+    await answerOf(at.leaks, fromHolder(key));
+    expect(at.found).toMatchObject([{ state: 'expired', ended: [] }]);
+  });
+
+  // An old key in a public history must end nobody's new one.
+  it('ends its successors only while it lives, or if the owner says so', async () => {
+    for (const [evenIfEnded, expected] of [
+      [false, 'live'],
+      [true, 'revoked'],
+    ] as const) {
+      const at = open({ action: 'revokeLineage', evenIfEnded });
+      const { key, info } = await issue(at.keyring);
+      const next = await at.keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+      await answerOf(at.leaks, fromHolder(key));
+      expect(await at.keyring.get(next.info.keyId, AUTHORITY)).toMatchObject({ state: expected });
+    }
+    const at = open({ action: 'revokeLineage' });
+    const { key, info } = await issue(at.keyring);
+    const next = await at.keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
+    await answerOf(at.leaks, fromHolder(key));
+    expect(at.found[0]?.ended).toEqual(expect.arrayContaining([info.keyId, next.info.keyId]));
+  });
+
+  it('is ended whatever is damaged in its row', async () => {
+    const at = open();
+    const { key, info } = await issue(at.keyring);
+    const row = await rowOf(at.store, info.keyId);
+    at.intercept((method, _args, call) => {
+      return method === 'findByDigest' ? [{ ...row, seal: 'odd' }] : call();
+    });
+    await answerOf(at.leaks, fromHolder(key));
+    expect(at.found).toMatchObject([{ state: 'damaged', ended: [info.keyId] }]);
+  });
+
+  it('that ends while it is being suspended is no outage', async () => {
+    const at = open({ action: 'suspend' });
+    const { key, info } = await issue(at.keyring);
+    at.intercept(async (method, _args, call) => {
+      if (method !== 'findById') return call();
+      at.intercept((_method, _others, next) => next());
+      await at.keyring.revoke(info.keyId, AUTHORITY);
+      return call();
+    });
+    expect(await answerOf(at.leaks, fromHolder(key))).toMatchObject({ status: 200 });
+    expect(at.found).toMatchObject([{ state: 'live', ended: [] }]);
+    expect(at.errors).toEqual([]);
+  });
+
+  it('is looked for in the keyring of its prefix alone', async () => {
+    const live = open();
+    const test = createKeyring({
+      prefix: 'acme_test',
+      catalog,
+      store: live.store,
+      peppers: [PEPPER],
+      now: live.clock.now,
+    });
+    const { leaks } = setUpLeaks({ keyrings: { acme: live.keyring, acme_test: test }, holder: {} });
+    const { key, info } = await test.issue(PLAIN, AUTHORITY);
+    await answerOf(leaks, fromHolder(key));
+    expect(await test.get(info.keyId, AUTHORITY)).toMatchObject({ state: 'revoked' });
+  });
+});
+
+describe('what is told of it', () => {
+  const gitlab = { secret: SECRET, types: [TYPE], actor: 'our GitLab' };
+
+  async function reportedAt(location: string) {
+    const at = setUpLeaks({ gitlab });
+    const { key, info } = await issue(at.keyring);
+    const place = location.replace('KEY', key);
+    await answerOf(at.leaks, fromGitLab([{ type: TYPE, token: key, location: place }]));
+    const shown = await at.keyring.get(info.keyId, AUTHORITY);
+    return { ...at, key, keyId: info.keyId, shown, where: at.found[0]?.where };
+  }
+
+  it('says who, where and in whose name, in records and events', async () => {
+    const { events, keyId, shown } = await reportedAt('https://gitlab.example/a');
+    expect(shown).toMatchObject({
+      endedBy: 'our GitLab',
+      endReason: 'found at https://gitlab.example/a',
+    });
+    expect(events.find(({ type }) => type === 'key.revoked')).toMatchObject({
+      keyId,
+      entityUuid: OWN,
+      actor: 'our GitLab',
+      reason: 'found at https://gitlab.example/a',
+    });
+  });
+
+  it.each([
+    ['https://h/?q=KEY', 'https://h/?q=acme_[redacted]'],
+    ['KEY'.padStart(700, 'x/'), null],
+    [`https://h/${'\u202e'}gpj.env`, 'https://h/\ufffdgpj.env'],
+    ['line\nbreak\u0000', 'line\ufffdbreak\ufffd'],
+    ['\ud800half', '\ufffdhalf'],
+    [`https://h/${'long/'.repeat(1_000)}`, null],
+    ['e\u0301', '\u00e9'],
+    ['\u{1f511}'.repeat(300), null],
+  ])('holds no key, and nothing that a log cannot: %j', async (location, expected) => {
+    const { where, shown, events, key, errors } = await reportedAt(location);
+    expect(errors).toEqual([]);
+    if (expected !== null) expect(where).toBe(expected);
+    expect(where?.length).toBeLessThanOrEqual(180);
+    expect(shown).toMatchObject({ endReason: `found at ${where}`, state: 'revoked' });
+    expect(JSON.stringify([where, shown, events])).not.toContain(key.slice(5, 25));
+  });
+
+  it('goes to a listener whose failure changes nothing, and is told', async () => {
+    for (const onLeak of [() => Promise.reject(new Error('mail')), () => thrown()]) {
+      const at = setUpLeaks({ holder: {}, onLeak });
+      const { key } = await issue(at.keyring);
+      expect(await answerOf(at.leaks, fromHolder(key))).toMatchObject({ status: 200 });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(at.errors).toEqual([new Error('mail')]);
+    }
+    function thrown(): never {
+      throw new Error('mail');
+    }
+  });
+
+  it('is frozen, and has nothing of the key', async () => {
+    const at = open();
+    const { key, info } = await issue(at.keyring);
+    await answerOf(at.leaks, fromHolder(key));
+    expect(Object.isFrozen(at.found[0])).toBe(true);
+    expect(JSON.stringify(at.found)).not.toContain(info.hint);
+  });
+});

@@ -1,0 +1,277 @@
+/** GitHub's protocol: what it documents, what it signs, and what nobody signed. */
+import { createHash } from 'node:crypto';
+import { generateKey } from 'keyscope';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issue } from '../support/keyring.ts';
+import {
+  answerOf,
+  createSigner,
+  fromGitHub,
+  type Listing,
+  openListing,
+  post,
+  SIGNER,
+  setUpLeaks,
+  VECTORS,
+} from '../support/leak-reports.ts';
+
+const RETIRED = createSigner('retired');
+
+let listing: Listing;
+beforeAll(async () => {
+  const retired = { ...RETIRED.listed, is_current: false };
+  listing = await openListing([...VECTORS.publicKeys, SIGNER.listed, retired]);
+});
+afterAll(() => listing.close());
+
+const open = () => setUpLeaks({ github: listing.source });
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+describe('what GitHub documents', () => {
+  it.each(VECTORS.signed)('is taken, byte for byte: $comment', async (vector) => {
+    const { leaks, calls } = open();
+    const headers = {
+      'github-public-key-identifier': vector.identifier,
+      'github-public-key-signature': vector.signature,
+    };
+    const { token, type } = (JSON.parse(vector.body) as [{ token: string; type: string }])[0];
+    const answer = await answerOf(leaks, post('github', vector.body, headers));
+    const label = { token_hash: hashOf(token), token_type: type, label: 'false_positive' };
+    expect(answer).toEqual({ status: 200, body: [label], noStore: true });
+    const again = JSON.stringify(JSON.parse(vector.body), null, 1);
+    expect(await answerOf(leaks, post('github', again, headers))).toMatchObject({ status: 403 });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('a signed report', () => {
+  it('ends the keys in it, and labels each token in order, by its hash alone', async () => {
+    const { leaks, keyring, found, events } = open();
+    const { key, info } = await issue(keyring);
+    const stranger = generateKey({ prefix: 'acme' });
+    const url = 'https://github.com/octocat/hello/blob/main/.env';
+    const tokens = ['no key', key, stranger, key];
+    const report = fromGitHub(tokens.map((token) => ({ token, url, source: 'content' })));
+    const { status, body } = await answerOf(leaks, report);
+    expect(status).toBe(200);
+    expect(body).toEqual(
+      tokens.map((token) => ({
+        token_hash: hashOf(token),
+        token_type: 'acme_key',
+        label: token === key ? 'true_positive' : 'false_positive',
+      })),
+    );
+    const { keyId, entityUuid } = info;
+    const leak = { source: 'github', where: url, keyId, entityUuid, prefix: 'acme' };
+    expect(found).toEqual([{ ...leak, state: 'live', ended: [keyId] }]);
+    expect(await keyring.get(keyId, { entityUuid })).toMatchObject({
+      state: 'revoked',
+      endedBy: 'GitHub secret scanning',
+      endReason: `found at ${url}`,
+    });
+    expect(JSON.stringify([found, events, body])).not.toContain(key.slice(5));
+  });
+
+  it('changes nothing the second time, and says the same', async () => {
+    const { leaks, keyring, store, found, calls } = open();
+    const { key, info } = await issue(keyring);
+    const report = () => fromGitHub([{ token: key }]);
+    const first = await answerOf(leaks, report());
+    const row = await store.findById(info.keyId);
+    calls.length = 0;
+    expect(await answerOf(leaks, report())).toEqual(first);
+    expect(calls).not.toContain('mark');
+    expect(await store.findById(info.keyId)).toEqual(row);
+    expect(found.map(({ state, ended }) => [state, ended.length])).toEqual([
+      ['live', 1],
+      ['revoked', 0],
+    ]);
+  });
+
+  it('looks at each token once, and at none that is no key', async () => {
+    const { leaks, calls } = open();
+    const stranger = generateKey({ prefix: 'acme' });
+    const wrong = `${stranger.slice(0, -1)}${stranger.endsWith('0') ? '1' : '0'}`;
+    const tokens = [stranger, stranger, wrong, generateKey({ prefix: 'other' }), '', 'x'.repeat(9)];
+    await answerOf(leaks, fromGitHub(tokens.map((token) => ({ token }))));
+    expect(calls).toEqual(['findByDigest']);
+  });
+
+  it('may have a thousand finds', async () => {
+    const { leaks, keyring } = open();
+    const { key } = await issue(keyring);
+    const tokens = Array.from({ length: 1_000 }, () => generateKey({ prefix: 'acme' }));
+    const url = `https://github.com/octocat/${'x'.repeat(200)}`;
+    const report = [...tokens, key].map((token) => ({ token, url }));
+    const { body } = await answerOf(leaks, fromGitHub(report));
+    const labels = (body as readonly { label: string }[]).map(({ label }) => label);
+    expect(labels.filter((label) => label === 'true_positive')).toHaveLength(1);
+    expect(labels.at(-1)).toBe('true_positive');
+  });
+
+  it.each([
+    '{}',
+    'null',
+    '[',
+    '',
+    '[{ "token": 4, "type": "x" }]',
+    '[{ "token": "x" }]',
+    '[null]',
+    '[["x", "y"]]',
+    '"x"',
+  ])('of another shape is refused, and nothing of it is done: %s', async (body) => {
+    const { leaks, calls } = open();
+    expect(await answerOf(leaks, fromGitHub(body))).toMatchObject({ status: 400, noStore: true });
+    expect(calls).toEqual([]);
+  });
+
+  it('may say more than is known, and nothing of where', async () => {
+    const { leaks, keyring, found } = open();
+    const { key } = await issue(keyring);
+    const body = JSON.stringify([{ token: key, type: 'x', url: '', source: 4, more: {} }]);
+    expect(await answerOf(leaks, fromGitHub(body))).toMatchObject({ status: 200 });
+    expect(found).toMatchObject([{ where: null }]);
+  });
+});
+
+describe('a report that nobody signed', () => {
+  const KEY = generateKey({ prefix: 'acme' });
+  const BODY = JSON.stringify([{ token: KEY, type: 'x' }]);
+
+  it('costs no look-up, a thousand times', async () => {
+    const { leaks, calls } = open();
+    const forger = createSigner(SIGNER.listed.key_identifier);
+    for (let round = 0; round < 1_000; round += 1) {
+      const answer = await answerOf(
+        leaks,
+        fromGitHub([{ token: generateKey({ prefix: 'acme' }) }], forger),
+      );
+      expect(answer.status).toBe(403);
+    }
+    expect(calls).toEqual([]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no identifier', { 'github-public-key-identifier': '' }],
+    ['an identifier that nobody has', { 'github-public-key-identifier': 'unknown' }],
+    ['an identifier of a prototype', { 'github-public-key-identifier': '__proto__' }],
+    ['an identifier that is too long', { 'github-public-key-identifier': 'x'.repeat(129) }],
+    ['another listed identifier', { 'github-public-key-identifier': 'retired' }],
+    ['no signature', { 'github-public-key-signature': '' }],
+    ['a signature that is no base64', { 'github-public-key-signature': '*'.repeat(96) }],
+    ['a signature of other bytes', { 'github-public-key-signature': SIGNER.sign('[]') }],
+    ['a signature that is too long', { 'github-public-key-signature': 'A'.repeat(4_000) }],
+  ])('is refused: %s', async (_, headers) => {
+    const { leaks, calls } = open();
+    const answer = await answerOf(leaks, fromGitHub(BODY, SIGNER, headers));
+    expect(answer).toMatchObject({ status: 403, noStore: true });
+    expect(JSON.stringify(answer.body)).not.toContain(KEY);
+    expect(calls).toEqual([]);
+  });
+
+  it('asks nobody for keys that no identifier can name', async () => {
+    const own = await openListing([]);
+    const { leaks } = setUpLeaks({ github: own.source });
+    const identifier = 'github-public-key-identifier';
+    const signature = 'github-public-key-signature';
+    const odd: readonly Record<string, string>[] = [
+      { [identifier]: 'a b' },
+      { [identifier]: 'x'.repeat(129) },
+      { [signature]: 'short' },
+    ];
+    for (const headers of odd) await answerOf(leaks, fromGitHub(BODY, SIGNER, headers));
+    expect(own.asked()).toBe(0);
+    own.close();
+  });
+
+  it('by a key that is retired is refused', async () => {
+    const { leaks } = open();
+    expect(await answerOf(leaks, fromGitHub(BODY, RETIRED))).toMatchObject({ status: 403 });
+  });
+
+  it('cut short, longer or in another encoding is refused', async () => {
+    const { leaks } = open();
+    const headers = {
+      'github-public-key-identifier': SIGNER.listed.key_identifier,
+      'github-public-key-signature': SIGNER.sign(BODY),
+    };
+    for (const body of [BODY.slice(0, -1), `${BODY}\n`, `\ufeff${BODY}`]) {
+      expect(await answerOf(leaks, post('github', body, headers))).toMatchObject({ status: 403 });
+    }
+    // Bytes that are no UTF-8 may be signed, and are no JSON.
+    const bytes = Uint8Array.from([...Buffer.from(BODY), 0xff]);
+    const signed = { ...headers, 'github-public-key-signature': SIGNER.sign(bytes) };
+    const url = 'https://api.example.com/leaks/github';
+    const request = new Request(url, { method: 'POST', headers: signed, body: bytes });
+    expect(await answerOf(leaks, request)).toMatchObject({ status: 400 });
+  });
+
+  it('of 10 MB is not read to its end', async () => {
+    const { leaks } = open();
+    let sent = 0;
+    const chunk = new Uint8Array(64 * 1024).fill(0x20);
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += chunk.length;
+        if (sent > 10 * 1024 * 1024) controller.close();
+        else controller.enqueue(chunk);
+      },
+    });
+    const headers = {
+      'github-public-key-identifier': SIGNER.listed.key_identifier,
+      'github-public-key-signature': SIGNER.sign('[]'),
+    };
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+    const request = new Request('https://api.example.com/leaks/github', init);
+    expect(await answerOf(leaks, request)).toMatchObject({ status: 413 });
+    expect(sent).toBeLessThan(2 * 1024 * 1024);
+  });
+});
+
+describe('outages', () => {
+  it('of the list are a 503, and nothing is done', async () => {
+    const away = await openListing([]);
+    away.answer(500, '');
+    const { leaks, keyring, calls, errors } = setUpLeaks({ github: away.source });
+    const { key } = await issue(keyring);
+    calls.length = 0;
+    const answer = await answerOf(leaks, fromGitHub([{ token: key }]));
+    expect(answer).toMatchObject({ status: 503, noStore: true });
+    expect(errors).toHaveLength(1);
+    expect(calls).toEqual([]);
+    away.close();
+  });
+
+  it('of the store are a 503, and few look-ups are tried in vain', async () => {
+    const { leaks, keyring, errors, intercept } = open();
+    const { key } = await issue(keyring);
+    const tokens = Array.from({ length: 50 }, () => generateKey({ prefix: 'acme' }));
+    let asked = 0;
+    intercept(() => {
+      asked += 1;
+      return Promise.reject(new Error('ECONNRESET'));
+    });
+    const report = () => fromGitHub([...tokens, key].map((token) => ({ token })));
+    const answer = await answerOf(leaks, report());
+    expect(answer).toMatchObject({ status: 503, noStore: true });
+    expect(asked).toBeLessThanOrEqual(4);
+    expect(errors).toHaveLength(1);
+    intercept((_method, _args, call) => call());
+    expect(await answerOf(leaks, report())).toMatchObject({ status: 200 });
+    await expect(keyring.verify(key)).rejects.toMatchObject({ code: 'invalid_token' });
+  });
+
+  it('of one look-up are a 503 for all, once all others are done', async () => {
+    const { leaks, keyring, intercept } = open();
+    const { key } = await issue(keyring);
+    const tokens = Array.from({ length: 50 }, () => generateKey({ prefix: 'acme' }));
+    let asked = 0;
+    intercept((_method, _args, call) => {
+      asked += 1;
+      return asked === 2 ? Promise.reject(new Error('ECONNRESET')) : call();
+    });
+    const report = fromGitHub([...tokens, key].map((token) => ({ token })));
+    expect(await answerOf(leaks, report)).toMatchObject({ status: 503 });
+    await expect(keyring.verify(key)).rejects.toMatchObject({ reason: 'revoked' });
+  });
+});

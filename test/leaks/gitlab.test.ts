@@ -1,0 +1,109 @@
+/** GitLab's Token Revocation API, for an instance that has the secret, and for nobody else. */
+import { generateKey } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { issue } from '../support/keyring.ts';
+import {
+  answerOf,
+  fromGitLab,
+  get,
+  post,
+  SECRET,
+  setUpLeaks,
+  TYPE,
+  VECTORS,
+} from '../support/leak-reports.ts';
+
+const gitlab = { secret: SECRET, types: [TYPE] };
+const open = () => setUpLeaks({ gitlab });
+
+describe('what GitLab documents', () => {
+  const [{ type = '' } = {}] = VECTORS.gitlab.tokens;
+  const documented = { secret: SECRET, types: [type] };
+
+  it('is answered as documented', async () => {
+    const { leaks, calls } = setUpLeaks({ gitlab: documented });
+    const headers = { authorization: SECRET };
+    expect(await answerOf(leaks, get('gitlab/v1/revocable_token_types', headers))).toEqual({
+      status: 200,
+      body: VECTORS.gitlab.types,
+      noStore: true,
+    });
+    const answer = await answerOf(leaks, fromGitLab(VECTORS.gitlab.tokens));
+    expect(answer).toEqual({ status: 204, body: null, noStore: true });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('a report with the secret', () => {
+  it('ends the keys in it, and says of none whether it was one', async () => {
+    const { leaks, keyring, found } = open();
+    const { key, info } = await issue(keyring);
+    const location = 'https://gitlab.example/acme/app/-/blob/1f/.env';
+    const live = await answerOf(leaks, fromGitLab([{ type: TYPE, token: key, location }]));
+    const other = generateKey({ prefix: 'acme' });
+    const unknown = await answerOf(leaks, fromGitLab([{ type: TYPE, token: other, location }]));
+    expect(live).toEqual({ status: 204, body: null, noStore: true });
+    expect(unknown).toEqual(live);
+    const { keyId } = info;
+    expect(found).toMatchObject([{ source: 'gitlab', where: location, keyId, ended: [keyId] }]);
+  });
+
+  it('may have the secret behind an auth-scheme', async () => {
+    const { leaks } = open();
+    const report = fromGitLab([], { authorization: `Bearer ${SECRET}` });
+    expect(await answerOf(leaks, report)).toMatchObject({ status: 204 });
+  });
+
+  it('of a type that was not announced is refused as a whole', async () => {
+    const { leaks, keyring } = open();
+    const { key } = await issue(keyring);
+    const tokens = [
+      { type: TYPE, token: key },
+      { type: 'constructor', token: key },
+    ];
+    expect(await answerOf(leaks, fromGitLab(tokens))).toMatchObject({ status: 400 });
+    expect(await keyring.verify(key)).toBeTruthy();
+  });
+
+  it.each(['{}', '[', '[{ "type": "x" }]', ''])('of another shape is refused: %s', async (body) => {
+    const { leaks } = open();
+    expect(await answerOf(leaks, fromGitLab(body))).toMatchObject({ status: 400, noStore: true });
+  });
+
+  it('that is too long is refused', async () => {
+    const { leaks } = open();
+    const body = ' '.repeat(1024 * 1024 + 1);
+    expect(await answerOf(leaks, fromGitLab(body))).toMatchObject({ status: 413 });
+  });
+});
+
+describe('a request without the secret', () => {
+  it.each([
+    '',
+    'x',
+    SECRET.slice(0, -1),
+    `${SECRET}x`,
+    SECRET.toUpperCase(),
+    `Basic ${SECRET}`,
+    `Bearer ${SECRET}x`,
+    'Bearer',
+  ])('is refused before anything is read of it: %j', async (authorization) => {
+    const { leaks, calls } = open();
+    const token = generateKey({ prefix: 'acme' });
+    const report = fromGitLab([{ type: TYPE, token }], { authorization });
+    expect(await answerOf(leaks, report)).toMatchObject({ status: 401, noStore: true });
+    expect(report.bodyUsed).toBe(false);
+    const types = get('gitlab/v1/revocable_token_types', { authorization });
+    const answer = await leaks(types);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="leaks"');
+    expect(calls).toEqual([]);
+  });
+
+  it('finds nothing where GitLab is not mounted', async () => {
+    const { leaks } = setUpLeaks({ holder: {} });
+    for (const request of [fromGitLab([]), post('github', '[]')]) {
+      expect(await answerOf(leaks, request)).toMatchObject({ status: 404 });
+    }
+  });
+});

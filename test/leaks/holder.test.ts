@@ -1,0 +1,114 @@
+/** RFC 7009: whoever holds a key may end it, and learns nothing by trying. */
+import { generateKey } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { issue, OWN } from '../support/keyring.ts';
+import { answerOf, fromHolder, fromHolderAs, setUpLeaks } from '../support/leak-reports.ts';
+
+const open = () => setUpLeaks({ holder: {} });
+
+describe('a holder', () => {
+  it('ends the key, and the answer is the same for every other string', async () => {
+    const { leaks, keyring, found } = open();
+    const { key, info } = await issue(keyring);
+    const answer = await answerOf(leaks, fromHolder(key));
+    expect(answer).toEqual({ status: 200, body: null, noStore: true });
+    await expect(keyring.verify(key)).rejects.toMatchObject({ reason: 'revoked' });
+    const others = [
+      key,
+      generateKey({ prefix: 'acme' }),
+      generateKey({ prefix: 'x' }),
+      '',
+      'a.b.c',
+    ];
+    for (const token of others) {
+      expect(await answerOf(leaks, fromHolder(token)), token).toEqual(answer);
+    }
+    const { keyId } = info;
+    const leak = { source: 'holder', where: null, keyId };
+    expect(found).toMatchObject([
+      { ...leak, ended: [keyId] },
+      { ...leak, ended: [] },
+    ]);
+    expect(await keyring.get(keyId, { entityUuid: OWN })).toMatchObject({
+      endedBy: 'the holder of the key',
+      endReason: 'reported as leaked',
+    });
+  });
+
+  it('reaches no store with what has not the shape and the checksum of a key', async () => {
+    const { leaks, calls } = open();
+    const key = generateKey({ prefix: 'acme' });
+    const tokens = [
+      key.slice(1),
+      `${key}0`,
+      key.toLowerCase(),
+      generateKey({ prefix: 'other' }),
+      '',
+    ];
+    for (const token of tokens) await answerOf(leaks, fromHolder(token));
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    ['', 'application/x-www-form-urlencoded', 400],
+    ['key=x', 'application/x-www-form-urlencoded', 400],
+    ['token=x&token=y', 'application/x-www-form-urlencoded', 400],
+    ['token=x', 'application/x-www-form-urlencoded; charset=utf-8', 200],
+    ['token=x&token_type_hint=unknown', 'APPLICATION/X-WWW-FORM-URLENCODED', 200],
+    ['{"token":"x"}', 'application/json', 400],
+    ['token=x', 'text/plain', 400],
+    ['token=x', 'text/plain; application/x-www-form-urlencoded', 400],
+    [`token=${'x'.repeat(8 * 1024)}`, 'application/x-www-form-urlencoded', 413],
+  ])('sends one token as a form: %s as %s', async (body, type, status) => {
+    const { leaks } = open();
+    const answer = await answerOf(leaks, fromHolderAs(body, type));
+    expect(answer).toMatchObject({ status, noStore: true });
+    if (status === 400) expect(answer.body).toMatchObject({ error: 'invalid_request' });
+  });
+
+  it('is told of an outage, because the key may still be live', async () => {
+    const { leaks, errors, intercept } = open();
+    intercept(() => Promise.reject(new Error('ECONNRESET')));
+    const token = generateKey({ prefix: 'acme' });
+    expect(await answerOf(leaks, fromHolder(token))).toMatchObject({ status: 503, noStore: true });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe('a flood of holders', () => {
+  // Anybody can make strings with the right checksum, and each of them is a look-up.
+  it('looks at four keys at once, keeps 64 waiting, and sends the others away', async () => {
+    const { leaks, errors, intercept } = open();
+    let inFlight = 0;
+    let most = 0;
+    const answers: (() => void)[] = [];
+    intercept(async () => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      await new Promise<void>((resolve) => answers.push(resolve));
+      inFlight -= 1;
+      return [];
+    });
+    const sent = Array.from({ length: 100 }, () => {
+      return answerOf(leaks, fromHolder(generateKey({ prefix: 'acme' })));
+    });
+    const ended = Promise.all(sent);
+    let isOver = false;
+    void ended.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      answers.splice(0).forEach((answer) => {
+        answer();
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const statuses = (await ended).map(({ status }) => status);
+    expect(most).toBe(4);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(68);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(32);
+    expect(errors).toEqual([]);
+    const later = answerOf(leaks, fromHolder('x'));
+    expect(await later).toMatchObject({ status: 200 });
+  });
+});
