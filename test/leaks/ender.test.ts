@@ -107,6 +107,17 @@ describe('a key that was found', () => {
     expect(at.errors).toEqual([]);
   });
 
+  it('that cannot be suspended is an outage', async () => {
+    const at = open({ action: 'suspend' });
+    const { key } = await issue(at.keyring);
+    at.intercept((method, _args, call) => {
+      return method === 'mark' ? Promise.reject(new Error('ECONNRESET')) : call();
+    });
+    expect(await answerOf(at.leaks, fromHolder(key))).toMatchObject({ status: 503 });
+    expect(at.errors).toHaveLength(1);
+    expect(at.found).toEqual([]);
+  });
+
   it('is looked for in the keyring of its prefix alone', async () => {
     const live = open();
     const test = createKeyring({

@@ -184,6 +184,13 @@ describe('a report that nobody signed', () => {
     own.close();
   });
 
+  it('and has none of the headers is refused', async () => {
+    const { leaks } = open();
+    expect(await answerOf(leaks, post('github', BODY))).toMatchObject({ status: 403 });
+    const identifier = { 'github-public-key-identifier': 'current' };
+    expect(await answerOf(leaks, post('github', BODY, identifier))).toMatchObject({ status: 403 });
+  });
+
   it('by a key that is retired is refused', async () => {
     const { leaks } = open();
     expect(await answerOf(leaks, fromGitHub(BODY, RETIRED))).toMatchObject({ status: 403 });

@@ -100,6 +100,13 @@ describe('a request without the secret', () => {
     expect(calls).toEqual([]);
   });
 
+  it('is refused without any header, too', async () => {
+    const { leaks } = open();
+    expect(await answerOf(leaks, post('gitlab/v1/revoke_tokens', '[]'))).toMatchObject({
+      status: 401,
+    });
+  });
+
   it('finds nothing where GitLab is not mounted', async () => {
     const { leaks } = setUpLeaks({ holder: {} });
     for (const request of [fromGitLab([]), post('github', '[]')]) {

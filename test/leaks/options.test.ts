@@ -1,10 +1,21 @@
 /** Options that cannot be meant are refused at start-up, and requests that nothing is for. */
-import type { LeakHandlerOptions } from 'keyscope/leaks';
+import type { LeakHandler, LeakHandlerOptions } from 'keyscope/leaks';
 import { createLeakHandler } from 'keyscope/leaks';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { complaint } from '../support/complaint.ts';
 import { setUp, untyped } from '../support/keyring.ts';
-import { answerOf, fromHolder, get, post, SECRET, setUpLeaks } from '../support/leak-reports.ts';
+import {
+  answerOf,
+  fromGitHub,
+  fromHolder,
+  get,
+  type Listing,
+  openListing,
+  post,
+  SECRET,
+  SIGNER,
+  setUpLeaks,
+} from '../support/leak-reports.ts';
 
 const { keyring } = setUp();
 const keyrings = { acme: keyring };
@@ -60,6 +71,21 @@ describe('an option', () => {
     expect(await answerOf(leaks, request)).toMatchObject({ status: 200 });
   });
 
+  it('says where the public keys are and who fetches them; by default, the platform', async () => {
+    const urls: string[] = [];
+    vi.stubGlobal('fetch', async (url: string) => {
+      urls.push(url);
+      return Response.json({ public_keys: [SIGNER.listed] });
+    });
+    try {
+      const { leaks } = setUpLeaks({ github: {} });
+      expect(await answerOf(leaks, fromGitHub([]))).toMatchObject({ status: 200, body: [] });
+      expect(urls).toEqual(['https://api.github.com/meta/public_keys/secret_scanning']);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
   it('without listeners is enough', async () => {
     const leaks = createLeakHandler({ keyrings, holder: {} });
     expect(await answerOf(leaks, fromHolder('x'))).toMatchObject({ status: 200 });
@@ -67,7 +93,13 @@ describe('an option', () => {
 });
 
 describe('a request', () => {
-  const { leaks } = setUpLeaks({ github: {}, gitlab, holder: {} });
+  let listing: Listing;
+  let leaks: LeakHandler;
+  beforeAll(async () => {
+    listing = await openListing([SIGNER.listed]);
+    leaks = setUpLeaks({ github: listing.source, gitlab, holder: {} }).leaks;
+  });
+  afterAll(() => listing.close());
 
   it('for another path finds nothing', async () => {
     for (const path of ['', 'github/', 'GitHub', 'revoke/x', '../leaks', '%67ithub']) {
@@ -94,6 +126,7 @@ describe('a request', () => {
 
   it('whose body somebody has read is a mistake of the server, and says so', async () => {
     const requests = [
+      fromGitHub([]),
       fromHolder('x'),
       post('gitlab/v1/revoke_tokens', '[]', { authorization: SECRET }),
     ];
@@ -103,6 +136,12 @@ describe('a request', () => {
       expect(answer.status).toBe(500);
       expect(JSON.stringify(answer.body)).toContain('mount the handler before the parser');
     }
+  });
+
+  it('without a type is no form', async () => {
+    const init = { method: 'POST', body: new Uint8Array([0x78]) };
+    const request = new Request('https://api.example.com/leaks/revoke', init);
+    expect(await answerOf(leaks, request)).toMatchObject({ status: 400 });
   });
 
   it('that is none is a bug of the caller', async () => {

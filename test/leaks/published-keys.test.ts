@@ -1,6 +1,6 @@
 /** The list of public keys: kept, renewed, bounded, and never guessed. */
 import { causeOf, isStoreError } from 'keyscope';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createPublishedKeys, type PublishedKeys } from '../../src/leaks/published-keys.js';
 import { stoppedClock } from '../support/keyring.ts';
 import { createSigner, type Listing, openListing } from '../support/leak-reports.ts';
@@ -11,7 +11,10 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 let listing: Listing;
-afterEach(() => listing?.close());
+afterEach(() => {
+  listing?.close();
+  vi.useRealTimers();
+});
 
 async function open(keys = [FIRST]) {
   listing = await openListing(keys);
@@ -119,11 +122,21 @@ describe('the list of public keys', () => {
   });
 
   it('that does not answer is given up, and the call with it', async () => {
-    const { keys } = await open();
-    listing.answer(null, '');
-    const begun = performance.now();
-    expect(await outcome(keys, 'first')).toBe('out of reach');
-    expect(performance.now() - begun).toBeGreaterThan(4_000);
+    const signals: AbortSignal[] = [];
+    const never = (_url: string, { signal }: RequestInit): Promise<Response> => {
+      if (signal) signals.push(signal);
+      return new Promise(() => {});
+    };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const found = outcome(
+      createPublishedKeys('https://keys.example/', never, () => 0),
+      'first',
+    );
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await found).toBe('out of reach');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   it('goes on to serve the keys that it has while it is away', async () => {
