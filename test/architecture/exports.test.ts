@@ -165,6 +165,32 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'LeakSource',
     ],
   },
+  './lock': {
+    values: [
+      'diffLocks',
+      'formatLock',
+      'lockContract',
+      'lockMarkdown',
+      'lockOf',
+      'lockSarif',
+      'parseLock',
+    ],
+    types: [
+      'AccessLock',
+      'CatalogChange',
+      'DiffLocksOptions',
+      'GrantedKey',
+      'GuardedRoute',
+      'KeyGain',
+      'LockContractInput',
+      'LockDiff',
+      'LockInput',
+      'LockedRoute',
+      'RouteChange',
+      'RouteChangeKind',
+      'SarifOptions',
+    ],
+  },
   './mcp': {
     values: [
       'allowedTools',

@@ -35,12 +35,13 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   reports: ['core', 'common'],
   openapi: ['core', 'text', 'common'],
   leaks: ['core', 'text', 'common'],
+  lock: ['core', 'text', 'common'],
   stores: ['core', 'common'],
   // Reads requests with the schemas, so that there is one set of rules for JSON.
   admin: ['core', 'text', 'common', 'schemas'],
   testing: ['core', 'text', 'stores'],
   // The command: it runs on Node alone, and nothing imports it.
-  cli: ['core', 'common', 'reports', 'stores'],
+  cli: ['core', 'common', 'lock', 'reports', 'stores'],
 };
 
 /** Inside the core a file imports only files of lower ranks. */

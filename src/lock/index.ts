@@ -1,0 +1,23 @@
+/**
+ * `keyscope/lock`: a committed file that says who may call each route and tool, and what a change
+ * widens. Nothing here decides who is let in.
+ */
+export type { AccessLock, LockedRoute, LockInput } from './access-lock.js';
+export { lockOf } from './access-lock.js';
+export type {
+  CatalogChange,
+  DiffLocksOptions,
+  GrantedKey,
+  KeyGain,
+  LockDiff,
+  RouteChange,
+  RouteChangeKind,
+} from './diff-locks.js';
+export { diffLocks } from './diff-locks.js';
+export type { GuardedRoute } from './guarded-route.js';
+export type { LockContractInput } from './lock-contract.js';
+export { lockContract } from './lock-contract.js';
+export { lockMarkdown } from './lock-markdown.js';
+export type { SarifOptions } from './lock-sarif.js';
+export { lockSarif } from './lock-sarif.js';
+export { formatLock, parseLock } from './lock-text.js';

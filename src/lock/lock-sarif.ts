@@ -1,0 +1,61 @@
+/** What lies between two locks as SARIF 2.1.0, which code hosts show beside the lines. */
+import type { AccessLock } from './access-lock.js';
+import type { LockDiff, RouteChange, RouteChangeKind } from './diff-locks.js';
+import { formatLock } from './lock-text.js';
+
+const RULES: Readonly<Record<RouteChangeKind, readonly [level: Level, text: string]>> = {
+  unguarded: ['error', 'A route has no guard, and nobody wrote why.'],
+  widened: ['warning', 'A route lets somebody in who could not call it before.'],
+  added: ['note', 'A route is new.'],
+  narrowed: ['note', 'A route keeps somebody out who could call it before.'],
+  removed: ['note', 'A route is gone.'],
+  changed: ['note', 'A route has other operations, for the same keys.'],
+};
+
+type Level = 'error' | 'warning' | 'note';
+
+/** Where results are shown. */
+export interface SarifOptions {
+  /** The lock as it is now, in which each route has a line. */
+  readonly lock: AccessLock;
+  /** The path of its file in the repository. Default: `keyscope.lock.json`. */
+  readonly path?: string | undefined;
+}
+
+/**
+ * Writes what {@link diffLocks} found as a SARIF log, to be made JSON of.
+ *
+ * @example
+ * const log = JSON.stringify(lockSarif(diff, { lock: now }));
+ */
+export function lockSarif(diff: LockDiff, options: SarifOptions): object {
+  const { lock, path = 'keyscope.lock.json' } = options;
+  const lines = formatLock(lock).split('\n');
+  const kinds = Object.keys(RULES) as RouteChangeKind[];
+  const results = kinds.flatMap((kind) =>
+    diff[kind].map((change) => resultOf(change, path, lines)),
+  );
+  const rules = kinds.map((id) => ({ id, shortDescription: { text: RULES[id][1] } }));
+  const driver = { name: 'keyscope lock', rules };
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [{ tool: { driver }, results }],
+  };
+}
+
+function resultOf(
+  { kind, route, what }: RouteChange,
+  uri: string,
+  lines: readonly string[],
+): object {
+  const start = `    ${JSON.stringify(route)}: `;
+  // A route that is gone has no line; the file itself is meant then.
+  const line = Math.max(1, lines.findIndex((each) => each.startsWith(start)) + 1);
+  return {
+    ruleId: kind,
+    level: RULES[kind][0],
+    message: { text: `${route} ${what}.` },
+    locations: [{ physicalLocation: { artifactLocation: { uri }, region: { startLine: line } } }],
+  };
+}
