@@ -99,6 +99,7 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
 
 /** What the command takes of the entries, so that none of them is cut up for its sake. */
 const FOR_THE_COMMAND: Readonly<Record<string, string>> = {
+  'src/lock': './lock.js',
   'src/reports': './reports.js',
   'src/stores/schema': './stores-schema.js',
 };

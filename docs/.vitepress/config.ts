@@ -35,6 +35,7 @@ const SIDEBAR = [
       'tokens',
       'key-format',
       'leaks',
+      'lock',
       'recipes',
       'testing',
       'migrating',
@@ -62,6 +63,7 @@ function titleOf(page: string): string {
   if (page === 'command') return 'The command';
   if (page === 'admin') return 'Endpoints to manage keys';
   if (page === 'openapi') return 'OpenAPI';
+  if (page === 'lock') return 'The access lock';
   if (page === 'leaks') return 'Leaked keys';
   if (page === 'key-format') return 'Key format and scanning';
   if (page === 'versioning') return 'Versions and support';

@@ -3,7 +3,9 @@ import { hasMethods } from '../common/methods.js';
 import type { Catalog } from '../core/catalog.js';
 import { assert, readFields } from '../core/input.js';
 import type { Keyring } from '../core/keyring.js';
+import type { Policy } from '../core/policy.js';
 import type { Awaitable, KeyStore } from '../core/store.js';
+import type { GuardedRoute } from '../lock/guarded-route.js';
 import type { Dialect } from '../stores/schema/migrations.js';
 
 /** How `keyscope doctor` asks an SQL database what its store does not say. */
@@ -33,6 +35,10 @@ export interface CommandConfig {
   readonly sql?: CommandSql | undefined;
   /** How many connections the client's pool may open. For `doctor`. */
   readonly connections?: number | undefined;
+  /** The policy that the guards ask. For `lock`. */
+  readonly policy?: Policy | undefined;
+  /** What the service has, such as `() => routesOf(app)`. For `lock`. */
+  readonly routes?: (() => Awaitable<Iterable<GuardedRoute>>) | undefined;
   /** Ends the connections. Called at the end in every case, and waited for a few seconds. */
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
@@ -45,6 +51,8 @@ const FIELDS = [
   'migrate',
   'sql',
   'connections',
+  'policy',
+  'routes',
   'close',
 ] as const satisfies readonly (keyof CommandConfig)[];
 
@@ -133,6 +141,11 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
     holds: (value) => value === undefined || Number.isSafeInteger(value),
     instead: 'pass a whole number or leave it out',
   },
+  policy: {
+    holds: (value) => value === undefined || hasMethods(value, 'requires', 'unmapped'),
+    instead: 'pass what definePolicy returned',
+  },
+  routes: FUNCTION,
   close: FUNCTION,
 };
 

@@ -33,6 +33,12 @@ export const OPTIONS = {
   within: { value: '<time>', help: 'how far ahead to look; 14d' },
   for: { value: '<time>', help: 'how long a scope has to be unused; 90d' },
   triggers: { value: '<yes|no>', help: 'with triggers or, for servers that have none, without' },
+  write: { help: 'write the lock; reasons that are in it stay' },
+  check: { help: 'compare the service with its lock; 1 if they differ' },
+  against: { value: '<git ref>', help: 'compare it with the lock of a commit; 1 if unguarded' },
+  file: { value: '<path>', help: 'the lock; default: keyscope.lock.json' },
+  keys: { help: 'name the live keys that may do more' },
+  sarif: { help: 'print a SARIF log' },
   framework: { value: '<name>', help: 'express, fastify or hono; default: what package.json has' },
   database: { value: '<name>', help: 'sqlite, postgres, mysql or redis; default: likewise' },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -111,6 +111,12 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     summary: 'count the live keys under each pepper',
     load: () => import('./commands/peppers.js'),
   },
+  lock: {
+    usage: 'lock',
+    summary: 'say who may call each route, and what a change of that widens',
+    takes: ['write', 'check', 'against', 'file', 'keys', 'sarif'],
+    load: () => import('./commands/lock.js'),
+  },
   doctor: {
     usage: 'doctor',
     summary: 'check the config, the database and the peppers, and say what to do',

@@ -56,7 +56,7 @@ function scopeLinesOf(catalog: CatalogChange): readonly string[] {
 function keysSection(gains: readonly KeyGain[]): string {
   const lines = gains.slice(0, SHOWN_KEYS).map((gain) => {
     const { keyId, prefix, hint, name, entityUuid, routes } = gain;
-    const key = `${codeOf(`${prefix}_…${hint}`)} “${escapeMarkdown(name)}” of ${entityUuid}`;
+    const key = `${codeOf(`${prefix}_…${hint}`)} ${codeOf(name)} of ${entityUuid}`;
     return `- ${key} (${keyId}): ${routes.map(codeOf).join(', ')}`;
   });
   const left = gains.length - SHOWN_KEYS;
@@ -72,7 +72,7 @@ function codeOf(text: string): string {
   return `${fence}${space}${text}${space}${fence}`;
 }
 
-/** Names of keys, paths and reasons are texts of others, and may be anything on a line. */
+/** Reasons and names of operations are texts of others, and may be anything on a line. */
 function escapeMarkdown(text: string): string {
-  return text.replaceAll(/[\\`*_{}[\]<>()#+!|&~@]/g, '\\$&');
+  return text.replaceAll(/[\\`*_[\]<>#&~@]/g, '\\$&');
 }

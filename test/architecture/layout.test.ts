@@ -105,6 +105,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
   'src/cli/': [
+    'node:child_process',
     'node:console',
     'node:crypto',
     'node:fs',

@@ -1,5 +1,6 @@
 /** Each change of a service, and the sentence that names it. */
-import { type AccessLock, diffLocks, lockMarkdown } from 'keyscope/lock';
+import { definePolicy, defineScopes } from 'keyscope';
+import { type AccessLock, diffLocks, lockMarkdown, lockOf } from 'keyscope/lock';
 import { describe, expect, it } from 'vitest';
 import { lockWith, type Routes, type Scopes } from '../support/locks.ts';
 
@@ -189,6 +190,36 @@ describe('a route', () => {
   });
 });
 
+describe('an operation', () => {
+  const catalog = defineScopes({ threats: { read: 'Read.', write: 'Write.' } });
+  const lockNamed = (operation: string, scopes: readonly ['threats:read' | 'threats:write']) => {
+    const policy = definePolicy(catalog, { [operation]: scopes });
+    const routes = [{ method: 'GET', path: '/threats', operations: [operation] }];
+    return lockOf({ catalog, policy, routes });
+  };
+
+  it('that has another name is named, where it needs the same', () => {
+    const diff = diffLocks(
+      lockNamed('list', ['threats:read']),
+      lockNamed('browse', ['threats:read']),
+    );
+    expect(diff).toMatchObject({ isEmpty: false, widened: [], narrowed: [] });
+    expect(lockMarkdown(diff)).toBe(
+      '### Changed\n\n- `GET /threats` is browse, which was list, for the same keys.\n',
+    );
+  });
+
+  it('that a route has moved to is named with what it needs', () => {
+    const diff = diffLocks(
+      lockNamed('list', ['threats:read']),
+      lockNamed('browse', ['threats:write']),
+    );
+    expect(lockMarkdown(diff)).toContain('needs threats:read no longer (list is now browse).');
+    expect(lockMarkdown(diff)).toContain('needs threats:write, too (list is now browse).');
+    expect(diff.changed).toEqual([]);
+  });
+});
+
 describe('the keys that gain', () => {
   const key = { keyId: '1', prefix: 'acme', hint: 'KrPP', name: 'a *star*', entityUuid: 'e' };
   const reader = { ...key, scopes: ['threats:read'] };
@@ -203,7 +234,7 @@ describe('the keys that gain', () => {
     expect(diff.gains).toEqual([{ ...key, routes: ['PUT /threats/:id', 'POST /threats'] }]);
     expect(lockMarkdown(diff)).toContain(
       '### Live keys that may do more (1)\n\n' +
-        '- `acme_…KrPP` “a \\*star\\*” of e (1): `PUT /threats/:id`, `POST /threats`\n',
+        '- `acme_…KrPP` `a *star*` of e (1): `PUT /threats/:id`, `POST /threats`\n',
     );
   });
 

@@ -5,6 +5,7 @@ import { CORE } from './core.ts';
 import { EXAMPLES } from './examples.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import { LEAKS } from './leaks.ts';
+import { LOCK } from './lock.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
 import { STORES } from './stores.ts';
@@ -17,6 +18,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...ADMIN,
   ...DOCUMENTS,
   ...LEAKS,
+  ...LOCK,
   ...COMMAND,
   ...EXAMPLES,
   ...FRAMEWORKS,
