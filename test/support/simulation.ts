@@ -1,0 +1,760 @@
+/**
+ * Processes over one database, one step at a time. Every call of the store takes effect in a step
+ * and is answered in another; messages arrive in steps of their own, and time passes in steps.
+ * Whoever drives a simulation says which step is next: `interleavings.ts` at random, `schedules.ts`
+ * in every order. What a call may answer follows from what had happened before it began, and after
+ * each step the database holds what `ledger.ts` says.
+ */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import {
+  createKeyring,
+  defineScopes,
+  digestKey,
+  generateKey,
+  isAccessError,
+  isStoreError,
+} from 'keyscope';
+import type { Invalidation } from 'keyscope/cache';
+import { cacheStore } from 'keyscope/cache';
+import { memoryStore } from 'keyscope/stores/memory';
+import { LRUCache } from 'lru-cache';
+import { answerOf, currentOf, Ledger, type Life, type Window } from './ledger.ts';
+
+/**
+ * How messages travel: in a step of their own, at once, never, or with a channel that throws or
+ * hangs. `late`: as `later`, but to subscribe takes a step, too. `none`: there is no channel.
+ */
+export type ChannelMode = 'none' | 'later' | 'late' | 'at once' | 'lost' | 'broken' | 'hanging';
+
+export type Act =
+  | 'verify'
+  | 'issue'
+  | 'rotate'
+  | 'rotate with overlap'
+  | 'revoke'
+  | 'revokeLineage'
+  | 'suspend'
+  | 'resume'
+  | 'withdraw';
+
+/**
+ * The key that exists from the start; one that is issued or not, and whose text is known; the
+ * newest successor that was handed out, and the first key as long as there is none.
+ */
+export type KeyName = 'first' | 'second' | 'newest';
+
+export interface Command {
+  readonly act: Act;
+  readonly key: KeyName;
+}
+
+/** A process, and what its callers do: each one thing after the other, all of them at once. */
+export interface ProcessPlan {
+  readonly isCached: boolean;
+  readonly callers: readonly (readonly Command[])[];
+}
+
+/** Where a simulation begins, and what can happen in it. */
+export interface Setting {
+  readonly processes: readonly ProcessPlan[];
+  readonly channel: ChannelMode;
+  readonly maxStalenessMs: number;
+  /** Whether the first key is suspended from the start. */
+  readonly isSuspended: boolean;
+  /** By how much time advances, one step each, in milliseconds. */
+  readonly ticks: readonly number[];
+  /** How many calls of the store can fail, before or after they take effect. */
+  readonly failures: number;
+}
+
+/** What can happen next. */
+export interface Option {
+  readonly kind: 'start' | 'effect' | 'answer' | 'fail' | 'arrive' | 'subscribe' | 'tick';
+  readonly name: string;
+  readonly take: () => void;
+}
+
+/** A call of the store that has not been answered. */
+interface PendingCall {
+  readonly process: Process;
+  readonly name: string;
+  readonly number: number;
+  readonly isWrite: boolean;
+  readonly act: () => unknown;
+  readonly answer: (value: unknown) => void;
+  readonly fail: (error: Error) => void;
+  /** What is to be answered, once it took effect. */
+  effect: { readonly value: unknown } | undefined;
+  /** Whether the caller was told that it failed, although it may still take effect. */
+  isGivenUp: boolean;
+}
+
+/** A message that has not arrived. */
+interface Message {
+  readonly keyId: string;
+  readonly to: Process;
+  readonly isLost: boolean;
+}
+
+/** One after the other, what somebody does. */
+interface Caller {
+  readonly name: string;
+  readonly process: Process;
+  readonly commands: readonly Command[];
+  /** How many commands have begun. */
+  begun: number;
+  /** Of the command under way. */
+  window: Window | undefined;
+}
+
+const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
+const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
+const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
+const AUTHORITY = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
+const INPUT = {
+  name: 'ci',
+  scopes: ['threats:read'],
+  expiresAt: 'never',
+  accessibleEntities: [OTHER],
+} as const;
+const OVERLAP_MS = 3_000;
+
+const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
+
+// ── Keys ─────────────────────────────────────────────────────────────────────────────────────────
+
+const FIRST = 0;
+const SECOND = 1;
+/** Each process makes keys of its own. */
+const SEEDS_OF_A_PROCESS = 20;
+
+/** Bytes that depend on `seed` alone, and make a key at the first attempt. */
+function seededBytes(seed: number, length: number): Uint8Array {
+  const bytes = Uint8Array.from({ length }, (_, index) => index);
+  bytes[0] = seed % 62;
+  bytes[1] = Math.floor(seed / 62) % 62;
+  return bytes;
+}
+
+function keyOf(seed: number): string {
+  return generateKey({ prefix: 'acme', random: (length) => seededBytes(seed, length) });
+}
+
+const FIRST_TEXT = keyOf(FIRST);
+const SECOND_TEXT = keyOf(SECOND);
+const FIRST_DIGEST = digestKey(FIRST_TEXT);
+const SECOND_DIGEST = digestKey(SECOND_TEXT);
+
+/** What all keyrings have. */
+const KEYRING = { prefix: 'acme', catalog, peppers: 'none' } as const;
+
+/** The first key as it is stored. Made once: otherwise most of the time would go into it. */
+async function makeFirst(): Promise<KeyRecord> {
+  const store = memoryStore();
+  const random = (length: number): Uint8Array => seededBytes(FIRST, length);
+  const keyring = createKeyring({ ...KEYRING, store, random, now: () => 0 });
+  const { info } = await keyring.issue(INPUT, AUTHORITY);
+  const record = await store.findById(info.keyId);
+  if (record === null) throw new Error('the first key is not there');
+  return record;
+}
+
+const FIRST_RECORD = await makeFirst();
+
+// ── A process ────────────────────────────────────────────────────────────────────────────────────
+
+class Process {
+  readonly number: number;
+  readonly isCached: boolean;
+  readonly callers: readonly Caller[];
+  readonly keyring: ReturnType<typeof createKeyring<typeof catalog>>;
+  /**
+   * What it was given, in order. What it does next follows from that alone; without a cache, from
+   * what it was given since its calls were last over.
+   */
+  history: string[] = [];
+  /** How many calls of the store it made, likewise. */
+  calls = 0;
+  /** Hears what is published. */
+  listener: ((message: string) => void) | undefined;
+  /** Its subscription was answered. */
+  isSubscribed = false;
+  /** How many calls of the store failed in it. */
+  failures = 0;
+  openRotations = 0;
+  /** How many rotations ended because the store failed. */
+  brokenRotations = 0;
+  /** The next key that it makes is the second one. */
+  isIssuing = false;
+  #minted = 0;
+
+  constructor(world: Simulation, number: number, { isCached, callers }: ProcessPlan) {
+    this.number = number;
+    this.isCached = isCached;
+    this.callers = callers.map((commands, index) => ({
+      name: `${number}${'abcdef'.charAt(index)}`,
+      process: this,
+      commands,
+      begun: 0,
+      window: undefined,
+    }));
+    this.keyring = createKeyring({
+      ...KEYRING,
+      now: world.now,
+      storeTimeoutMs: 600_000,
+      store: isCached ? this.#cached(world) : world.connect(this),
+      random: (length) => seededBytes(this.#nextSeed(), length),
+    });
+  }
+
+  #cached(world: Simulation): KeyStore {
+    const { channel, maxStalenessMs } = world.setting;
+    return cacheStore(world.connect(this), {
+      cache: new LRUCache<string, object>({ max: 10 }),
+      maxStalenessMs,
+      now: world.now,
+      ...(channel === 'none' ? {} : { invalidation: world.portOf(this) }),
+    });
+  }
+
+  #nextSeed(): number {
+    if (this.isIssuing) return SECOND;
+    const seed = SECOND + 1 + this.number * SEEDS_OF_A_PROCESS + this.#minted;
+    this.#minted += 1;
+    return seed;
+  }
+
+  get minted(): number {
+    return this.#minted;
+  }
+
+  /** A call is over. Without a cache, nothing of it is left. */
+  forget(): void {
+    if (this.isCached || this.callers.some(({ window }) => window !== undefined)) return;
+    this.history = [];
+    this.calls = 0;
+  }
+}
+
+/** Lets everything go on that waits for nothing but its turn. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+// ── A run ────────────────────────────────────────────────────────────────────────────────────────
+
+/** One run. End each: calls that wait hold timers. */
+export class Simulation {
+  readonly setting: Setting;
+  /** What was found wrong; nothing where everything was right. */
+  readonly wrong: string[] = [];
+  readonly #database = memoryStore();
+  readonly #ledger: Ledger;
+  readonly #processes: readonly Process[];
+  /** The newest successor that was handed out. */
+  #newest = FIRST_TEXT;
+  #time = 0;
+  #calls: PendingCall[] = [];
+  #messages: Message[] = [];
+  #subscribing: { readonly process: Process; readonly take: () => void }[] = [];
+  #ticked = 0;
+  #failed = 0;
+  #isOver = false;
+
+  /** Everybody is connected, and nothing has happened. */
+  static async begin(setting: Setting): Promise<Simulation> {
+    const world = new Simulation(setting);
+    await settle();
+    return world;
+  }
+
+  private constructor(setting: Setting) {
+    this.setting = setting;
+    const { processes, maxStalenessMs, isSuspended } = setting;
+    const database = this.#database;
+    database.insert(FIRST_RECORD);
+    if (isSuspended) {
+      database.mark(FIRST_RECORD.keyId, { kind: 'suspend', at: 0, by: null, reason: null });
+    }
+    this.#ledger = new Ledger(database, processes.length, maxStalenessMs, this.wrong);
+    const first = database.findById(FIRST_RECORD.keyId) as KeyRecord;
+    this.#ledger.begin(FIRST_DIGEST, 'first', first);
+    this.#ledger.expect(SECOND_DIGEST, 'second');
+    this.#processes = processes.map((plan, number) => new Process(this, number, plan));
+  }
+
+  readonly now = (): number => this.#time;
+
+  /** Takes one of {@link options}, and everything that follows from it alone. */
+  async take(option: Option): Promise<void> {
+    option.take();
+    await settle();
+  }
+
+  /** Whoever waits is told that it failed. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    const calls = this.#calls;
+    this.#calls = [];
+    for (const { fail } of calls) fail(new Error('the run is over'));
+    await settle();
+  }
+
+  /** Looks at what the database holds now. */
+  check(): void {
+    this.#ledger.check(
+      this.#processes.map(({ openRotations, brokenRotations }) => openRotations + brokenRotations),
+    );
+  }
+
+  /** Looks at how it ended, once there is nothing left to take. */
+  checkEnd(): void {
+    const callers = this.#processes.flatMap((process) => process.callers);
+    for (const { name, window } of callers) {
+      if (window !== undefined) this.wrong.push(`caller ${name} was never answered`);
+    }
+    const commands = callers.flatMap((caller) => caller.commands);
+    const changing = commands.filter(({ act }) => act !== 'verify');
+    const isRotated = changing.every(({ act, key }) => act === 'rotate' && key === 'first');
+    const { isSuspended, failures } = this.setting;
+    if (!isRotated || changing.length === 0 || isSuspended || failures > 0) return;
+    const held = this.#ledger.heldSuccessorsOf(this.#ledger.ofDigest(FIRST_DIGEST));
+    if (held === 0) this.wrong.push('of rotations alone, none succeeded');
+  }
+
+  // ── What can happen next ───────────────────────────────────────────────────────────────────────
+
+  options(): readonly Option[] {
+    const options: Option[] = [];
+    for (const { callers } of this.#processes) {
+      for (const caller of callers) this.#addStart(options, caller);
+    }
+    for (const call of this.#calls) this.#addCall(options, call);
+    for (const message of this.#messages) this.#addMessage(options, message);
+    for (const { process, take } of this.#subscribing) {
+      options.push({ kind: 'subscribe', name: `${process.number} is subscribed`, take });
+    }
+    const tick = this.setting.ticks[this.#ticked];
+    if (tick !== undefined) {
+      options.push({ kind: 'tick', name: `${tick} ms pass`, take: () => this.#tick(tick) });
+    }
+    return options;
+  }
+
+  #addStart(options: Option[], caller: Caller): void {
+    const command = caller.commands[caller.begun];
+    if (command === undefined || caller.window !== undefined) return;
+    const name = `${caller.name} begins: ${command.act} ${command.key}`;
+    options.push({ kind: 'start', name, take: () => this.#start(caller, command) });
+  }
+
+  #addCall(options: Option[], call: PendingCall): void {
+    const what = `${call.process.number}: ${call.name}`;
+    if (call.effect === undefined) {
+      const name = call.isGivenUp ? `${what} takes effect, late` : `${what} takes effect`;
+      options.push({ kind: 'effect', name, take: () => this.#effect(call) });
+    } else {
+      options.push({ kind: 'answer', name: `${what} is answered`, take: () => this.#answer(call) });
+    }
+    if (call.isGivenUp || this.#failed >= this.setting.failures) return;
+    // A look-up that fails is the same whether it took effect or not.
+    if (call.effect !== undefined) {
+      options.push({
+        kind: 'fail',
+        name: `${what} took effect and fails`,
+        take: () => this.#fail(call),
+      });
+    } else if (call.isWrite) {
+      options.push({ kind: 'fail', name: `${what} fails`, take: () => this.#fail(call) });
+      const name = `${what} fails and may take effect later`;
+      options.push({ kind: 'fail', name, take: () => this.#giveUp(call) });
+    }
+  }
+
+  #addMessage(options: Option[], message: Message): void {
+    if (message.isLost) return;
+    const name = `${message.to.number} hears of ${this.#nameOf(message.keyId)}`;
+    options.push({ kind: 'arrive', name, take: () => this.#arrive(message) });
+  }
+
+  #nameOf(keyId: string): string {
+    return this.#ledger.ofKeyId(keyId)?.name ?? '?';
+  }
+
+  #tick(ms: number): void {
+    this.#ticked += 1;
+    this.#time += ms;
+  }
+
+  #effect(call: PendingCall): void {
+    if (call.isGivenUp) this.#calls = this.#calls.filter((other) => other !== call);
+    try {
+      call.effect = { value: call.act() };
+    } catch (error) {
+      call.effect = { value: error };
+    }
+  }
+
+  #answer(call: PendingCall): void {
+    this.#calls = this.#calls.filter((other) => other !== call);
+    const value = call.effect?.value;
+    this.#note(call.process, `${call.number}=${this.#ledger.textOf(value, this.#time)}`);
+    if (value instanceof Error) call.fail(value);
+    else call.answer(value);
+  }
+
+  #fail(call: PendingCall): void {
+    this.#calls = this.#calls.filter((other) => other !== call);
+    this.#break(call);
+  }
+
+  #giveUp(call: PendingCall): void {
+    call.isGivenUp = true;
+    this.#break(call);
+  }
+
+  #break(call: PendingCall): void {
+    this.#failed += 1;
+    call.process.failures += 1;
+    this.#note(call.process, `${call.number} failed`);
+    call.fail(new Error('the connection broke'));
+  }
+
+  #arrive(message: Message): void {
+    this.#messages = this.#messages.filter((other) => other !== message);
+    this.#hear(message.to, message.keyId);
+  }
+
+  #hear(process: Process, keyId: string): void {
+    const life = this.#ledger.ofKeyId(keyId);
+    this.#note(process, `hears ${life?.name}`);
+    process.listener?.(keyId);
+    if (life !== undefined) this.#ledger.tell(life, process.number);
+  }
+
+  /** What a process is given, and when. */
+  #note(process: Process, what: string): void {
+    process.history.push(`${what}@${this.#time}`);
+  }
+
+  // ── What a process is connected to ─────────────────────────────────────────────────────────────
+
+  /** The one database as a process sees it. */
+  connect(process: Process): KeyStore {
+    const database = this.#database;
+    const ledger = (): Ledger => this.#ledger;
+    const read = <T>(name: string, act: () => unknown): Promise<T> =>
+      this.#call<T>(process, name, false, act);
+    return {
+      ...database,
+      findById: (keyId) => read(`findById ${this.#nameOf(keyId)}`, () => database.findById(keyId)),
+      findByDigest: (digests) =>
+        read(`findByDigest ${ledger().ofDigest(String(digests[0])).name}`, () =>
+          database.findByDigest(digests),
+        ),
+      listLineage: (root) => read('listLineage', () => database.listLineage(root)),
+      insert: (record) => this.#insert(process, record),
+      mark: (keyId, mark) => this.#mark(process, keyId, mark),
+    };
+  }
+
+  async #insert(process: Process, record: KeyRecord): Promise<void> {
+    const life = this.#ledger.ofDigest(record.digest, `${process.number}.${process.minted}`);
+    const insert = (): void => {
+      this.#database.insert(record);
+      this.#ledger.inserted(record, process.number, this.#time);
+    };
+    try {
+      await this.#call(process, `insert ${life.name}`, true, insert);
+    } finally {
+      this.#ledger.tell(life, process.number);
+    }
+  }
+
+  async #mark(...[process, keyId, mark]: [Process, ...Parameters<KeyStore['mark']>]) {
+    const life = this.#ledger.ofKeyId(keyId);
+    if (life === undefined) throw new Error('a mark for no key');
+    let written = 0;
+    const write = (): boolean => {
+      const wrote = this.#database.mark(keyId, mark) as boolean;
+      if (wrote) this.#ledger.marked(life, mark, this.#time);
+      written = life.versions.length - 1;
+      return wrote;
+    };
+    try {
+      const wrote = await this.#call<boolean>(process, `${mark.kind} ${life.name}`, true, write);
+      if (wrote) life.acknowledged = Math.max(life.acknowledged, written);
+      return wrote;
+    } finally {
+      this.#ledger.tell(life, process.number);
+    }
+  }
+
+  /** A call of the database takes effect in a step, and is answered in another. */
+  #call<T>(process: Process, name: string, isWrite: boolean, act: () => unknown): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#isOver) {
+        reject(new Error('the run is over'));
+        return;
+      }
+      process.calls += 1;
+      this.#calls.push({
+        process,
+        name,
+        number: process.calls,
+        isWrite,
+        act,
+        answer: resolve as (value: unknown) => void,
+        fail: reject,
+        effect: undefined,
+        isGivenUp: false,
+      });
+    });
+  }
+
+  /** The channel as a process sees it. */
+  portOf(process: Process): Invalidation {
+    const { channel } = this.setting;
+    return {
+      subscribe: (listener) => {
+        const begin = (): void => {
+          process.listener = listener;
+          process.isSubscribed = true;
+          this.#ledger.tellAll(process.number);
+        };
+        if (channel !== 'late') {
+          begin();
+          return;
+        }
+        return new Promise<void>((resolve) => {
+          const take = (): void => {
+            this.#subscribing = this.#subscribing.filter((other) => other.take !== take);
+            this.#note(process, 'subscribed');
+            begin();
+            resolve();
+          };
+          this.#subscribing.push({ process, take });
+        });
+      },
+      publish: async (keyId) => {
+        this.#publish(process, keyId);
+        if (channel === 'broken') throw new Error('no channel');
+        if (channel === 'hanging') await new Promise(() => {});
+      },
+    };
+  }
+
+  #publish(from: Process, keyId: string): void {
+    const { channel } = this.setting;
+    const isDelivered = channel === 'later' || channel === 'late';
+    const isBeat = this.#ledger.ofKeyId(keyId) === undefined;
+    const isAtOnce = channel === 'at once' || (isDelivered && isBeat);
+    for (const process of this.#processes) {
+      if (process.listener === undefined || (process === from && !isBeat)) continue;
+      if (isAtOnce) this.#hear(process, keyId);
+      else if (!isBeat) this.#messages.push({ keyId, to: process, isLost: !isDelivered });
+    }
+  }
+
+  // ── Calls, and what they may answer ────────────────────────────────────────────────────────────
+
+  #start(caller: Caller, command: Command): void {
+    const { process } = caller;
+    caller.begun += 1;
+    this.#note(process, `${caller.name} begins`);
+    const text = this.#textOf(command.key);
+    const life = this.#ledger.ofText(text);
+    caller.window = this.#windowOf(process, command, life);
+    void this.#perform(caller, command, text, caller.window);
+  }
+
+  #textOf(key: KeyName): string {
+    if (key === 'newest') return this.#newest;
+    return key === 'first' ? FIRST_TEXT : SECOND_TEXT;
+  }
+
+  #windowOf(process: Process, { act }: Command, life: Life): Window {
+    if (act !== 'verify' || !process.isCached) return this.#ledger.open(life, this.#time);
+    const isOnItsWay = this.#messages.some(
+      ({ keyId, to }) => to === process && keyId === life.keyId,
+    );
+    const isCurrent = process.isSubscribed && !isOnItsWay;
+    return this.#ledger.openCached(life, process.number, this.#time, isCurrent);
+  }
+
+  async #perform(caller: Caller, command: Command, text: string, window: Window): Promise<void> {
+    const { process } = caller;
+    const isRotation = command.act.startsWith('rotate');
+    if (isRotation) process.openRotations += 1;
+    let complaint: string | undefined;
+    try {
+      const answer = await this.#act(process, command, text, window.life.keyId || NOWHERE);
+      if (!this.#isOver) complaint = this.#faultIn(command, answer, window);
+    } catch (error) {
+      if (this.#isOver) return;
+      complaint = this.#faultInRefusal(process, command, error, window);
+      if (isRotation && isStoreError(error)) process.brokenRotations += 1;
+    }
+    if (this.#isOver) return;
+    if (isRotation) process.openRotations -= 1;
+    if (complaint !== undefined) this.wrong.push(`${caller.name}, ${command.act}: ${complaint}`);
+    caller.window = undefined;
+    process.forget();
+  }
+
+  /** Returns what was answered: for `verify`, as the ledger writes it; for keys, their text. */
+  async #act(
+    process: Process,
+    { act }: Command,
+    text: string,
+    keyId: string,
+  ): Promise<string | undefined> {
+    const { keyring } = process;
+    switch (act) {
+      case 'verify': {
+        const { accessibleEntities } = await keyring.verify(text);
+        return `passed for ${accessibleEntities.join()}`;
+      }
+      case 'issue': {
+        // It makes its key before it waits for anything.
+        process.isIssuing = true;
+        const issued = keyring.issue(INPUT, AUTHORITY);
+        process.isIssuing = false;
+        return (await issued).key;
+      }
+      case 'rotate':
+        return (await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY)).key;
+      case 'rotate with overlap':
+        return (await keyring.rotate(keyId, { overlapMs: OVERLAP_MS }, AUTHORITY)).key;
+      case 'withdraw':
+        await keyring.withdraw(keyId, { entityUuid: OTHER });
+        return undefined;
+      case 'revokeLineage':
+        await keyring.revokeLineage(keyId, AUTHORITY);
+        return undefined;
+      default:
+        await keyring[act](keyId, AUTHORITY);
+        return undefined;
+    }
+  }
+
+  /** Whether a call may have succeeded like this. */
+  #faultIn({ act }: Command, answer: string | undefined, window: Window): string | undefined {
+    const ledger = this.#ledger;
+    const { life, from } = window;
+    const current = currentOf(life);
+    const seen = life.versions.slice(from).map(({ record }) => record);
+    switch (act) {
+      case 'verify': {
+        const allowed = ledger.answersIn(window, this.#time);
+        return allowed.has(answer ?? '')
+          ? undefined
+          : `${answer}, not ${[...allowed].join(' or ')}`;
+      }
+      case 'issue':
+        ledger.handOut(ledger.ofText(answer ?? ''));
+        return undefined;
+      case 'rotate':
+      case 'rotate with overlap':
+        this.#newest = answer ?? '';
+        ledger.handOut(ledger.ofText(this.#newest));
+        return current?.retireAt === null ? 'the key is not retired' : undefined;
+      case 'revokeLineage':
+        ledger.close(life);
+        return current?.revokedAt === null ? 'the key is not revoked' : undefined;
+      case 'revoke':
+        return current?.revokedAt === null ? 'the key is not revoked' : undefined;
+      case 'suspend':
+        return seen.some((each) => each?.suspendedAt !== null) ? undefined : 'it was not suspended';
+      case 'resume':
+        return seen.some((each) => each?.suspendedAt === null) ? undefined : 'it was not resumed';
+      case 'withdraw':
+        return current?.withdrawn.includes(OTHER) ? undefined : 'the entity is still addressed';
+    }
+  }
+
+  /** Whether a call may have been refused like this. */
+  #faultInRefusal(
+    process: Process,
+    { act }: Command,
+    error: unknown,
+    window: Window,
+  ): string | undefined {
+    const seen = window.life.versions.slice(window.from).map(({ record }) => record);
+    if (isStoreError(error)) {
+      const isTaken = act === 'issue' && currentOf(this.#ledger.ofDigest(SECOND_DIGEST)) !== null;
+      const isKnown = process.failures > 0 || isTaken || isTossed(act, seen);
+      return isKnown ? undefined : `broke, ${error.message}`;
+    }
+    if (!isAccessError(error)) return String(error);
+    const { code, reason } = error;
+    const refusal = `refused, ${code} ${reason}`;
+    if (act === 'verify' || code === 'invalid_token') {
+      const allowed = this.#ledger.answersIn(window, this.#time);
+      return allowed.has(reason) ? undefined : `${refusal}, not ${[...allowed].join(' or ')}`;
+    }
+    if (reason === 'no_such_key') return seen.includes(null) ? undefined : refusal;
+    if (act === 'withdraw') {
+      const isAddressed = seen.some((each) => each?.accessibleEntities.includes(OTHER));
+      return isAddressed ? refusal : undefined;
+    }
+    if (reason !== 'already_ended') return refusal;
+    const answers = seen.flatMap((each) => [
+      answerOf(each, window.since),
+      answerOf(each, this.#time),
+    ]);
+    const hasEnded = answers.some((each) => !each.startsWith('passed'));
+    if (act === 'resume') return answers.includes('revoked') ? undefined : refusal;
+    if (act === 'suspend') {
+      return answers.includes('revoked') || answers.includes('retired') ? undefined : refusal;
+    }
+    if (!act.startsWith('rotate')) return refusal;
+    const isRetired = seen.some((each) => each !== null && each.retireAt !== null);
+    return hasEnded || isRetired || seen.length > 1 ? undefined : refusal;
+  }
+
+  // ── As text ────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * All that can matter from now on. Two runs of the same setting with the same state go on in the
+   * same ways: the database, what is under way and what is known are equal, and each process was
+   * given the same in the same order, so that what it remembers is equal, too.
+   */
+  state(): string {
+    const callers = this.#processes.flatMap((process) => process.callers);
+    const windows = callers.flatMap(({ window }) => (window === undefined ? [] : [window]));
+    const isCached = this.#processes.map((process) => process.isCached);
+    const calls = this.#calls.map(
+      ({ process, number, name, effect, isGivenUp }) =>
+        `${process.number} ${isGivenUp ? '-' : number} ${name} ${
+          effect === undefined ? '' : `= ${this.#ledger.textOf(effect.value, this.#time)}`
+        }`,
+    );
+    const messages = this.#messages.map(
+      ({ keyId, to }) => `${this.#nameOf(keyId)} to ${to.number}`,
+    );
+    return [
+      `${this.#time} ${this.#ticked} ${this.#failed} ${this.#ledger.ofText(this.#newest).name}`,
+      ...this.#processes.map(textOfProcess),
+      ...calls.sort(),
+      ...messages.sort(),
+      this.#ledger.state(windows, this.#time, isCached),
+    ].join('\n');
+  }
+}
+
+/**
+ * Whether a key was suspended and resumed while somebody did either. Who finds that nothing is to
+ * be done, and then that it would have been, takes the store for broken, and is told so.
+ */
+function isTossed(act: Act, seen: readonly (KeyRecord | null)[]): boolean {
+  const isSuspended = seen.some((each) => each !== null && each.suspendedAt !== null);
+  const isResumed = seen.some((each) => each !== null && each.suspendedAt === null);
+  return (act === 'suspend' || act === 'resume') && isSuspended && isResumed;
+}
+
+function textOfProcess(process: Process): string {
+  const { callers, history, isSubscribed, failures } = process;
+  const { openRotations, brokenRotations, minted } = process;
+  const begun = callers.map((caller) => `${caller.begun}${caller.window === undefined}`);
+  const rotations = `${openRotations} ${brokenRotations} ${minted}`;
+  return `${begun.join()} ${isSubscribed} ${failures > 0} ${rotations} ${history.join(';')}`;
+}
