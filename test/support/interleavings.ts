@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Command, type Option, type Setting, Simulation } from './simulation.ts';
+import type { Command, Setting } from './simulated-process.ts';
+import { type Option, Simulation } from './simulation.ts';
 
 /** A setting, and what happens next, as a number modulo the number of things that can. */
 export interface Run {

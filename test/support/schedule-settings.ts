@@ -1,5 +1,6 @@
 /** What `npm run test:exhaustive` goes through: who does what at once, with and without caches. */
-import type { Act, Command, KeyName, ProcessPlan, Setting } from './simulation.ts';
+import { OVERLAP_MS } from './simulated-calls.ts';
+import type { Act, Command, KeyName, ProcessPlan, Setting } from './simulated-process.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -23,8 +24,6 @@ const PLAIN: Omit<Setting, 'processes'> = {
 
 /** Longer than look-ups can be joined, and shorter than anything is kept. */
 const WHILE_MS = 1_500;
-/** As long as a rotation lets the predecessor live, where it does. */
-const OVERLAP_MS = 3_000;
 
 const MARKING: readonly Act[] = ['rotate', 'revoke', 'suspend', 'resume', 'withdraw'];
 const ACTS: readonly Act[] = [...MARKING, 'verify'];

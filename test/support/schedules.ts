@@ -1,6 +1,7 @@
 /** Every order of the steps of a simulation, with each state that is reached looked at once. */
 import { hash } from 'node:crypto';
-import { type Option, type Setting, Simulation } from './simulation.ts';
+import type { Setting } from './simulated-process.ts';
+import { type Option, Simulation } from './simulation.ts';
 
 /** What was found by going through all schedules of a setting. */
 export interface Exploration {

@@ -6,66 +6,27 @@
  * each step the database holds what `ledger.ts` says.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
-import {
-  createKeyring,
-  defineScopes,
-  digestKey,
-  generateKey,
-  isAccessError,
-  isStoreError,
-} from 'keyscope';
+import { isStoreError } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
-import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
-import { LRUCache } from 'lru-cache';
-import { answerOf, currentOf, Ledger, type Life, type Window } from './ledger.ts';
+import { Ledger, type Life, type Window } from './ledger.ts';
+import { faultIn, faultInRefusal, type Knowledge, perform } from './simulated-calls.ts';
+import {
+  type Caller,
+  type Command,
+  FIRST_DIGEST,
+  FIRST_RECORD,
+  FIRST_TEXT,
+  type KeyName,
+  Process,
+  SECOND_DIGEST,
+  SECOND_TEXT,
+  type Setting,
+  textOfProcess,
+} from './simulated-process.ts';
 
-/**
- * How messages travel: in a step of their own, at once, never, or with a channel that throws or
- * hangs. `late`: as `later`, but to subscribe takes a step, too. `none`: there is no channel.
- */
-export type ChannelMode = 'none' | 'later' | 'late' | 'at once' | 'lost' | 'broken' | 'hanging';
-
-export type Act =
-  | 'verify'
-  | 'issue'
-  | 'rotate'
-  | 'rotate with overlap'
-  | 'revoke'
-  | 'revokeLineage'
-  | 'suspend'
-  | 'resume'
-  | 'withdraw';
-
-/**
- * The key that exists from the start; one that is issued or not, and whose text is known; the
- * newest successor that was handed out, and the first key as long as there is none.
- */
-export type KeyName = 'first' | 'second' | 'newest';
-
-export interface Command {
-  readonly act: Act;
-  readonly key: KeyName;
-}
-
-/** A process, and what its callers do: each one thing after the other, all of them at once. */
-export interface ProcessPlan {
-  readonly isCached: boolean;
-  readonly callers: readonly (readonly Command[])[];
-}
-
-/** Where a simulation begins, and what can happen in it. */
-export interface Setting {
-  readonly processes: readonly ProcessPlan[];
-  readonly channel: ChannelMode;
-  readonly maxStalenessMs: number;
-  /** Whether the first key is suspended from the start. */
-  readonly isSuspended: boolean;
-  /** By how much time advances, one step each, in milliseconds. */
-  readonly ticks: readonly number[];
-  /** How many calls of the store can fail, before or after they take effect. */
-  readonly failures: number;
-}
+/** A well-formed key id that nothing has. */
+const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
 
 /** What can happen next. */
 export interface Option {
@@ -94,146 +55,6 @@ interface Message {
   readonly keyId: string;
   readonly to: Process;
   readonly isLost: boolean;
-}
-
-/** One after the other, what somebody does. */
-interface Caller {
-  readonly name: string;
-  readonly process: Process;
-  readonly commands: readonly Command[];
-  /** How many commands have begun. */
-  begun: number;
-  /** Of the command under way. */
-  window: Window | undefined;
-}
-
-const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
-const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
-const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
-const AUTHORITY = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
-const INPUT = {
-  name: 'ci',
-  scopes: ['threats:read'],
-  expiresAt: 'never',
-  accessibleEntities: [OTHER],
-} as const;
-const OVERLAP_MS = 3_000;
-
-const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
-
-// ── Keys ─────────────────────────────────────────────────────────────────────────────────────────
-
-const FIRST = 0;
-const SECOND = 1;
-/** Each process makes keys of its own. */
-const SEEDS_OF_A_PROCESS = 20;
-
-/** Bytes that depend on `seed` alone, and make a key at the first attempt. */
-function seededBytes(seed: number, length: number): Uint8Array {
-  const bytes = Uint8Array.from({ length }, (_, index) => index);
-  bytes[0] = seed % 62;
-  bytes[1] = Math.floor(seed / 62) % 62;
-  return bytes;
-}
-
-function keyOf(seed: number): string {
-  return generateKey({ prefix: 'acme', random: (length) => seededBytes(seed, length) });
-}
-
-const FIRST_TEXT = keyOf(FIRST);
-const SECOND_TEXT = keyOf(SECOND);
-const FIRST_DIGEST = digestKey(FIRST_TEXT);
-const SECOND_DIGEST = digestKey(SECOND_TEXT);
-
-/** What all keyrings have. */
-const KEYRING = { prefix: 'acme', catalog, peppers: 'none' } as const;
-
-/** The first key as it is stored. Made once: otherwise most of the time would go into it. */
-async function makeFirst(): Promise<KeyRecord> {
-  const store = memoryStore();
-  const random = (length: number): Uint8Array => seededBytes(FIRST, length);
-  const keyring = createKeyring({ ...KEYRING, store, random, now: () => 0 });
-  const { info } = await keyring.issue(INPUT, AUTHORITY);
-  const record = await store.findById(info.keyId);
-  if (record === null) throw new Error('the first key is not there');
-  return record;
-}
-
-const FIRST_RECORD = await makeFirst();
-
-// ── A process ────────────────────────────────────────────────────────────────────────────────────
-
-class Process {
-  readonly number: number;
-  readonly isCached: boolean;
-  readonly callers: readonly Caller[];
-  readonly keyring: ReturnType<typeof createKeyring<typeof catalog>>;
-  /**
-   * What it was given, in order. What it does next follows from that alone; without a cache, from
-   * what it was given since its calls were last over.
-   */
-  history: string[] = [];
-  /** How many calls of the store it made, likewise. */
-  calls = 0;
-  /** Hears what is published. */
-  listener: ((message: string) => void) | undefined;
-  /** Its subscription was answered. */
-  isSubscribed = false;
-  /** How many calls of the store failed in it. */
-  failures = 0;
-  openRotations = 0;
-  /** How many rotations ended because the store failed. */
-  brokenRotations = 0;
-  /** The next key that it makes is the second one. */
-  isIssuing = false;
-  #minted = 0;
-
-  constructor(world: Simulation, number: number, { isCached, callers }: ProcessPlan) {
-    this.number = number;
-    this.isCached = isCached;
-    this.callers = callers.map((commands, index) => ({
-      name: `${number}${'abcdef'.charAt(index)}`,
-      process: this,
-      commands,
-      begun: 0,
-      window: undefined,
-    }));
-    this.keyring = createKeyring({
-      ...KEYRING,
-      now: world.now,
-      storeTimeoutMs: 600_000,
-      store: isCached ? this.#cached(world) : world.connect(this),
-      random: (length) => seededBytes(this.#nextSeed(), length),
-    });
-  }
-
-  #cached(world: Simulation): KeyStore {
-    const { channel, maxStalenessMs } = world.setting;
-    return cacheStore(world.connect(this), {
-      cache: new LRUCache<string, object>({ max: 10 }),
-      maxStalenessMs,
-      now: world.now,
-      ...(channel === 'none' ? {} : { invalidation: world.portOf(this) }),
-    });
-  }
-
-  #nextSeed(): number {
-    if (this.isIssuing) return SECOND;
-    const seed = SECOND + 1 + this.number * SEEDS_OF_A_PROCESS + this.#minted;
-    this.#minted += 1;
-    return seed;
-  }
-
-  get minted(): number {
-    return this.#minted;
-  }
-
-  /** A call is over. Without a cache, nothing of it is left. */
-  forget(): void {
-    if (this.isCached || this.callers.some(({ window }) => window !== undefined)) return;
-    this.history = [];
-    this.calls = 0;
-  }
 }
 
 /** Lets everything go on that waits for nothing but its turn. */
@@ -586,11 +407,13 @@ export class Simulation {
     if (isRotation) process.openRotations += 1;
     let complaint: string | undefined;
     try {
-      const answer = await this.#act(process, command, text, window.life.keyId || NOWHERE);
-      if (!this.#isOver) complaint = this.#faultIn(command, answer, window);
+      const answer = await perform(process, command, text, window.life.keyId || NOWHERE);
+      if (this.#isOver) return;
+      if (isRotation) this.#newest = answer ?? '';
+      complaint = faultIn(this.#known(), command, answer, window);
     } catch (error) {
       if (this.#isOver) return;
-      complaint = this.#faultInRefusal(process, command, error, window);
+      complaint = faultInRefusal(this.#known(), process, command, error, window);
       if (isRotation && isStoreError(error)) process.brokenRotations += 1;
     }
     if (this.#isOver) return;
@@ -600,115 +423,8 @@ export class Simulation {
     process.forget();
   }
 
-  /** Returns what was answered: for `verify`, as the ledger writes it; for keys, their text. */
-  async #act(
-    process: Process,
-    { act }: Command,
-    text: string,
-    keyId: string,
-  ): Promise<string | undefined> {
-    const { keyring } = process;
-    switch (act) {
-      case 'verify': {
-        const { accessibleEntities } = await keyring.verify(text);
-        return `passed for ${accessibleEntities.join()}`;
-      }
-      case 'issue': {
-        // It makes its key before it waits for anything.
-        process.isIssuing = true;
-        const issued = keyring.issue(INPUT, AUTHORITY);
-        process.isIssuing = false;
-        return (await issued).key;
-      }
-      case 'rotate':
-        return (await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY)).key;
-      case 'rotate with overlap':
-        return (await keyring.rotate(keyId, { overlapMs: OVERLAP_MS }, AUTHORITY)).key;
-      case 'withdraw':
-        await keyring.withdraw(keyId, { entityUuid: OTHER });
-        return undefined;
-      case 'revokeLineage':
-        await keyring.revokeLineage(keyId, AUTHORITY);
-        return undefined;
-      default:
-        await keyring[act](keyId, AUTHORITY);
-        return undefined;
-    }
-  }
-
-  /** Whether a call may have succeeded like this. */
-  #faultIn({ act }: Command, answer: string | undefined, window: Window): string | undefined {
-    const ledger = this.#ledger;
-    const { life, from } = window;
-    const current = currentOf(life);
-    const seen = life.versions.slice(from).map(({ record }) => record);
-    switch (act) {
-      case 'verify': {
-        const allowed = ledger.answersIn(window, this.#time);
-        return allowed.has(answer ?? '')
-          ? undefined
-          : `${answer}, not ${[...allowed].join(' or ')}`;
-      }
-      case 'issue':
-        ledger.handOut(ledger.ofText(answer ?? ''));
-        return undefined;
-      case 'rotate':
-      case 'rotate with overlap':
-        this.#newest = answer ?? '';
-        ledger.handOut(ledger.ofText(this.#newest));
-        return current?.retireAt === null ? 'the key is not retired' : undefined;
-      case 'revokeLineage':
-        ledger.close(life);
-        return current?.revokedAt === null ? 'the key is not revoked' : undefined;
-      case 'revoke':
-        return current?.revokedAt === null ? 'the key is not revoked' : undefined;
-      case 'suspend':
-        return seen.some((each) => each?.suspendedAt !== null) ? undefined : 'it was not suspended';
-      case 'resume':
-        return seen.some((each) => each?.suspendedAt === null) ? undefined : 'it was not resumed';
-      case 'withdraw':
-        return current?.withdrawn.includes(OTHER) ? undefined : 'the entity is still addressed';
-    }
-  }
-
-  /** Whether a call may have been refused like this. */
-  #faultInRefusal(
-    process: Process,
-    { act }: Command,
-    error: unknown,
-    window: Window,
-  ): string | undefined {
-    const seen = window.life.versions.slice(window.from).map(({ record }) => record);
-    if (isStoreError(error)) {
-      const isTaken = act === 'issue' && currentOf(this.#ledger.ofDigest(SECOND_DIGEST)) !== null;
-      const isKnown = process.failures > 0 || isTaken || isTossed(act, seen);
-      return isKnown ? undefined : `broke, ${error.message}`;
-    }
-    if (!isAccessError(error)) return String(error);
-    const { code, reason } = error;
-    const refusal = `refused, ${code} ${reason}`;
-    if (act === 'verify' || code === 'invalid_token') {
-      const allowed = this.#ledger.answersIn(window, this.#time);
-      return allowed.has(reason) ? undefined : `${refusal}, not ${[...allowed].join(' or ')}`;
-    }
-    if (reason === 'no_such_key') return seen.includes(null) ? undefined : refusal;
-    if (act === 'withdraw') {
-      const isAddressed = seen.some((each) => each?.accessibleEntities.includes(OTHER));
-      return isAddressed ? refusal : undefined;
-    }
-    if (reason !== 'already_ended') return refusal;
-    const answers = seen.flatMap((each) => [
-      answerOf(each, window.since),
-      answerOf(each, this.#time),
-    ]);
-    const hasEnded = answers.some((each) => !each.startsWith('passed'));
-    if (act === 'resume') return answers.includes('revoked') ? undefined : refusal;
-    if (act === 'suspend') {
-      return answers.includes('revoked') || answers.includes('retired') ? undefined : refusal;
-    }
-    if (!act.startsWith('rotate')) return refusal;
-    const isRetired = seen.some((each) => each !== null && each.retireAt !== null);
-    return hasEnded || isRetired || seen.length > 1 ? undefined : refusal;
+  #known(): Knowledge {
+    return { ledger: this.#ledger, time: this.#time };
   }
 
   // ── As text ────────────────────────────────────────────────────────────────────────────────────
@@ -739,22 +455,4 @@ export class Simulation {
       this.#ledger.state(windows, this.#time, isCached),
     ].join('\n');
   }
-}
-
-/**
- * Whether a key was suspended and resumed while somebody did either. Who finds that nothing is to
- * be done, and then that it would have been, takes the store for broken, and is told so.
- */
-function isTossed(act: Act, seen: readonly (KeyRecord | null)[]): boolean {
-  const isSuspended = seen.some((each) => each !== null && each.suspendedAt !== null);
-  const isResumed = seen.some((each) => each !== null && each.suspendedAt === null);
-  return (act === 'suspend' || act === 'resume') && isSuspended && isResumed;
-}
-
-function textOfProcess(process: Process): string {
-  const { callers, history, isSubscribed, failures } = process;
-  const { openRotations, brokenRotations, minted } = process;
-  const begun = callers.map((caller) => `${caller.begun}${caller.window === undefined}`);
-  const rotations = `${openRotations} ${brokenRotations} ${minted}`;
-  return `${begun.join()} ${isSubscribed} ${failures > 0} ${rotations} ${history.join(';')}`;
 }
