@@ -129,6 +129,11 @@ const FAILING_CACHES: Family = {
   ]),
 };
 
+const ONE_CACHE_TWO_CALLS: Family = {
+  name: 'one cache, two calls',
+  scenarios: around({}, (act) => [cached([...acting(act), ...ONCE], ONCE)]),
+};
+
 const ONE_CACHE: Family = {
   name: 'one cache, three calls',
   scenarios: around({}, (act) => [cached([...acting(act), ...ONCE], TWICE, ONCE)]),
@@ -223,6 +228,7 @@ const ISSUED: Family = {
           isCached,
           callers: [
             [
+              { act: 'verify', key: 'second' },
               { act: 'issue', key: 'second' },
               { act: 'verify', key: 'second' },
               { act: 'revoke', key: 'second' },
@@ -264,8 +270,10 @@ export const QUICK: readonly Family[] = [
     })),
   },
   SUCCESSORS,
+  ONE_CACHE_TWO_CALLS,
   WITH_CHANNEL,
   LATE_CHANNEL,
   WITHOUT_CHANNEL,
+  STORM,
   ISSUED,
 ];

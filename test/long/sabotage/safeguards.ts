@@ -6,11 +6,13 @@ import { EXAMPLES } from './examples.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
+import { ORDERS } from './schedules.ts';
 import { STORES } from './stores.ts';
 import { WINGS } from './wings.ts';
 
 export const SAFEGUARDS: readonly Safeguard[] = [
   ...CORE,
+  ...ORDERS,
   ...STORES,
   ...WINGS,
   ...ADMIN,
