@@ -7,6 +7,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { LAWS } from '../support/ledger.ts';
 import { FAMILIES } from '../support/schedule-settings.ts';
 import { type Exploration, explore } from '../support/schedules.ts';
 
@@ -71,6 +72,8 @@ async function exploreAll(): Promise<void> {
     addTo(total, sum, sum.seconds, 0);
   }
   print('all', total);
+  console.log(`\nIn each of these, ${LAWS.length} laws:`);
+  for (const law of LAWS) console.log(`- ${law}`);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   const memory = Math.round(process.resourceUsage().maxRSS / 1024);
   console.log(`\n${seconds} s, at most ${memory} MB; ${wrong.length} settings are wrong`);

@@ -26,22 +26,22 @@ export interface Algebra {
 // 1. Names are compared and never looked into, and none has `:` or `*` in it. So the operations
 //    treat a set and the same set with its names exchanged, one for one, alike.
 // 2. A set means all that p means only if it has a pattern of W(p). For take a pair that p matches,
-//    with names that the set does not have where p has `*`. What matches it has `*` in those places,
-//    and `*` or p's own name in the others. Hence a set has one minimal form: those of its patterns
-//    of which none is wider than another.
+//    with names that the set does not have where p has `*`. What matches it has `*` there, and `*`
+//    or p's own name elsewhere. Hence a set has one minimal form: those of its patterns of which
+//    none is wider than another.
 // 3. Whether p is covered, and whether it stays in a minimal form or in a union, is read from which
 //    patterns of W(p) there are, and from nothing else: `isCovered` and `hasWider` look up no
 //    others. They name one resource and one action.
-// 4. An intersection is made of what x of one set and y of the other have in common, as far as the
-//    other covers it, and made minimal. What it means too much stands in such an element, made of
-//    one x, one y and what of W covers it; what it means too little is matched by some x and some y.
-//    Both show in sets over the names of x and y: two resources and two actions.
+// 4. An intersection is made of what any x of one set and any y of the other have in common, as far
+//    as the other covers it, and made minimal. What it means too much stands in such an element, of
+//    one x, one y and what of W covers it; what it means too little is matched by some x and y. Both
+//    show in sets over the names of x and y: two resources and two actions.
 // 5. So if no operation differs from its meaning in any pair of sets over two resources and two
 //    actions, none differs anywhere, and they are inclusion, union and intersection of sets of
 //    pairs. What holds of these, of however many sets, holds of the operations.
 //
-// 1 and 3 are seen in the code; that look-ups stay within W is also tried. `test/slow/algebra.test.ts`
-// goes through all pairs of sets.
+// 1 and the first halves of 3 and 4 are seen in the code; that look-ups stay within W is also
+// tried. `test/slow/algebra.test.ts` goes through all pairs of sets.
 
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];

@@ -7,6 +7,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KeyRecord, KeyStore, Mark } from 'keyscope';
 import { digestKey } from 'keyscope';
 
+/** What is looked at: the first three after every step, the others at every answer. */
+export const LAWS: readonly string[] = [
+  'a key retires only if its successor is stored, and at most one successor is handed out',
+  'a live successor that nobody holds is of a rotation that has crashed or failed, and is listed',
+  'what is revoked stays revoked, what withdrew stays withdrawn; a revoked lineage has no live key',
+  'no answer is older than promised, in the process of the mark, after its message, without one',
+  'a successor is of a key that was live when it retired, and addresses nobody who had withdrawn',
+  'what a call says it did is done, what it refuses it had to refuse, and nothing else is thrown',
+];
+
 /** How long another process may take a key for unknown that it had tried before. */
 const ABSENT_MS = 5_000;
 
