@@ -34,8 +34,8 @@ export interface Algebra {
 //    others. They name one resource and one action.
 // 4. An intersection is made of what any x of one set and any y of the other have in common, as far
 //    as the other covers it, and made minimal. What it means too much stands in such an element, of
-//    one x, one y and what of W covers it; what it means too little is matched by some x and y. Both
-//    show in sets over the names of x and y: two resources and two actions.
+//    one x, one y and what of W covers it; what it means too little is matched by some x and y.
+//    Both show in sets over the names of x and y: two resources and two actions.
 // 5. So if no operation differs from its meaning in any pair of sets over two resources and two
 //    actions, none differs anywhere, and they are inclusion, union and intersection of sets of
 //    pairs. What holds of these, of however many sets, holds of the operations.
