@@ -156,8 +156,15 @@ export class Ledger {
     life.floors[process] = newestOf(life);
   }
 
+  /** A process knows of nothing from before. */
   tellAll(process: number): void {
-    for (const life of this.#lives) this.tell(life, process);
+    for (const life of this.#lives) this.tellMade(life, process);
+  }
+
+  /** A process made a key, or tried to: it does not take it for unknown any more. */
+  tellMade(life: Life, process: number): void {
+    life.triedBy.delete(process);
+    this.tell(life, process);
   }
 
   /** A caller was given the text of a key. */
@@ -219,7 +226,7 @@ export class Ledger {
       life,
       from: Math.max(oldest, told, Math.min(isFirst, newestOf(life))),
       since: time,
-      mayBeAbsent: isRecent && life.triedBy.has(process) && life.madeBy !== process,
+      mayBeAbsent: isRecent && life.triedBy.has(process),
     };
   }
 

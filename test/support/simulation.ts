@@ -286,7 +286,7 @@ export class Simulation {
     try {
       await this.#call(process, `insert ${life.name}`, true, insert);
     } finally {
-      this.#ledger.tell(life, process.number);
+      this.#ledger.tellMade(life, process.number);
     }
   }
 
