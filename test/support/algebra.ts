@@ -18,6 +18,30 @@ export interface Algebra {
 }
 
 // ── The model ────────────────────────────────────────────────────────────────────────────────────
+//
+// Why two names a segment, and a fresh one, stand for all. A pattern means the pairs of names that
+// it matches, out of infinitely many; a set means what its patterns mean. W(p) is a pattern p and
+// what is wider: at most p, `r:*`, `*:a` and `*:*`.
+//
+// 1. Names are compared and never looked into, and none has `:` or `*` in it. So the operations
+//    treat a set and the same set with its names exchanged, one for one, alike.
+// 2. A set means all that p means only if it has a pattern of W(p). For take a pair that p matches,
+//    with names that the set does not have where p has `*`. What matches it has `*` there, and `*`
+//    or p's own name elsewhere. Hence a set has one minimal form: those of its patterns of which
+//    none is wider than another.
+// 3. Whether p is covered, and whether it stays in a minimal form or in a union, is read from which
+//    patterns of W(p) there are, and from nothing else: `isCovered` and `hasWider` look up no
+//    others. They name one resource and one action.
+// 4. An intersection is made of what any x of one set and any y of the other have in common, as far
+//    as the other covers it, and made minimal. What it means too much stands in such an element, of
+//    one x, one y and what of W covers it; what it means too little is matched by some x and y.
+//    Both show in sets over the names of x and y: two resources and two actions.
+// 5. So if no operation differs from its meaning in any pair of sets over two resources and two
+//    actions, none differs anywhere, and they are inclusion, union and intersection of sets of
+//    pairs. What holds of these, of however many sets, holds of the operations.
+//
+// 1 and the first halves of 3 and 4 are seen in the code; that look-ups stay within W is also
+// tried. `test/slow/algebra.test.ts` goes through all pairs of sets.
 
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];
@@ -76,10 +100,13 @@ export const MINIMAL: readonly Set[] = SETS.filter(isMinimal);
 const text = (set: Set): string => set.join(' ');
 
 /**
- * Compares every operation on every set, and on every set against each minimal one, with what they
+ * Compares every operation on every set, and on every set against each of `others`, with what they
  * mean. Stops at the end of the set with which the first disagreement was found.
  */
-export function disagreements(algebra: Algebra): readonly string[] {
+export function disagreements(
+  algebra: Algebra,
+  others: readonly Set[] = MINIMAL,
+): readonly string[] {
   const found: string[] = [];
   const check = (holds: boolean, what: string): void => {
     if (!holds) found.push(what);
@@ -89,7 +116,7 @@ export function disagreements(algebra: Algebra): readonly string[] {
     if (found.length > 0) break;
     const bits = meaning(a);
     check(text(algebra.normalize(a)) === minimal.get(bits), `normalize ${text(a)}`);
-    for (const b of MINIMAL) {
+    for (const b of others) {
       const other = meaning(b);
       const pair = `(${text(a)}) (${text(b)})`;
       check(algebra.covers(a, b) === ((bits & other) === other), `covers ${pair}`);
@@ -166,6 +193,26 @@ const LAWS: Readonly<Record<string, (algebra: Algebra, a: Set, b: Set, c: Set) =
     covers(a, ['a:zzz']) === (a.includes('*:*') || a.includes('a:*')) &&
     covers(a, ['zzz:a']) === (a.includes('*:*') || a.includes('*:a')),
 };
+
+/** The sets over one resource and one action. */
+export const SETS_OF_ONE_NAME: readonly Set[] = SETS.filter((set) =>
+  set.every((one) => ['a:x', 'a:*', '*:x', '*:*'].includes(one)),
+);
+
+/** The laws that `algebra` breaks for three sets out of a list, in any order and repeated. */
+export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonly string[] {
+  const broken = new Set<string>();
+  for (const a of sets) {
+    for (const b of sets) {
+      for (const c of sets) {
+        for (const [name, law] of Object.entries(LAWS)) {
+          if (!law(algebra, a, b, c)) broken.add(name);
+        }
+      }
+    }
+  }
+  return [...broken];
+}
 
 /**
  * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every

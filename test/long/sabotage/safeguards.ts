@@ -8,11 +8,13 @@ import { LEAKS } from './leaks.ts';
 import { LOCK } from './lock.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
+import { ORDERS } from './schedules.ts';
 import { STORES } from './stores.ts';
 import { WINGS } from './wings.ts';
 
 export const SAFEGUARDS: readonly Safeguard[] = [
   ...CORE,
+  ...ORDERS,
   ...STORES,
   ...WINGS,
   ...ADMIN,

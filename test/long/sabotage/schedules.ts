@@ -1,0 +1,181 @@
+/**
+ * What only the order of steps shows: each of these is right in every call by itself. Found by the
+ * quick part of `npm run test:exhaustive`, and by the long one.
+ */
+import type { Safeguard } from './safeguard.ts';
+
+const SCHEDULES = 'test/slow/schedules.test.ts';
+const ROTATE = 'src/core/rotate.ts';
+const MARKS = 'src/stores/marks.ts';
+const CACHE_STORE = 'src/cache/cache-store.ts';
+
+const MINTED = '  const { issued, record } = await mint(context, authority, draft, old);\n';
+const RETIRED = `  const { withdrawn } = old;
+  const times = { at: retireAt, changedAt: time };
+  const mark = { kind: 'retire', ...times, ...authority.said, withdrawn } as const;
+  const wrote = await context.store.mark(keyId, mark);
+`;
+
+const MARKED = `runThen(
+        () => outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call)),
+        () => channel.publish(keyId),
+      )`;
+const PUBLISHED_FIRST = `runThen(
+        () => channel.publish(keyId) as never,
+        () => {},
+      ) ?? outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call))`;
+
+const ROTATIONS: readonly Safeguard[] = [
+  {
+    name: 'schedules: the successor is stored before its predecessor ends',
+    file: ROTATE,
+    text: MINTED + RETIRED,
+    instead: RETIRED + MINTED,
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a rotation ends the predecessor',
+    file: ROTATE,
+    text: 'const wrote = await context.store.mark(keyId, mark);',
+    instead: 'const wrote = mark.kind === "retire";',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: who loses hands nothing out',
+    file: ROTATE,
+    text: 'if (!wrote) {',
+    instead: 'if (false) {',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: who loses ends its own successor',
+    file: ROTATE,
+    text: '    await context.store.mark(record.keyId, revocationOf(context, authority, record));\n',
+    instead: '',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a withdrawal is left behind',
+    file: ROTATE,
+    text: 'const addressable = addressableBy(old);',
+    instead: 'const addressable = old.accessibleEntities;',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a withdrawal beside a rotation counts',
+    file: MARKS,
+    text: 'return isUnmarked && withdrawn.join() === (mark.withdrawn ?? []).join();',
+    instead: 'return isUnmarked;',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a key retires once',
+    file: MARKS,
+    text: 'revokedAt === null && suspendedAt === null && retireAt === null;',
+    instead: 'revokedAt === null && suspendedAt === null;',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: what was suspended meanwhile does not retire',
+    file: MARKS,
+    text: 'revokedAt === null && suspendedAt === null && retireAt === null;',
+    instead: 'revokedAt === null && retireAt === null;',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a suspended key can be revoked',
+    file: MARKS,
+    text: "case 'revoke':\n      return revokedAt === null;",
+    instead: "case 'revoke':\n      return revokedAt === null && suspendedAt === null;",
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a lineage is revoked until nothing is left',
+    file: 'src/core/revoke.ts',
+    text: 'if (rows.length === 0) return Object.freeze(ended);',
+    instead: 'return Object.freeze(ended);',
+    tests: SCHEDULES,
+  },
+];
+
+const CACHES: readonly Safeguard[] = [
+  {
+    name: 'schedules: what was marked here is not answered from before',
+    file: CACHE_STORE,
+    text: 'outdateAround(lookups, [keyId], ',
+    instead: 'outdateAround(lookups, [], ',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: nor what was looked up while it was written',
+    file: CACHE_STORE,
+    text: 'return runThen(write, () => names.forEach(lookups.outdate));',
+    instead: 'return write();',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a key that is made here is known here',
+    file: CACHE_STORE,
+    text: '[record.digest, record.keyId]',
+    instead: '[record.keyId]',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a look-up in flight is as old as when it was sent',
+    file: 'src/cache/changes.ts',
+    text: 'changedIn !== undefined && changedIn > entry.generation',
+    instead: 'false',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: who joins in a storm checks the answer',
+    file: 'src/cache/lookup.ts',
+    text: 'askedIn: changes.generation()',
+    instead: 'askedIn: 0',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a message follows the write',
+    file: CACHE_STORE,
+    text: MARKED,
+    instead: PUBLISHED_FIRST,
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a mark is published',
+    file: CACHE_STORE,
+    text: '() => channel.publish(keyId),',
+    instead: '() => {},',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a message is heard',
+    file: CACHE_STORE,
+    text: 'onChange: (keyId) => lookups.outdate(keyId),',
+    instead: 'onChange() {},',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: a channel that comes up late has missed messages',
+    file: CACHE_STORE,
+    text: 'onUp: () => lookups.outdateAll(),',
+    instead: 'onUp() {},',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: age counts from before a look-up was sent',
+    file: 'src/cache/entries.ts',
+    text: '    put(name, entry);\n',
+    instead: '    put(name, { ...entry, since: now() });\n',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'schedules: an entry has an end',
+    file: 'src/cache/entries.ts',
+    text: 'isYounger(entry.since, limitMs, settings) && changes.update(entry)',
+    instead: 'changes.update(entry)',
+    tests: SCHEDULES,
+  },
+];
+
+export const ORDERS: readonly Safeguard[] = [...ROTATIONS, ...CACHES];
