@@ -164,7 +164,8 @@ const WITH_CHANNEL: Family = {
 
 const WITH_TWO_WRITERS: Family = {
   name: 'three caches and a channel',
-  scenarios: PAIRS.map(([first, second]) => ({
+  // One pair: each takes four seconds of a core, and all is to be over in a minute.
+  scenarios: PAIRS.slice(0, 1).map(([first, second]) => ({
     name: `${first} | ${second}`,
     setting: {
       ...PLAIN,
