@@ -1,6 +1,6 @@
 /** A route of a service, or an MCP tool, as it really is. */
 
-/** What {@link routesOf} finds. */
+/** What is in front of it. */
 export interface GuardedRoute {
   /** `GET`, … or `TOOL` for an MCP tool. */
   readonly method: string;
