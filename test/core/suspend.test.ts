@@ -248,6 +248,22 @@ describe('what happens beside it', () => {
   );
 });
 
+describe('what undoes it meanwhile', () => {
+  // The store was taken for broken, because what it had refused to do was to be done a moment later.
+  it.each([
+    ['suspend', 'suspended', 'resume', 'suspended'],
+    ['resume', 'live', 'suspend', 'live'],
+  ] as const)('%s, where somebody undoes it, is done', async (call, before, other, after) => {
+    const { keyring, inner, clock, keyId } = await bring(before);
+    const moment = { when: 'after', method: 'mark' } as const;
+    const store = meanwhile(inner, moment, () => keyring[other](keyId, CYD));
+    const racing = setUp({ store, now: clock.now });
+    await racing.keyring[call](keyId, BOB);
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: after });
+    expect(racing.events).toMatchObject([{ keyId, actor: BOB.actor }]);
+  });
+});
+
 describe('a store that lies', () => {
   it.each(['suspend', 'resume'] as const)(
     'is broken if it wrote nothing and the key is as it was: %s',

@@ -1,8 +1,7 @@
 /** The calls of a simulation, and what each may answer given what had happened. */
-import { isAccessError, isStoreError, type KeyRecord } from 'keyscope';
+import { isAccessError, isStoreError } from 'keyscope';
 import { answerOf, currentOf, type Ledger, type Window } from './ledger.ts';
 import {
-  type Act,
   AUTHORITY,
   type Command,
   INPUT,
@@ -103,7 +102,7 @@ export function faultInRefusal(
   const seen = window.life.versions.slice(window.from).map(({ record }) => record);
   if (isStoreError(error)) {
     const isTaken = act === 'issue' && currentOf(ledger.ofDigest(SECOND_DIGEST)) !== null;
-    const isKnown = process.failures > 0 || isTaken || isTossed(act, seen);
+    const isKnown = process.failures > 0 || isTaken;
     return isKnown ? undefined : `broke, ${error.message}`;
   }
   if (!isAccessError(error)) return String(error);
@@ -128,14 +127,4 @@ export function faultInRefusal(
   if (!act.startsWith('rotate')) return refusal;
   const isRetired = seen.some((each) => each !== null && each.retireAt !== null);
   return hasEnded || isRetired || seen.length > 1 ? undefined : refusal;
-}
-
-/**
- * Whether a key was suspended and resumed while somebody did either. Who finds that nothing is to
- * be done, and then that it would have been, takes the store for broken, and is told so.
- */
-function isTossed(act: Act, seen: readonly (KeyRecord | null)[]): boolean {
-  const isSuspended = seen.some((each) => each !== null && each.suspendedAt !== null);
-  const isResumed = seen.some((each) => each !== null && each.suspendedAt === null);
-  return (act === 'suspend' || act === 'resume') && isSuspended && isResumed;
 }
