@@ -249,7 +249,7 @@ describe('what happens beside it', () => {
 });
 
 describe('what undoes it meanwhile', () => {
-  // The store was taken for broken, because what it had refused to do was to be done a moment later.
+  // The store was taken for broken: what it had refused to do was to be done a moment later.
   it.each([
     ['suspend', 'suspended', 'resume', 'suspended'],
     ['resume', 'live', 'suspend', 'live'],

@@ -143,8 +143,8 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'a mark that was not written is told',
     file: MARK,
-    text: "    throw new StoreError('store.mark broke its contract; see KeyStore');",
-    instead: '    return false;',
+    text: "if (left === 1) throw new StoreError('store.mark broke its contract; see KeyStore');",
+    instead: 'if (left === 1) break;',
   },
   {
     name: 'what was revoked is neither suspended nor resumed',
