@@ -165,6 +165,10 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'LeakSource',
     ],
   },
+  './lock': {
+    values: ['recordRoutes', 'routesOf', 'toolsOf'],
+    types: ['FastifyLike', 'GuardedRoute', 'RouteOptionsLike', 'ToolsOfOptions'],
+  },
   './mcp': {
     values: [
       'allowedTools',

@@ -35,6 +35,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   reports: ['core', 'common'],
   openapi: ['core', 'text', 'common'],
   leaks: ['core', 'text', 'common'],
+  lock: ['core', 'text', 'common'],
   stores: ['core', 'common'],
   // Reads requests with the schemas, so that there is one set of rules for JSON.
   admin: ['core', 'text', 'common', 'schemas'],
