@@ -21,6 +21,7 @@ export interface FastifyLike {
 export interface RouteOptionsLike {
   readonly method: string | readonly string[];
   readonly url: string;
+  readonly handler?: unknown;
 }
 
 interface Declared {
@@ -79,17 +80,29 @@ export function readFastify(app: unknown): readonly GuardedRoute[] {
   const recording = recordings.get(app as object);
   assert(recording !== undefined, `routesOf: call ${FIRST}`);
   assert(recording.isReady, 'routesOf: await app.ready() before, so that all plugins are loaded');
-  return recording.routes.flatMap(({ methods, url, options, instance }) => {
-    const operations = HOOKS.flatMap((name) => [
-      ...operationsOf(listed(hooksOf(instance)[name])),
-      ...operationsOf(listed((options as Hooks)[name])),
-    ]);
-    return methods.map((method) => ({
-      method: method.toUpperCase(),
-      path: url || '/',
-      operations,
-    }));
+  const { routes } = recording;
+  return routes.flatMap((declared) => {
+    const operations = operationsBefore(declared);
+    const path = pathOf(declared, routes);
+    return declared.methods.map((method) => ({ method: method.toUpperCase(), path, operations }));
   });
+}
+
+function operationsBefore({ options, instance }: Declared): readonly string[] {
+  const hooks = hooksOf(instance);
+  return HOOKS.flatMap((name) => [
+    ...operationsOf(listed(hooks[name])),
+    ...operationsOf(listed((options as Hooks)[name])),
+  ]);
+}
+
+/** Of `/` below a prefix, Fastify declares GET without the slash at the end, and HEAD with it. */
+function pathOf({ methods, url, options }: Declared, routes: readonly Declared[]): string {
+  const isHead = methods.length === 1 && methods[0] === 'HEAD';
+  const get = routes.find((other) => {
+    return `${other.url}/` === url && other.options.handler === options.handler;
+  });
+  return (isHead && get?.url) || url || '/';
 }
 
 /** The hooks of a plugin, its parents' among them, which Fastify keeps under a symbol. */

@@ -8,6 +8,7 @@ import { createGuard } from '../../examples/express/adapter.ts';
 import { routesOf } from '../../src/lock/index.js';
 import { guarding } from '../support/guarded.ts';
 import { expectAgreement, type Node, type Send, treesOf } from '../support/route-trees.ts';
+import { runs } from '../support/runs.ts';
 
 const guard = createGuard(guarding);
 
@@ -73,7 +74,7 @@ test('lists no guard that a request can get past', async () => {
       open += routes.filter(({ operations }) => operations.length === 0).length;
       await expectAgreement(routes, send);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(40) },
   );
-  expect(Math.min(guarded, open)).toBeGreaterThan(20);
+  expect(Math.min(guarded, open)).toBeGreaterThan(5);
 });

@@ -4,17 +4,11 @@ import { expect, test } from 'vitest';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { routesOf } from '../../src/lock/index.js';
 import { guarding } from '../support/guarded.ts';
+import { linesOf } from '../support/route-lines.ts';
 
 const guard = createGuard(guarding);
 const answer: express.RequestHandler = (_req, res) => res.send('done');
 const pass: express.RequestHandler = (_req, _res, next) => next();
-
-/** As `GET /path: one two`. */
-function linesOf(app: unknown): readonly string[] {
-  return routesOf(app).map(({ method, path, operations }) =>
-    `${method} ${path}: ${operations.join(' ')}`.trimEnd(),
-  );
-}
 
 test('lists each method of a route with the guards in front of its handler', () => {
   const app = express();
@@ -85,7 +79,7 @@ test('counts guards of routes in front only where each request meets them', () =
   const app = express();
   app.all('/a/*rest', guard('one'));
   app.get('/a', answer).get('/a/b', answer).use('/a/c', express.Router().get('/', answer));
-  app.all('/t/{*tail}', guard('one')).get('/t/x', answer);
+  app.all('/t/{*tail}', guard('one')).get('/t/x', answer).get('/t', answer);
   app.get('/b', guard('one'), pass).get('/b', answer).post('/b', answer);
   app.get('/c', pass, guard('one')).get('/c', answer);
   app.route('/d').get(guard('one')).head(pass);
@@ -98,6 +92,7 @@ test('counts guards of routes in front only where each request meets them', () =
     'POST /b:',
     'GET /c:',
     'GET /d:',
+    'GET /t:',
     'GET /t/x: one',
   ]);
 });
@@ -111,6 +106,9 @@ test('tells capitals and slashes at the end apart where the routers do', () => {
   app.use('/c/d', guard('one'));
   app.use('/c', express.Router().get('/d', answer));
   app.use('/e', express.Router().get('/f', answer));
+  app
+    .all('/g/h', guard('one'))
+    .use('/g', express.Router({ caseSensitive: true }).get('/h', answer));
   expect(linesOf(app)).toEqual([
     'GET /A/x:',
     'GET /b: one',
@@ -118,6 +116,8 @@ test('tells capitals and slashes at the end apart where the routers do', () => {
     // A router by itself takes /c/D, too.
     'GET /c/d:',
     'GET /e/f:',
+    // And /g/h/.
+    'GET /g/h:',
   ]);
 });
 
