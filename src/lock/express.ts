@@ -53,7 +53,8 @@ interface Place {
 const NEXT = 3;
 
 const HIDDEN =
-  'routesOf: this version of the package "router" hides mount paths; install 2.3 or later, or pass a table';
+  'routesOf: this version of the package "router" hides mount paths; ' +
+  'install 2.3 or later, or pass a table';
 const CYCLE = 'routesOf: a router is mounted within itself, so its routes have no end';
 
 function isRouter(value: unknown): value is Router {

@@ -84,7 +84,7 @@ export function readFastify(app: unknown): readonly GuardedRoute[] {
   return routes.flatMap((declared) => {
     const operations = operationsBefore(declared);
     const path = pathOf(declared, routes);
-    return declared.methods.map((method) => ({ method: method.toUpperCase(), path, operations }));
+    return declared.methods.map((method) => ({ method, path, operations }));
   });
 }
 
@@ -98,11 +98,10 @@ function operationsBefore({ options, instance }: Declared): readonly string[] {
 
 /** Of `/` below a prefix, Fastify declares GET without the slash at the end, and HEAD with it. */
 function pathOf({ methods, url, options }: Declared, routes: readonly Declared[]): string {
-  const isHead = methods.length === 1 && methods[0] === 'HEAD';
-  const get = routes.find((other) => {
-    return `${other.url}/` === url && other.options.handler === options.handler;
-  });
-  return (isHead && get?.url) || url || '/';
+  if (methods[0] !== 'HEAD' || !url.endsWith('/')) return url;
+  const { handler } = options;
+  const get = routes.find((other) => `${other.url}/` === url && other.options.handler === handler);
+  return get?.url ?? url;
 }
 
 /** The hooks of a plugin, its parents' among them, which Fastify keeps under a symbol. */

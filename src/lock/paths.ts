@@ -7,9 +7,9 @@
 /** The part of a path between two slashes. */
 export interface Segment {
   /**
-   * `literal` matches its text; `param` one or more characters, none of them a slash; `rest` one or
-   * more; `tail` any number; `all` any number, and the slash before it need not be there; `other` is
-   * known by its text alone.
+   * `literal` matches its text; `param` one or more characters, none of them a slash; `rest` one
+   * or more; `tail` any number; `all` any number, and the slash before it need not be there;
+   * `other` is known by its text alone.
    */
   readonly kind: 'literal' | 'param' | 'rest' | 'tail' | 'all' | 'other';
   readonly text: string;
@@ -29,7 +29,7 @@ type Rule = readonly [kind: Segment['kind'], pattern: RegExp];
 
 /** `path-to-regexp` 8, of Express 5 and of `@koa/router`. */
 const EXPRESS: readonly Rule[] = [
-  ['literal', /^[^:*{}()[\]?+!"\\]*$/],
+  ['literal', /^[\w.~%@&=$',;-]*$/],
   ['param', /^:[\w$]+$/],
   ['rest', /^\*[\w$]+$/],
   ['tail', /^\{\*[\w$]+\}$/],
@@ -104,10 +104,15 @@ function includes(segment: Segment, other: Segment): boolean {
   if (segment.kind === 'param' || segment.kind === 'rest') return isOne;
   if (segment.kind !== other.kind) return false;
   if (!segment.isSensitive && segment.kind === 'literal') {
-    return segment.text.toLowerCase() === other.text.toLowerCase();
+    return folded(segment.text) === folded(other.text);
   }
   // `/V1` gets to a route of `/v1`, and past a guard that tells them apart.
   return segment.text === other.text && (!segment.isSensitive || other.isSensitive);
+}
+
+/** As routers fold it: a literal has ASCII alone. */
+function folded(text: string): string {
+  return text.toLowerCase();
 }
 
 /** Whether it covers whatever follows, so that it need not know how the rest is routed. */

@@ -7,7 +7,7 @@ import type { GuardedRoute } from './route.js';
 /** `GET /threats`, or `TOOL listThreats`. */
 const ROUTE = /^([A-Z][A-Z-]*) (\S+)$/;
 
-/** Route handlers of Next, in files of this name; of folders in `()` and after `@` no path tells. */
+/** The files of Next that have handlers, and the folders that are not in a path. */
 const FILE = /(?:^|\/)route\.[cm]?[jt]sx?$/;
 const APP_FOLDER = /^(?:\.\/)?(?:src\/)?app\//;
 const NO_SEGMENT = /^(?:\(.*\)|@.*|)$/;

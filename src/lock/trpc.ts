@@ -20,11 +20,17 @@ export function isTrpc(app: unknown): boolean {
   return _def?.router === true && typeof _def.procedures === 'object';
 }
 
-/** The method is the kind of a procedure, `QUERY`, `MUTATION` or `SUBSCRIPTION`. */
+const METHODS: Readonly<Record<string, string>> = {
+  query: 'QUERY',
+  mutation: 'MUTATION',
+  subscription: 'SUBSCRIPTION',
+};
+
+/** The method is the kind of a procedure. */
 export function readTrpc(app: unknown): readonly GuardedRoute[] {
   const { procedures } = (app as Router)._def;
   return Object.entries(procedures).map(([path, { _def }]) => {
     const operations = operationsOf(_def.middlewares);
-    return { method: _def.type.toUpperCase(), path, operations };
+    return { method: METHODS[_def.type] ?? _def.type, path, operations };
   });
 }

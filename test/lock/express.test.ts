@@ -14,7 +14,8 @@ test('lists each method of a route with the guards in front of its handler', () 
   const app = express();
   app.get('/a', guard('one'), answer);
   app.post('/a', guard('two'), pass, answer);
-  app.put('/a', pass, [guard('one'), [guard('two')]], answer);
+  const both: express.RequestHandler[] = [guard('one'), guard('two')];
+  app.put('/a', pass, both, answer);
   app.delete('/a', answer);
   expect(linesOf(app)).toEqual(['DELETE /a:', 'GET /a: one', 'POST /a: two', 'PUT /a: one two']);
 });

@@ -20,7 +20,7 @@ function recorded(): FastifyInstance {
   return app;
 }
 
-test('lists each route with the guards among its hooks, in the order in which they run', async () => {
+test('lists each route with the guards among its hooks, as they run', async () => {
   const app = recorded();
   app.get('/a', { onRequest: guard('one') }, answer);
   app.post('/a', { preHandler: [guard('one')], preParsing: async () => {} }, answer);

@@ -83,7 +83,7 @@ test('takes no function for a guard, and no answer for middleware', () => {
   const app = new Hono();
   app.get('/a', answer, guard('one'), answer);
   app.get('/b', guard('one'));
-  app.get('/c', (c, next) => guard('one')(c, next), answer);
+  app.get('/c', (c, next) => guard('one')(c as never, next), answer);
   expect(linesOf(app)).toEqual(['GET /a:', 'GET /a: one', 'GET /c:']);
 });
 
@@ -109,7 +109,8 @@ function build(app: Hono, nodes: readonly Node[], next: () => number): Hono {
       const number = next();
       const own = node.own ? [guard('three')] : [];
       const answerIt = () => new Response(null, { headers: { 'x-route': `${number}` } });
-      app.on(node.method.toUpperCase(), path.replace('#', `${number}`), ...own, answerIt);
+      const at = [path.replace('#', `${number}`)];
+      app.on([node.method.toUpperCase()], at, ...own, answerIt);
     }
   }
   return app;
