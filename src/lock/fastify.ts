@@ -109,7 +109,7 @@ function hooksOf(instance: object): Hooks {
   for (let holder: object | null = instance; holder !== null; ) {
     const symbols = Object.getOwnPropertySymbols(holder);
     const key = symbols.find(({ description }) => description === 'fastify.hooks');
-    if (key !== undefined) return (holder as Readonly<Record<symbol, Hooks>>)[key] ?? {};
+    if (key !== undefined) return Reflect.get(holder, key) as Hooks;
     holder = Object.getPrototypeOf(holder) as object | null;
   }
   return {};

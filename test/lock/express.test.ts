@@ -83,9 +83,11 @@ test('counts guards of routes in front only where each request meets them', () =
   app.all('/t/{*tail}', guard('one')).get('/t/x', answer).get('/t', answer);
   app.get('/b', guard('one'), pass).get('/b', answer).post('/b', answer);
   app.get('/c', pass, guard('one')).get('/c', answer);
+  app.all('/', guard('one')).get('/', answer).use('/z', express.Router().get('/', answer));
   app.route('/d').get(guard('one')).head(pass);
   app.get('/d', answer);
   expect(linesOf(app)).toEqual([
+    'GET /: one',
     'GET /a:',
     'GET /a/b: one',
     'GET /a/c: one',
@@ -95,6 +97,7 @@ test('counts guards of routes in front only where each request meets them', () =
     'GET /d:',
     'GET /t:',
     'GET /t/x: one',
+    'GET /z:',
   ]);
 });
 
