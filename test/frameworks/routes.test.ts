@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { routesOf } from '../../src/lock/index.js';
 import { describeInstalled, FRAMEWORKS } from './installed.ts';
+import { overHttp } from './served.ts';
 
 const THREATS = [{ method: 'GET', path: '/threats', operations: ['listThreats'] }];
 
@@ -56,6 +57,10 @@ describeInstalled('routesOf', () => {
     // The router writes a prefix as an expression that /P/a does not match, and the route does.
     const prefixed = new Router({ prefix: '/p' }).use(guard).get('/a', answer);
     expect(linesOf(routesOf(prefixed))).toEqual(['GET /p/a:']);
+    const { url, close } = await overHttp(new Koa().use(prefixed.routes()).callback());
+    expect((await fetch(`${url}/p/a`)).status).toBe(401);
+    expect((await fetch(`${url}/P/a`)).status).toBe(200);
+    await close?.();
     expect(linesOf(routesOf(new Router().use(guard).get('/a', answer)))).toEqual([
       'GET /a: listThreats',
     ]);
@@ -84,6 +89,36 @@ describeInstalled('routesOf', () => {
     expect(() => routesOf(late)).toThrow('await app.modules before');
     await late.modules;
     expect(routesOf(late).length).toBe(2);
+  });
+
+  test.each([false, true])('lists modules of Nest, with a guard of all: %s', async (isGlobal) => {
+    const { createTree } = await import('./nest-tree.ts');
+    const mark = Symbol.for('keyscope.operation');
+    const guard = (name: string) => ({ canActivate: () => false, [mark]: name });
+    const app = await createTree(guard, isGlobal);
+    const all = isGlobal ? ' ofApp' : '';
+    await app.init();
+    expect(linesOf(routesOf(app))).toEqual([
+      `ALL /v1/b:${all}`,
+      `GET /v1/b/x:${all}`,
+      `ALL /v1/c:${all}`,
+      `GET /v1/c/x:${all}`,
+      `GET /v1/in/a:${all} ofController`,
+      `POST /v1/in/a/:id:${all} ofController ofHandler`,
+      `POST /v1/in/a/by/:name:${all} ofController ofHandler`,
+      `GET /v1/in/a/inherited:${all} ofController`,
+    ]);
+    // What Nest has declared on Express, whose guards are within its handlers.
+    const paths = (routes: ReturnType<typeof routesOf>) =>
+      routes.map(({ method, path }) => `${method} ${path}`);
+    const declared = paths(routesOf(app.getHttpAdapter().getInstance()));
+    const notFound = 'ALL /v1*path';
+    expect(paths(routesOf(app))).toEqual(declared.filter((route) => route !== notFound));
+    await app.listen(0, '127.0.0.1');
+    const url = await app.getUrl();
+    expect((await fetch(`${url}/v1/in/a`)).status).toBe(403);
+    expect((await fetch(`${url}/v1/b/x`)).status).toBe(isGlobal ? 403 : 200);
+    await app.close();
   });
 
   test('lists procedures of tRPC', async () => {

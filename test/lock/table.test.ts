@@ -1,5 +1,6 @@
 /** Routes that a caller names. */
 import { expect, test } from 'vitest';
+import { createGuard as createCustomGuard } from '../../examples/custom-adapter/adapter.ts';
 import { createGuard } from '../../examples/fetch/adapter.ts';
 import { routesOf } from '../../src/lock/index.js';
 import { guarding } from '../support/guarded.ts';
@@ -16,6 +17,7 @@ test('takes a table of operations', () => {
     'TOOL readThreat': 'readThreat',
     'PUT /c': guard('one')(answer),
     'PUT /d': answer,
+    'PUT /e': createCustomGuard(guarding)('two')(answer),
   };
   expect(linesOf(table)).toEqual([
     'GET /a:',
@@ -23,6 +25,7 @@ test('takes a table of operations', () => {
     'GET /b: one',
     'PUT /c: one',
     'PUT /d:',
+    'PUT /e: two',
     'TOOL readThreat: readThreat',
   ]);
 });
