@@ -47,6 +47,8 @@ interface Place {
   readonly segments: readonly Segment[];
   readonly fronts: readonly Front[];
   readonly found: GuardedRoute[];
+  /** Routers that were read, of which a mounted one counts each time. */
+  readonly walks: { count: number };
 }
 
 /** Middleware takes `req`, `res` and `next`; a fourth argument makes it a handler of errors. */
@@ -74,7 +76,7 @@ export function isExpress(app: unknown): boolean {
 /** @throws TypeError if mount paths cannot be seen, or lead in a circle. */
 export function readExpress(app: unknown): readonly GuardedRoute[] {
   const found: GuardedRoute[] = [];
-  const place = { routers: [], path: '', segments: [], fronts: [], found };
+  const place = { routers: [], path: '', segments: [], fronts: [], found, walks: { count: 0 } };
   walk(routerOf(app as App | Router), place);
   return found;
 }
@@ -90,10 +92,12 @@ function routerOf(app: App | Router): Router {
 
 function walk(router: Router, place: Place): void {
   assert(!place.routers.includes(router), CYCLE);
+  place.walks.count += 1;
+  assertFew(place.walks.count);
   const routers = [...place.routers, router];
   const fronts = [...place.fronts];
+  const here = { ...place, routers, fronts };
   for (const layer of router.stack) {
-    const here = { ...place, routers, fronts: [...fronts] };
     if (layer.route !== undefined) fronts.push(...readRoute(layer, layersOf(layer.route), here));
     else fronts.push(...readMiddleware(layer, here));
   }

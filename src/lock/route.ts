@@ -15,7 +15,7 @@ export interface GuardedRoute {
 const MAX_ROUTES = 100_000;
 
 export function assertFew(count: number): void {
-  assert(count <= MAX_ROUTES, `routesOf: this has more than ${MAX_ROUTES} routes`);
+  assert(count <= MAX_ROUTES, `routesOf: this has more than ${MAX_ROUTES} routes or routers`);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Routes of the frameworks that are installed here alone, and the marks of their guards. */
+import type { Middleware } from 'koa';
 import { expect, test } from 'vitest';
 import { routesOf } from '../../src/lock/index.js';
 import { describeInstalled, FRAMEWORKS } from './installed.ts';
@@ -28,12 +29,12 @@ describeInstalled('routesOf', () => {
   test('lists routers of Koa', async () => {
     const { default: Router } = await import('@koa/router');
     const { default: Koa } = await import('koa');
-    const make = (await guardFor('Koa')) as (operation: string) => Router.Middleware;
+    const make = (await guardFor('Koa')) as (operation: string) => Middleware;
     const guard = make('listThreats');
-    const answer: Router.Middleware = (ctx) => {
+    const answer: Middleware = (ctx) => {
       ctx.body = 'done';
     };
-    const pass: Router.Middleware = (_ctx, next) => next();
+    const pass: Middleware = (_ctx, next) => next();
     const inner = new Router().get('/z/:id', answer).get('/y', guard, answer);
     const router = new Router({ prefix: '/p' });
     router.get('/before', answer).use(pass).use('/q', guard);

@@ -7,7 +7,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { routesOf } from '../../src/lock/index.js';
 import { guarding } from '../support/guarded.ts';
-import { expectAgreement, type Node, type Send, treesOf } from '../support/route-trees.ts';
+import {
+  expectAgreement,
+  expectSame,
+  type Node,
+  type Send,
+  treesOf,
+} from '../support/route-trees.ts';
 import { runs } from '../support/runs.ts';
 
 const guard = createGuard(guarding);
@@ -29,7 +35,7 @@ function build(router: Router, nodes: readonly Node[], options: Options[], next:
     else if (node.kind === 'guard route') router.all(path, guard('two'));
     else if (node.kind === 'branch') {
       const inner = express.Router(options[next() % options.length]);
-      router.use(path, build(inner, node.children, options, next));
+      router.use(path.replace('#', `${next()}`), build(inner, node.children, options, next));
     } else {
       const number = next();
       const own = node.own ? [guard('three')] : [];
@@ -77,4 +83,24 @@ test('lists no guard that a request can get past', async () => {
     { numRuns: runs(40) },
   );
   expect(Math.min(guarded, open)).toBeGreaterThan(5);
+});
+
+const separate = treesOf({
+  routes: ['/r_#', '/a/r_#', '/:p/r_#'],
+  guards: ['/'],
+  guardRoutes: ['/{*t}'],
+  branches: ['/b_#', '/:p/b_#'],
+});
+
+test('lists a guard exactly where a request meets one', async () => {
+  await fc.assert(
+    fc.asyncProperty(separate, async (nodes) => {
+      const app = express();
+      let count = 0;
+      build(app as unknown as Router, nodes, [{}], () => count++);
+      listener = app;
+      await expectSame(routesOf(app), send);
+    }),
+    { numRuns: runs(60) },
+  );
 });

@@ -158,6 +158,12 @@ test('refuses routers in a circle, and other versions', () => {
   router.use('/again', express.Router().use(router));
   expect(() => routesOf(router)).toThrow('a router is mounted within itself');
 
+  let doubled = express.Router();
+  for (let depth = 0; depth < 40; depth += 1) {
+    doubled = express.Router().use(doubled).use('/a', doubled);
+  }
+  expect(() => routesOf(doubled)).toThrow('more than 100000 routes or routers');
+
   const old = express.Router().use('/a', express.Router().get('/b', answer));
   const hide = (each: object) => Reflect.deleteProperty(each, 'rawPath');
   for (const layer of old.stack) hide(layer);

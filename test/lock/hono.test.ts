@@ -8,7 +8,7 @@ import { createGuard } from '../../examples/hono/adapter.ts';
 import { routesOf } from '../../src/lock/index.js';
 import { guarding } from '../support/guarded.ts';
 import { linesOf } from '../support/route-lines.ts';
-import { expectAgreement, type Node, treesOf } from '../support/route-trees.ts';
+import { expectAgreement, expectSame, type Node, treesOf } from '../support/route-trees.ts';
 import { runs } from '../support/runs.ts';
 
 const guard = createGuard(guarding);
@@ -104,8 +104,9 @@ function build(app: Hono, nodes: readonly Node[], next: () => number): Hono {
     const { path } = node;
     if (node.kind === 'guard') app.use(path, guard('one'));
     else if (node.kind === 'guard route') app.get(path, guard('two'));
-    else if (node.kind === 'branch') app.route(path, build(new Hono(), node.children, next));
-    else {
+    else if (node.kind === 'branch') {
+      app.route(path.replace('#', `${next()}`), build(new Hono(), node.children, next));
+    } else {
       const number = next();
       const own = node.own ? [guard('three')] : [];
       const answerIt = () => new Response(null, { headers: { 'x-route': `${number}` } });
@@ -115,6 +116,12 @@ function build(app: Hono, nodes: readonly Node[], next: () => number): Hono {
   }
   return app;
 }
+
+const sendTo = (app: Hono) => async (method: string, url: string) => {
+  const response = await app.request(`http://localhost${url}`, { method });
+  const route = response.headers.get('x-route');
+  return route === null ? `${response.status}` : `route ${route}`;
+};
 
 test.each([true, false])(
   'lists no guard that a request can get past, strict: %s',
@@ -133,3 +140,21 @@ test.each([true, false])(
     );
   },
 );
+
+const separate = treesOf({
+  routes: ['/r_#', '/a/r_#', '/:p/r_#'],
+  guards: ['*'],
+  guardRoutes: ['/*'],
+  branches: ['/', '/b_#', '/:p/b_#'],
+});
+
+test('lists a guard exactly where a request meets one', async () => {
+  await fc.assert(
+    fc.asyncProperty(separate, async (nodes) => {
+      let count = 0;
+      const app = build(new Hono(), nodes, () => count++);
+      await expectSame(routesOf(app), sendTo(app));
+    }),
+    { numRuns: runs(100) },
+  );
+});

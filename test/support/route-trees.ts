@@ -90,3 +90,11 @@ export async function expectAgreement(routes: readonly GuardedRoute[], send: Sen
     }
   }
 }
+
+/** Where no two paths meet, a request without a key is refused exactly if a guard is listed. */
+export async function expectSame(routes: readonly GuardedRoute[], send: Send): Promise<void> {
+  for (const { method, path, operations } of routes) {
+    const answer = await send(method === 'ALL' ? 'PUT' : method, path.replaceAll(/:\w+/g, 'x'));
+    expect(answer.replace(/^route .*/, ''), `${method} ${path}`).toBe(operations[0] ? '401' : '');
+  }
+}
