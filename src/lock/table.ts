@@ -91,8 +91,9 @@ function readModule(path: string, value: unknown): readonly GuardedRoute[] {
 
 /** `/threats/[id]` of itself, and of the file `app/(api)/threats/[id]/route.ts`. */
 function pathOf(key: string): string | undefined {
-  if (!FILE.test(key)) return key.startsWith('/') ? key : undefined;
-  if (key.startsWith('/')) return undefined;
-  const folders = key.replace(APP_FOLDER, '').split('/').slice(0, -1);
+  const file = key.replaceAll('\\', '/');
+  if (!FILE.test(file)) return key.startsWith('/') ? key : undefined;
+  if (file.startsWith('/')) return undefined;
+  const folders = file.replace(APP_FOLDER, '').split('/').slice(0, -1);
   return `/${folders.filter((folder) => !NO_SEGMENT.test(folder)).join('/')}`;
 }

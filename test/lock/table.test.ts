@@ -39,7 +39,7 @@ test('takes the modules of Next, by paths or files', async () => {
     '/threats': route,
     'app/route.ts': module,
     './src/app/(api)/@slot/threats/[id]/route.js': module,
-    'admin/route.tsx': module,
+    'src\\app\\admin\\route.tsx': module,
     '/all': guard('two')(answer),
   };
   expect(linesOf(table)).toEqual([
