@@ -21,10 +21,9 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const { keyring, policy, onOutage, ...challenge } = options;
   if (!keyring?.admit || !policy?.requires) throw new TypeError('pass { keyring, policy, realm }');
   toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  const report = async (error: StoreError) => onOutage?.(error);
   const deny = (error: unknown, res: ServerResponse): void => {
     if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug: for your logger.
-    if (isStoreError(error)) report(error).catch(() => {}); // The answer does not depend on it.
+    if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
     const { status, headers, body } = toResponse(error, challenge);
     res.writeHead(status, headers).end(body);
   };
@@ -33,17 +32,19 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // An operation that the policy lacks fails at start-up too.
     const known = Reflect.ownKeys(route).every((name) => name === 'entity');
     if (!known) throw new TypeError('guard: pass { entity } alone');
-    return (handler: Handler) => async (req: IncomingMessage, res: ServerResponse) => {
-      res.setHeader('Cache-Control', 'no-store'); // A handler may set another, at its own risk.
-      let admission: Admission;
-      try {
-        const entityUuid = route.entity?.(req);
-        // `req` and not `req.headers`, which hides a second Authorization line.
-        admission = await keyring.admit(req, { policy, operation, entityUuid });
-      } catch (error) {
-        return deny(error, res);
-      }
-      await handler(req, res, admission); // Outside the `try`: its errors are not denials.
-    };
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
+    return (handler: Handler) =>
+      Object.assign(async (req: IncomingMessage, res: ServerResponse) => {
+        res.setHeader('Cache-Control', 'no-store'); // A handler may set another, at its own risk.
+        let admission: Admission;
+        try {
+          const entityUuid = route.entity?.(req);
+          // `req` and not `req.headers`, which hides a second Authorization line.
+          admission = await keyring.admit(req, { policy, operation, entityUuid });
+        } catch (error) {
+          return deny(error, res);
+        }
+        await handler(req, res, admission); // Outside the `try`: its errors are not denials.
+      }, mark);
   };
 }

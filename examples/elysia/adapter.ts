@@ -27,9 +27,10 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
     /** Handlers get `principal`, and `entityUuid`, which was checked; they use no other. */
     return <C extends Guarded, T>(handler: (context: C & Admission) => T) =>
-      async (context: C): Promise<Awaited<T> | Response> => {
+      Object.assign(async (context: C): Promise<Awaited<T> | Response> => {
         const { request, set } = context;
         set.headers['cache-control'] = 'no-store'; // Unless the handler sets another.
         try {
@@ -42,6 +43,6 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
           return new Response(request.method === 'HEAD' ? null : body, { status, headers });
         }
         return await handler(context as C & Admission);
-      };
+      }, mark);
   };
 }

@@ -29,14 +29,13 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
-    return async <P extends Request['params']>(req: Request<P>, res: Response, next: Next) => {
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
+    async function check<P extends Request['params']>(req: Request<P>, res: Response, next: Next) {
       res.setHeader('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
         const input = { policy, operation, entityUuid: reader.entity?.(req) };
         // Not `req.headers`, which hides a second Authorization line.
-        const { principal, entityUuid } = await keyring.admit(req, input);
-        req.principal = principal;
-        req.entityUuid = entityUuid;
+        Object.assign(req, await keyring.admit(req, input));
       } catch (error) {
         if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug, for your logger.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
@@ -45,6 +44,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
         return;
       }
       next();
-    };
+    }
+    return Object.assign(check, mark) as typeof check;
   };
 }

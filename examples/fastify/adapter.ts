@@ -31,20 +31,19 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
-    return async (request: Request, reply: Reply) => {
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
+    return Object.assign(async (request: Request, reply: Reply) => {
       reply.header('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
         const input = { policy, operation, entityUuid: reader.entity?.(request) };
         // Not `request.headers`, which hides a second Authorization line.
-        const { principal, entityUuid } = await keyring.admit(request.raw, input);
-        request.principal = principal;
-        request.entityUuid = entityUuid;
+        Object.assign(request, await keyring.admit(request.raw, input));
       } catch (error) {
         if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug, for your logger.
         if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
         const { status, headers, body } = toResponse(error, challenge);
         return reply.code(status).headers(headers).send(Buffer.from(body)); // Texts get a charset.
       }
-    };
+    }, mark);
   };
 }

@@ -30,8 +30,9 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
     return <R extends Request, Rest extends readonly unknown[]>(handler: Handler<R, Rest>) =>
-      async (request: R, ...rest: Rest): Promise<Response> => {
+      Object.assign(async (request: R, ...rest: Rest): Promise<Response> => {
         let admission: Admission;
         try {
           const input = { policy, operation, entityUuid: reader.entity?.(request) };
@@ -47,6 +48,6 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
         const response = new Response(answer.body, answer); // Its own headers may be read-only.
         response.headers.set('Cache-Control', 'no-store');
         return response;
-      };
+      }, mark);
   };
 }

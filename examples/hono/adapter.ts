@@ -3,10 +3,8 @@ import type { Context, MiddlewareHandler as Handler } from 'hono';
 import type { Admission, ChallengeOptions, Keyring, Policy, StoreError } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 
-/**
- * `new Hono<Guarded>()`: `principal`, and `entityUuid`, which was checked: handlers use no other.
- * Set by the guard; on a route without one both are undefined, whatever the types say.
- */
+// Set by the guard; on a route without one both are undefined, whatever the types say.
+/** `new Hono<Guarded>()`: `principal`, and `entityUuid`, the checked one: use no other. */
 export type Guarded = { Variables: Admission };
 
 export interface GuardOptions<Op extends string> extends ChallengeOptions {
@@ -27,7 +25,8 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
-    return async (c, next) => {
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
+    return Object.assign<Handler<Guarded>, object>(async (c, next) => {
       c.header('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
         const input = { policy, operation, entityUuid: reader.entity?.(c) };
@@ -45,6 +44,6 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
       // A Response that the handler made itself does not have it yet.
       if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
       return undefined;
-    };
+    }, mark);
   };
 }

@@ -28,6 +28,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
     const middleware: Middleware<Guarded> = async (ctx, next) => {
       ctx.set('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
@@ -45,7 +46,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
       }
       await next().catch((error: unknown) => Promise.reject(notStored(error)));
     };
-    return middleware;
+    return Object.assign(middleware, mark);
   };
 }
 

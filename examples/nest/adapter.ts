@@ -33,6 +33,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
     const canActivate = async (context: ExecutionContext): Promise<boolean> => {
       if (context.getType() !== 'http') throw new TypeError('guard: for HTTP routes alone');
       const request = context.switchToHttp().getRequest<IncomingMessage>();
@@ -51,6 +52,6 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
         return false; // Of the ForbiddenException that follows Nest sends nothing more.
       }
     };
-    return { canActivate } satisfies CanActivate;
+    return { canActivate, ...mark } satisfies CanActivate;
   };
 }

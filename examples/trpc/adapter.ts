@@ -29,7 +29,8 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     policy.requires(operation); // So does an operation that the policy does not have.
     const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
     if (!isKnown) throw new TypeError('guard: pass { entity } alone');
-    return t.middleware(async ({ ctx, getRawInput, next }) => {
+    const mark = { [Symbol.for('keyscope.operation')]: operation };
+    const middleware = t.middleware(async ({ ctx, getRawInput, next }) => {
       const entityUuid = reader.entity?.(await getRawInput());
       const admitted = keyring.admit(ctx.req, { policy, operation, entityUuid });
       const admission = await admitted.catch((error: unknown) => {
@@ -42,6 +43,8 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
       });
       return next({ ctx: admission }); // Handlers use no other entity than this one.
     });
+    for (const each of middleware._middlewares) Object.assign(each, mark);
+    return middleware;
   };
 }
 
@@ -49,8 +52,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
 export function createResponseMeta(challenge: ChallengeOptions) {
   toResponse(undefined, challenge);
   return ({ errors }: { errors: readonly TRPCError[] }) => {
-    const isDenial = (error: unknown) => isAccessError(error) || isStoreError(error);
-    const denial = errors.find(({ cause }) => isDenial(cause))?.cause;
+    const denial = errors.find(({ cause }) => isAccessError(cause) || isStoreError(cause))?.cause;
     const headers = denial === undefined ? {} : toResponse(denial, challenge).headers;
     const { 'Content-Type': _, ...rest } = headers; // The body is tRPC's own.
     return { headers: { ...rest, 'Cache-Control': 'no-store' } };

@@ -5,7 +5,7 @@ import { assert, readFields } from '../core/input.js';
 import type { Keyring } from '../core/keyring.js';
 import type { Policy } from '../core/policy.js';
 import type { Awaitable, KeyStore } from '../core/store.js';
-import type { GuardedRoute } from '../lock/guarded-route.js';
+import type { GuardedRoute } from '../lock/route.js';
 import type { Dialect } from '../stores/schema/migrations.js';
 
 /** How `keyscope doctor` asks an SQL database what its store does not say. */

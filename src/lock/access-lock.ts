@@ -2,7 +2,7 @@
 import type { Catalog } from '../core/catalog.js';
 import { assert, isObject, quote, readFields, readStrings, readText } from '../core/input.js';
 import type { Policy } from '../core/policy.js';
-import type { GuardedRoute } from './guarded-route.js';
+import type { GuardedRoute } from './route.js';
 
 /** Who may call everything that a service has. Made by {@link lockOf} or {@link parseLock}. */
 export interface AccessLock {

@@ -14,10 +14,15 @@ export type {
   RouteChangeKind,
 } from './diff-locks.js';
 export { diffLocks } from './diff-locks.js';
-export type { GuardedRoute } from './guarded-route.js';
+export type { FastifyLike, RouteOptionsLike } from './fastify.js';
+export { recordRoutes } from './fastify.js';
 export type { LockContractInput } from './lock-contract.js';
 export { lockContract } from './lock-contract.js';
 export { lockMarkdown } from './lock-markdown.js';
 export type { SarifOptions } from './lock-sarif.js';
 export { lockSarif } from './lock-sarif.js';
 export { formatLock, parseLock } from './lock-text.js';
+export type { GuardedRoute } from './route.js';
+export { routesOf } from './routes.js';
+export type { ToolsOfOptions } from './tools.js';
+export { toolsOf } from './tools.js';

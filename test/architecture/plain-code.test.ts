@@ -84,6 +84,8 @@ describe('in the source there is', () => {
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',
       'src/leaks/ender.ts: whole.normalize', // Where a key was found, for people.
+      'src/lock/express.ts: method.toUpperCase', // Methods as Node names them.
+      'src/lock/paths.ts: text.toLowerCase', // Paths that routers fold, in ASCII alone.
       'src/openapi/refusals.ts: name.toLowerCase', // Likewise: those that refusals have.
       'src/schemas/text.ts: text.normalize',
       'src/schemas/text.ts: text.normalize',
