@@ -1,0 +1,69 @@
+/** The reference service is what its committed lock says, and what its document says. */
+import { type AccessLock, lockContract, parseLock } from 'keyscope/lock';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../examples/hono/server.ts';
+import { openApi } from '../../examples/platform/host/openapi.ts';
+import { lockOfPlatform } from '../../examples/platform/lock.ts';
+import { createPlatform, type Platform } from '../http/harness.ts';
+import { APPS } from '../support/platform-apps.ts';
+import { readProjectFile } from '../support/source.ts';
+
+const publicUrl = 'http://localhost';
+const committed = readProjectFile('examples/platform/keyscope.lock.json');
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await createPlatform();
+});
+afterAll(() => platform.db.close());
+
+describe.each(Object.entries(APPS))('on %s', (_, make) => {
+  lockContract(it, async () => {
+    return { committed, lock: lockOfPlatform(await make({ ...platform, publicUrl })) };
+  });
+
+  it('differs, if a route has no guard', async () => {
+    const app = createApp({ ...platform, publicUrl });
+    app.get('/v1/threats/:id/notes', (c) => c.text('done'));
+    const bodies: (() => Promise<void>)[] = [];
+    const make = () => ({ committed, lock: lockOfPlatform(app) });
+    lockContract((_name, body) => bodies.push(body), make);
+    for (const body of bodies) await expect(body()).rejects.toThrow('GET /v1/threats/:id/notes');
+  });
+});
+
+describe('the document', () => {
+  interface Documented {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  }
+  interface Operation {
+    readonly operationId: string;
+    readonly security: readonly { readonly bearerAuth?: readonly string[] }[];
+  }
+
+  /** What the lock and the document say alike: the route, and what it needs; null for nobody. */
+  function needsOf({ routes }: AccessLock): Record<string, readonly string[] | null> {
+    const rest = [...routes].filter(([name]) => !name.startsWith('TOOL '));
+    const needs = rest.map(([name, { operations, scopes }]) => {
+      const shown = name.replaceAll(/:([a-z]+)/g, '{$1}');
+      return [shown, operations.length === 0 ? null : scopes] as const;
+    });
+    return Object.fromEntries(needs);
+  }
+
+  it('needs of each route what the lock says', () => {
+    const { paths } = openApi(publicUrl) as unknown as Documented;
+    const documented: Record<string, readonly string[] | null> = {
+      // Not part of the interface.
+      'GET /readyz': null,
+      'GET /v1/openapi.json': null,
+    };
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const [method, { security }] of Object.entries(methods)) {
+        const [scheme] = security;
+        documented[`${method.toUpperCase()} ${path}`] = scheme?.bearerAuth ?? null;
+      }
+    }
+    expect(documented).toEqual(needsOf(parseLock(committed)));
+  });
+});
