@@ -40,7 +40,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   admin: ['core', 'text', 'common', 'schemas'],
   testing: ['core', 'text', 'stores'],
   // The command: it runs on Node alone, and nothing imports it.
-  cli: ['core', 'common', 'reports', 'stores'],
+  cli: ['core', 'text', 'common', 'reports', 'stores'],
 };
 
 /** Inside the core a file imports only files of lower ranks. */
@@ -104,13 +104,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
   'src/cli/': [
+    // Runs git, in src/cli/scan alone.
+    'node:child_process',
     'node:console',
     'node:crypto',
+    'node:events',
     'node:fs',
     'node:module',
     'node:os',
     'node:path',
     'node:readline',
+    'node:stream',
     'node:url',
     'node:util',
   ],
