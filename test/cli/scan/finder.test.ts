@@ -76,6 +76,30 @@ describe('what is no key', () => {
   });
 });
 
+describe('whatever stands around keys', () => {
+  it('the same is found as by a regular expression that looks ahead at every place', () => {
+    const chance = chanceFrom(8);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(chance() * list.length)] as T;
+    let count = 0;
+    for (let round = 0; round < 3_000; round += 1) {
+      const parts = Array.from({ length: 6 }, () => {
+        const key = pick([keyFrom, keyFrom, nearKeyFrom])(chance);
+        const from = Math.floor(chance() * 8);
+        const whole = pick([key, key, key.slice(from), key.slice(0, -from)]);
+        return (
+          whole + pick(['', '', '_', 'acme_', 'x', '\n', 'a'.repeat(Math.floor(chance() * 70))])
+        );
+      });
+      const text = parts.join('');
+      const shapes = [...text.matchAll(/(?=(acme_[0-9A-Za-z]{32}))/g)].map(([, shape]) => shape);
+      const expected = shapes.filter((shape) => isKey(shape, { prefix: 'acme' }));
+      expect(keysIn(text, 1 + Math.floor(chance() * 300))).toEqual(expected);
+      count += expected.length;
+    }
+    expect(count).toBeGreaterThan(5_000);
+  });
+});
+
 describe('a find', () => {
   const chance = chanceFrom(5);
   const one = keyFrom(chance);
