@@ -122,7 +122,7 @@ export const COMMAND: readonly Safeguard[] = [
     tests: 'test/cli/scan/finder.test.ts',
   },
   {
-    name: 'scan: a run that began before is no candidate',
+    name: 'scan: no byte of a run is passed over',
     file: 'src/cli/scan/candidates.ts',
     text: 'seen = probe;',
     instead: 'seen = probe + 1;',

@@ -13,7 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { generateKey } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ended, openPlace, type Place } from '../../support/command.ts';
+import { ended, hasTerminal, openPlace, type Place, talk } from '../../support/command.ts';
 
 let place: Place;
 beforeEach(() => {
@@ -107,7 +107,7 @@ describe('files', () => {
     }
   });
 
-  it('are ignored as .keyscopeignore says, which is refused where it is not understood', async () => {
+  it('are ignored as .keyscopeignore says; one that is not understood is refused', async () => {
     write({ 'a.txt': newKey(), 'x/b.txt': newKey(), 'x/dist/c.txt': newKey() });
     write({ '.keyscopeignore': '# ours\n/x/b.txt\ndist/\n' });
     const { stdout, exit } = await place.run(SCAN);
@@ -213,6 +213,27 @@ describe('standard input', () => {
 const PEAK = `process.on('exit', () => {
   if (process.argv.includes('scan')) console.error('peak ' + process.resourceUsage().maxRSS);
 });`;
+
+describe('a terminal', () => {
+  const clear = '\r\u001b[K';
+
+  it.skipIf(!hasTerminal)(
+    'is told how far it is, and finds stand on lines of their own',
+    async () => {
+      const key = newKey();
+      write({ key: `${key}\n` });
+      const input =
+        '(head -c 300000 /dev/zero; sleep 1; head -c 300000 /dev/zero; sleep 1; cat key)';
+      const line = `cd '${place.file('')}' && ${input} | ${place.line([...SCAN, '-'])}`;
+      const { stdout, exit } = await talk(line, []);
+      expect(exit).toBe(1);
+      expect(stdout).toMatch(/\u001b\[K0 found in 1 text \(0\.\d MB\)/);
+      expect(stdout).toMatch(new RegExp(`\\u001b\\[K-:1:600001: ${shown(key)}\\r?\\n`));
+      const elsewhere = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+      expect(elsewhere.stdout + elsewhere.stderr).not.toContain(clear);
+    },
+  );
+});
 
 describe('an end that comes early', () => {
   it('of a reader that has enough is quiet, and still says that a key was found', async () => {
