@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Keyring } from '../../core/keyring.js';
 import type { Call } from '../call.js';
 import { EXIT, usageError } from '../errors.js';
-import { ReaderGone } from '../output.js';
+import { escapeInvisible, ReaderGone } from '../output.js';
 import { readVersion } from '../package-file.js';
 import { prefixesOf, readPrefixes } from '../prefixes.js';
 import { filesUnder, STANDARD_INPUT } from '../scan/files.js';
@@ -42,7 +42,7 @@ export async function run(call: Call): Promise<number> {
   }
   function tellUnread(path: string, error: unknown): void {
     tally.unread += 1;
-    say(`${withoutKeys(path, prefixes)} cannot be read: ${codeOf(error)}.`);
+    say(`${escapeInvisible(withoutKeys(path, prefixes))} cannot be read: ${codeOf(error)}.`);
   }
   const scan: Scan = { createFinder: finderFor(prefixes), tally, tick: progress.tick, tellUnread };
   try {

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CommandError } from '../errors.js';
 import { withoutSecrets } from '../explain.js';
+import { escapeInvisible } from '../output.js';
 import type { Text } from './text.js';
 
 /** One run of git. */
@@ -69,20 +70,23 @@ async function endOf(child: ChildProcessWithoutNullStreams, name: string): Promi
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw gitError(missing ? 'git is not installed.' : 'git cannot be run.');
   }
-  if (code !== 0) throw gitError(`git ${name} failed: ${withoutSecrets(complaint.trim())}`);
+  if (code === 0) return;
+  const said = escapeInvisible(withoutSecrets(complaint.trim()));
+  throw gitError(`git ${name} failed: ${said}`);
 }
 
 function gitError(message: string): CommandError {
   return new CommandError('store', message);
 }
 
-/** Where the repository around the working directory begins. */
+/** Where the repository around the working directory begins; a bare one has no such place. */
 export async function topOfRepository(): Promise<string> {
-  const git = startGit('.', ['rev-parse', '--show-toplevel']);
+  const git = startGit('.', ['rev-parse', '--show-cdup']);
   const pieces: Buffer[] = [];
   for await (const piece of git.stdout) pieces.push(piece);
   await git.done();
-  return Buffer.concat(pieces).toString('utf8').replace(/\n$/, '');
+  const up = Buffer.concat(pieces).toString('utf8').replace(/\n$/, '');
+  return up === '' ? '.' : up;
 }
 
 /** Splits what git prints at a byte, without it. */

@@ -212,4 +212,11 @@ export const COMMAND: readonly Safeguard[] = [
     instead: 'if (folder === null) say',
     tests: 'test/slow/cli/scan.test.ts',
   },
+  {
+    name: 'scan: no key in what is said of an unread file',
+    file: 'src/cli/commands/scan.ts',
+    text: 'escapeInvisible(withoutKeys(path, prefixes))',
+    instead: 'escapeInvisible(prefixes.length === 0 ? withoutKeys(path, prefixes) : path)',
+    tests: 'test/slow/cli/scan.test.ts',
+  },
 ];

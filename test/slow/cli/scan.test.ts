@@ -146,6 +146,18 @@ describe('what cannot be read', () => {
     expect(exit).toBe(1);
   });
 
+  it.skipIf(process.platform !== 'linux')('may have a name that is no text', async () => {
+    const key = newKey();
+    const name = Buffer.from(`${place.file('')}/\u001b[2J${key}`);
+    writeFileSync(Buffer.concat([name, Buffer.from([0xff])]), key);
+    const { stderr, exit } = await place.run(SCAN);
+    expect(stderr).toContain('\\u001b[2Jacme_[redacted]');
+    expect(stderr).toContain('cannot be read: ENOENT.');
+    expect(stderr).not.toContain('\u001b');
+    expect(stderr).not.toContain(key.slice(5, 20));
+    expect(exit).toBe(4);
+  });
+
   it('is no clean result: the exit code is 4', async () => {
     write({ 'a.txt': 'none' });
     const { stderr, exit } = await place.run([...SCAN, 'a.txt', 'gone.txt']);
@@ -227,8 +239,8 @@ describe('a terminal', () => {
       const line = `cd '${place.file('')}' && ${input} | ${place.line([...SCAN, '-'])}`;
       const { stdout, exit } = await talk(line, []);
       expect(exit).toBe(1);
-      expect(stdout).toMatch(/\u001b\[K0 found in 1 text \(0\.\d MB\)/);
-      expect(stdout).toMatch(new RegExp(`\\u001b\\[K-:1:600001: ${shown(key)}\\r?\\n`));
+      expect(stdout).toContain(`${clear}0 found in 1 text (0.`);
+      expect(stdout).toContain(`${clear}-:1:600001: ${shown(key)}\r\n`);
       const elsewhere = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
       expect(elsewhere.stdout + elsewhere.stderr).not.toContain(clear);
     },
@@ -409,6 +421,16 @@ describe.skipIf(!hasGit)('a repository', () => {
     const ran = spawnSync('bash', ['-c', line], { cwd: place.file('clone'), encoding: 'utf8' });
     expect([ran.status, ran.stdout]).toEqual([0, '']);
     expect(ran.stderr).toContain('This clone is shallow: older commits are not here.');
+  });
+
+  it('may be bare', async () => {
+    const key = newKey();
+    write({ a: key });
+    const id = commit('one');
+    git('clone', '--quiet', '--bare', '.', 'bare.git');
+    const line = place.line(HISTORY);
+    const ran = spawnSync('bash', ['-c', line], { cwd: place.file('bare.git'), encoding: 'utf8' });
+    expect([ran.status, ran.stdout]).toEqual([1, `${id}:a:1:1: ${shown(key)}\n`]);
   });
 
   it('whose objects are damaged is no clean result', async () => {
