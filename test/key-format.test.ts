@@ -1,12 +1,10 @@
 /** docs/key-format.md: its figures are computed, and what it prints is run. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { generateKey, isKey, keyPattern, redactKeys } from 'keyscope';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Folder, folder } from './support/folder.ts';
+import { describe, expect, it } from 'vitest';
+import { RULES } from '../src/cli/rules.js';
 import { blocksUnder } from './support/pages.ts';
 import { readProjectFile } from './support/source.ts';
-import { NODE_ARGUMENTS } from './support/store-process.ts';
 
 const PAGE = 'docs/key-format.md';
 const text = readProjectFile(PAGE);
@@ -103,59 +101,12 @@ describe('the patterns', () => {
       expect(redactKeys(`${before}${key}x`, PREFIX)).toBe(`${before}acme_[redacted]x`);
     }
   });
-
-  it('are the ones that the page prints', () => {
-    expect(text).toContain(`git grep -lE '${keyPattern('acme')}'`);
-    expect(text).toContain(`(?=(${keyPattern('acme')}))`);
-  });
 });
 
-describe('the scanner', () => {
-  const [script = ''] = blocksUnder(PAGE, '## Finding keys in code', 'js');
-  const [commands = ''] = blocksUnder(PAGE, '## Finding keys in code', 'sh');
-  let own: Folder;
-  beforeAll(() => {
-    own = folder();
-    writeFileSync(own.file('scan.mjs'), script);
-  });
-  afterAll(() => own.remove());
-
-  function scan(content: string) {
-    writeFileSync(own.file('text'), content);
-    const argv = [...NODE_ARGUMENTS, own.file('scan.mjs'), 'text'];
-    return spawnSync(process.execPath, argv, { cwd: own.file(''), encoding: 'utf8' });
-  }
-
-  it('finds keys wherever they touch other text, once, and prints hints alone', () => {
-    const [first = '', second = ''] = many(2);
-    const json = `{"a":"\\n${first}","b":"acme_${'x'.repeat(28)}${second}"}`;
-    const all = `${json} ${first} acme_${randomText(32)}`;
-    const { status, stdout, stderr } = scan(all);
-    const hints = [first, second].map((key) => `text: acme_…${key.slice(-4)}\n`).join('');
-    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: hints, stderr: '' });
-  });
-
-  it('is silent where there is none', () => {
-    expect(scan(`acme_${randomText(32)}`)).toMatchObject({ status: 0, stdout: '', stderr: '' });
-  });
-
-  it('is told of files by the commands that are printed', () => {
-    const [key = ''] = many(1);
-    const git = (...args: string[]) => {
-      const who = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
-      return execFileSync('git', [...who, ...args], { cwd: own.file(''), encoding: 'utf8' });
-    };
-    writeFileSync(own.file('kept'), `key=${key}\n`);
-    git('init', '--quiet');
-    git('add', 'kept');
-    git('commit', '--quiet', '--message', 'a key');
-    git('rm', '--quiet', 'kept');
-    git('commit', '--quiet', '--message', 'no key');
-    const node = [process.execPath, ...NODE_ARGUMENTS].join(' ');
-    const lines = commands.replaceAll('node scan.mjs', `${node} scan.mjs`);
-    const [, ever = ''] = lines.replaceAll('/tmp/all.txt', own.file('all.txt')).trim().split('\n');
-    const ran = spawnSync('sh', ['-c', ever], { cwd: own.file(''), encoding: 'utf8' });
-    expect(ran.stdout).toBe(`${own.file('all.txt')}: acme_…${key.slice(-4)}\n`);
+describe('the rule for scanners', () => {
+  it('is the one that the command prints', () => {
+    const [rule = ''] = blocksUnder(PAGE, '## Finding keys in code', 'toml');
+    expect(RULES.gitleaks(['acme'])).toContain(rule.trim());
   });
 });
 

@@ -29,16 +29,17 @@ export function readArguments(argv: readonly string[]): Request {
     );
   }
   const { positionals, values } = readTokens(argv);
-  const [name, operand = '', ...more] = positionals;
+  const [name, operand = ''] = positionals;
   if (values.has('version')) return { kind: 'version' };
   if (name === undefined || name === 'help') {
     return { kind: 'help', subcommand: operand === '' ? null : findSubcommand(operand) };
   }
   const subcommand = findSubcommand(name);
   if (values.has('help')) return { kind: 'help', subcommand };
-  requireShape(subcommand, operand, more);
+  const operands = positionals.slice(1);
+  requireShape(subcommand, operands);
   requireOptions(subcommand, values);
-  return { kind: 'run', subcommand, given: createGiven(operand, values) };
+  return { kind: 'run', subcommand, given: createGiven(operands, values) };
 }
 
 type Values = ReadonlyMap<OptionName, string | true>;
@@ -109,8 +110,11 @@ function shown(text: string): string {
   return /^-{0,2}[a-z-]{1,20}$/i.test(text) ? text : 'like that';
 }
 
-function requireShape({ usage }: Subcommand, operand: string, more: readonly string[]): void {
-  const takesOperand = usage.includes(' ');
+/** `<…>` stands for one operand, `[…]` for any number. */
+function requireShape({ usage }: Subcommand, operands: readonly string[]): void {
+  if (usage.includes(' [')) return;
+  const takesOperand = usage.includes(' <');
+  const [operand = '', ...more] = operands;
   if (takesOperand && operand === '') throw usageError(`Write ${usage}.`);
   if (more.length === 0 && (takesOperand || operand === '')) return;
   const quoted = 'Put quotes around a value with spaces.';
@@ -129,13 +133,14 @@ function requireOptions({ usage, needs = [], takes = [] }: Subcommand, values: V
   throw usageError(`${usage} needs ${missing.map(shownOption).join(', ')}.`);
 }
 
-function createGiven(operand: string, values: Values): Given {
+function createGiven(operands: readonly string[], values: Values): Given {
   const text = (name: OptionName): string | undefined => {
     const value = values.get(name);
     return typeof value === 'string' ? value : undefined;
   };
   return {
-    operand,
+    operand: operands[0] ?? '',
+    operands,
     text,
     required: (name) => text(name) ?? '',
     flag: (name) => values.get(name) === true,

@@ -25,11 +25,16 @@ export interface Call {
 export type Run = (call: Call) => Promise<number | undefined>;
 
 /** On whose behalf and who: from the command line alone. */
-export function authorityOf({ given }: Call): Authority {
+export function authorityOf(call: Call): Authority {
+  const { given } = call;
   const entityUuid = given.required('entity');
   if (!isUuid(entityUuid)) throw usageError('--entity: write a UUID in lower case.');
-  const actor = given.text('actor') ?? loginName();
-  return { entityUuid, actor, reason: given.text('reason') };
+  return { entityUuid, actor: actorOf(call), reason: given.text('reason') };
+}
+
+/** Who acts. */
+export function actorOf({ given }: Call): string {
+  return given.text('actor') ?? loginName();
 }
 
 /** Who is logged in. Not in a container whose user has no name. */

@@ -7,6 +7,7 @@ import type { Policy } from '../core/policy.js';
 import type { Awaitable, KeyStore } from '../core/store.js';
 import type { GuardedRoute } from '../lock/route.js';
 import type { Dialect } from '../stores/schema/migrations.js';
+import { isPrefix } from './is-prefix.js';
 
 /** How `keyscope doctor` asks an SQL database what its store does not say. */
 export interface CommandSql {
@@ -26,6 +27,8 @@ export interface CommandConfig {
   readonly catalog: Catalog;
   /** The ids of the keyring's peppers, never their secrets; `'none'` without. For reports. */
   readonly peppers?: readonly string[] | 'none' | undefined;
+  /** The prefixes of all keys of the service, for `scan` and `rules`: `['acme', 'acme_test']`. */
+  readonly prefixes?: readonly string[] | undefined;
   /**
    * Migrates: calls `migrate` of the store's entry with the service's client and options. Default:
    * the store itself creates what it needs, before its first use.
@@ -48,6 +51,7 @@ const FIELDS = [
   'store',
   'catalog',
   'peppers',
+  'prefixes',
   'migrate',
   'sql',
   'connections',
@@ -89,6 +93,7 @@ const CURRENT = 1;
  *   store,
  *   catalog,
  *   peppers: ['2026-11'],
+ *   prefixes: ['acme'],
  *   migrate: () => migrate(pool),
  *   sql: { dialect: 'postgres', query: async (sql) => (await pool.query(sql)).rows },
  *   connections: pool.options.max,
@@ -132,6 +137,10 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
     holds: (value) => value === undefined || value === 'none' || arePepperIds(value),
     instead: "pass a list of the ids alone, without their secrets, or 'none'",
   },
+  prefixes: {
+    holds: (value) => value === undefined || arePrefixes(value),
+    instead: "pass a list of prefixes, such as ['acme', 'acme_test']",
+  },
   migrate: FUNCTION,
   sql: {
     holds: (value) => value === undefined || isSql(value),
@@ -153,6 +162,11 @@ function arePepperIds(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   const ids: readonly unknown[] = [...(value as readonly unknown[])];
   return ids.every((id) => typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id));
+}
+
+function arePrefixes(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return [...(value as readonly unknown[])].every(isPrefix);
 }
 
 function isSql(value: unknown): boolean {

@@ -5,6 +5,8 @@ import type { OptionName } from './options.js';
 export interface Given {
   /** What stands behind the name; an empty text if it takes nothing. */
   readonly operand: string;
+  /** All of them, where several may stand there. */
+  readonly operands: readonly string[];
   /** The value of an option that has one. */
   text(name: OptionName): string | undefined;
   /** The same for one without which the subcommand is refused. */

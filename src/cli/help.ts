@@ -2,8 +2,8 @@
 import { COMMON, OPTIONS, type OptionName, shownOption } from './options.js';
 import { SUBCOMMANDS, type Subcommand } from './subcommands.js';
 
-const EXITS = `Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 config,
-4 store or output, 5 a fault; 129, 130 and 143 after a signal.`;
+const EXITS = `Exit codes: 0 done, 1 refused or not found (scan: found), 2 wrong usage,
+3 config, 4 store, input or output, 5 a fault; 129, 130 and 143 after a signal.`;
 
 /** What `keyscope --help` prints, or `keyscope <subcommand> --help`. */
 export function helpFor(subcommand: Subcommand | null): string {

@@ -38,9 +38,13 @@ export const OPTIONS = {
   against: { value: '<git ref>', help: 'compare it with the lock of a commit; 1 if unguarded' },
   file: { value: '<path>', help: 'the lock; default: keyscope.lock.json' },
   keys: { help: 'name the live keys that may do more' },
-  sarif: { help: 'print a SARIF log' },
   framework: { value: '<name>', help: 'express, fastify or hono; default: what package.json has' },
   database: { value: '<name>', help: 'sqlite, postgres, mysql or redis; default: likewise' },
+  prefix: { value: '<list>', help: 'prefixes of keys, by commas; default: those of the config' },
+  git: { help: 'look through the whole history: every commit, file and message' },
+  staged: { help: 'look through what is staged for the next commit' },
+  sarif: { help: 'print a SARIF 2.1.0 log' },
+  revoke: { help: 'end the keys that were found and still work, after a question' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 /** The name of an option. */

@@ -138,7 +138,7 @@ export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   return files.set(`keyscope/adapter.${ending}`, readPackageFile(adapter));
 }
 
-function configText({ database, ending }: Choice): string {
+function configText({ database, prefix, ending }: Choice): string {
   const { sql } = DATABASES[database] ?? {};
   const query = sql && `\n  sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
   return `// What the command keyscope knows of this service.
@@ -151,6 +151,7 @@ export default defineConfig({
   store,
   catalog,
   peppers: peppers.map(({ id }) => id),
+  prefixes: ['${prefix}'],
   migrate: () => migrate(client),${query ?? ''}
   close,
 });

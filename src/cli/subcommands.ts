@@ -20,7 +20,7 @@ export interface Subcommand {
 
 const WHO = ['actor', 'reason'] as const;
 
-/** By name, in the order of help: set up, make, look, end, watch. */
+/** By name, in the order of help: set up, make, look, end, watch, search. */
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   init: {
     usage: 'init',
@@ -116,6 +116,18 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     summary: 'say who may call each route, and what a change of that widens',
     takes: ['write', 'check', 'against', 'file', 'keys', 'sarif'],
     load: () => import('./commands/lock.js'),
+  },
+  scan: {
+    usage: 'scan [path…]',
+    summary: 'find keys in files, a git history or standard input (-); shows none',
+    takes: ['prefix', 'git', 'staged', 'sarif', 'revoke', 'lineage', 'yes', ...WHO],
+    load: () => import('./commands/scan.js'),
+  },
+  rules: {
+    usage: 'rules <scanner>',
+    summary: 'print rules that find keys: gitleaks, github, gitlab and others',
+    takes: ['prefix'],
+    load: () => import('./commands/rules.js'),
   },
   doctor: {
     usage: 'doctor',

@@ -41,7 +41,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   admin: ['core', 'text', 'common', 'schemas'],
   testing: ['core', 'text', 'stores'],
   // The command: it runs on Node alone, and nothing imports it.
-  cli: ['core', 'common', 'lock', 'reports', 'stores'],
+  cli: ['core', 'text', 'common', 'lock', 'reports', 'stores'],
 };
 
 /** Inside the core a file imports only files of lower ranks. */
@@ -105,14 +105,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
   'src/cli/': [
+    // Runs git: for scans of a history, and for the lock of a commit.
     'node:child_process',
     'node:console',
     'node:crypto',
+    'node:events',
     'node:fs',
     'node:module',
     'node:os',
     'node:path',
     'node:readline',
+    'node:stream',
     'node:url',
     'node:util',
   ],

@@ -25,6 +25,7 @@ describe('a config', () => {
     const all = {
       ...SOUND,
       peppers: 'none',
+      prefixes: ['acme', 'acme_test'],
       sql,
       connections: 10,
       migrate() {},
@@ -43,6 +44,10 @@ describe('a config', () => {
     ['peppers', [{ id: 'p1', secret: 'hunter2' }]],
     // biome-ignore lint/suspicious/noSparseArray: a hole is no id
     ['peppers', [, 'p1']],
+    ['prefixes', 'acme'],
+    ['prefixes', []],
+    ['prefixes', ['acme', 'ACME']],
+    ['prefixes', [undefined]],
     ['sql', { dialect: 'sqlite' }],
     ['sql', { dialect: 'constructor', query() {} }],
     ['connections', '10'],

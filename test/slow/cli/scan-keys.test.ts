@@ -1,0 +1,136 @@
+/** `keyscope scan` with a config: whose keys were found, and their end. */
+import { writeFileSync } from 'node:fs';
+import { generateKey } from 'keyscope';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ENTITY,
+  hasTerminal,
+  issueIn,
+  openPlace,
+  type Place,
+  sqliteConfig,
+  talk,
+} from '../../support/command.ts';
+
+const CONFIG = sqliteConfig('', "prefixes: ['acme'],");
+
+let place: Place;
+beforeAll(() => {
+  place = openPlace(CONFIG);
+});
+afterAll(() => place.remove());
+
+const ON = ['--entity', ENTITY];
+
+/** Makes a key that stands in a file. */
+async function leak(name: string): Promise<{ readonly key: string; readonly keyId: string }> {
+  const issued = await issueIn(place, name);
+  writeFileSync(place.file('leaked.txt'), `${issued.key}\n${issued.key}\n`);
+  return issued;
+}
+
+async function stateOf(keyId: string): Promise<unknown> {
+  const { stdout } = await place.run(['show', keyId, ...ON, '--json']);
+  const { state, endedBy, endReason } = JSON.parse(stdout) as Record<string, unknown>;
+  return { state, endedBy, endReason };
+}
+
+describe('a key that was found', () => {
+  it('is shown with its state and its owner, and one that is not known as such', async () => {
+    const { key, keyId } = await leak('CI');
+    const unknown = generateKey({ prefix: 'acme' });
+    const both = `${key} ${unknown}`;
+    const text = await place.run(['scan', '-'], both);
+    expect(text.exit).toBe(1);
+    const [first = '', second = ''] = text.stdout.split('\n');
+    expect(first).toContain(`: acme_…${key.slice(-4)} live, key id ${keyId}, entity ${ENTITY} “CI`);
+    expect(second).toContain(`: acme_…${unknown.slice(-4)} unknown to the keyring`);
+    const { stdout } = await place.run(['scan', '-', '--json'], both);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([
+      { known: { keyId, entityUuid: ENTITY, state: 'live' } },
+      { known: null },
+    ]);
+    const sarif = await place.run(['scan', '-', '--sarif'], both);
+    for (const each of [text, { stdout, stderr: '' }, sarif]) {
+      for (const secret of [key, unknown]) {
+        expect(each.stdout + each.stderr).not.toContain(secret.slice(5, 20));
+      }
+    }
+  });
+
+  it('is looked up nowhere where --prefix alone is written', async () => {
+    const { key } = await leak('CI');
+    place.write('broken.mjs', 'throw new Error("was loaded");');
+    const offline = await place.run(['scan', '-', '--prefix', 'acme'], key);
+    expect(offline.stdout).toBe(`-:1:1: acme_…${key.slice(-4)}\n`);
+    const asked = await place.run(['scan', '-', '--prefix', 'acme', '--config', 'broken.mjs'], key);
+    expect([asked.exit, asked.stdout]).toEqual([3, '']);
+  });
+
+  it('ends with --revoke --yes, once, on the record of who did it', async () => {
+    const { keyId } = await leak('CI');
+    const ran = await place.run(['scan', 'leaked.txt', '--revoke', '--yes', '--actor', 'ada']);
+    expect(ran.exit).toBe(1);
+    expect(ran.stderr.match(/Revoked by this call/g)).toHaveLength(1);
+    expect(ran.stderr).toContain(`Revoked by this call: ${keyId}.`);
+    expect(await stateOf(keyId)).toEqual({
+      state: 'revoked',
+      endedBy: 'ada',
+      endReason: 'found by keyscope scan',
+    });
+    const again = await place.run(['scan', 'leaked.txt', '--revoke', '--yes']);
+    expect(again.stdout).toContain(' revoked, key id ');
+    expect(again.stderr).not.toContain('Revoked by this call');
+  });
+
+  it('ends with its lineage, for a reason of one’s own', async () => {
+    const { keyId } = await leak('CI');
+    const made = await place.run(['rotate', keyId, ...ON, '--overlap', '7d', '--yes', '--json']);
+    const { info } = JSON.parse(made.stdout) as { readonly info: { readonly keyId: string } };
+    const options = ['--revoke', '--yes', '--lineage', '--reason', 'on GitHub'];
+    const ran = await place.run(['scan', 'leaked.txt', ...options]);
+    expect(ran.stderr).toContain(info.keyId);
+    for (const each of [keyId, info.keyId]) {
+      expect(await stateOf(each)).toMatchObject({ state: 'revoked', endReason: 'on GitHub' });
+    }
+  });
+
+  it('goes on where nobody can be asked, and nothing is looked through', async () => {
+    const { keyId } = await leak('CI');
+    const ran = await place.run(['scan', 'leaked.txt', '--revoke']);
+    expect([ran.exit, ran.stdout]).toEqual([2, '']);
+    expect(await stateOf(keyId)).toMatchObject({ state: 'live' });
+  });
+
+  it.skipIf(!hasTerminal)('ends after a question on a terminal, or goes on', async () => {
+    const { keyId } = await leak('CI');
+    const line = `cd '${place.file('')}' && ${place.line(['scan', 'leaked.txt', '--revoke'])}`;
+    const declined = await talk(line, [['for good? [y/N]', 'n\n']]);
+    expect(declined.stdout).toContain('Nothing was changed.');
+    expect([declined.exit, await stateOf(keyId)]).toMatchObject([1, { state: 'live' }]);
+    const agreed = await talk(line, [['for good? [y/N]', 'y\n']]);
+    expect(agreed.stdout).toContain('“CI” (live), for good?');
+    expect([agreed.exit, await stateOf(keyId)]).toMatchObject([1, { state: 'revoked' }]);
+  });
+});
+
+describe('a config', () => {
+  it('without prefixes asks for them, before anything is looked through', async () => {
+    place.write('plain.mjs', sqliteConfig());
+    for (const command of [['scan'], ['rules', 'gitleaks']]) {
+      const { exit, stderr, stdout } = await place.run([...command, '--config', 'plain.mjs']);
+      expect({ exit, stdout }).toEqual({ exit: 3, stdout: '' });
+      expect(stderr).toContain('write --prefix acme, or prefixes in defineConfig');
+    }
+    const rules = await place.run(['rules', 'gitleaks']);
+    expect(rules.stdout).toContain('acme_[0-9A-Za-z]{26}[0-4][0-9A-Za-z]{5}');
+    const wrong = await place.run(['rules', 'gitleak']);
+    expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('mean gitleaks?')]);
+    const json = await place.run(['rules', 'semgrep', '--prefix', 'a', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ scanner: 'semgrep' });
+  });
+});
