@@ -1,0 +1,130 @@
+/** Changes of a service on real frameworks, each of which the lock has to name. */
+import express from 'express';
+import Fastify from 'fastify';
+import { Hono } from 'hono';
+import { createKeyring, definePolicy, defineScopes, type Policy } from 'keyscope';
+import {
+  type AccessLock,
+  diffLocks,
+  lockMarkdown,
+  lockOf,
+  recordRoutes,
+  routesOf,
+} from 'keyscope/lock';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { createGuard as createExpressGuard } from '../../examples/express/adapter.ts';
+import { createGuard as createFastifyGuard } from '../../examples/fastify/adapter.ts';
+import { createGuard as createHonoGuard, type Guarded } from '../../examples/hono/adapter.ts';
+
+const catalog = defineScopes({ threats: { read: 'Read.', write: 'Write.' } });
+const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+
+const TABLE = {
+  listThreats: ['threats:read'],
+  updateThreat: ['threats:read', 'threats:write'],
+} as const;
+
+type Table = Readonly<Record<string, readonly ('threats:read' | 'threats:write')[]>>;
+/** Route → operation; null for none. */
+type Routes = Readonly<Record<string, string | null>>;
+type Make = (policy: Policy, routes: Routes) => unknown;
+
+const ROUTES: Routes = { 'get /threats': 'listThreats', 'put /threats/:id': 'updateThreat' };
+
+function eachOf(routes: Routes): readonly (readonly ['get' | 'put', string, string | null])[] {
+  return Object.entries(routes).map(([name, operation]) => {
+    const [method = '', path = ''] = name.split(' ');
+    return [method === 'get' ? 'get' : 'put', path, operation] as const;
+  });
+}
+
+const MAKERS: Readonly<Record<string, Make>> = {
+  Express(policy, routes) {
+    const app = express();
+    const router = express.Router();
+    const guard = createExpressGuard({ keyring, policy, realm: 'acme' });
+    for (const [method, path, operation] of eachOf(routes)) {
+      const guards = operation === null ? [] : [guard(operation)];
+      router[method](path, ...guards, (_req, res) => void res.end());
+    }
+    app.use('/v1', router);
+    return app;
+  },
+  async Fastify(policy, routes) {
+    const app = Fastify();
+    recordRoutes(app);
+    const guard = createFastifyGuard({ keyring, policy, realm: 'acme' });
+    app.register(
+      async (scope) => {
+        for (const [method, path, operation] of eachOf(routes)) {
+          const options = operation === null ? {} : { onRequest: guard(operation) };
+          scope[method](path, options, async () => '');
+        }
+      },
+      { prefix: '/v1' },
+    );
+    await app.ready();
+    return app;
+  },
+  Hono(policy, routes) {
+    const app = new Hono<Guarded>();
+    const guard = createHonoGuard({ keyring, policy, realm: 'acme' });
+    for (const [method, path, operation] of eachOf(routes)) {
+      if (operation === null) app[method](path, (c) => c.text(''));
+      else app[method](path, guard(operation), (c) => c.text(''));
+    }
+    return new Hono().route('/v1', app);
+  },
+};
+
+async function lockedBy(make: Make, routes: Routes, table: Table = TABLE): Promise<AccessLock> {
+  const policy = definePolicy(catalog, { ...table, whoami: [] });
+  return lockOf({ catalog, policy, routes: routesOf(await make(policy, routes)) });
+}
+
+const { updateThreat, listThreats } = TABLE;
+
+describe.each(Object.entries(MAKERS))('on %s', (_, make) => {
+  it.each<[string, Routes, Table, string]>([
+    [
+      'a guard that is removed',
+      { ...ROUTES, 'get /threats': null },
+      TABLE,
+      '- `GET /v1/threats` has no guard, and nobody wrote why.',
+    ],
+    [
+      'a guard that is moved',
+      { ...ROUTES, 'put /threats/:id': 'listThreats' },
+      TABLE,
+      '- `PUT /v1/threats/:id` needs threats:write no longer (updateThreat is now listThreats).',
+    ],
+    [
+      'an operation that is renamed',
+      { ...ROUTES, 'get /threats': 'browseThreats' },
+      { browseThreats: listThreats, updateThreat },
+      '- `GET /v1/threats` is browseThreats, which was listThreats, for the same keys.',
+    ],
+    [
+      'a route that is added',
+      { ...ROUTES, 'get /export': 'listThreats' },
+      TABLE,
+      '- `GET /v1/export` is new, for keys with threats:read.',
+    ],
+    [
+      'a policy that is widened',
+      ROUTES,
+      { listThreats: [], updateThreat },
+      '- `GET /v1/threats` needs threats:read no longer. It is for any key.',
+    ],
+  ])('names %s', async (_change, routes, table, sentence) => {
+    const diff = diffLocks(await lockedBy(make, ROUTES), await lockedBy(make, routes, table));
+    expect(diff.isEmpty).toBe(false);
+    expect(lockMarkdown(diff)).toContain(sentence);
+  });
+
+  it('names nothing where nothing changed', async () => {
+    const diff = diffLocks(await lockedBy(make, ROUTES), await lockedBy(make, ROUTES));
+    expect(diff.isEmpty).toBe(true);
+  });
+});
