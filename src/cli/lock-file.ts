@@ -1,19 +1,15 @@
 /** The lock of a service: as it is, as it was committed, and as a commit of git has it. */
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { promisify } from 'node:util';
 import { type AccessLock, lockOf } from '../lock/access-lock.js';
 import { parseLock } from '../lock/lock-text.js';
 import type { GuardedRoute } from '../lock/route.js';
 import type { Call } from './call.js';
 import { CommandError, usageError } from './errors.js';
 import { textOf, withoutSecrets } from './explain.js';
+import { startGit } from './scan/git.js';
 import { within } from './within.js';
-
-/** More than any lock has, in bytes. */
-const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The committed lock, or null if there is none. */
 export async function readLock(path: string): Promise<AccessLock | null> {
@@ -31,22 +27,24 @@ export function requireInRepository(ref: string, path: string): void {
 
 /** The lock at a commit, or null if that has none. */
 export async function readLockAt(ref: string, path: string): Promise<AccessLock | null> {
-  const git = promisify(execFile);
-  const options = { maxBuffer: MAX_BYTES };
-  try {
-    await git('git', ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], options);
-  } catch (error) {
-    const { code } = error as { readonly code?: unknown };
-    const what = code === 'ENOENT' ? 'There is no git here' : `Git knows no commit ${ref} here`;
-    throw new CommandError('refused', `${what}. In CI, fetch it first.`);
+  const commit = await printedBy(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  if (commit === null) {
+    throw new CommandError('refused', `Git knows no commit ${ref} here. In CI, fetch it first.`);
   }
-  try {
-    const { stdout } = await git('git', ['show', `${ref}:./${path}`], options);
-    return parse(stdout, `${path} at ${ref}`);
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-    return null;
-  }
+  const text = await printedBy(['cat-file', 'blob', `${ref}:./${path}`]);
+  return text === null ? null : parse(text, `${path} at ${ref}`);
+}
+
+/** What git prints; null where it fails. */
+async function printedBy(args: readonly string[]): Promise<string | null> {
+  const git = startGit('.', args);
+  const pieces: Buffer[] = [];
+  for await (const piece of git.stdout) pieces.push(piece);
+  const whole = Buffer.concat(pieces).toString('utf8');
+  return git.done().then(
+    () => whole,
+    () => null,
+  );
 }
 
 /** Writes the lock in place of the one that is there. */
