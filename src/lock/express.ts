@@ -10,6 +10,7 @@ import {
   isOpen,
   type Reading,
   type Segment,
+  withoutEnd,
 } from './paths.js';
 import { assertFew, type GuardedRoute } from './route.js';
 
@@ -199,7 +200,7 @@ function pathsOf(layer: Layer): readonly Path[] {
 function joined(mount: string, path: Path): string {
   if (path instanceof RegExp) return mount + String(path);
   if (path === '/' || path === '') return mount === '' ? '/' : mount;
-  return mount.replace(/\/+$/, '') + path;
+  return withoutEnd(mount) + path;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { hasMethods } from '../common/methods.js';
 import { assert } from '../core/input.js';
 import { operationsOf } from './guards.js';
+import { withoutEnd } from './paths.js';
 import type { GuardedRoute } from './route.js';
 
 type Class = (abstract new (...args: never[]) => unknown) & { readonly prototype: object };
@@ -120,7 +121,7 @@ function pathsOf(parts: readonly unknown[]): readonly string[] {
 }
 
 function joined(path: string, part: string): string {
-  const bare = part.replace(/^\/+|\/+$/g, '');
+  const bare = withoutEnd(part.replace(/^\/+/, ''));
   return bare === '' ? path : `${path}/${bare}`;
 }
 

@@ -56,12 +56,19 @@ function segmentsOf(path: Path, rules: readonly Rule[], isSensitive: boolean): r
   });
 }
 
+/** Without the slashes at its end. */
+export function withoutEnd(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}
+
 export function expressSegments(
   path: Path,
   { isSensitive, isStrict }: Reading,
 ): readonly Segment[] {
   if (path === '/' || path === '') return [];
-  const trimmed = typeof path === 'string' && !isStrict ? path.replace(/\/+$/, '') : path;
+  const trimmed = typeof path === 'string' && !isStrict ? withoutEnd(path) : path;
   return segmentsOf(trimmed, EXPRESS, isSensitive);
 }
 

@@ -20,6 +20,10 @@ interface Found {
 const GIVEN: Readonly<Record<string, string>> = {
   prefix: 'acme',
   'keyPattern(prefix)': keyPattern('acme'),
+  // Of `.keyscopeignore`, whose patterns may have two `**` and six `*`, and paths are short.
+  "isRooted ? '' : '(?:[^/]+/)*'": '(?:[^/]+/)*',
+  whole: 'docs/[^/]*\\.md',
+  "isFolder ? '/' : '(?:/|$)'": '(?:/|$)',
 };
 
 const SOURCE = new URL('../../src/', import.meta.url);

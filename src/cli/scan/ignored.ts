@@ -35,6 +35,11 @@ function readLine(line: string, index: number): readonly RegExp[] {
     const instead = 'only *, ?, ** and / have a meaning here, and nothing is taken back with !';
     throw usageError(`${IGNORE_FILE}, line ${index + 1}: ${instead}.`);
   }
+  // Each more would take the time of another pass over the path, for each place of the others.
+  const isPlain = pattern.split('**').length <= 3 && pattern.split('*').length <= 7;
+  if (!isPlain) {
+    throw usageError(`${IGNORE_FILE}, line ${index + 1}: at most two ** and six * in one pattern.`);
+  }
   return [expressionOf(pattern)];
 }
 

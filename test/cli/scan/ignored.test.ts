@@ -31,6 +31,12 @@ describe('a file', () => {
     expect(readIgnored('\n# a\n \n')('a')).toBe(false);
   });
 
+  // With many, a deep path took longer than anybody waits.
+  it.each(['**/a/**/b/**', '*a*b*c*d*e*f*g'])('with the wildcards of %s is refused', (line) => {
+    expect(() => readIgnored(line)).toThrow('line 1: at most two ** and six * in one pattern');
+    expect(readIgnored('**/a/**/*b*')('x/a/y/b')).toBe(true);
+  });
+
   it.each(['!a', 'a[bc]', String.raw`a\ b`, '{a,b}'])('with %s is refused, by its line', (line) => {
     expect(() => readIgnored(`a\n${line}\n`)).toThrow(CommandError);
     expect(() => readIgnored(`a\n${line}\n`)).toThrow('.keyscopeignore, line 2: ');
