@@ -1,4 +1,5 @@
 /** Answers to requests that are refused before the keyring is asked, or that it cannot judge. */
+import { answerProblem, type Problem } from '../common/answer.js';
 import { type DenialResponse, toResponse } from '../text/challenge.js';
 
 /** Why a request is refused. */
@@ -13,15 +14,7 @@ export type RefusalReason =
   /** A mistake of the service, which its developer has to see at the first request. */
   | 'read_before';
 
-interface Refusal {
-  readonly status: number;
-  /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
-  readonly title: string;
-  readonly detail: string;
-  readonly error?: 'conflict';
-}
-
-const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   unknown_path: { status: 404, title: 'Not Found', detail: 'There is nothing at this path.' },
   unknown_method: {
     status: 405,
@@ -56,16 +49,12 @@ const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
   },
 };
 
-const PROBLEM = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
-
 /** Makes the answer. */
 export function createRefusal(
   reason: RefusalReason,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const { status, title, detail, error } = REFUSALS[reason];
-  const problem = { type: 'about:blank', title, status, detail, error };
-  return new Response(JSON.stringify(problem), { status, headers: { ...PROBLEM, ...headers } });
+  return answerProblem(REFUSALS[reason], headers);
 }
 
 /** Answers an error: a denial, a malformed input, an outage, or a bug. */

@@ -1,9 +1,10 @@
 /** Every endpoint, once: the table that routes requests and makes the OpenAPI document. */
+
+import { answerJson, answerNothing } from '../common/answer.js';
 import type { GrantAuthority } from '../core/authority.js';
 import { AccessError, isAccessError } from '../core/errors.js';
 import type { IssuedKey } from '../core/info.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
-import { answerJson, answerNothing } from './answer.js';
 import {
   type Input,
   ISSUE_INPUT,

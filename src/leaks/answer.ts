@@ -1,4 +1,5 @@
 /** Answers to reports. None says more of a key than its source may know; no cache stores any. */
+import { answerProblem, type Problem } from '../common/answer.js';
 import { toResponse } from '../text/challenge.js';
 
 /** Why a report is refused, before anything of a key is looked at. */
@@ -12,16 +13,7 @@ export type RefusalReason =
   | 'too_long'
   | 'read_before';
 
-interface Refusal {
-  readonly status: number;
-  /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
-  readonly title: string;
-  readonly detail: string;
-  /** As RFC 6749 §5.2 has it, which RFC 7009 §2.2.1 refers to. */
-  readonly error?: 'invalid_request';
-}
-
-const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   unknown_path: { status: 404, title: 'Not Found', detail: 'There is nothing at this path.' },
   unknown_method: {
     status: 405,
@@ -42,6 +34,7 @@ const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
     status: 400,
     title: 'Bad Request',
     detail: 'The body is not what this protocol sends.',
+    // As RFC 6749 §5.2 has it, which RFC 7009 §2.2.1 refers to.
     error: 'invalid_request',
   },
   unknown_type: {
@@ -59,29 +52,12 @@ const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
   },
 };
 
-const NO_STORE = { 'Cache-Control': 'no-store' };
-
 /** Answers a report that is refused. */
 export function refuse(
   reason: RefusalReason,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const { status, title, detail, error } = REFUSALS[reason];
-  const problem = { type: 'about:blank', title, status, detail, error };
-  const type = { 'Content-Type': 'application/problem+json' };
-  const all = { ...type, ...NO_STORE, ...headers };
-  return new Response(JSON.stringify(problem), { status, headers: all });
-}
-
-/** Answers with a body. */
-export function answerJson(body: object): Response {
-  const headers = { 'Content-Type': 'application/json', ...NO_STORE };
-  return new Response(JSON.stringify(body), { status: 200, headers });
-}
-
-/** Answers without a body. */
-export function answerEmpty(status: 200 | 204): Response {
-  return new Response(null, { status, headers: NO_STORE });
+  return answerProblem(REFUSALS[reason], headers);
 }
 
 /** Answers an outage with 503, and a bug with 500. */

@@ -3,9 +3,10 @@
  * with what of it is a key (https://docs.github.com/code-security, "Secret scanning partner
  * program").
  */
+import { answerJson } from '../common/answer.js';
 import { readBytes } from '../common/body.js';
 import { digestKey } from '../text/keys.js';
-import { answerJson, refuse } from './answer.js';
+import { refuse } from './answer.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, type ReportedFind, readFinds } from './finds.js';
 import { createPublishedKeys } from './published-keys.js';
@@ -46,7 +47,10 @@ export function createGitHubDoor(
     const finds = readFinds(new TextDecoder().decode(bytes), 'url');
     if (finds === null) return refuse('malformed');
     const known = await endAll(ender, github, finds);
-    return answerJson(finds.map((find) => labelOf(find, known)));
+    return answerJson(
+      200,
+      finds.map((find) => labelOf(find, known)),
+    );
   };
 }
 

@@ -2,10 +2,11 @@
  * GitLab's Token Revocation API, which an instance of one's own is configured to call
  * (https://docs.gitlab.com/development/sec/token_revocation_api).
  */
+import { answerJson, answerNothing } from '../common/answer.js';
 import { readBody } from '../common/body.js';
 import { equalText } from '../core/bytes.js';
 import { digestKey } from '../text/keys.js';
-import { answerEmpty, answerJson, refuse } from './answer.js';
+import { refuse } from './answer.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, readFinds } from './finds.js';
 import type { GitLab } from './sources.js';
@@ -16,7 +17,7 @@ export function createTypesDoor({
   types,
 }: GitLab): (request: Request) => Promise<Response> {
   return async (request) => {
-    return hasSecret(request, secret) ? answerJson({ types: [...types] }) : refuseSecret();
+    return hasSecret(request, secret) ? answerJson(200, { types: [...types] }) : refuseSecret();
   };
 }
 
@@ -34,7 +35,7 @@ export function createTokensDoor(
     if (finds === null) return refuse('malformed');
     if (!finds.every(({ type }) => gitlab.types.has(type))) return refuse('unknown_type');
     await endAll(ender, gitlab, finds);
-    return answerEmpty(204);
+    return answerNothing();
   };
 }
 

@@ -2,9 +2,10 @@
  * Revocation by whoever holds the key (RFC 7009). The answer is the same whatever the string was,
  * and whether it was a key is not asked of anybody if its checksum says no.
  */
+import { answerNothing } from '../common/answer.js';
 import { readBody } from '../common/body.js';
 import { StoreError } from '../core/errors.js';
-import { answerEmpty, answerError, refuse } from './answer.js';
+import { answerError, refuse } from './answer.js';
 import type { LeakEnder } from './ender.js';
 import type { Source } from './sources.js';
 
@@ -28,6 +29,6 @@ export function createHolderDoor(
     // Not reported: a stranger who floods this door would fill the log.
     if (ender.isFull()) return answerError(new StoreError('too many reports at once'));
     await ender.end(holder, { token, where: null });
-    return answerEmpty(200);
+    return answerNothing({}, 200);
   };
 }

@@ -1,11 +1,6 @@
 /** Answers to requests that are refused for reasons other than their credential. */
 
-interface Refusal {
-  readonly status: number;
-  /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
-  readonly title: string;
-  readonly detail: string;
-}
+import { answerProblem, type Problem } from '../common/answer.js';
 
 /** Why a request is refused. */
 export type RefusalReason =
@@ -18,7 +13,7 @@ export type RefusalReason =
 
 const UNKNOWN_TOOL = 'The server has no such tool, or did not name it to its gate.';
 
-const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   malformed: {
     status: 400,
     title: 'Bad Request',
@@ -45,10 +40,7 @@ const INVALID_PARAMS = -32_602;
 
 /** Makes the answer. The request carried a credential, so no cache may store it. */
 export function createRefusal(reason: RefusalReason): Response {
-  const { status, title, detail } = REFUSALS[reason];
-  const problem = { type: 'about:blank', title, status, detail };
-  const headers = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
-  return new Response(JSON.stringify(problem), { status, headers });
+  return answerProblem(REFUSALS[reason]);
 }
 
 /**

@@ -1,23 +1,16 @@
 /** The algebra of scope sets on every pair of sets over two names a segment. */
-import { coversScopes, equalScopes, intersectScopes, normalizeScopes, unionScopes } from 'keyscope';
+import { normalizeScopes, unionScopes } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { hasWider, isCovered, segmentsOf } from '../../src/core/scope.js';
 import {
   type Algebra,
   brokenLawsAmong,
   disagreements,
+  ours,
   PATTERNS,
   SETS,
   SETS_OF_ONE_NAME,
 } from '../support/algebra.ts';
-
-const ours: Algebra = {
-  normalize: normalizeScopes,
-  covers: coversScopes,
-  union: unionScopes,
-  intersect: intersectScopes,
-  equal: equalScopes,
-};
 
 /** Right but for sets of three patterns and more, of which none is minimal. */
 const narrow: Algebra = {

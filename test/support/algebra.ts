@@ -4,6 +4,7 @@
  * too.
  */
 import fc from 'fast-check';
+import { coversScopes, equalScopes, intersectScopes, normalizeScopes, unionScopes } from 'keyscope';
 
 type Set = readonly string[];
 
@@ -16,6 +17,15 @@ export interface Algebra {
   intersect(a: Set, b: Set): Set;
   equal(a: Set, b: Set): boolean;
 }
+
+/** The one that the package has. */
+export const ours: Algebra = {
+  normalize: normalizeScopes,
+  covers: coversScopes,
+  union: unionScopes,
+  intersect: intersectScopes,
+  equal: equalScopes,
+};
 
 // ── The model ────────────────────────────────────────────────────────────────────────────────────
 //

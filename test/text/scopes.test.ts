@@ -26,6 +26,7 @@ import {
   brokenLaws,
   disagreements,
   MINIMAL,
+  ours,
   PATTERNS,
   patternSet,
   SETS,
@@ -210,14 +211,6 @@ describe('the vectors of scopes', () => {
     expect(failed).toEqual([]);
   });
 });
-
-const ours: Algebra = {
-  normalize: normalizeScopes,
-  covers: coversScopes,
-  union: unionScopes,
-  intersect: intersectScopes,
-  equal: equalScopes,
-};
 
 describe('the algebra', () => {
   it('keeps every law', () => {

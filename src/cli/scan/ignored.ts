@@ -49,14 +49,14 @@ function expressionOf(pattern: string): RegExp {
   const bare = pattern.replace(/\/$/, '');
   const isRooted = bare.includes('/');
   const parts = bare.replace(/^\//, '').split('/');
-  const source = parts.map(sourceOf).join('/').replaceAll('<any>/', '(?:[^/]+/)*');
+  const source = parts.map(sourceOf).join('/').replaceAll('<folders>/', '(?:[^/]+/)*');
   // At the end it is all that is in a folder.
-  const whole = source.replaceAll('<any>', '[^]+');
+  const whole = source.replaceAll('<folders>', '[^]+');
   return new RegExp(`^${isRooted ? '' : '(?:[^/]+/)*'}${whole}${isFolder ? '/' : '(?:/|$)'}`);
 }
 
 function sourceOf(part: string): string {
-  if (part === '**') return '<any>';
+  if (part === '**') return '<folders>';
   const escaped = part.replace(/[.+^$()|]/g, String.raw`\$&`);
   return escaped.replace(/\*+/g, '[^/]*').replaceAll('?', '[^/]');
 }

@@ -90,14 +90,7 @@ export const ADMIN: readonly Safeguard[] = [
   },
   {
     name: 'admin: nothing is stored by caches',
-    file: 'src/admin/answer.ts',
-    text: "'no-store'",
-    instead: "'private'",
-    tests,
-  },
-  {
-    name: 'admin: refusals neither',
-    file: 'src/admin/refusal.ts',
+    file: 'src/common/answer.ts',
     text: "'no-store'",
     instead: "'private'",
     tests,
