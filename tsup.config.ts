@@ -73,8 +73,10 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
     metafile: true,
     write,
   } as const satisfies BuildOptions;
-  const loaded = ['core', 'text'].flatMap((folder) =>
-    readdirSync(`src/${folder}`).map((file) => `export * from './${folder}/${file}';`),
+  const loaded = ['core', 'management', 'http'].flatMap((folder) =>
+    readdirSync(`src/${folder}`)
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => `export * from './${folder}/${file}';`),
   );
   const core = await build({
     ...options,
@@ -88,7 +90,7 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
   const entries = await build({
     ...options,
     // The command is no entry: whoever imported it would run it.
-    entryPoints: { ...entriesForNode(), keyscope: './src/cli/bin.ts' },
+    entryPoints: { ...entriesForNode(), keyscope: './src/tools/cli/bin.ts' },
     splitting: true,
     chunkNames: 'shared-[hash]',
     packages: 'external',
@@ -99,8 +101,8 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
 
 /** What the command takes of the entries, so that none of them is cut up for its sake. */
 const FOR_THE_COMMAND: Readonly<Record<string, string>> = {
-  'src/lock': './lock.js',
-  'src/reports': './reports.js',
+  'src/tools/lock': './lock.js',
+  'src/management/reports': './reports.js',
   'src/stores/schema': './stores-schema.js',
 };
 
@@ -114,7 +116,7 @@ function sharing(inputs: object, shared: string): Plugin {
         if (kind === 'entry-point') return null;
         const file = relative('.', resolve(resolveDir, path)).replace(/js$/, 'ts');
         if (files.has(file)) return { path: shared, external: true };
-        if (!relative('.', resolveDir).startsWith('src/cli')) return null;
+        if (!relative('.', resolveDir).startsWith('src/tools/cli')) return null;
         const entry = FOR_THE_COMMAND[dirname(file)];
         return entry === undefined ? null : { path: entry, external: true };
       });

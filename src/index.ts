@@ -4,22 +4,22 @@
 export type { AccessErrorCode, DenialReason } from './core/errors.js';
 export { AccessError, InputError, StoreError } from './core/errors.js';
 export { causeOf, isAccessError, isInputError, isStoreError } from './core/errors.js';
-export type { KeyParts } from './text/keys.js';
-export { digestKey, generateKey, isKey } from './text/keys.js';
-export { keyPattern, parseKey, redactKeys } from './text/keys.js';
-export { formatScopes, normalizeScopes, parseScopes } from './text/scopes.js';
-export { coversScopes, equalScopes, intersectScopes, unionScopes } from './text/scopes.js';
+export type { KeyParts } from './core/keys.js';
+export { digestKey, generateKey, isKey } from './core/keys.js';
+export { keyPattern, parseKey, redactKeys } from './core/keys.js';
+export { formatScopes, normalizeScopes, parseScopes } from './core/scopes.js';
+export { coversScopes, equalScopes, intersectScopes, unionScopes } from './core/scopes.js';
 export type { RequestLike } from './core/request.js';
 export type { Authorization } from './core/authorization.js';
 export { parseAuthorization } from './core/authorization.js';
-export type { ChallengeOptions, DenialResponse } from './text/challenge.js';
-export { toResponse } from './text/challenge.js';
+export type { ChallengeOptions, DenialResponse } from './http/challenge.js';
+export { toResponse } from './http/challenge.js';
 export type { Pepper, Peppers, RandomBytes } from './core/secret.js';
 export { digestBackend } from './core/secret.js';
 export type { ErrorListener, EventContext, EventListener } from './core/events.js';
 export type { KeyringEvent, ManagementAction } from './core/events.js';
 export type { KeyRecord, KeyState, Usage } from './core/record.js';
-export type { DamagedKey, IssuedKey, KeyInfo } from './core/info.js';
+export type { DamagedKey, IssuedKey, KeyInfo } from './management/info.js';
 export type { Principal } from './core/principal.js';
 export { canAddress, hasScopes, requireEntity, requireScopes } from './core/principal.js';
 export type { Catalog, PatternOf, ScopeDefinition, ScopeOf } from './core/catalog.js';
@@ -32,17 +32,23 @@ export type { ChangedKey, ChangedQuery, ExpiringQuery } from './core/store.js';
 export type { TokenVerifier } from './core/tokens.js';
 export type { Policy } from './core/policy.js';
 export { definePolicy } from './core/policy.js';
-export type { Me } from './text/me.js';
-export { toMe } from './text/me.js';
+export type { Me } from './http/me.js';
+export { toMe } from './http/me.js';
 export type { Clock } from './core/outage.js';
 export type { UsageOptions } from './core/usage.js';
-export type { Authority, GrantAuthority } from './core/authority.js';
+export type { Authority, GrantAuthority } from './management/authority.js';
 export type { KeyringOptions } from './core/context.js';
 export type { AuthenticateOptions } from './core/authenticate.js';
 export type { Admission, AdmitInput, Authenticator } from './core/admit.js';
-export type { IssueInput } from './core/issue.js';
-export type { RotateInput } from './core/rotate.js';
-export type { AddressedKey, AddressingInput, ListInput, ListPage, OwnInput } from './core/list.js';
-export type { Keyring } from './core/keyring.js';
-export { createKeyring } from './core/keyring.js';
+export type { IssueInput } from './management/issue.js';
+export type { RotateInput } from './management/rotate.js';
+export type {
+  AddressedKey,
+  AddressingInput,
+  ListInput,
+  ListPage,
+  OwnInput,
+} from './management/list.js';
+export type { Keyring } from './management/keyring.js';
+export { createKeyring } from './management/keyring.js';
 // biome-ignore-end assist/source/organizeImports: by rank, not by name

@@ -1,9 +1,10 @@
 /** The authority of a key that manages keys. */
-import type { GrantAuthority } from '../core/authority.js';
+
 import { AccessError } from '../core/errors.js';
 import { assertFunction, readFields } from '../core/input.js';
 import { type Clock, readClock } from '../core/outage.js';
 import { type Principal, requirePrincipal } from '../core/principal.js';
+import type { GrantAuthority } from '../management/authority.js';
 
 /** For tests. */
 export interface AuthorityFromOptions {

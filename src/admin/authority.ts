@@ -1,8 +1,9 @@
 /** Asks the service on whose behalf a request manages keys. */
-import { type GrantAuthority, readGrantAuthority } from '../core/authority.js';
+
 import { isInputError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import type { Awaitable } from '../core/store.js';
+import { type GrantAuthority, readGrantAuthority } from '../management/authority.js';
 import type { KeyAdminOperation } from './routes.js';
 
 /**

@@ -1,7 +1,7 @@
 /** What the endpoints read of requests: shapes of `keyscope/schemas`, with their JSON Schemas. */
-import type { IssueInput } from '../core/issue.js';
-import type { ListInput } from '../core/list.js';
-import type { RotateInput } from '../core/rotate.js';
+import type { IssueInput } from '../management/issue.js';
+import type { ListInput } from '../management/list.js';
+import type { RotateInput } from '../management/rotate.js';
 import { issueInputJsonSchema, issueInputSchema } from '../schemas/issue-input.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import { listInputJsonSchema, listInputSchema } from '../schemas/list-input.js';

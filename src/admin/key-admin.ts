@@ -1,8 +1,9 @@
 /** The endpoints to manage keys, as one handler of fetch requests. */
-import { answerNothing } from '../common/answer.js';
-import type { GrantAuthority } from '../core/authority.js';
+
 import { isAccessError, isInputError } from '../core/errors.js';
 import { assert } from '../core/input.js';
+import { answerNothing } from '../http/answer.js';
+import type { GrantAuthority } from '../management/authority.js';
 import { askAuthority, isResponse } from './authority.js';
 import { NO_INPUT } from './inputs.js';
 import { type KeyAdminConfig, type KeyAdminOptions, readKeyAdminOptions } from './options.js';

@@ -1,9 +1,9 @@
 /** The part of a keyring that the endpoints use, so that a wrapper can take its place. */
-import type { GrantAuthority } from '../core/authority.js';
-import type { DamagedKey, IssuedKey, KeyInfo } from '../core/info.js';
-import type { IssueInput } from '../core/issue.js';
-import type { AddressedKey, ListInput, ListPage } from '../core/list.js';
-import type { RotateInput } from '../core/rotate.js';
+import type { GrantAuthority } from '../management/authority.js';
+import type { DamagedKey, IssuedKey, KeyInfo } from '../management/info.js';
+import type { IssueInput } from '../management/issue.js';
+import type { AddressedKey, ListInput, ListPage } from '../management/list.js';
+import type { RotateInput } from '../management/rotate.js';
 
 /** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
 export interface AdminKeyring {

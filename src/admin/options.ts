@@ -1,15 +1,16 @@
 /** The options of the endpoints, and how they are read at start-up. */
-import { hasMethods } from '../common/methods.js';
+
 import { createReport } from '../core/events.js';
 import {
   assert,
   assertFunction,
+  hasMethods,
   quote,
   readFields,
   readInteger,
   readStrings,
 } from '../core/input.js';
-import { toResponse } from '../text/challenge.js';
+import { toResponse } from '../http/challenge.js';
 import type { AuthorityReader } from './authority.js';
 import type { AdminKeyring } from './keyring.js';
 

@@ -1,6 +1,6 @@
 /** Answers to requests that are refused before the keyring is asked, or that it cannot judge. */
-import { answerProblem, type Problem } from '../common/answer.js';
-import { type DenialResponse, toResponse } from '../text/challenge.js';
+import { answerProblem, type Problem } from '../http/answer.js';
+import { type DenialResponse, toResponse } from '../http/challenge.js';
 
 /** Why a request is refused. */
 export type RefusalReason =

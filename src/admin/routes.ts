@@ -1,9 +1,9 @@
 /** Every endpoint, once: the table that routes requests and makes the OpenAPI document. */
 
-import { answerJson, answerNothing } from '../common/answer.js';
-import type { GrantAuthority } from '../core/authority.js';
 import { AccessError, isAccessError } from '../core/errors.js';
-import type { IssuedKey } from '../core/info.js';
+import { answerJson, answerNothing } from '../http/answer.js';
+import type { GrantAuthority } from '../management/authority.js';
+import type { IssuedKey } from '../management/info.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import {
   type Input,

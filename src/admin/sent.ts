@@ -1,6 +1,7 @@
 /** What a request sends: the parameters of its query, and its body as JSON. */
-import { readBody } from '../common/body.js';
+
 import { InputError } from '../core/errors.js';
+import { readBody } from '../http/body.js';
 import type { RefusalReason } from './refusal.js';
 
 /**

@@ -7,8 +7,7 @@
  * `findByDigest` is cached, and for tokens `findById`, but not where a caller asks for a `fresh`
  * answer. Everything else asks the store each time: it is rare, or needs the current state.
  */
-import { hasMethods } from '../common/methods.js';
-import { assert } from '../core/input.js';
+import { assert, hasMethods } from '../core/input.js';
 import type { Awaitable, CallOptions, KeyStore, UsageEntry } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';

@@ -5,8 +5,9 @@
  * sent, and is outdated once a change of its key, or of one of its digests, is newer. This covers
  * look-ups in progress too, and nothing needs to be searched for and removed.
  */
-import { mergeUsage } from '../common/merged-usage.js';
+
 import type { Usage } from '../core/record.js';
+import { mergeUsage } from '../core/usage.js';
 import { type Entry, mergeEntryUsage } from './entry.js';
 import type { CacheSettings } from './options.js';
 

@@ -1,6 +1,7 @@
 /** The answer to one look-up, as the cache keeps it. */
-import { mergeUsage } from '../common/merged-usage.js';
+
 import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
+import { mergeUsage } from '../core/usage.js';
 import type { CacheSettings } from './options.js';
 
 /** The answer to a look-up: the records of some digests. */

@@ -1,7 +1,7 @@
 /** How look-ups are cached: the options of `cacheStore`, and how they are read. */
-import { hasMethods } from '../common/methods.js';
+
 import { createReport } from '../core/events.js';
-import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
+import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import { createSteadyClock } from './steady-clock.js';
 

@@ -1,6 +1,5 @@
 /** A channel over the store itself, for databases that have none: each process asks it. */
-import { hasMethods } from '../common/methods.js';
-import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
+import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { KeyStore } from '../core/store.js';
 import { isBeat } from './beat.js';

@@ -54,6 +54,15 @@ export function isObject(value: unknown): value is object {
 }
 
 /**
+ * Whether `value` has all of these methods, its own or inherited: drivers, caches and SDKs are
+ * recognised by what they can do, because they have no brand.
+ */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  const object = value as Readonly<Record<string, unknown>> | null | undefined;
+  return names.every((name) => typeof object?.[name] === 'function');
+}
+
+/**
  * Refuses anything that is not an object or has an enumerable field other than the `known` ones,
  * and names the field. Returns the object itself, for the caller to read each field once: a copy
  * on every request takes time.

@@ -7,6 +7,7 @@ import type { Report } from './events.js';
 import { readFields, readInteger } from './input.js';
 import { answerInTime } from './outage.js';
 import { type Principal, storedUsage } from './principal.js';
+import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore, UsageEntry } from './store.js';
 import { isCloudflareWorkers } from './workers.js';
 
@@ -193,4 +194,19 @@ function createNotes(): Notes {
 /** Times only move forward. */
 function moveForward(times: Record<string, number>, name: string, time: number): void {
   times[name] = Math.max(times[name] ?? time, time);
+}
+
+/**
+ * What two uses of a key come to: the later of both times, for the key and for each scope. Stores
+ * keep it, and caches show it before they are asked.
+ */
+export function mergeUsage(
+  old: Pick<KeyRecord, keyof Usage> | undefined,
+  { lastUsedAt, scopesUsed }: Usage,
+): Usage {
+  const merged: Record<string, number> = { ...old?.scopesUsed };
+  for (const [scope, time] of Object.entries(scopesUsed)) {
+    merged[scope] = Math.max(merged[scope] ?? time, time);
+  }
+  return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }

@@ -1,6 +1,6 @@
 /** Answers to reports. None says more of a key than its source may know; no cache stores any. */
-import { answerProblem, type Problem } from '../common/answer.js';
-import { toResponse } from '../text/challenge.js';
+import { answerProblem, type Problem } from '../http/answer.js';
+import { toResponse } from '../http/challenge.js';
 
 /** Why a report is refused, before anything of a key is looked at. */
 export type RefusalReason =

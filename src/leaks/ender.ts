@@ -1,9 +1,10 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
-import type { Authority } from '../core/authority.js';
+
 import { isAccessError } from '../core/errors.js';
-import type { DamagedKey, KeyInfo } from '../core/info.js';
+import { isKey } from '../core/keys.js';
 import type { KeyState } from '../core/record.js';
-import { isKey } from '../text/keys.js';
+import type { Authority } from '../management/authority.js';
+import type { DamagedKey, KeyInfo } from '../management/info.js';
 import type { LeakKeyring } from './keyring.js';
 import type { Find, Leak } from './leak.js';
 import type { LeakConfig } from './options.js';

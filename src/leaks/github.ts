@@ -3,9 +3,10 @@
  * with what of it is a key (https://docs.github.com/code-security, "Secret scanning partner
  * program").
  */
-import { answerJson } from '../common/answer.js';
-import { readBytes } from '../common/body.js';
-import { digestKey } from '../text/keys.js';
+
+import { digestKey } from '../core/keys.js';
+import { answerJson } from '../http/answer.js';
+import { readBytes } from '../http/body.js';
 import { refuse } from './answer.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, type ReportedFind, readFinds } from './finds.js';

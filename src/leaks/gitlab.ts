@@ -2,10 +2,11 @@
  * GitLab's Token Revocation API, which an instance of one's own is configured to call
  * (https://docs.gitlab.com/development/sec/token_revocation_api).
  */
-import { answerJson, answerNothing } from '../common/answer.js';
-import { readBody } from '../common/body.js';
+
 import { equalText } from '../core/bytes.js';
-import { digestKey } from '../text/keys.js';
+import { digestKey } from '../core/keys.js';
+import { answerJson, answerNothing } from '../http/answer.js';
+import { readBody } from '../http/body.js';
 import { refuse } from './answer.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, readFinds } from './finds.js';

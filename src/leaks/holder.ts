@@ -2,9 +2,10 @@
  * Revocation by whoever holds the key (RFC 7009). The answer is the same whatever the string was,
  * and whether it was a key is not asked of anybody if its checksum says no.
  */
-import { answerNothing } from '../common/answer.js';
-import { readBody } from '../common/body.js';
+
 import { StoreError } from '../core/errors.js';
+import { answerNothing } from '../http/answer.js';
+import { readBody } from '../http/body.js';
 import { answerError, refuse } from './answer.js';
 import type { LeakEnder } from './ender.js';
 import type { Source } from './sources.js';

@@ -1,6 +1,6 @@
 /** The part of a keyring that leaks need, so that a wrapper can take its place. */
-import type { Authority } from '../core/authority.js';
-import type { DamagedKey, KeyInfo } from '../core/info.js';
+import type { Authority } from '../management/authority.js';
+import type { DamagedKey, KeyInfo } from '../management/info.js';
 
 /** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
 export interface LeakKeyring {

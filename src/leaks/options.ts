@@ -1,8 +1,8 @@
 /** The options of the leak handler, and how they are read at start-up. */
-import { hasMethods } from '../common/methods.js';
+
 import { createReport } from '../core/events.js';
-import { assert, assertFunction, isObject, quote, readFields } from '../core/input.js';
-import { keyPattern } from '../text/keys.js';
+import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
+import { keyPattern } from '../core/keys.js';
 import type { LeakKeyring } from './keyring.js';
 import type { Leak } from './leak.js';
 import {

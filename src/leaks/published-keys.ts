@@ -1,7 +1,8 @@
 /** The public keys with which GitHub signs: fetched when one is needed, and kept for a day. */
-import { readBody } from '../common/body.js';
+
 import { StoreError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
+import { readBody } from '../http/body.js';
 import { type PublicKey, readPublicKey } from './signature.js';
 
 /** `fetch`, or what stands in for it where a proxy is needed. */

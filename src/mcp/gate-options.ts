@@ -1,13 +1,12 @@
 /** The options of a gate, and how they are read at start-up. */
 
-import { hasMethods } from '../common/methods.js';
 import { isStoreError, type StoreError } from '../core/errors.js';
 import { createReport, type EventContext } from '../core/events.js';
-import { assert, assertFunction, readFields, readInteger } from '../core/input.js';
+import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { Policy } from '../core/policy.js';
 import type { Awaitable } from '../core/store.js';
-import { type ChallengeOptions, toResponse } from '../text/challenge.js';
+import { type ChallengeOptions, toResponse } from '../http/challenge.js';
 import { createKeyWatch, type StartWatch } from './key-watch.js';
 import type { McpKeyring } from './keyring.js';
 import { protectedResourceMetadata } from './metadata.js';

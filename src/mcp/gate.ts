@@ -5,7 +5,7 @@ import type { EventContext } from '../core/events.js';
 import { assert, readFields } from '../core/input.js';
 import type { Principal } from '../core/principal.js';
 import { type RequestLike, readAuthorization } from '../core/request.js';
-import { toResponse } from '../text/challenge.js';
+import { toResponse } from '../http/challenge.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
 import { type GateConfig, type McpGateOptions, readGateOptions } from './gate-options.js';

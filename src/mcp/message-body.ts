@@ -1,5 +1,5 @@
 /** The message of a POST: read from its body, or handed over by whoever parsed the body before. */
-import { readBody } from '../common/body.js';
+import { readBody } from '../http/body.js';
 import { isTooLong, parseMessages } from './messages.js';
 import type { RefusalReason } from './refusal.js';
 

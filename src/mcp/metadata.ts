@@ -1,7 +1,7 @@
 /** The metadata of a protected resource, which tells clients how to authenticate. */
-import { hasMethods } from '../common/methods.js';
+
 import type { Catalog } from '../core/catalog.js';
-import { assert, readFields, readStrings } from '../core/input.js';
+import { assert, hasMethods, readFields, readStrings } from '../core/input.js';
 import { isScope } from '../core/scope.js';
 import { readResource } from './resource.js';
 

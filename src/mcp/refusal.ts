@@ -1,6 +1,6 @@
 /** Answers to requests that are refused for reasons other than their credential. */
 
-import { answerProblem, type Problem } from '../common/answer.js';
+import { answerProblem, type Problem } from '../http/answer.js';
 
 /** Why a request is refused. */
 export type RefusalReason =

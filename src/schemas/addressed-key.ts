@@ -1,7 +1,7 @@
 /** A key as an entity sees it that the key of another addresses, in JSON. */
 import * as z from 'zod';
-import type { AddressedKey } from '../core/list.js';
 import type { KeyState } from '../core/record.js';
+import type { AddressedKey } from '../management/list.js';
 import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';

@@ -1,6 +1,6 @@
 /** A key whose record cannot be read, in JSON. */
 import * as z from 'zod';
-import type { DamagedKey } from '../core/info.js';
+import type { DamagedKey } from '../management/info.js';
 import { closedObject } from './closed-object.js';
 import { uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';

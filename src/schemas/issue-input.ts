@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
-import type { IssueInput } from '../core/issue.js';
+import type { IssueInput } from '../management/issue.js';
 import { assertCatalog } from './catalog.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';

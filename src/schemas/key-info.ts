@@ -1,7 +1,7 @@
 /** A key as those who manage it see it, in JSON. */
 import * as z from 'zod';
-import type { KeyInfo } from '../core/info.js';
 import type { KeyState } from '../core/record.js';
+import type { KeyInfo } from '../management/info.js';
 import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';

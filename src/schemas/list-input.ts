@@ -1,6 +1,6 @@
 /** `list`'s first argument in a query string. */
 import * as z from 'zod';
-import type { ListInput } from '../core/list.js';
+import type { ListInput } from '../management/list.js';
 import { closedInput } from './closed-object.js';
 import { UUID } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';

@@ -1,6 +1,6 @@
 /** The body of `GET /me`. */
 import * as z from 'zod';
-import type { Me } from '../text/me.js';
+import type { Me } from '../http/me.js';
 import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';

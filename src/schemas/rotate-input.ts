@@ -1,7 +1,7 @@
 /** `rotate`'s second argument in a JSON request. */
 import * as z from 'zod';
 import type { Catalog } from '../core/catalog.js';
-import type { RotateInput } from '../core/rotate.js';
+import type { RotateInput } from '../management/rotate.js';
 import { assertCatalog } from './catalog.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';

@@ -1,7 +1,8 @@
 /** Splits the entries of `touch` into batches that fit one statement. */
-import { mergeUsage } from '../common/merged-usage.js';
+
 import type { Usage } from '../core/record.js';
 import type { UsageEntry } from '../core/store.js';
+import { mergeUsage } from '../core/usage.js';
 
 /** How much is sent in one statement. */
 export interface UsageLimits {

@@ -16,9 +16,9 @@ import {
 } from '../support/budget.ts';
 import { closureOf, readProjectFile, sourceFrom, sourcesUnder } from '../support/source.ts';
 
-const CORE_TOKENS = 16_000;
-const DOOR_TOKENS = 11_000;
-const CORE_DECISIONS = 380;
+const CORE_TOKENS = 13_000;
+const MANAGEMENT_TOKENS = 8_500;
+const DECISIONS = 500;
 const FILE_LINES = 300;
 const FUNCTION_LINES = 45;
 const COLUMNS = 100;
@@ -36,12 +36,15 @@ function expectAtMost(bound: number, measured: number, what: string): void {
 }
 
 describe('budget', () => {
-  it('bounds what an auditor reads: the core, and the front door of it', () => {
+  it('bounds what an auditor reads: the core, and management', () => {
     const core = runtimeOfAll(sourcesUnder('src/core'));
-    const door = runtimeOfAll(closureOf('src/core/admit.ts', 'without types'));
+    const management = runtimeOfAll(sourcesUnder('src/management'));
     expectAtMost(CORE_TOKENS, core.tokens, 'tokens of the core');
-    expectAtMost(DOOR_TOKENS, door.tokens, 'tokens of the front door');
-    expectAtMost(CORE_DECISIONS, core.decisions, 'decisions of the core');
+    expectAtMost(MANAGEMENT_TOKENS, management.tokens, 'tokens of management');
+    expectAtMost(DECISIONS, core.decisions + management.decisions, 'decisions of both');
+    // Type imports followed, because what is injected through the context runs as well.
+    const door = runtimeOfAll(closureOf('src/core/admit.ts', 'with types'));
+    expectAtMost(core.tokens, door.tokens, 'tokens of the front door, of the core');
   });
 
   it('keeps every file to a few pages', () => {

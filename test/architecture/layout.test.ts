@@ -14,7 +14,6 @@ import {
   readProjectFile,
   type Source,
   sourceFrom,
-  sourceOf,
   sourcesUnder,
 } from '../support/source.ts';
 
@@ -23,88 +22,36 @@ import {
 /** Each folder of `src`, and which others its files may import. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  text: ['core'],
+  management: ['core'],
+  http: ['core'],
   // What the build for Node has in place of a package.
   native: [],
-  // What several wings share, and nothing that decides who is let in.
-  common: ['core'],
+  cache: ['core'],
+  stores: ['core'],
   jwt: ['core'],
-  mcp: ['core', 'text', 'common'],
-  schemas: ['core', 'text'],
-  cache: ['core', 'common'],
-  reports: ['core', 'common'],
-  openapi: ['core', 'text', 'common'],
-  leaks: ['core', 'text', 'common'],
-  lock: ['core', 'text', 'common'],
-  stores: ['core', 'common'],
+  mcp: ['core', 'http'],
+  leaks: ['core', 'management', 'http'],
+  schemas: ['core', 'management', 'http'],
   // Reads requests with the schemas, so that there is one set of rules for JSON.
-  admin: ['core', 'text', 'common', 'schemas'],
-  testing: ['core', 'text', 'stores'],
-  // The command: it runs on Node alone, and nothing imports it.
-  cli: ['core', 'text', 'common', 'lock', 'reports', 'stores'],
+  admin: ['core', 'management', 'http', 'schemas'],
+  testing: ['core', 'management', 'http', 'stores'],
+  'tools/openapi': ['core', 'http'],
+  'tools/lock': ['core'],
+  // The command runs on Node alone, and nothing imports it.
+  'tools/cli': ['core', 'management', 'http', 'stores', 'tools/lock'],
 };
 
-/** Inside the core a file imports only files of lower ranks. */
-const RANKS: readonly (readonly string[])[] = [
-  // vocabulary
-  ['uuid', 'bytes', 'thenable', 'workers', 'encoding'],
-  ['errors'],
-  ['input'],
-  // text and algebra, pure
-  ['key', 'scope'],
-  // edge and secrets
-  ['request', 'authorization', 'secret', 'events'],
-  // shapes
-  ['record', 'principal', 'catalog'],
-  ['seal', 'info'],
-  // contracts
-  ['store', 'tokens', 'policy'],
-  // what operations share
-  ['invalidation', 'outage', 'authority'],
-  ['usage'],
-  ['context'],
-  // operations: the front door
-  ['verify'],
-  ['verify-token'],
-  ['authenticate'],
-  ['admit'],
-  // operations: the back office
-  ['find', 'mint', 'mark', 'denials'],
-  ['issue', 'revoke', 'suspend', 'withdraw', 'list', 'identify'],
-  ['rotate'],
-  // how it is put together
-  ['keyring'],
-];
+/** What a running service loads, and an auditor reads. */
+const AUDITED = /^src\/(?:core|management|http)\/[^/]+\.ts$/;
 
 const FRONT_DOOR = 'src/core/admit.ts';
-
-/**
- * Who makes, changes, ends and lists keys. Nothing of it decides who is let in, so nothing of it is
- * read with what does.
- */
-const BACK_OFFICE: readonly string[] = [
-  'authority',
-  'denials',
-  'find',
-  'identify',
-  'info',
-  'issue',
-  'keyring',
-  'list',
-  'mark',
-  'mint',
-  'revoke',
-  'rotate',
-  'suspend',
-  'withdraw',
-];
 
 /** A file, or a folder with all that is in it, and the packages that it may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core/secret.ts': ['@noble/hashes'],
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
-  'src/cli/': [
+  'src/tools/cli/': [
     // Runs git: for scans of a history, and for the lock of a commit.
     'node:child_process',
     'node:console',
@@ -122,24 +69,30 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Adapters call the facade, so what tests them has to make one; the command is given one. */
-const FACADE_IN = /^src\/(?:testing|cli)\//;
+const FACADE_IN = /^src\/(?:testing|tools\/cli)\//;
 
 // ── The rules ────────────────────────────────────────────────────────────────────────────────────
 
-const rankOf = (path: string): number => {
-  const name = /^src\/core\/(.+)\.ts$/.exec(path)?.[1];
-  return RANKS.findIndex((names) => name !== undefined && names.includes(name));
-};
+/** The files that the page for auditors names, in its order. */
+function filesInReadingOrder(): readonly string[] {
+  const audited = sourcesUnder('src')
+    .map(({ path }) => path)
+    .filter((path) => AUDITED.test(path) || path === 'src/index.ts');
+  const names = readProjectFile('docs/auditing.md').matchAll(/`([a-z-]+)\.ts`/g);
+  return Array.from(names, ([, name = '']) => {
+    return audited.find((path) => path.endsWith(`/${name}.ts`)) ?? name;
+  });
+}
 
-/** `core` of `src/core/admit.ts`; of `src/index.ts`, which is in none, an empty text. */
-const folderOf = (path: string): string => /^src\/([^/]+)\//.exec(path)?.[1] ?? '';
+/** `core` of `src/core/admit.ts`, `tools/lock` of `src/tools/lock/hono.ts`. */
+const folderOf = (path: string): string => /^src\/((?:tools\/)?[^/]+)\//.exec(path)?.[1] ?? '';
 
 const isIndex = (path: string): boolean => /(?:^|\/)index\.ts$/.test(path);
 
-/** The facade's own table of contents shows the core and its texts, and nothing of a wing. */
+/** The table of contents shows what an auditor reads, and nothing of another folder. */
 function foldersFor(path: string): readonly string[] {
   const folder = folderOf(path);
-  return folder === '' ? ['core', 'text'] : [folder, ...(FOLDERS[folder] ?? [])];
+  return folder === '' ? ['core', 'management', 'http'] : [folder, ...(FOLDERS[folder] ?? [])];
 }
 
 function wrongArrowsOf(source: Source): readonly string[] {
@@ -149,11 +102,11 @@ function wrongArrowsOf(source: Source): readonly string[] {
     if (!foldersFor(source.path).includes(folderOf(target)))
       wrong.push(`${arrow}: against folders`);
     if (isIndex(target)) wrong.push(`${arrow}: an index`);
-    if (target === 'src/core/keyring.ts' && !mayImportFacade(source.path)) {
+    if (target === 'src/management/keyring.ts' && !mayImportFacade(source.path)) {
       wrong.push(`${arrow}: the facade`);
     }
-    const upward = folderOf(source.path) === 'core' && rankOf(target) >= rankOf(source.path);
-    if (upward) wrong.push(`${arrow}: not of a lower rank`);
+    const isBefore = reading.indexOf(target) < reading.indexOf(source.path);
+    if (AUDITED.test(source.path) && !isBefore) wrong.push(`${arrow}: read later`);
   }
   return wrong;
 }
@@ -177,16 +130,11 @@ function moreThanReexportsOf(source: Source): readonly string[] {
     .filter((text) => !/^export (?:type )?\{[^}]*\} from '[^']+';$/.test(text));
 }
 
-const backOfficeAmong = (sources: readonly Source[]): readonly string[] =>
-  sources
-    .map(({ path }) => path)
-    .filter((path) => BACK_OFFICE.some((name) => path === `src/core/${name}.ts`));
-
 // ── The tests ────────────────────────────────────────────────────────────────────────────────────
 
 const sources = sourcesUnder('src');
 const paths = sources.map(({ path }) => path);
-const core = paths.filter((path) => folderOf(path) === 'core');
+const reading = filesInReadingOrder();
 
 describe('layout', () => {
   it('knows every folder of src', () => {
@@ -195,10 +143,9 @@ describe('layout', () => {
     expect(paths.filter((path) => folderOf(path) === '')).toEqual(['src/index.ts']);
   });
 
-  it('gives every file of the core one rank, and no rank to what does not exist', () => {
-    expect(RANKS.flatMap((names) => names.map((name) => `src/core/${name}.ts`)).sort()).toEqual(
-      core,
-    );
+  it('has a page that names every file that an auditor reads, once', () => {
+    const audited = paths.filter((path) => AUDITED.test(path) || path === 'src/index.ts');
+    expect([...reading].sort()).toEqual(audited.sort());
   });
 
   it('lets arrows point down only', () => {
@@ -209,34 +156,40 @@ describe('layout', () => {
     const importing = (path: string, specifier: string) =>
       wrongArrowsOf(sourceFrom(`import type { A } from '${specifier}';`, path));
     expect(importing('src/core/admit.ts', './verify.js')).toEqual([]);
-    expect(importing('src/core/verify.ts', './admit.js').join()).toContain('lower rank');
-    expect(importing('src/core/nowhere.ts', './verify.js').join()).toContain('lower rank');
+    expect(importing('src/core/verify.ts', './admit.js').join()).toContain('read later');
+    expect(importing('src/core/nowhere.ts', './verify.js').join()).toContain('read later');
     expect(importing('src/core/verify.ts', '../cache/store.js').join()).toContain('folders');
     expect(importing('src/cache/store.ts', '../core/store.js')).toEqual([]);
     expect(importing('src/cache/store.ts', '../stores/rows.js').join()).toContain('folders');
     expect(importing('src/mcp/gate.ts', '../../bench/run.ts').join()).toContain('folders');
-    expect(importing('src/core/admit.ts', '../text/challenge.js').join()).toContain('folders');
-    expect(importing('src/mcp/gate.ts', '../text/challenge.js')).toEqual([]);
-    expect(importing('src/reports/peppers.ts', '../core/store.js')).toEqual([]);
-    expect(importing('src/reports/peppers.ts', '../stores/rows.js').join()).toContain('folders');
+    expect(importing('src/core/admit.ts', '../http/challenge.js').join()).toContain('folders');
+    expect(importing('src/core/admit.ts', '../management/find.js').join()).toContain('folders');
+    expect(importing('src/http/me.ts', '../management/find.js').join()).toContain('folders');
+    expect(importing('src/mcp/gate.ts', '../http/challenge.js')).toEqual([]);
+    expect(importing('src/management/reports/ask.ts', '../../core/store.js')).toEqual([]);
+    expect(importing('src/management/reports/ask.ts', '../../stores/rows.js').join()).toContain(
+      'folders',
+    );
+    expect(importing('src/tools/lock/hono.ts', '../cli/main.js').join()).toContain('folders');
     expect(importing('src/jwt/issuer.ts', './index.js').join()).toContain('an index');
     expect(importing('src/jwt/issuer.ts', '../index.js').join()).toContain('an index');
-    expect(importing('src/jwt/issuer.ts', '../core/keyring.js').join()).toContain('the facade');
-    expect(importing('src/testing/contract.ts', '../core/keyring.js')).toEqual([]);
+    expect(importing('src/jwt/issuer.ts', '../management/keyring.js').join()).toContain(
+      'the facade',
+    );
+    expect(importing('src/testing/contract.ts', '../management/keyring.js')).toEqual([]);
     const typed = sourceFrom("let a: import('../jwt/a.js').A;", 'src/core/verify.ts');
     expect(wrongArrowsOf(typed).join()).toContain('folders');
     const later = sourceFrom("await import('../jwt/a.js');", 'src/core/verify.ts');
     expect(wrongArrowsOf(later).join()).toContain('folders');
   });
 
-  it('keeps the back office out of the front door', () => {
-    const door = closureOf(FRONT_DOOR, 'with types');
-    expect(backOfficeAmong(door)).toEqual([]);
-    expect(backOfficeAmong(sources)).toHaveLength(BACK_OFFICE.length);
-    // Of something: what is looked through is the door, and what is kept out exists.
-    expect(door.map(({ path }) => path)).toContain('src/core/verify.ts');
-    const facade = closureOf('src/core/keyring.ts', 'with types');
-    expect(backOfficeAmong(facade)).toHaveLength(BACK_OFFICE.length);
+  it('keeps everything but the core out of the front door', () => {
+    const door = closureOf(FRONT_DOOR, 'with types').map(({ path }) => path);
+    expect(door.filter((path) => folderOf(path) !== 'core')).toEqual([]);
+    // Of something: what is looked through is the door.
+    expect(door).toContain('src/core/verify.ts');
+    const facade = closureOf('src/management/keyring.ts', 'with types');
+    expect(facade.map(({ path }) => path)).toContain('src/management/authority.ts');
   });
 
   it('has no circle, in the examples and the benchmark neither', () => {
@@ -274,8 +227,8 @@ describe('layout', () => {
   });
 
   it('keeps Node out of what a config imports', () => {
-    const entry = closureOf('src/cli/index.ts', 'with types');
-    expect(entry.map(({ path }) => path)).toContain('src/cli/define-config.ts');
+    const entry = closureOf('src/tools/cli/index.ts', 'with types');
+    expect(entry.map(({ path }) => path)).toContain('src/tools/cli/define-config.ts');
     expect(entry.flatMap(packagesImportedBy)).not.toContainEqual(expect.stringMatching(/^node:/));
   });
 
@@ -315,18 +268,6 @@ describe('layout', () => {
 });
 
 describe('what stands beside the source', () => {
-  it('has a page that tells auditors to read the core and its texts, from the ground up', () => {
-    const chapter = readProjectFile('docs/auditing.md');
-    const names = [...(chapter ?? '').matchAll(/`([a-z-]+)\.ts`/g)].map(([, name = '']) => name);
-    const read = [...core, ...paths.filter((path) => folderOf(path) === 'text'), 'src/index.ts'];
-    const order = names.map((name) => read.find((path) => path.endsWith(`/${name}.ts`)) ?? name);
-    expect([...order].sort()).toEqual([...read].sort());
-    for (const [index, path] of order.entries()) {
-      const before = order.slice(0, index);
-      expect(before, path).toEqual(expect.arrayContaining([...filesImportedBy(sourceOf(path))]));
-    }
-  });
-
   it('has changesets that changesets can read', () => {
     const changesets = filesUnder('.changeset', '.md');
     const front = /^---\n'keyscope': (?:patch|minor|major)\n---\n\n\S/;

@@ -1,7 +1,9 @@
 /** The tests as a mirror of the source: whoever looks for a file's test knows where it is. */
+import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import config from '../../vitest.config.ts';
 import { fileLengthOf, longerThan } from '../support/budget.ts';
-import { filesUnder, sourcesUnder } from '../support/source.ts';
+import { filesUnder, ROOT, sourcesUnder } from '../support/source.ts';
 
 const LINES = 500;
 
@@ -38,7 +40,26 @@ function mirrors(test: string, names: readonly string[]): boolean {
   );
 }
 
+/** How often a file is in a project of `vitest.config.ts`. */
+function projectsByFile(): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const project of config.test?.projects ?? []) {
+    const include = typeof project === 'object' && 'test' in project ? project.test?.include : [];
+    for (const path of new Set(globSync(include ?? [], { cwd: ROOT }))) {
+      counts.set(path, (counts.get(path) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
 describe('tests', () => {
+  it('are each in exactly one project, so that some command runs them', () => {
+    const counts = projectsByFile();
+    const files = filesUnder('test', '.test.ts');
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.filter((path) => counts.get(path) !== 1)).toEqual([]);
+  });
+
   it('stand in folders that are named like those of the source', () => {
     expect(wings.length).toBeGreaterThan(5);
     const tested = new Set(tests.map(folderOf));

@@ -25,8 +25,8 @@ import type { Keyring, Principal, StoreError } from '../../src/index.js';
 import { causeOf, createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
 import { adapterContract, type ServedAdapter } from '../../src/testing/index.js';
-import { A, B, C, close, FRAMEWORKS, listen } from '../http/harness.ts';
 import { CONTRACT_APPS } from '../support/contract-apps.ts';
+import { A, B, C, close, FRAMEWORKS, listen } from './http-harness.ts';
 
 const REALM = 'test';
 

@@ -8,8 +8,8 @@ import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import { openPlatform } from '../../examples/platform/host/boot.ts';
 import { createCors } from '../../examples/platform/host/cors.ts';
-import { close, createPlatform, listen, named } from '../http/harness.ts';
 import { folder } from '../support/folder.ts';
+import { close, createPlatform, listen, named } from './http-harness.ts';
 
 const SERVERS = {
   express: createExpress,

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { Conflict, createDomain } from '../../examples/platform/service/domain.ts';
-import { A, B, C } from '../http/harness.ts';
+import { A, B, C } from './http-harness.ts';
 
 const TABLES = ['threats', 'interactions', 'decoys', 'breadcrumbs', 'canaries', 'users'];
 

@@ -15,10 +15,10 @@ import { ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { BODY_LIMIT } from '../../examples/platform/service/problem.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
-import { close, exchange, listen } from '../http/harness.ts';
 import { folder } from '../support/folder.ts';
 import { wrap } from '../support/keyring.ts';
 import { CHEAP } from './console-site.ts';
+import { close, exchange, listen } from './http-harness.ts';
 
 // The whole platform is REST by Hono, MCP, tokens and the console.
 const SERVERS = { whole: createWhole, express: createExpress, fastify: createFastify };

@@ -6,9 +6,9 @@ import Fastify from 'fastify';
 import { Hono } from 'hono';
 import type { LeakHandler } from 'keyscope/leaks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { close, listen } from '../http/harness.ts';
 import { issue } from '../support/keyring.ts';
 import { type Listing, openListing, SIGNER, setUpLeaks } from '../support/leak-reports.ts';
+import { close, listen } from './http-harness.ts';
 
 type Mount = (leaks: LeakHandler) => Promise<RequestListener>;
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { openApi } from '../../examples/platform/host/openapi.ts';
 import { lockOfPlatform } from '../../examples/platform/lock.ts';
-import { createPlatform, type Platform } from '../http/harness.ts';
 import { APPS } from '../support/platform-apps.ts';
 import { readProjectFile } from '../support/source.ts';
+import { createPlatform, type Platform } from './http-harness.ts';
 
 const publicUrl = 'http://localhost';
 const committed = readProjectFile('examples/platform/keyscope.lock.json');

@@ -5,7 +5,6 @@ import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprot
 import { createMcpVerifier } from 'keyscope/mcp';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createNodeServer } from '../../examples/platform/host/node-server.ts';
-import { A, B, C, exchange, named } from '../http/harness.ts';
 import {
   connect2,
   connect2Legacy,
@@ -27,6 +26,7 @@ import {
   start,
   stopAll,
 } from '../support/mcp-servers.ts';
+import { A, B, C, exchange, named } from './http-harness.ts';
 
 afterEach(async () => {
   await stopAll();

@@ -2,9 +2,9 @@
 import { causeOf, toMe } from 'keyscope';
 import { afterEach, describe, expect, test } from 'vitest';
 import { policy } from '../../examples/platform/service/policy.ts';
-import { A, B, C, named } from '../http/harness.ts';
 import { type Connection, connect1, connect2, failureOf, PAIRS } from '../support/mcp-clients.ts';
 import { SERVERS, type Started, start, stopAll } from '../support/mcp-servers.ts';
+import { A, B, C, named } from './http-harness.ts';
 
 afterEach(stopAll);
 

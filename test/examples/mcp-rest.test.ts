@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { tools } from '../../examples/mcp/tools.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
-import { A, B, named } from '../http/harness.ts';
 import { connect1, connect2, type Result } from '../support/mcp-clients.ts';
 import { SERVERS, type Started, start, stopAll } from '../support/mcp-servers.ts';
+import { A, B, named } from './http-harness.ts';
 
 afterEach(stopAll);
 

@@ -14,8 +14,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { callTool, tools } from '../../examples/mcp/tools.ts';
 import { createNodeServer } from '../../examples/platform/host/node-server.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
-import type { Platform } from '../http/harness.ts';
-import { A, B, createPlatform, named } from '../http/harness.ts';
 import {
   connect1,
   type Fetch,
@@ -38,6 +36,8 @@ import {
   stopAll,
   type Transport1,
 } from '../support/mcp-servers.ts';
+import type { Platform } from './http-harness.ts';
+import { A, B, createPlatform, named } from './http-harness.ts';
 
 afterEach(stopAll);
 

@@ -8,9 +8,9 @@ import { REALM } from '../../examples/platform/host/http.ts';
 import { openApi } from '../../examples/platform/host/openapi.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
-import { C, type Fleet, named, startAll } from '../http/harness.ts';
 import { createValidator } from '../support/schemas.ts';
 import type { Json } from '../support/vectors.ts';
+import { C, type Fleet, named, startAll } from './http-harness.ts';
 
 interface Named<T> {
   readonly [name: string]: { readonly value: T };

@@ -12,7 +12,7 @@ import { createNodeServer } from '../../examples/platform/host/node-server.ts';
 import type { Place } from '../../examples/platform/host/open-store.ts';
 import { whereabouts } from '../../examples/platform/host/whereabouts.ts';
 import { keyPattern } from '../../src/index.js';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from './http-harness.ts';
 
 describe('on a file', () => {
   let folder: string;

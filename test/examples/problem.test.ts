@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
 import { StoreError } from '../../src/index.js';
-import { createPlatform, exchange, named, startAll } from '../http/harness.ts';
+import { createPlatform, exchange, named, startAll } from './http-harness.ts';
 
 function request(key: string): string {
   const lines = ['GET /v1/users HTTP/1.1', 'Host: a', 'Connection: close'];

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
-import { A, B, createPlatform, named } from '../http/harness.ts';
+import { A, B, createPlatform, named } from './http-harness.ts';
 
 describe('pages', () => {
   const EACH = 57;

@@ -9,8 +9,8 @@ import { createServer as createFastify } from '../../examples/fastify/server.ts'
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
-import { close, createPlatform, listen, named } from '../http/harness.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
+import { close, createPlatform, listen, named } from './http-harness.ts';
 
 const SERVERS = {
   express: createExpress,

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { DATABASES, FRAMEWORKS, starterFiles } from '../../src/cli/starter.js';
+import { DATABASES, FRAMEWORKS, starterFiles } from '../../src/tools/cli/starter.js';
 import { folder } from '../support/folder.ts';
 import { ROOT } from '../support/source.ts';
 
@@ -36,6 +36,7 @@ describe('what it writes', () => {
         typeRoots: [join(ROOT, 'node_modules/@types')],
         paths: {
           keyscope: [join(ROOT, 'src/index.ts')],
+          'keyscope/cli': [join(ROOT, 'src/tools/cli/index.ts')],
           'keyscope/*': [join(ROOT, 'src/*/index.ts')],
         },
       });

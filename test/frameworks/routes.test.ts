@@ -1,7 +1,7 @@
 /** Routes of the frameworks that are installed here alone, and the marks of their guards. */
 import type { Middleware } from 'koa';
 import { expect, test } from 'vitest';
-import { routesOf } from '../../src/lock/index.js';
+import { routesOf } from '../../src/tools/lock/index.js';
 import { describeInstalled, FRAMEWORKS } from './installed.ts';
 import { overHttp } from './served.ts';
 

@@ -14,7 +14,7 @@ import express from 'express';
 import { createMcpVerifier, principalOf } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it } from 'vitest';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from '../examples/http-harness.ts';
 import {
   AUTHORITY,
   issue,

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createGuard as expressGuard } from '../../examples/express/adapter.ts';
 import { createGuard as fastifyGuard } from '../../examples/fastify/adapter.ts';
 import { type Guarded, createGuard as honoGuard } from '../../examples/hono/adapter.ts';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from '../examples/http-harness.ts';
 import { installedIn } from '../support/installed.ts';
 import { AUTHORITY, PLAIN, policy, type Ring, setUp } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';

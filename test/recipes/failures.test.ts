@@ -14,7 +14,7 @@ import {
   type ClientAddress,
   readClientAddress,
 } from '../../examples/platform/host/client-address.ts';
-import { close, exchange, listen } from '../http/harness.ts';
+import { close, exchange, listen } from '../examples/http-harness.ts';
 import { AUTHORITY, OTHER, PLAIN, policy, setUp, wrap } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 

@@ -7,7 +7,7 @@ import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { type AdapterSetup, adapterContract } from 'keyscope/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { close, exchange, listen } from '../http/harness.ts';
+import { close, exchange, listen } from '../examples/http-harness.ts';
 import { CONTRACT_APPS } from '../support/contract-apps.ts';
 import { denied, OWN } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';

@@ -7,7 +7,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { createKeyFormat } from '../../src/core/key.js';
-import { close, exchange, listen } from '../http/harness.ts';
+import { close, exchange, listen } from '../examples/http-harness.ts';
 import { denied, OWN, PEPPER } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 

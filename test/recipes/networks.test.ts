@@ -11,7 +11,7 @@ import {
   type ClientAddress,
   readClientAddress,
 } from '../../examples/platform/host/client-address.ts';
-import { close, exchange, listen } from '../http/harness.ts';
+import { close, exchange, listen } from '../examples/http-harness.ts';
 import { AUDIENCE, ISSUER, makePair } from '../support/jwt.ts';
 import {
   AUTHORITY,

@@ -10,7 +10,7 @@ import { createLeakHandler } from 'keyscope/leaks';
 import { LRUCache } from 'lru-cache';
 import { afterAll, expect, test } from 'vitest';
 import { openStore } from '../../examples/platform/host/open-store.ts';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from '../examples/http-harness.ts';
 import { issueForTwo } from '../support/cache.ts';
 import { startCached } from '../support/cached-process.ts';
 import { openListing, SIGNER } from '../support/leak-reports.ts';

@@ -18,7 +18,7 @@ import { createServer as createMcp } from '../../examples/mcp/server.ts';
 import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
 import { listen } from '../../examples/platform/host/listen.ts';
 import { BODY_LIMIT } from '../../examples/platform/service/problem.ts';
-import { close, exchange } from '../http/harness.ts';
+import { close, exchange } from '../examples/http-harness.ts';
 
 type Name = 'express' | 'fastify' | 'hono' | 'mcp' | 'console';
 const NAMES: readonly Name[] = ['express', 'fastify', 'hono', 'mcp', 'console'];

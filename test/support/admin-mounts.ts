@@ -5,7 +5,7 @@ import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
 import type { KeyAdmin } from 'keyscope/admin';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from '../examples/http-harness.ts';
 
 /** Makes a server's listener of the endpoints. */
 export type Mount = (admin: KeyAdmin) => Promise<RequestListener>;

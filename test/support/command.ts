@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { type Folder, folder } from './folder.ts';
 import { NODE_ARGUMENTS } from './store-process.ts';
 
-const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url));
+const BIN = fileURLToPath(new URL('../../src/tools/cli/bin.ts', import.meta.url));
 
 /** What Node has compiled: with it, a process starts in a third of the time. */
 const CACHE = join(tmpdir(), 'keyscope-compiled');

@@ -1,20 +1,16 @@
 /** What the entries of the package export, and where each of it is declared. */
 import ts from 'typescript';
-import { filesUnder, type Source, sourceOf, targetOf } from './source.ts';
+import { packageEntries } from './package-entries.ts';
+import { type Source, sourceOf, targetOf } from './source.ts';
 
-/** `.` for `src/index.ts`, `./stores/redis` for `src/stores/redis/index.ts`. */
+/** `./stores/redis` and `src/stores/redis/index.ts`. */
 export interface Entry {
   readonly name: string;
   readonly source: Source;
 }
 
 export function readEntries(): readonly Entry[] {
-  return filesUnder('src', '.ts')
-    .filter((path) => /\/index\.ts$/.test(path))
-    .map((path) => ({
-      name: path.replace(/^src/, '.').replace(/\/index\.ts$/, ''),
-      source: sourceOf(path),
-    }));
+  return packageEntries().map(({ name, source }) => ({ name, source: sourceOf(source) }));
 }
 
 export interface Export {

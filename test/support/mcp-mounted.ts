@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { createMcpHandler, McpServer as McpServer2 } from '@modelcontextprotocol/server';
 import type { McpEntry, McpGate } from 'keyscope/mcp';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from '../examples/http-harness.ts';
 import { createTransport1, type Generation, onStop, type Transport1 } from './mcp-servers.ts';
 
 /** Answers a request, whose body somebody else may have parsed. */

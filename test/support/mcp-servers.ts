@@ -16,8 +16,8 @@ import { REALM } from '../../examples/platform/host/http.ts';
 import { createNodeServer } from '../../examples/platform/host/node-server.ts';
 import type { Operation } from '../../examples/platform/service/policy.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
-import type { Platform } from '../http/harness.ts';
-import { close, createPlatform, listen } from '../http/harness.ts';
+import type { Platform } from '../examples/http-harness.ts';
+import { close, createPlatform, listen } from '../examples/http-harness.ts';
 
 /** What the service is called, which is not where it listens. */
 export const PUBLIC_URL = 'https://deception.example';

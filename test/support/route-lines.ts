@@ -1,5 +1,5 @@
 /** Listed routes, to be compared at a glance. */
-import { routesOf } from '../../src/lock/index.js';
+import { routesOf } from '../../src/tools/lock/index.js';
 
 /** `GET /path: one two` for each. */
 export function linesOf(app: unknown): readonly string[] {

@@ -1,7 +1,7 @@
 /** Random trees of routers, and what real requests say of the routes that were listed. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { GuardedRoute } from '../../src/lock/index.js';
+import type { GuardedRoute } from '../../src/tools/lock/index.js';
 
 export type Node =
   | {

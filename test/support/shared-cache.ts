@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
 import CachePolicy from 'http-cache-semantics';
-import { close, listen } from '../http/harness.ts';
+import { close, listen } from '../examples/http-harness.ts';
 
 export interface CacheOptions {
   /**

@@ -4,16 +4,20 @@
  * ./test/support/typescript.ts child.ts`.
  */
 import { registerHooks } from 'node:module';
+import { packageEntries } from './package-entries.ts';
 
 const SOURCE = new URL('../../src/', import.meta.url).href;
+const ENTRIES = new Map(
+  packageEntries().map(({ specifier, source }) => [
+    specifier,
+    new URL(`../../${source}`, import.meta.url).href,
+  ]),
+);
 
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier === 'keyscope') return next(`${SOURCE}index.ts`, context);
-    if (specifier.startsWith('keyscope/')) {
-      const entry = specifier.slice('keyscope/'.length);
-      return next(`${SOURCE}${entry}/index.ts`, context);
-    }
+    const source = ENTRIES.get(specifier);
+    if (source !== undefined) return next(source, context);
     const isInside = specifier.startsWith('.') && context.parentURL?.startsWith(SOURCE);
     return next(isInside ? specifier.replace(/\.js$/, '.ts') : specifier, context);
   },

@@ -2,9 +2,10 @@
  * Keys in this process's memory: the shortest example of the contract. For tests, and for services
  * whose keys may end with the process. Every method is synchronous, so every write is atomic.
  */
-import { mergeUsage } from '../../common/merged-usage.js';
+
 import { type KeyRecord, readRecord } from '../../core/record.js';
 import type { KeyStore } from '../../core/store.js';
+import { mergeUsage } from '../../core/usage.js';
 import { applyMark } from '../marks.js';
 import type { Reads, Writes } from '../reads-and-writes.js';
 import { changedSince, expiringWithin, liveByScheme, page, sliceOf } from './listings.js';

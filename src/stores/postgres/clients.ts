@@ -2,8 +2,7 @@
  * The clients that a service may pass, as structural types, and how each kind is queried. Imports
  * no driver.
  */
-import { hasMethods } from '../../common/methods.js';
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 import { isInTransaction, type PgPool, queryPool } from './pool.js';
 
 /** A query as `pg` accepts it; if it has a name, it is prepared once per connection. */

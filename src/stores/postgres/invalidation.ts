@@ -1,6 +1,5 @@
 /** Tells other processes over LISTEN and NOTIFY which key has ended. */
-import { hasMethods } from '../../common/methods.js';
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
 import {

@@ -2,8 +2,7 @@
  * LISTEN and NOTIFY over `pg`, on a connection of its own that is made again when it is lost. The
  * other drivers do this by themselves.
  */
-import { hasMethods } from '../../common/methods.js';
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 import type { PgQuery } from './clients.js';
 import { pause } from './pause.js';
 

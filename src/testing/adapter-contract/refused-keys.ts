@@ -1,5 +1,5 @@
 /** A test that an adapter answers all refused keys alike. */
-import { generateKey } from '../../text/keys.js';
+import { generateKey } from '../../core/keys.js';
 import { same } from '../assertions.js';
 import { INVALID } from './denials.js';
 import { type Answer, bearer } from './exchange.js';

@@ -1,5 +1,5 @@
 /** The possible outcomes of a request: it is denied, it is let in, or the service itself fails. */
-import { toResponse } from '../../text/challenge.js';
+import { toResponse } from '../../http/challenge.js';
 import { check, same } from '../assertions.js';
 import { type Answer, type HeaderLine, headerValues } from './exchange.js';
 import type { AdapterFixture } from './fixture.js';

@@ -1,8 +1,9 @@
 /** What a contract needs of an adapter: a function that mounts its guard on two routes. */
-import type { Keyring } from '../../core/keyring.js';
+
 import type { Policy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { Awaitable } from '../../core/store.js';
+import type { Keyring } from '../../management/keyring.js';
 
 /** What a test makes a guard from, and what its routes call. */
 export interface AdapterSetup {

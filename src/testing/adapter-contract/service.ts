@@ -2,12 +2,12 @@
  * The service behind the adapter: a keyring that can be broken, and handlers that say who called.
  */
 import { type Catalog, defineScopes } from '../../core/catalog.js';
-import { createKeyring, type Keyring } from '../../core/keyring.js';
+import { digestKey } from '../../core/keys.js';
 import { definePolicy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { KeyStore } from '../../core/store.js';
+import { createKeyring, type Keyring } from '../../management/keyring.js';
 import { memoryStore } from '../../stores/memory/store.js';
-import { digestKey } from '../../text/keys.js';
 import type { AdapterSetup } from './serve-adapter.js';
 
 /** The entity that keys belong to, unless a test says otherwise. */

@@ -90,7 +90,7 @@ export const ADMIN: readonly Safeguard[] = [
   },
   {
     name: 'admin: nothing is stored by caches',
-    file: 'src/common/answer.ts',
+    file: 'src/http/answer.ts',
     text: "'no-store'",
     instead: "'private'",
     tests,

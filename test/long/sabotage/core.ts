@@ -278,7 +278,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
   },
   {
     name: 'no-store on denials',
-    file: 'src/text/challenge.ts',
+    file: 'src/http/challenge.ts',
     text: "    'Cache-Control': 'no-store',\n",
     instead: '',
   },

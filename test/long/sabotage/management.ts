@@ -1,14 +1,14 @@
 /** The safeguards of management: what is handed out, by whom, what ends it, and who sees it. */
 import type { Safeguard } from './safeguard.ts';
 
-const AUTHORITY = 'src/core/authority.ts';
-const ISSUE = 'src/core/issue.ts';
-const ROTATE = 'src/core/rotate.ts';
-const FIND = 'src/core/find.ts';
-const MARK = 'src/core/mark.ts';
-const REVOKE = 'src/core/revoke.ts';
-const WITHDRAW = 'src/core/withdraw.ts';
-const LIST = 'src/core/list.ts';
+const AUTHORITY = 'src/management/authority.ts';
+const ISSUE = 'src/management/issue.ts';
+const ROTATE = 'src/management/rotate.ts';
+const FIND = 'src/management/find.ts';
+const MARK = 'src/management/mark.ts';
+const REVOKE = 'src/management/revoke.ts';
+const WITHDRAW = 'src/management/withdraw.ts';
+const LIST = 'src/management/list.ts';
 
 /** Which rights may be handed out. */
 const CEILINGS: readonly Safeguard[] = [
@@ -154,7 +154,7 @@ const MARKS: readonly Safeguard[] = [
   },
   {
     name: 'what has ended is not suspended',
-    file: 'src/core/suspend.ts',
+    file: 'src/management/suspend.ts',
     text: '  if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);\n',
     instead: '',
   },
@@ -254,13 +254,13 @@ const SIGHT: readonly Safeguard[] = [
   },
   {
     name: 'identify asks past the cache',
-    file: 'src/core/identify.ts',
+    file: 'src/management/identify.ts',
     text: '{ fresh: true }',
     instead: '{}',
   },
   {
     name: 'refusals are told',
-    file: 'src/core/denials.ts',
+    file: 'src/management/denials.ts',
     text: 'if (isAccessError(error)) {',
     instead: 'if (false && isAccessError(error)) {',
   },

@@ -5,7 +5,7 @@
 import type { Safeguard } from './safeguard.ts';
 
 const SCHEDULES = 'test/slow/schedules.test.ts';
-const ROTATE = 'src/core/rotate.ts';
+const ROTATE = 'src/management/rotate.ts';
 const MARKS = 'src/stores/marks.ts';
 const CACHE_STORE = 'src/cache/cache-store.ts';
 
@@ -91,7 +91,7 @@ const ROTATIONS: readonly Safeguard[] = [
   },
   {
     name: 'schedules: a lineage is revoked until nothing is left',
-    file: 'src/core/revoke.ts',
+    file: 'src/management/revoke.ts',
     text: 'if (rows.length === 0) return Object.freeze(ended);',
     instead: 'return Object.freeze(ended);',
     tests: SCHEDULES,

@@ -330,7 +330,7 @@ const GATE: readonly Safeguard[] = [
   },
   {
     name: 'MCP: no length but one that holds',
-    file: 'src/common/body.ts',
+    file: 'src/http/body.ts',
     text: '!isCoded && length',
     instead: 'length',
     tests: MCP,

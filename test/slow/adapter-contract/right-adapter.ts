@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { Admission, DenialResponse } from 'keyscope';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 import type { AdapterSetup, ServeAdapter } from 'keyscope/testing';
-import { close, listen } from '../../http/harness.ts';
+import { close, listen } from '../../examples/http-harness.ts';
 
 export type Operation = 'whoami' | 'readReports';
 

@@ -1,0 +1,56 @@
+/** Finds keys for those who manage them, and shows them, damaged ones included. */
+
+import type { Context } from '../core/context.js';
+import { AccessError, InputError, StoreError } from '../core/errors.js';
+import { quote } from '../core/input.js';
+import { isLaterFormat, type KeyRecord, readRecord } from '../core/record.js';
+import { isSealed } from '../core/seal.js';
+import { isUuid } from '../core/uuid.js';
+import { schemeOf, stateOf } from '../core/verify.js';
+import type { CheckedAuthority } from './authority.js';
+import { type DamagedKey, type KeyInfo, toKeyInfo } from './info.js';
+
+/** The unchecked row of a key of this keyring; throws `not_found` if there is none. No cache. */
+export async function findRow(context: Context, keyId: unknown): Promise<KeyRecord> {
+  if (typeof keyId !== 'string') {
+    throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
+  }
+  const row = isUuid(keyId) ? await context.store.findById(keyId, { fresh: true }) : null;
+  if (row === null) throw new AccessError('not_found', 'no_such_key');
+  if (row.prefix !== context.format.prefix) throw foreignKey();
+  return row;
+}
+
+/** The same for an entity's own key. */
+export async function requireOwn(
+  context: Context,
+  authority: CheckedAuthority,
+  keyId: unknown,
+): Promise<KeyRecord> {
+  const row = await findRow(context, keyId);
+  if (row.entityUuid !== authority.entityUuid) throw foreignKey();
+  return row;
+}
+
+/** The caller learns no more than that there is no such key; the event tells the owner. */
+export function foreignKey(): AccessError {
+  return new AccessError('not_found', 'foreign_key');
+}
+
+/** Shows a row, whatever its state. */
+export function readInfo(context: Context, row: unknown): KeyInfo | DamagedKey {
+  const record = readRecord(row);
+  if (record === null) return readDamaged(row);
+  const state = stateOf(context, record);
+  const scheme = schemeOf(context, record);
+  const tampered = scheme !== undefined && !isSealed(record, scheme);
+  return toKeyInfo(record, state, tampered);
+}
+
+function readDamaged(row: unknown): DamagedKey {
+  const { keyId, entityUuid, revokedAt } = row as Partial<KeyRecord>;
+  const isFiled = isUuid(keyId) && isUuid(entityUuid);
+  if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
+  const unread = isLaterFormat(row) ? 'unknown_format' : 'damaged';
+  return { state: Number.isSafeInteger(revokedAt) ? 'revoked' : unread, keyId, entityUuid };
+}

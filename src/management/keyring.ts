@@ -1,0 +1,295 @@
+/** Combines the operations into one frozen object with one configuration. */
+import { type Admission, type AdmitInput, type Authenticator, admit } from '../core/admit.js';
+import { type AuthenticateOptions, authenticate } from '../core/authenticate.js';
+import type { Catalog, PatternOf } from '../core/catalog.js';
+import { type Context, createContext, type KeyringOptions } from '../core/context.js';
+import { isAccessError } from '../core/errors.js';
+import type { ManagementAction } from '../core/events.js';
+import type { Principal } from '../core/principal.js';
+import type { RequestLike } from '../core/request.js';
+import { verify } from '../core/verify.js';
+import {
+  type Authority,
+  type CheckedAuthority,
+  type CheckedGrant,
+  type GrantAuthority,
+  readAuthority,
+  readGrantAuthority,
+} from './authority.js';
+import { tellDenial } from './denials.js';
+import { identify } from './identify.js';
+import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
+import { type IssueInput, issue } from './issue.js';
+import type { AddressedKey, AddressingInput, ListInput, ListPage, OwnInput } from './list.js';
+import { get, list } from './list.js';
+import { revoke, revokeLineage } from './revoke.js';
+import { type RotateInput, rotate } from './rotate.js';
+import { resume, suspend } from './suspend.js';
+import { withdraw } from './withdraw.js';
+
+/** Every method takes either; only `issue` and `rotate` require the second. */
+type AnyAuthority = Authority | GrantAuthority;
+
+/**
+ * A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`.
+ *
+ * Management calls take an authority, which is the caller's own and never comes from a request. A
+ * refusal is an event, `management.denied`. A malformed authority is a plain `TypeError`; anything
+ * malformed that may come from a request is an `InputError` with its field, and nothing was
+ * written.
+ */
+export interface Keyring<C extends Catalog = Catalog> {
+  /**
+   * Makes a key. `result.key` is the plaintext, which cannot be recovered later.
+   *
+   * After a `StoreError` it is unknown whether the record was written, but its plaintext was not
+   * returned: issue another key.
+   *
+   * Not checked: whether the entities exist, or whether another key has the same name.
+   *
+   * @throws AccessError `ceiling_exceeded` with `excess`.
+   * @throws InputError, StoreError.
+   * @throws TypeError on an authority without `scopes`.
+   * @example
+   * const input = { name: 'CI', scopes: ['threats:read'], expiresAt: 'never' };
+   * const { key } = await keyring.issue(input, { entityUuid, scopes: 'all', actor: 'ada' });
+   */
+  issue(input: IssueInput<PatternOf<C>>, authority: GrantAuthority): Promise<IssuedKey>;
+  /**
+   * Replaces a key by one with the same name, scopes, entities, justification, metadata and expiry,
+   * or with fewer of the scopes and entities. Scopes that the catalog no longer has and entities
+   * that withdrew are left behind.
+   *
+   * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a
+   * `StoreError` the predecessor may be retired although the successor's plaintext was not
+   * returned: `list` shows both; revoke the successor and issue a new key.
+   *
+   * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not
+   *   authenticate; `ceiling_exceeded` with `excess`, also for what the predecessor does not have;
+   *   `conflict` if it is rotated already or another call ends it first.
+   * @throws InputError, StoreError.
+   * @throws TypeError on an authority without `scopes`.
+   * @example
+   * const input = { overlapMs: 7 * 86_400_000, scopes: ['threats:read'] };
+   * const { key } = await keyring.rotate(keyId, input, { entityUuid, scopes: 'all' });
+   */
+  rotate(keyId: string, input: RotateInput, authority: GrantAuthority): Promise<IssuedKey>;
+  /**
+   * Ends a key at once and for good, whatever its state. Idempotent; after a `StoreError`, call it
+   * again. Revoking a rotated key does not end its successor; see `revokeLineage`.
+   *
+   * Not checked: the seal; whether the authority covers the key's scopes and other entities.
+   *
+   * @throws AccessError `not_found`.
+   * @throws InputError.
+   * @throws StoreError, also if the store wrote nothing although the key is not revoked.
+   * @example
+   * await keyring.revoke(keyId, { entityUuid, actor: 'ada', reason: 'left the company' });
+   */
+  revoke(keyId: string, authority: AnyAuthority): Promise<void>;
+  /**
+   * Revokes a key, those it was rotated from and those that were rotated from it: for a key that
+   * leaked. A rotation that runs beside it escapes nothing. Idempotent; after a `StoreError`, call
+   * it again.
+   *
+   * @returns The ids of the keys that this call revoked.
+   * @throws AccessError `not_found`.
+   * @throws InputError, StoreError.
+   * @example
+   * const ended = await keyring.revokeLineage(keyId, { entityUuid, reason: 'found on GitHub' });
+   */
+  revokeLineage(keyId: string, authority: AnyAuthority): Promise<readonly string[]>;
+  /**
+   * Takes a key out of use until `resume`: it is refused like a revoked one. Idempotent: whoever
+   * was first stays on the record. After a `StoreError`, call it again.
+   *
+   * @throws AccessError `not_found`; `conflict` if the key was revoked, retired or has expired.
+   * @throws InputError, StoreError.
+   * @example
+   * await keyring.suspend(keyId, { entityUuid, reason: 'unused since March' });
+   */
+  suspend(keyId: string, authority: AnyAuthority): Promise<void>;
+  /**
+   * Ends a suspension. Idempotent; after a `StoreError`, call it again. A key that expired
+   * meanwhile stays expired.
+   *
+   * @throws AccessError `not_found`; `conflict` if the key was revoked.
+   * @throws InputError, StoreError.
+   * @example
+   * await keyring.resume(keyId, { entityUuid });
+   */
+  resume(keyId: string, authority: AnyAuthority): Promise<void>;
+  /**
+   * Cuts the authority's entity off from another entity's key that addresses it, and from those
+   * that will be rotated from it. For good and idempotent; after a `StoreError`, call it again.
+   *
+   * Not checked: whether the owner issues another key for this entity; see `authority.entities`.
+   *
+   * @throws AccessError `not_found`, also if the key does not address the entity.
+   * @throws InputError on a key of the entity's own.
+   * @throws StoreError.
+   * @example
+   * await keyring.withdraw(keyId, { entityUuid });
+   */
+  withdraw(keyId: string, authority: AnyAuthority): Promise<void>;
+  /**
+   * Returns one page of an entity's keys, ended ones included, newest first. With `addressing`, the
+   * keys of others that address this entity, of which it sees the least that it needs. Where the
+   * type does not tell whether it is true, as with a request's, a key may be either.
+   *
+   * @throws InputError on a cursor that is not `next` of a previous page, or a `limit` outside 1 to
+   *   1,000.
+   * @throws StoreError.
+   * @example
+   * const { keys, next } = await keyring.list({ limit: 50 }, { entityUuid });
+   */
+  list(input: AddressingInput, authority: AnyAuthority): Promise<ListPage<AddressedKey>>;
+  list(input: OwnInput | undefined, authority: AnyAuthority): Promise<ListPage>;
+  list(
+    input: ListInput | undefined,
+    authority: AnyAuthority,
+  ): Promise<ListPage<KeyInfo | AddressedKey>>;
+  /**
+   * Returns one key, or `null` if this entity has none with this id. `DamagedKey` if its record
+   * cannot be read.
+   *
+   * @throws InputError, StoreError.
+   * @example
+   * const info = await keyring.get(keyId, { entityUuid });
+   */
+  get(keyId: string, authority: AnyAuthority): Promise<KeyInfo | DamagedKey | null>;
+  /**
+   * Tells whose key a string is, whatever its state; `null` if it is no key of this keyring. For
+   * operators who found one. Mount it nowhere: it is no answer to whoever presents a key.
+   *
+   * @throws StoreError.
+   * @example
+   * const info = await keyring.identify(found);
+   * if (info?.state === 'live') page(info.entityUuid, info.keyId);
+   */
+  identify(key: unknown): Promise<KeyInfo | DamagedKey | null>;
+  /**
+   * Verifies a key: a pure read that never writes. Not checked: scopes and entities.
+   *
+   * @throws AccessError `invalid_token`, whatever the reason.
+   * @throws StoreError, never synchronously.
+   * @example
+   * const principal = await keyring.verify(key);
+   */
+  verify(key: unknown): Promise<Principal>;
+  /**
+   * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with
+   * Node's `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or
+   * nothing.
+   *
+   * Not checked: scopes and entities; whether a fetch `Request` made on Node has kept a second
+   * `Authorization` line.
+   *
+   * @param options `fresh`: not from a cache, for what outlives the request, such as a token.
+   *
+   * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
+   * @throws TypeError on an object that is neither a request nor headers.
+   * @throws StoreError.
+   * @example
+   * const principal = await keyring.authenticate(request);
+   */
+  authenticate(request?: RequestLike, options?: AuthenticateOptions): Promise<Principal>;
+  /**
+   * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the
+   * event. Instead of a request it accepts a function that authenticates, for callers that have
+   * already read the credential.
+   *
+   * Not checked: whether the policy was defined on this keyring's catalog; whether the entity
+   * exists.
+   *
+   * @throws AccessError as `authenticate` and `policy.authorize` do.
+   * @throws TypeError on an operation that the policy does not have, and as `authenticate`; then no
+   *   event is emitted.
+   * @throws StoreError.
+   * @example
+   * const listThreats = { policy, operation: 'listThreats' };
+   * const { principal, entityUuid } = await keyring.admit(request, listThreats);
+   */
+  admit<Operation extends string>(
+    request: RequestLike | Authenticator,
+    input: AdmitInput<Operation>,
+  ): Promise<Admission>;
+  /**
+   * Writes the usage noted so far: on shutdown, or in a Worker's `waitUntil`.
+   *
+   * @throws StoreError; what was noted is kept for the next attempt.
+   * @example
+   * ctx.waitUntil(keyring.flush());
+   */
+  flush(): Promise<void>;
+}
+
+/**
+ * Makes a keyring. Options are checked and copied here: a bad configuration fails at start-up.
+ *
+ * Not checked: whether the store can be reached.
+ *
+ * @throws TypeError that says what to write instead.
+ * @example
+ * const store = memoryStore();
+ * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+ */
+export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
+  const context = createContext(options);
+  // Asynchronous, so that no method throws synchronously.
+  return Object.freeze<Keyring<C>>({
+    ...createManagement(context),
+    identify: async (key) => identify(context, key),
+    verify: async (key) => verify(context, key),
+    authenticate: async (request, given) => authenticate(context, request, given),
+    admit: (request, input) => admit(context, request, input),
+    flush: context.usage.flush,
+  });
+}
+
+type Management = Omit<Keyring, 'identify' | 'verify' | 'authenticate' | 'admit' | 'flush'>;
+
+function createManagement(context: Context): Management {
+  /** An operation on one key. */
+  type OnKey<T> = (context: Context, authority: CheckedAuthority, keyId: string) => Promise<T>;
+
+  function onKey<T>(action: ManagementAction, operation: OnKey<T>) {
+    return async (keyId: string, given: AnyAuthority): Promise<T> => {
+      const authority = readAuthority(given);
+      const run = (): Promise<T> => operation(context, authority, keyId);
+      return tellDenial(context, action, authority, keyId, run);
+    };
+  }
+
+  function grant(
+    action: ManagementAction,
+    given: GrantAuthority,
+    keyId: unknown,
+    operation: (authority: CheckedGrant) => Promise<IssuedKey>,
+  ): Promise<IssuedKey> {
+    const authority = readGrantAuthority(given);
+    return tellDenial(context, action, authority, keyId, () => operation(authority));
+  }
+
+  const requireKey = onKey('get', get);
+
+  return {
+    issue: async (input, given) =>
+      grant('issue', given, null, (authority) => issue(context, authority, input)),
+    rotate: async (keyId, input, given) =>
+      grant('rotate', given, keyId, (authority) => rotate(context, authority, keyId, input)),
+    revoke: onKey('revoke', revoke),
+    revokeLineage: onKey('revokeLineage', revokeLineage),
+    suspend: onKey('suspend', suspend),
+    resume: onKey('resume', resume),
+    withdraw: onKey('withdraw', withdraw),
+    list: async (input: ListInput | undefined, given: AnyAuthority) =>
+      list(context, readAuthority(given), input) as Promise<ListPage<never>>,
+    get: async (keyId, given) => requireKey(keyId, given).catch(nullIfNotFound),
+  };
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (isAccessError(error) && error.code === 'not_found') return null;
+  throw error;
+}

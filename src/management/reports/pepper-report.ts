@@ -1,0 +1,106 @@
+/** Counts the keys under each pepper. */
+import { assertFunction, isObject, MAX_TIME, readFields } from '../../core/input.js';
+import { type Clock, readClock } from '../../core/outage.js';
+import type { KeyStore, SchemeSummary } from '../../core/store.js';
+import { ask, readTimeout, requireMethod, withinTime } from './ask.js';
+
+/** For {@link pepperReport}. */
+export interface PepperReportOptions {
+  /** Milliseconds since the epoch. Default: `Date.now`. */
+  readonly now?: Clock | undefined;
+  /** How long the store may take, in milliseconds: 1 to 3,600,000. Default: 30,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The live keys under one pepper. */
+export interface PepperUse {
+  /** `h1.<pepper id>`, `s1`, or `unknown` for all keys whose digest is damaged. */
+  readonly scheme: string;
+  /** The id of the pepper; null for keys without one. */
+  readonly pepper: string | null;
+  /** How many keys are live: suspended ones count, because they can be resumed. */
+  readonly live: number;
+  /** When one of them was last used; null for never. */
+  readonly lastUsedAt: Date | null;
+}
+
+/**
+ * Counts the live keys under each pepper, of all entities: before a pepper is taken out, it shows
+ * how many keys that would end. A pepper without live keys has no row.
+ *
+ * The usage that processes have recorded and not written yet is missing: `keyring.flush()` writes
+ * that of this process.
+ *
+ * Not checked: seals; the prefix, so that keyrings that share a store are counted together; which
+ * peppers are configured.
+ *
+ * @param store A store that offers `summarize`.
+ * @param options `now`: the keyring's clock. `timeoutMs`: milliseconds.
+ * @returns One row for each pepper, and one for keys without a pepper.
+ * @throws TypeError if the store does not offer `summarize`, or on another option.
+ * @throws StoreError if the store or the clock is broken, or after `timeoutMs`.
+ * @example
+ * await keyring.flush();
+ * const rows = await pepperReport(store);
+ * const left = rows.find(({ pepper }) => pepper === '2024')?.live ?? 0;
+ */
+export async function pepperReport(
+  store: KeyStore,
+  options: PepperReportOptions = {},
+): Promise<readonly PepperUse[]> {
+  const given = readFields(options, ['now', 'timeoutMs'], 'pepperReport');
+  const offering = requireMethod(store, 'summarize', 'pepperReport');
+  const { now = Date.now } = options;
+  assertFunction(now, 'now');
+  const timeoutMs = readTimeout(given.timeoutMs);
+  const time = readClock(now);
+  const rows = await withinTime('pepperReport', timeoutMs, (call) =>
+    ask('summarize', () => offering.summarize(time, call), areSummaries),
+  );
+  return Object.freeze(merge(rows).map(toPepperUse));
+}
+
+function areSummaries(rows: unknown): boolean {
+  // Copied, because `every` would skip holes.
+  return Array.isArray(rows) && [...(rows as readonly unknown[])].every(isSummary);
+}
+
+function isSummary(row: unknown): boolean {
+  if (!isObject(row)) return false;
+  const { scheme, live, lastUsedAt } = row as Partial<SchemeSummary>;
+  const isCount = Number.isSafeInteger(live) && Number(live) >= 0;
+  const isTime = Number.isInteger(lastUsedAt) && Math.abs(Number(lastUsedAt)) <= MAX_TIME;
+  return typeof scheme === 'string' && isCount && (lastUsedAt === null || isTime);
+}
+
+const SCHEME = /^(?:s1|h1\.[a-z0-9-]{1,32})$/;
+
+/** One row a scheme. What an edited digest begins with is not shown: it may be anything. */
+function merge(rows: readonly SchemeSummary[]): readonly SchemeSummary[] {
+  const merged = new Map<string, SchemeSummary>();
+  for (const row of rows) {
+    const scheme = SCHEME.test(row.scheme) ? row.scheme : 'unknown';
+    const known = merged.get(scheme);
+    merged.set(scheme, {
+      scheme,
+      live: row.live + (known?.live ?? 0),
+      lastUsedAt: later(row.lastUsedAt, known?.lastUsedAt ?? null),
+    });
+  }
+  return [...merged.values()];
+}
+
+/** The later of two times; null means never. */
+function later(first: number | null, second: number | null): number | null {
+  if (first === null) return second;
+  return second === null ? first : Math.max(first, second);
+}
+
+function toPepperUse({ scheme, live, lastUsedAt }: SchemeSummary): PepperUse {
+  return Object.freeze({
+    scheme,
+    pepper: scheme.startsWith('h1.') ? scheme.slice('h1.'.length) : null,
+    live,
+    lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt),
+  });
+}

@@ -1,0 +1,53 @@
+/** What a subcommand gets, and what several of them make of it. */
+import { userInfo } from 'node:os';
+import { isUuid } from '../../core/uuid.js';
+import type { Authority } from '../../management/authority.js';
+import type { CommandConfig } from './define-config.js';
+import { usageError } from './errors.js';
+import type { Given } from './given.js';
+import type { Interrupts } from './interrupts.js';
+import type { Output } from './output.js';
+import type { Terminal } from './terminal.js';
+
+/** One run of a subcommand. */
+export interface Call {
+  readonly given: Given;
+  readonly output: Output;
+  readonly terminal: Terminal;
+  readonly interrupts: Interrupts;
+  /** How long the config and a report may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Loads the config. What it opened is closed when the command ends. */
+  config(): Promise<CommandConfig>;
+}
+
+/** A subcommand. What it returns is what the process exits with; by default 0. */
+export type Run = (call: Call) => Promise<number | undefined>;
+
+/** On whose behalf and who: from the command line alone. */
+export function authorityOf(call: Call): Authority {
+  const { given } = call;
+  const entityUuid = given.required('entity');
+  if (!isUuid(entityUuid)) throw usageError('--entity: write a UUID in lower case.');
+  return { entityUuid, actor: actorOf(call), reason: given.text('reason') };
+}
+
+/** Who acts. */
+export function actorOf({ given }: Call): string {
+  return given.text('actor') ?? loginName();
+}
+
+/** Who is logged in. Not in a container whose user has no name. */
+function loginName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    throw usageError('Your login has no name: say who you are with --actor <text>.');
+  }
+}
+
+/** The key id behind the name of a subcommand. */
+export function keyIdOf({ given }: Call): string {
+  if (isUuid(given.operand)) return given.operand;
+  throw usageError('A key id is a UUID in lower case, as `keyscope list` shows it.');
+}

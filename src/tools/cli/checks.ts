@@ -1,0 +1,167 @@
+/**
+ * What `keyscope doctor` looks at, one thing after another. Nothing is written: what would create
+ * tables is asked only where there are some.
+ */
+import { randomUUID } from 'node:crypto';
+import { causeOf } from '../../core/errors.js';
+import { pepperReport } from '../../management/reports/pepper-report.js';
+import { isConfigured } from './configured.js';
+import type { CommandConfig, CommandSql } from './define-config.js';
+import { hintOf } from './explain.js';
+import type { Finding, Verdict } from './finding.js';
+import { checkSeals } from './seals.js';
+import { askClock, askMissingTriggers, askPrimary, askVersion, KNOWN_VERSION } from './sql.js';
+import { within } from './within.js';
+
+/** What a check may use. */
+interface Asked {
+  readonly config: CommandConfig;
+  /** How long one check may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Those before it. */
+  readonly findings: readonly Finding[];
+}
+
+type Check = (asked: Asked) => Promise<Finding>;
+
+/** A check that takes longer is not waited for, however long a report may take. */
+const CHECK_MS = 5_000;
+
+/** Largest difference of two clocks that nobody notices, in milliseconds. */
+const SKEW_MS = 1_000;
+
+/** Four look-ups at once, and a connection for everything else. */
+const LEAST_POOL = 5;
+
+/** Where this was not done, nothing else can be asked without a wait or without creating tables. */
+const FIRST: readonly string[] = ['schema', 'store'];
+
+/**
+ * Makes a check of a function. What it throws, and what it does not answer in time, is not known;
+ * of the store itself it is something to do.
+ */
+function check(name: string, look: (asked: Asked) => Promise<Verdict>): Check {
+  return async (asked) => {
+    const broken = asked.findings.find(
+      (each) => FIRST.includes(each.check) && each.state === 'to do',
+    );
+    if (broken !== undefined) {
+      return { check: name, state: 'not known', what: `see ${broken.check}` };
+    }
+    const limit = Math.min(asked.timeoutMs, CHECK_MS);
+    try {
+      const late = () => new Error(`keyscope: no answer within ${limit / 1_000} s`);
+      // Within a promise, so that what is thrown at once is caught, too.
+      const looked = Promise.resolve().then(() => look(asked));
+      const [state, what] = await within(looked, limit, late);
+      return { check: name, state, what };
+    } catch (error) {
+      const hint = hintOf(error) + hintOf(causeOf(error));
+      const state = name === 'store' ? 'to do' : 'not known';
+      return { check: name, state, what: `asked, and failed${hint}` };
+    }
+  };
+}
+
+/** The same for what only the database itself can tell. */
+function checkSql(name: string, look: (sql: CommandSql) => Promise<Verdict>): Check {
+  return check(name, async ({ config }) => {
+    if (config.sql === undefined) return ['not known', 'the config has no `sql` to ask with'];
+    return look(config.sql);
+  });
+}
+
+/** In the order in which each may rely on those before. */
+export const CHECKS: readonly Check[] = [
+  check('config', async () => ['ok', 'it loads, and has what the command needs']),
+  checkSql('schema', checkSchema),
+  check('store', checkStore),
+  checkSql('clock', checkClock),
+  checkSql('primary', checkPrimary),
+  checkSql('triggers', checkTriggers),
+  check('pool', checkPool),
+  check('channel', checkChannel),
+  check('peppers', checkPeppers),
+  check('deployment', ({ config }) => checkSeals(config)),
+];
+
+async function checkSchema(sql: CommandSql): Promise<Verdict> {
+  const found = await askVersion(sql);
+  if (found.version === 0) return ['to do', 'there are no tables: run keyscope migrate'];
+  const shown = `version ${found.version}`;
+  if (found.version === KNOWN_VERSION) return ['ok', shown];
+  if (found.version < KNOWN_VERSION) return ['to do', `${shown} is older: run keyscope migrate`];
+  if (found.minReader <= KNOWN_VERSION) return ['ok', `${shown} is newer, and can be worked with`];
+  return ['to do', `${shown} is newer than this release: upgrade keyscope`];
+}
+
+async function checkStore({ config }: Asked): Promise<Verdict> {
+  const begun = performance.now();
+  // Nobody's keys: none, and no refusal. The keyring waits no longer than its `storeTimeoutMs`.
+  await config.keyring.list({ limit: 1 }, { entityUuid: randomUUID() });
+  return ['ok', `answers in ${Math.round(performance.now() - begun)} ms`];
+}
+
+async function checkClock(sql: CommandSql): Promise<Verdict> {
+  const before = Date.now();
+  const theirs = await askClock(sql);
+  const after = Date.now();
+  if (theirs === null) return ['ok', 'the database has the clock of this machine'];
+  if (!Number.isFinite(theirs)) return ['not known', 'the database said no time'];
+  // Its answer was made between the two.
+  const skew = Math.max(before - theirs, theirs - after, 0);
+  const ms = `${Math.round(skew)} ms apart from the database's`;
+  if (skew <= SKEW_MS) return ['ok', ms];
+  return ['to do', `${ms}: synchronize both, or keys end early or late`];
+}
+
+async function checkPrimary(sql: CommandSql): Promise<Verdict> {
+  const isPrimary = await askPrimary(sql);
+  if (isPrimary === null) return ['ok', 'a file has no replica'];
+  if (isPrimary) return ['ok', 'reads and writes go to the primary'];
+  return ['to do', 'this is a replica, which lags: connect to the primary'];
+}
+
+async function checkTriggers(sql: CommandSql): Promise<Verdict> {
+  const missing = await askMissingTriggers(sql);
+  if (missing.length === 0) return ['ok', 'all are there'];
+  const instead = 'whoever writes the table can rewrite history; see SchemaOptions';
+  return ['to do', `missing: ${missing.join(', ')}: ${instead}`];
+}
+
+async function checkPool({ config }: Asked): Promise<Verdict> {
+  const { connections } = config;
+  if (connections === undefined) return ['not known', 'the config has no `connections`'];
+  const shown = `at most ${connections} connections`;
+  if (connections >= LEAST_POOL) return ['ok', shown];
+  return ['to do', `${shown}: allow ${LEAST_POOL} or more, for look-ups take up to 4`];
+}
+
+async function checkChannel({ config }: Asked): Promise<Verdict> {
+  const { store } = config as { readonly store: { readonly channelState?: () => unknown } };
+  if (store.channelState === undefined) return ['not known', 'the store has no channel'];
+  let state = store.channelState();
+  // It comes up with its first beat.
+  for (let round = 0; state === 'starting' && round < 40; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    state = store.channelState();
+  }
+  if (state === 'up') return ['ok', 'it is up'];
+  if (state === 'none') return ['not known', 'the cache has no channel'];
+  return ['to do', `it is ${String(state)}: see onError of the cache`];
+}
+
+async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
+  if (config.store.summarize === undefined) return ['not known', 'the store cannot count them'];
+  const uses = await pepperReport(config.store, { timeoutMs });
+  if (uses.length === 0) return ['ok', 'there are no live keys'];
+  const shown = uses.map(({ scheme, live, lastUsedAt }) => {
+    const used = lastUsedAt === null ? 'use not known' : `last used ${lastUsedAt.toISOString()}`;
+    return `${scheme}: ${live} live, ${used}`;
+  });
+  const what = shown.join('; ');
+  const isMissing = uses.some((use) => isConfigured(use, config) === false);
+  if (isMissing) return ['to do', `${what}; not all are configured: those keys do not work`];
+  if (config.peppers === undefined) return ['not known', `${what}; the config names no peppers`];
+  return ['ok', what];
+}

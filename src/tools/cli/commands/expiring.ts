@@ -1,0 +1,33 @@
+/** `keyscope expiring` */
+import {
+  type ExpiringKey,
+  expiringKeys,
+  type UnreadableKey,
+} from '../../../management/reports/expiring-keys.js';
+import type { Call } from '../call.js';
+import { usageError } from '../errors.js';
+import { shownDay, shownKey } from '../shown-keys.js';
+import { type Column, tablePrinter } from '../table.js';
+import { readSpan } from '../values.js';
+
+type Row = ExpiringKey | UnreadableKey;
+
+const isRead = (key: Row): key is ExpiringKey => 'name' in key;
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'KEY ID', cell: ({ keyId }) => keyId },
+  { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : key.state) },
+  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(key.expiresAt, '') : '') },
+  { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
+  { title: 'LAST USED', cell: (key) => (isRead(key) ? shownDay(key.lastUsedAt, 'not known') : '') },
+  { title: 'ORGANIZATION', cell: ({ entityUuid }) => entityUuid },
+];
+
+/** Lists what ends soon by itself, of all organizations and prefixes in the store. */
+export async function run({ given, output, timeoutMs, config }: Call): Promise<undefined> {
+  const span = readSpan(given.text('within') ?? '14d', 'within');
+  if (span === 0) throw usageError('--within: write a time ahead, such as 14d.');
+  const { store } = await config();
+  const before = new Date(Date.now() + span);
+  await tablePrinter(output, COLUMNS)(await expiringKeys(store, { before, timeoutMs }));
+}

@@ -1,0 +1,35 @@
+/** `keyscope peppers` */
+import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
+import type { Call } from '../call.js';
+import { isConfigured } from '../configured.js';
+import { shownDay } from '../shown-keys.js';
+import { type Column, tablePrinter } from '../table.js';
+
+interface Row extends PepperUse {
+  readonly configured: boolean | null;
+}
+
+const SHOWN: ReadonlyMap<boolean | null, string> = new Map([
+  [true, 'yes'],
+  [false, 'no'],
+  [null, 'not known'],
+]);
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'PEPPER', cell: ({ pepper, scheme }) => pepper ?? `none (${scheme})` },
+  {
+    title: 'CONFIGURED',
+    cell: ({ configured }) => SHOWN.get(configured) ?? '',
+    style: ({ configured }) => (configured === false ? 'bad' : null),
+  },
+  { title: 'LIVE KEYS', cell: ({ live }) => String(live) },
+  { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
+];
+
+/** Counts the live keys under each pepper, of all organizations and prefixes in the store. */
+export async function run({ output, timeoutMs, config }: Call): Promise<undefined> {
+  const opened = await config();
+  const uses = await pepperReport(opened.store, { timeoutMs });
+  const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use, opened) }));
+  await tablePrinter(output, COLUMNS)(rows);
+}

@@ -1,0 +1,54 @@
+/** `keyscope unused` */
+import { unusedScopes } from '../../../management/reports/unused-scopes.js';
+import { authorityOf, type Call } from '../call.js';
+import { usageError } from '../errors.js';
+import { pagesOf } from '../pages.js';
+import { type ShownKey, shownDay, shownKey } from '../shown-keys.js';
+import { type Column, tablePrinter } from '../table.js';
+import { readSpan } from '../values.js';
+
+/** A live key and what it could do without. */
+interface Row {
+  readonly keyId: string;
+  readonly prefix: string;
+  readonly hint: string;
+  readonly name: string;
+  readonly entityUuid: string;
+  readonly lastUsedAt: Date | null;
+  /** Null where its use is not known. */
+  readonly unusedScopes: readonly string[] | null;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'KEY ID', cell: ({ keyId }) => keyId },
+  { title: 'KEY', cell: shownKey },
+  { title: 'NAME', cell: ({ name }) => name, atLeast: 8 },
+  { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
+  {
+    title: 'UNUSED SCOPES',
+    cell: (row) => row.unusedScopes?.join(' ') ?? 'not known',
+    style: (row) => (row.unusedScopes === null ? 'dim' : null),
+    atLeast: 13,
+  },
+];
+
+/** Lists the live keys with what they could do without. Unknown usage is not unused. */
+export async function run(call: Call): Promise<undefined> {
+  const { given, output } = call;
+  const authority = authorityOf(call);
+  const unusedForMs = readSpan(given.text('for') ?? '90d', 'for');
+  if (unusedForMs === 0) throw usageError('--for: write a time, such as 90d.');
+  const { keyring } = await call.config();
+  const print = tablePrinter(output, COLUMNS);
+  for await (const keys of pagesOf(keyring, authority)) {
+    await print(keys.flatMap((key) => rowOf(key, unusedForMs)));
+  }
+}
+
+function rowOf(key: ShownKey, unusedForMs: number): readonly Row[] {
+  if (!('lastUsedAt' in key) || key.state !== 'live') return [];
+  const { keyId, prefix, hint, name, entityUuid, lastUsedAt } = key;
+  const unused = unusedScopes(key, { unusedForMs });
+  const scopes = unused.known ? unused.scopes : null;
+  return [{ keyId, prefix, hint, name, entityUuid, lastUsedAt, unusedScopes: scopes }];
+}

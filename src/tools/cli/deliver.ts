@@ -1,0 +1,72 @@
+/** Hands a new key over, once: on standard output, or in a file that only its owner can read. */
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { IssuedKey } from '../../management/info.js';
+import type { Call } from './call.js';
+import { CommandError, usageError } from './errors.js';
+import { shownKey } from './shown-keys.js';
+
+/**
+ * Makes a key and hands it over. The file is there before the key is, so that no key is made that
+ * could not be written.
+ *
+ * @throws CommandError if the key was made and nobody has it: says how to revoke it.
+ */
+export async function deliver(call: Call, make: () => Promise<IssuedKey>): Promise<void> {
+  const { given, output, interrupts } = call;
+  const path = given.text('out');
+  const file = path === undefined ? null : await createFile(path);
+  let issued: IssuedKey;
+  try {
+    issued = await interrupts.change(make);
+  } catch (error) {
+    await file?.discard();
+    throw error;
+  }
+  const { key, info } = issued;
+  try {
+    if (file !== null) await file.fill(key);
+    if (output.isJson) await output.json(file === null ? { key, info } : { out: path, info });
+    else if (file === null) await output.line(key);
+  } catch {
+    const { keyId, entityUuid } = info;
+    const revoke = `keyscope revoke ${keyId} --entity ${entityUuid}`;
+    throw new CommandError(
+      'store',
+      `The key was made and could not be written. Revoke it: ${revoke}`,
+    );
+  }
+  if (output.isJson) return;
+  const where = file === null ? 'It is shown this once' : `It is in ${path}, and nowhere else`;
+  output.say(`${shownKey(info)}, key id ${info.keyId}. ${where}.`);
+}
+
+interface KeyFile {
+  fill(key: string): Promise<void>;
+  discard(): Promise<void>;
+}
+
+async function createFile(path: string): Promise<KeyFile> {
+  let handle: FileHandle;
+  try {
+    // Exclusive: never a file that is there, nor one that a link leads to.
+    handle = await open(path, 'wx', 0o600);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' ? 'it is there already, and nothing is overwritten' : code;
+    throw usageError(`--out: the file cannot be made: ${reason}. No key was made.`);
+  }
+  return {
+    async fill(key) {
+      try {
+        await handle.writeFile(`${key}\n`);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    },
+    async discard() {
+      await handle.close();
+      await rm(path);
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** What the command says of an error, without telling a secret. */
+import { causeOf, isAccessError, isInputError, isStoreError } from '../../core/errors.js';
+import { CommandError, EXIT } from './errors.js';
+
+/** What the command says of an error, and exits with. */
+interface Failure {
+  readonly exit: number;
+  /** `usage`, `config`, `fault` and so on, or the code of an `AccessError`. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Says what an error means for whoever typed the command. */
+export function explain(error: unknown): Failure {
+  // Our own words, which may name files: what they quote of others is masked already.
+  if (error instanceof CommandError) {
+    return { exit: error.exit, code: error.kind, message: error.message };
+  }
+  const message = withoutSecrets(messageOf(error));
+  if (isAccessError(error)) return { exit: EXIT.refused, code: error.code, message };
+  if (isStoreError(error)) return { exit: EXIT.store, code: 'store', message };
+  // The authority comes from the command line alone.
+  const isTyped = isInputError(error) || (error instanceof TypeError && AUTHORITY.test(message));
+  if (isTyped) return { exit: EXIT.usage, code: 'usage', message };
+  return { exit: EXIT.fault, code: 'fault', message };
+}
+
+const AUTHORITY = /^authority\./;
+
+/** The command's own authority has every right; what it cannot do is the keyring's to say. */
+const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
+
+function messageOf(error: unknown): string {
+  if (isStoreError(error)) return `${error.message}${hintOf(causeOf(error))}`;
+  if (!isAccessError(error)) return textOf(error);
+  const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
+  const hint = error.reason === 'lifetime_beyond_authority' ? LIFETIME : '';
+  return `${error.message} (${error.reason})${excess}${hint}`;
+}
+
+/**
+ * What a driver's error says of the outage: its code, and where it is keyscope's own, what to do.
+ * The rest may quote rows.
+ */
+export function hintOf(cause: unknown): string {
+  const { code, message } = Object(cause) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
+  if (typeof message === 'string' && message.startsWith('keyscope: ')) return ` (${message})`;
+  return typeof code === 'string' && /^[A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
+}
+
+/** The text of anything that was thrown. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Variables whose values nobody prints. */
+const SECRET_NAME = /PASS|SECRET|TOKEN|PEPPER|KEY|CREDENTIAL|URL|DSN|DATABASE|CONNECTION/i;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Masks what could be a secret in the text of an error that others wrote: values of such variables
+ * of the environment, what stands before the `@` of an address, and long runs of letters and
+ * digits, as keys, digests and peppers are.
+ */
+export function withoutSecrets(text: string): string {
+  let masked = text;
+  for (const [name, value = ''] of Object.entries(process.env)) {
+    if (SECRET_NAME.test(name) && value.length >= 8) masked = masked.replaceAll(value, '[masked]');
+  }
+  return masked
+    .replace(/:\/\/[^\s/]*@/g, '://[masked]@')
+    .replace(/\b(password|secret|pepper|token)(["']?\s*[=:]\s*["']?)[^\s"',;)]+/gi, '$1$2[masked]')
+    .replace(/[0-9A-Za-z+=_-]{20,}/g, (run) => (isPlain(run) ? run : '[masked]'));
+}
+
+/** Names of errors and options have no digits; ids are no secrets. */
+function isPlain(run: string): boolean {
+  return UUID.test(run) || !/\d/.test(run) || !/[a-z]/i.test(run);
+}

@@ -1,0 +1,67 @@
+/** Ends the keys that a scan has found and that still work. */
+import type { Authority } from '../../../management/authority.js';
+import type { DamagedKey, KeyInfo } from '../../../management/info.js';
+import type { Keyring } from '../../../management/keyring.js';
+import { actorOf, type Call } from '../call.js';
+import { usageError } from '../errors.js';
+import { escapeInvisible } from '../output.js';
+import { shownKey } from '../shown-keys.js';
+import type { Known } from './known.js';
+
+/** What is on the record where `--reason` is not written. */
+const REASON = 'found by keyscope scan';
+
+/** Collects what is to be ended, and ends it. */
+export interface Revocation {
+  add(known: Known | undefined): void;
+  /** Asks first. */
+  carryOut(keyring: Keyring): Promise<void>;
+}
+
+/**
+ * Returns it, or refuses before anything is looked through.
+ *
+ * @param isOnPipe Whether standard input is what is looked through, so that nobody can be asked.
+ */
+export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
+  const { given, output, terminal, interrupts } = call;
+  const isSure = given.flag('yes');
+  if (!isSure && (isOnPipe || !terminal.isThere)) {
+    throw usageError('Without a terminal nobody can be asked: write --yes beside --revoke.');
+  }
+  const actor = actorOf(call);
+  const reason = given.text('reason') ?? REASON;
+  const keys = new Map<string, KeyInfo | DamagedKey>();
+
+  async function end(keyring: Keyring, { keyId, entityUuid }: KeyInfo | DamagedKey) {
+    const authority: Authority = { entityUuid, actor, reason };
+    if (given.flag('lineage')) return keyring.revokeLineage(keyId, authority);
+    await keyring.revoke(keyId, authority);
+    return [keyId];
+  }
+
+  return {
+    add(known) {
+      if (known === undefined || known === null || OVER.includes(known.state)) return;
+      keys.set(known.keyId, known);
+    },
+    async carryOut(keyring) {
+      if (keys.size === 0) return;
+      const shown = [...keys.values()].map(shownInQuestion).join(', ');
+      const lineage = given.flag('lineage') ? ' and what belongs to their lineage' : '';
+      await terminal.confirm(`Revoke ${shown}${lineage}, for good?`, isSure);
+      for (const key of keys.values()) {
+        const ended = await interrupts.change(() => end(keyring, key));
+        output.say(`Revoked by this call: ${ended.join(' ') || 'none, they had ended'}.`);
+      }
+    },
+  };
+}
+
+/** States in which a key works no more and never will. */
+const OVER: readonly KeyInfo['state'][] = ['revoked', 'retired', 'expired'];
+
+function shownInQuestion(key: KeyInfo | DamagedKey): string {
+  if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
+  return `${shownKey(key)} “${escapeInvisible(key.name)}” (${key.state})`;
+}

@@ -1,0 +1,71 @@
+/** Keys as people see them. What is a secret is in no `KeyInfo`. */
+
+import type { KeyState } from '../../core/record.js';
+import type { DamagedKey, KeyInfo } from '../../management/info.js';
+import type { AddressedKey } from '../../management/list.js';
+import type { Style } from './output.js';
+import type { Column } from './table.js';
+
+/** A row of a list. */
+export type ShownKey = KeyInfo | AddressedKey | DamagedKey;
+
+const STYLES: Readonly<Record<KeyState, Style>> = {
+  live: 'good',
+  suspended: 'doubt',
+  retired: 'dim',
+  expired: 'dim',
+  revoked: 'dim',
+  orphaned: 'bad',
+  damaged: 'bad',
+  unknown_format: 'doubt',
+};
+
+/** What people know a key by: its beginning, and its last four characters. */
+export function shownKey({ prefix, hint }: Pick<KeyInfo, 'prefix' | 'hint'>): string {
+  return `${prefix}_…${hint}`;
+}
+
+/** A day, or what stands for none. */
+export function shownDay(date: Date | null, none: string): string {
+  return date?.toISOString().slice(0, 10) ?? none;
+}
+
+/** To the second. */
+function shownTime(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+const isRead = (key: ShownKey): key is KeyInfo | AddressedKey => 'name' in key;
+
+/** The most important column first: a narrow terminal leaves out the last ones. */
+export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
+  { title: 'KEY ID', cell: ({ keyId }) => keyId },
+  { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : '') },
+  { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
+  { title: 'STATE', cell: ({ state }) => state, style: ({ state }) => STYLES[state] },
+  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(key.expiresAt, 'never') : '') },
+  {
+    title: 'LAST USED',
+    cell: (key) => ('lastUsedAt' in key ? shownDay(key.lastUsedAt, 'not known') : ''),
+  },
+  { title: 'SCOPES', cell: (key) => (isRead(key) ? key.scopes.join(' ') : ''), atLeast: 12 },
+];
+
+/** All of a key, field by field, in the order of `KeyInfo`; what is empty is left out. */
+export function fieldsOf(key: KeyInfo | DamagedKey): readonly (readonly [string, string])[] {
+  const fields: [string, string][] = [];
+  for (const [name, value] of Object.entries(key) as readonly (readonly [string, unknown])[]) {
+    const text = textOf(value);
+    if (text !== '') fields.push([name, text]);
+  }
+  return fields;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === false) return '';
+  if (value instanceof Date) return shownTime(value);
+  if (Array.isArray(value)) return value.join(' ');
+  if (typeof value !== 'object') return String(value);
+  const pairs = Object.entries(value as Readonly<Record<string, unknown>>);
+  return pairs.map(([name, content]) => `${name}=${textOf(content)}`).join(' ');
+}

@@ -1,0 +1,124 @@
+/**
+ * A lock as a file: JSON with a line for each scope and each route, so that a change of one is a
+ * change of one line.
+ */
+import { assert, isObject, quote, readStrings, readText } from '../../core/input.js';
+import { isScope } from '../../core/scope.js';
+import {
+  type AccessLock,
+  createLock,
+  type LockedRoute,
+  MAX_REASON_LENGTH,
+  whoMay,
+} from './access-lock.js';
+
+/** Of the shape of the file. */
+const VERSION = 1;
+
+/**
+ * Writes a lock. The same lock is always the same text.
+ *
+ * @example
+ * writeFileSync('keyscope.lock.json', formatLock(lock));
+ */
+export function formatLock({ scopes, reserved, routes }: AccessLock): string {
+  const isReserved = new Set(reserved);
+  const scopeLines = scopes.map((scope) => {
+    return `${JSON.stringify(scope)}: ${isReserved.has(scope) ? '"reserved"' : '"open"'}`;
+  });
+  const routeLines = [...routes].map(([name, route]) => {
+    return `${JSON.stringify(name)}: ${JSON.stringify(rowOf(route))}`;
+  });
+  const parts = [
+    `"version": ${VERSION}`,
+    `"scopes": ${block(scopeLines)}`,
+    `"routes": ${block(routeLines)}`,
+  ];
+  return `{\n  ${parts.join(',\n  ')}\n}\n`;
+}
+
+function rowOf(route: LockedRoute): object {
+  const { operations, scopes, reason } = route;
+  const who = whoMay(route);
+  return operations.length > 0 ? { operations, scopes, who } : { unguarded: reason, who };
+}
+
+function block(lines: readonly string[]): string {
+  return lines.length === 0 ? '{}' : `{\n    ${lines.join(',\n    ')}\n  }`;
+}
+
+/**
+ * Reads a lock that {@link formatLock} wrote. `who` is for people, and not read.
+ *
+ * @throws TypeError on anything else: another shape, a merge conflict, a later version. It says
+ *   what to do.
+ * @example
+ * const committed = parseLock(readFileSync('keyscope.lock.json', 'utf8'));
+ */
+export function parseLock(text: string): AccessLock {
+  assert(typeof text === 'string', 'parseLock: pass the text of the file', text);
+  const conflict = /^(?:<{7}|={7}|>{7})(?: |$)/m;
+  assert(!conflict.test(text), 'the lock has a merge conflict: write it anew, lock --write');
+  const file = readJson(text);
+  const { version, scopes, routes, ...others } = file;
+  const isKnown = typeof version !== 'number' || version <= VERSION;
+  assert(isKnown, 'the lock was written by a newer keyscope: upgrade this one');
+  assert(version === VERSION, 'the lock has no version that was ever written: lock --write');
+  const [odd] = Object.keys(others);
+  assert(odd === undefined, `the lock has an unknown field ${quote(odd)}: lock --write`);
+  const states = Object.entries(readObject(scopes, 'scopes'));
+  for (const [scope, state] of states) {
+    const isState = isScope(scope) && (state === 'open' || state === 'reserved');
+    assert(isState, `the lock: scopes: ${quote(scope)}: "open" or "reserved"`);
+  }
+  const all = states.map(([scope]) => scope);
+  const reserved = states.filter(([, state]) => state === 'reserved').map(([scope]) => scope);
+  const found = Object.entries(readObject(routes, 'routes')).map(([name, row]) => {
+    return [name, readRow(name, row, new Set(all))] as const;
+  });
+  return createLock(all, reserved, new Map(found));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function readJson(text: string): Fields {
+  try {
+    return readObject(JSON.parse(text), 'file');
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new TypeError('the lock is no JSON: lock --write');
+    throw error;
+  }
+}
+
+function readObject(value: unknown, what: string): Fields {
+  const isMap = isObject(value) && !Array.isArray(value);
+  assert(isMap, `the lock: ${what}: an object was expected; write it anew, lock --write`);
+  return value as Fields;
+}
+
+const NAME = /^[A-Z][A-Z-]* \S/;
+
+function readRow(name: string, value: unknown, known: ReadonlySet<string>): LockedRoute {
+  const where = `the lock: ${quote(name)}`;
+  assert(NAME.test(name), `${where}: a method and a path were expected`);
+  const { operations, scopes, unguarded, who: _, ...others } = readObject(value, quote(name));
+  const [odd] = Object.keys(others);
+  assert(odd === undefined, `${where}: unknown field ${quote(odd)}`);
+  if (operations === undefined) {
+    assert(scopes === undefined, `${where}: scopes: a route without operations needs none`);
+    return { operations: [], scopes: [], reason: readReason(unguarded, where) };
+  }
+  assert(unguarded === undefined, `${where}: unguarded: it has operations`);
+  const guards = readStrings(operations, `${where}: operations`);
+  assert(guards.length > 0, `${where}: operations: write "unguarded" where there is none`);
+  const needed = readStrings(scopes, `${where}: scopes`, {
+    holds: (scope) => known.has(scope),
+    instead: 'a scope of the lock was expected',
+  });
+  return { operations: guards, scopes: needed, reason: null };
+}
+
+function readReason(value: unknown, where: string): string | null {
+  if (value === null) return null;
+  return readText(value, MAX_REASON_LENGTH, `${where}: unguarded`);
+}

@@ -1,0 +1,132 @@
+/** Holds each operation of a document against the policy. */
+import { assert, assertFunction, hasMethods, isObject, readStrings } from '../../core/input.js';
+import type { Policy } from '../../core/policy.js';
+import type {
+  DocumentOperation,
+  FoundOperation,
+  Json,
+  OperationOf,
+  WrittenDocument,
+  WrittenOperation,
+} from './document.js';
+import { objectAt, operationsIn } from './document.js';
+
+/**
+ * What becomes of an operation.
+ *
+ * - `secured`: in the policy, and its `security` says so.
+ * - `unsecured`: in the policy, without a `security` of its own.
+ * - `conflicting`: in the policy, with a `security` that says something else.
+ * - `open`: not in the policy; its own `security` lets anybody call it.
+ * - `otherScheme`: not in the policy; its own `security` names other schemes.
+ * - `unmapped`: not in the policy, and nothing says who may call it.
+ */
+export type Kind = 'secured' | 'unsecured' | 'conflicting' | 'open' | 'otherScheme' | 'unmapped';
+
+/** An operation of the document, and its name in the policy, if it has one. */
+export interface Compared extends FoundOperation {
+  readonly kind: Kind;
+  readonly operation: string | undefined;
+}
+
+/** All operations of a document, and those that only the policy has. */
+export interface Comparison {
+  readonly compared: readonly Compared[];
+  readonly missing: readonly string[];
+}
+
+/** What a comparison takes, checked. */
+export interface ComparisonInput {
+  readonly policy: Policy;
+  readonly schemeName: string;
+  readonly operationOf: OperationOf;
+  readonly elsewhere: readonly string[];
+}
+
+const NAME_OF_COMPONENT = /^[A-Za-z0-9._-]+$/;
+
+function operationIdOf({ operationId }: DocumentOperation): string | undefined {
+  return operationId;
+}
+
+/** Reads the options that `secureDocument` and `diffOperations` share. */
+export function readComparisonInput(
+  given: { readonly [F in keyof ComparisonInput]?: unknown },
+  what: string,
+): ComparisonInput {
+  const { policy, schemeName = 'bearerAuth', operationOf = operationIdOf, elsewhere = [] } = given;
+  assert(hasMethods(policy, 'requires', 'unmapped'), `${what}: pass what definePolicy returned`);
+  const isName = typeof schemeName === 'string' && NAME_OF_COMPONENT.test(schemeName);
+  assert(isName, `${what}: schemeName: letters, digits, ".", "_" and "-"`, schemeName);
+  assertFunction(operationOf, `${what}: operationOf`);
+  const names = readStrings(elsewhere, `${what}: elsewhere`);
+  const table = policy as Policy;
+  // Throws on a name that the policy does not have.
+  for (const name of names) table.requires(name);
+  return { policy: table, schemeName, operationOf: operationOf as OperationOf, elsewhere: names };
+}
+
+/** Compares, and changes nothing. */
+export function compare(
+  document: WrittenDocument,
+  input: ComparisonInput,
+  what: string,
+): Comparison {
+  const { policy, elsewhere } = input;
+  const schemes = objectAt(objectAt(document, 'components', what), 'securitySchemes', what);
+  const compared = operationsIn(document, what).map((found) => compareOne(found, input, schemes));
+  const present = new Set(compared.map(({ operation }) => operation));
+  const stale = elsewhere.find((name) => present.has(name));
+  const instead = `${what}: elsewhere: this operation is in the document: ${stale}`;
+  assert(stale === undefined, instead);
+  const missing = policy.operations.filter(
+    (name) => !present.has(name) && !elsewhere.includes(name),
+  );
+  return { compared, missing };
+}
+
+function compareOne(found: FoundOperation, input: ComparisonInput, schemes: Json): Compared {
+  const { policy, schemeName, operationOf } = input;
+  const name: unknown = operationOf(found.place, found.written);
+  const isMapped = typeof name === 'string' && policy.unmapped([name]).length === 0;
+  if (!isMapped) {
+    const kind = kindOfUnmapped(found.written, schemeName, schemes);
+    return { ...found, kind, operation: undefined };
+  }
+  const kind = kindOfMapped(found.written, schemeName, policy.requires(name));
+  return { ...found, kind, operation: name };
+}
+
+function kindOfMapped(
+  written: WrittenOperation,
+  schemeName: string,
+  scopes: readonly string[],
+): Kind {
+  if (!Object.hasOwn(written, 'security')) return 'unsecured';
+  return requires(written.security, schemeName, scopes) ? 'secured' : 'conflicting';
+}
+
+/** Whether this is our scheme alone, with these scopes in any order: nothing else is as strict. */
+function requires(security: unknown, schemeName: string, scopes: readonly string[]): boolean {
+  if (!Array.isArray(security) || security.length !== 1) return false;
+  const requirement: unknown = security[0];
+  if (!isObject(requirement) || Object.keys(requirement).join() !== schemeName) return false;
+  const listed: unknown = (requirement as Json)[schemeName];
+  if (!Array.isArray(listed)) return false;
+  const wanted: readonly unknown[] = scopes;
+  return (
+    listed.every((scope) => wanted.includes(scope)) &&
+    wanted.every((scope) => listed.includes(scope))
+  );
+}
+
+/** The document's own `security` is no statement on an operation: it speaks of all of them. */
+function kindOfUnmapped(written: WrittenOperation, schemeName: string, schemes: Json): Kind {
+  const { security } = written;
+  if (!Array.isArray(security) || !security.every(isObject)) return 'unmapped';
+  const named = security.map((requirement) => Object.keys(requirement));
+  const isOpen = named.length === 0 || named.some((names) => names.length === 0);
+  if (isOpen) return 'open';
+  const isOther = (name: string): boolean => name !== schemeName && Object.hasOwn(schemes, name);
+  return named.flat().every(isOther) ? 'otherScheme' : 'unmapped';
+}

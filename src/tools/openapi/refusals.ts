@@ -1,0 +1,233 @@
+/**
+ * How a guarded operation refuses, as responses of a document. The examples are what `toResponse`
+ * returns, so that they cannot differ from it.
+ */
+import { AccessError, DETAILS, StoreError } from '../../core/errors.js';
+import { assert, isObject } from '../../core/input.js';
+import { toResponse } from '../../http/challenge.js';
+import type { Json } from './document.js';
+import { objectAt } from './document.js';
+
+const PROBLEM_NAME = 'AccessProblem';
+const PROBLEM_TYPE = 'application/problem+json';
+const PROBLEM_REFERENCE: Json = { $ref: `#/components/schemas/${PROBLEM_NAME}` };
+
+/**
+ * What `toResponse` answers (RFC 9457 §3.1). Open: clients ignore members that they do not know.
+ */
+const PROBLEM: Json = {
+  type: 'object',
+  description: 'Why a request was refused (RFC 9457).',
+  properties: {
+    type: { const: 'about:blank' },
+    title: { type: 'string', description: 'The phrase of the status.' },
+    status: { type: 'integer', description: 'The status of the response.' },
+    detail: { type: 'string', description: 'A sentence for people. It may change.' },
+    error: {
+      type: 'string',
+      // Without a credential there is no `error` (RFC 6750 §3.1).
+      enum: [...codesBut('missing_credentials'), 'invalid_input'],
+      description: 'The code, as in the challenge. Absent if no credential was sent, and on 503.',
+    },
+    scope: { type: 'string', description: 'The scopes that are needed, separated by spaces.' },
+    field: { type: 'string', description: 'The field that is malformed.' },
+  },
+  required: ['type', 'title', 'status', 'detail'],
+};
+
+function codesBut(left: string): readonly string[] {
+  return Object.keys(DETAILS).filter((code) => code !== left);
+}
+
+/** One status with which a guard refuses. */
+interface Refusal {
+  readonly status: 400 | 401 | 403 | 503;
+  /** Its name among the responses of the components. */
+  readonly name: string;
+  readonly description: string;
+  /** The header that says more, and whether every such response has it. */
+  readonly header: 'WWW-Authenticate' | 'Retry-After';
+  readonly required: boolean;
+  /** Errors that are answered so, by name. */
+  readonly examples: Readonly<Record<string, unknown>>;
+}
+
+function refusals(requiredScopes: readonly string[]): readonly Refusal[] {
+  const missingScope = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes });
+  return [
+    {
+      status: 400,
+      name: 'AccessMalformed',
+      description: 'The request is malformed: the credential, the entity, or another part of it.',
+      header: 'WWW-Authenticate',
+      required: false,
+      examples: { invalid_request: new AccessError('invalid_request', 'malformed_header') },
+    },
+    {
+      status: 401,
+      name: 'AccessUnauthenticated',
+      description: 'There is no credential, or one that does not authenticate.',
+      header: 'WWW-Authenticate',
+      required: true,
+      examples: {
+        missing_credentials: new AccessError('missing_credentials', 'no_header'),
+        invalid_token: new AccessError('invalid_token', 'unknown_key'),
+      },
+    },
+    {
+      status: 403,
+      name: 'AccessForbidden',
+      description: 'The key lacks a scope, or cannot address the entity.',
+      header: 'WWW-Authenticate',
+      required: false,
+      examples: {
+        ...(requiredScopes.length > 0 && { insufficient_scope: missingScope }),
+        entity_forbidden: new AccessError('entity_forbidden', 'entity_not_accessible'),
+      },
+    },
+    {
+      status: 503,
+      name: 'AccessUnavailable',
+      description: 'Credentials cannot be checked at the moment.',
+      header: 'Retry-After',
+      required: true,
+      examples: { outage: new StoreError('outage') },
+    },
+  ];
+}
+
+/** The responses of a document's refusals, made once and named in its components. */
+export interface RefusalResponses {
+  /** The name of each response, and the response. */
+  readonly responses: Json;
+  /** The name of the schema of their bodies, and the schema. */
+  readonly schemas: Json;
+  /** The responses of an operation, and those with which its guard refuses. */
+  readonly addTo: (responses: Json) => Json;
+}
+
+/**
+ * Makes them.
+ *
+ * @param document Read where an operation's response refers to another one.
+ * @param realm As in `toResponse`; without it, challenges have no examples.
+ * @param requiredScopes Of some operation, for the example of a challenge.
+ */
+export function createRefusals(
+  document: Json,
+  realm: string | undefined,
+  requiredScopes: readonly string[],
+  what: string,
+): RefusalResponses {
+  const all = refusals(requiredScopes).map((refusal) => ({
+    ...refusal,
+    response: responseOf(refusal, realm),
+  }));
+
+  /** What the document says of a status stays said: of itself, of its range, or by default. */
+  function addTo(responses: Json): Json {
+    const { default: byDefault } = responses;
+    const added: Json = {};
+    for (const { status, name, response } of all) {
+      const range = `${Math.floor(status / 100)}XX`;
+      const said = responses[status] ?? responses[range] ?? byDefault;
+      const reference = { $ref: `#/components/responses/${name}` };
+      added[status] =
+        said === undefined || isSame(said, reference)
+          ? reference
+          : merge(resolve(document, said, what), response, what);
+    }
+    return { ...responses, ...added };
+  }
+
+  return {
+    responses: Object.fromEntries(all.map(({ name, response }) => [name, response])),
+    schemas: { [PROBLEM_NAME]: PROBLEM },
+    addTo,
+  };
+}
+
+function responseOf(refusal: Refusal, realm: string | undefined): Json {
+  const { description, header, required, examples } = refusal;
+  const values: Json = {};
+  const bodies: Json = {};
+  for (const [name, error] of Object.entries(examples)) {
+    const { headers, body } = toResponse(error, { realm: realm ?? '' });
+    const value = headers[header];
+    if (value !== undefined && realm !== undefined) values[name] = { value };
+    bodies[name] = { value: JSON.parse(body) as unknown };
+  }
+  return {
+    description,
+    headers: {
+      [header]: {
+        ...(required && { required }),
+        schema: { type: 'string' },
+        ...(Object.keys(values).length > 0 && { examples: values }),
+      },
+    },
+    content: { [PROBLEM_TYPE]: { schema: PROBLEM_REFERENCE, examples: bodies } },
+  };
+}
+
+// ── Beside what a document says itself ──────────────────────────────────────────────────────────
+
+/** Equal as JSON, in the same order of fields. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The response that is meant, if it is written among the components. */
+function resolve(document: Json, said: unknown, what: string): Json {
+  assert(isObject(said), `${what}: a response has to be an object`);
+  const { $ref: reference, ...own } = said as Json;
+  if (reference === undefined) return own;
+  const name = /^#\/components\/responses\/([\w.-]+)$/.exec(String(reference))?.[1];
+  const target = name === undefined ? {} : responseNamed(document, name, what);
+  const isFound = Object.keys(target).length > 0 && !Object.hasOwn(target, '$ref');
+  const instead = `${what}: bundle the document first: this response is written elsewhere`;
+  assert(isFound, `${instead}: ${JSON.stringify(reference)}`);
+  return { ...target, ...own };
+}
+
+function responseNamed(document: Json, name: string, what: string): Json {
+  const responses = objectAt(objectAt(document, 'components', what), 'responses', what);
+  return objectAt(responses, name, what);
+}
+
+/** A response that may be either: the one that is written, or the refusal. */
+function merge(said: Json, refusal: Json, what: string): Json {
+  const content = objectAt(said, 'content', what);
+  const media = objectAt(content, PROBLEM_TYPE, what);
+  const { schema } = media;
+  const { anyOf: choices } = (isObject(schema) ? schema : {}) as Json;
+  const listed: readonly unknown[] = Array.isArray(choices) ? choices : [schema];
+  if (listed.some((choice) => isSame(choice, PROBLEM_REFERENCE))) return said;
+  const descriptions = [said, refusal].map(({ description }) => description);
+  // What has no schema may be anything.
+  const either = { anyOf: [schema ?? {}, PROBLEM_REFERENCE] };
+  const isSaid = Object.hasOwn(content, PROBLEM_TYPE);
+  return {
+    ...said,
+    description: descriptions.filter(Boolean).join(' Or: '),
+    headers: withHeaders(objectAt(said, 'headers', what), objectAt(refusal, 'headers', what)),
+    content: {
+      ...content,
+      [PROBLEM_TYPE]: { ...media, schema: isSaid ? either : PROBLEM_REFERENCE },
+    },
+  };
+}
+
+/**
+ * A header that is written stays, however its name is spelled; one that is added is not promised,
+ * because only the refusal has it.
+ */
+function withHeaders(said: Json, added: Json): Json {
+  const folded = (name: string): string => name.toLowerCase();
+  const names = Object.keys(said).map(folded);
+  const headers: Json = { ...said };
+  for (const [name, header] of Object.entries(added)) {
+    if (!names.includes(folded(name))) headers[name] = { ...(header as Json), required: false };
+  }
+  return headers;
+}

@@ -1,0 +1,154 @@
+/** Writes into a document what the policy says of its operations. */
+import type { Catalog } from '../../core/catalog.js';
+import { assert, isObject, readFields } from '../../core/input.js';
+import { createKeyFormat, SECRET_LENGTH } from '../../core/key.js';
+import type { Comparison, Kind } from './comparison.js';
+import { compare, readComparisonInput } from './comparison.js';
+import type { DiffOptions } from './diff-operations.js';
+import type { Json } from './document.js';
+import { copyOf, objectAt, readDocument, show } from './document.js';
+import { createRefusals, isSame } from './refusals.js';
+import { describeScope, showName } from './scope-reference.js';
+import type { ScopeTable } from './scope-table.js';
+import { scopeTable } from './scope-table.js';
+
+/** What `secureDocument` takes besides the document. */
+export interface SecureDocumentOptions<Operation extends string = string>
+  extends DiffOptions<Operation> {
+  /** What `defineScopes` returned: the description of the scheme lists its scopes. */
+  readonly catalog: Catalog;
+  /** The prefix of the keys, for `bearerFormat`. */
+  readonly prefix?: string | undefined;
+  /** The realm of the challenges, as in `toResponse`. Without it, they have no examples. */
+  readonly realm?: string | undefined;
+}
+
+const WHAT = 'secureDocument';
+const FIELDS = [
+  'policy',
+  'catalog',
+  'prefix',
+  'realm',
+  'schemeName',
+  'operationOf',
+  'elsewhere',
+] as const;
+
+/**
+ * Returns a copy of an OpenAPI 3.1 document with what the policy says of security: the bearer
+ * scheme; for each operation of the policy its scopes, and the 400, 401, 403 and 503 with which its
+ * guard refuses. Securing a secured document changes nothing.
+ *
+ * What the document says of such a status already, by itself, by range or by default, stays: the
+ * response may then be either. A bearer scheme of that name stays as it is written. Operations
+ * whose own `security` is `[]` stay open; `diffOperations` lists them.
+ *
+ * Not checked: webhooks and callbacks, which are requests that the service sends; whether the
+ * routes are guarded; the rest of the document.
+ *
+ * @param document JSON; it is not changed.
+ * @param options `policy` and `catalog`; the others say how operations are found, and what keys and
+ *   challenges look like.
+ * @returns The copy, which has the type of the document.
+ * @throws TypeError naming every operation that only one of document and policy has, or whose
+ *   `security` says something else; on another version than 3.1; on a component of our names that
+ *   is something else; and as `diffOperations` does.
+ * @see OpenAPI 3.1 §4.8.27, §4.8.30; RFC 6750 §3; RFC 9457
+ * @example
+ * const document = secureDocument(written, { policy, catalog, prefix: 'acme', realm: 'acme' });
+ */
+export function secureDocument<Document extends object, Operation extends string>(
+  document: Document,
+  options: SecureDocumentOptions<Operation>,
+): Document {
+  const { catalog, prefix, realm, ...others } = readFields(options, FIELDS, WHAT);
+  const input = readComparisonInput(others, WHAT);
+  const { policy, schemeName } = input;
+  const table = scopeTable({ catalog: catalog as Catalog, policy });
+  const copy = readDocument(document, WHAT);
+  const comparison = compare(copy, input, WHAT);
+  assertNoDifference(comparison);
+
+  const [example] = table.operations.filter(({ scopes }) => scopes.length > 0);
+  const refusals = createRefusals(copy, readRealm(realm), example?.scopes ?? [], WHAT);
+  for (const { written, operation } of comparison.compared) {
+    if (operation === undefined) continue;
+    const scopes = policy.requires(operation);
+    written.security = [{ [schemeName]: scopes }];
+    written.responses = refusals.addTo(objectAt(written, 'responses', WHAT));
+  }
+
+  const components = objectAt(copy, 'components', WHAT);
+  const scheme = schemeFor(table, prefix);
+  copy.components = {
+    ...components,
+    securitySchemes: withScheme(components, schemeName, scheme),
+    schemas: withComponents(components, 'schemas', refusals.schemas),
+    responses: withComponents(components, 'responses', refusals.responses),
+  };
+  // Copied again, because components and scopes of ours are in it.
+  return copyOf(copy, WHAT) as Document;
+}
+
+function readRealm(realm: unknown): string | undefined {
+  assert(realm === undefined || typeof realm === 'string', `${WHAT}: realm: pass a string`, realm);
+  return realm;
+}
+
+// ── Differences ─────────────────────────────────────────────────────────────────────────────────
+
+const PROBLEMS: readonly (readonly [Kind, string])[] = [
+  ['unmapped', 'not in the policy; add it there, or say "security: []" if anybody may call it'],
+  ['conflicting', 'its own "security" says something else than the policy; leave it out'],
+];
+
+/** Names all of them, so that a document is mended in one go. */
+function assertNoDifference({ compared, missing }: Comparison): void {
+  const differing = PROBLEMS.flatMap(([kind, problem]) =>
+    compared.filter((one) => one.kind === kind).map(({ place }) => `${show(place)}: ${problem}`),
+  );
+  const instead = 'in the policy alone; add it to the document, or to "elsewhere"';
+  const lacking = missing.map((name) => `${JSON.stringify(name)}: ${instead}`);
+  const all = [...differing, ...lacking];
+  assert(all.length === 0, `${WHAT}: document and policy differ:\n${all.join('\n')}`);
+}
+
+// ── Components ──────────────────────────────────────────────────────────────────────────────────
+
+/** The security scheme (OpenAPI 3.1 §4.8.27). */
+function schemeFor({ scopes }: ScopeTable, prefix: unknown): Json {
+  const lines = scopes.map((entry) => `- ${showName(entry.scope)}: ${describeScope(entry)}`);
+  const sentence =
+    'An API key, sent as `Authorization: Bearer <key>`. It has the scopes that it was made with; ' +
+    'each operation lists those that it needs, all of them.';
+  return {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: prefix === undefined ? 'API key' : formatFor(prefix),
+    description: [sentence, '', ...lines].join('\n'),
+  };
+}
+
+function formatFor(prefix: unknown): string {
+  return `${createKeyFormat(prefix).prefix}_[0-9A-Za-z]{${SECRET_LENGTH}}`;
+}
+
+function withScheme(components: Json, schemeName: string, scheme: Json): Json {
+  const schemes = objectAt(components, 'securitySchemes', WHAT);
+  if (!Object.hasOwn(schemes, schemeName)) return { ...schemes, [schemeName]: scheme };
+  const written = schemes[schemeName];
+  const { type, scheme: name } = (isObject(written) ? written : {}) as Json;
+  const isBearer = type === 'http' && /^bearer$/i.test(String(name));
+  const instead = `${WHAT}: the security scheme ${schemeName} is no http bearer scheme`;
+  assert(isBearer, `${instead}; pass another schemeName`);
+  return schemes;
+}
+
+function withComponents(components: Json, kind: string, added: Json): Json {
+  const written = objectAt(components, kind, WHAT);
+  for (const [name, component] of Object.entries(added)) {
+    const isFree = !Object.hasOwn(written, name) || isSame(written[name], component);
+    assert(isFree, `${WHAT}: components.${kind}.${name} is something else; rename it`);
+  }
+  return { ...written, ...added };
+}

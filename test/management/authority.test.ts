@@ -1,0 +1,269 @@
+import fc from 'fast-check';
+import { coversScopes, isAccessError } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { readAuthority, readGrantAuthority } from '../../src/management/authority.js';
+import { complaint } from '../support/complaint.ts';
+import {
+  AUTHORITY,
+  catalog,
+  denied,
+  NOWHERE,
+  OTHER,
+  OWN,
+  setUp,
+  THIRD,
+  untypedInput,
+} from '../support/keyring.ts';
+import {
+  authorityWith,
+  CALLS,
+  EACH_CALL,
+  type ManagementCall,
+  refusedAsBug,
+  watched,
+} from '../support/managing.ts';
+
+/** The calls that hand out rights. */
+const GRANTS = ['issue', 'rotate'].map((name): [string, ManagementCall] => [
+  name,
+  CALLS[name] as ManagementCall,
+]);
+
+describe('readAuthority', () => {
+  it('completes what is absent: the own entity alone, and no scopes at all', () => {
+    const checked = {
+      entityUuid: OWN,
+      entities: [OWN],
+      actor: undefined,
+      reason: undefined,
+      said: { by: null, reason: null },
+      scopes: null,
+      maxLifetimeMs: null,
+    };
+    expect(readAuthority({ entityUuid: OWN })).toEqual(checked);
+    const absent = { entities: undefined, actor: undefined, reason: undefined };
+    expect(readAuthority({ entityUuid: OWN, ...absent, maxLifetimeMs: undefined })).toEqual(
+      checked,
+    );
+  });
+
+  it('adds the own entity to the others', () => {
+    const { entities } = readAuthority({ entityUuid: OWN, entities: [OTHER, OWN, OTHER] });
+    expect(entities).toEqual([OWN, OTHER]);
+  });
+
+  it("keeps an empty list of scopes, which grants nothing, and reads 'all' as *:*", () => {
+    expect(readAuthority({ entityUuid: OWN, scopes: [] }).scopes).toEqual([]);
+    expect(readAuthority({ entityUuid: OWN, scopes: 'all' }).scopes).toEqual(['*:*']);
+    expect(readAuthority({ entityUuid: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
+  });
+
+  it('copies its lists, so that what changes later changes nothing', () => {
+    const given = { entityUuid: OWN, entities: [OTHER], scopes: ['threats:read'] };
+    const checked = readGrantAuthority(given);
+    given.entities.push(THIRD);
+    given.scopes.push('*:*');
+    expect(checked).toMatchObject({ entities: [OWN, OTHER], scopes: ['threats:read'] });
+  });
+});
+
+describe('the scopes of an authority', () => {
+  // Who left them out handed out the whole catalog.
+  it.each(GRANTS)('cannot be left out of %s', async (_name, call) => {
+    const message = /^authority\.scopes: say which scopes may be granted, or 'all'$/;
+    await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN }), message);
+  });
+
+  it('may be left out of every other call', () => {
+    const others = EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'rotate');
+    expect(others).toHaveLength(7);
+    expect(readAuthority({ entityUuid: OWN }).scopes).toBeNull();
+    expect(complaint(() => readGrantAuthority({ entityUuid: OWN }))).toMatch(/^authority\.scopes/);
+  });
+
+  it.each(EACH_CALL)('are read in %s, too: a mistake is one everywhere', async (_name, call) => {
+    // A misspelt field of a session gave `undefined`, which was read as absent, and so as the whole
+    // catalog.
+    const odd: readonly (readonly [unknown, RegExp])[] = [
+      [undefined, /scopes: pass a list of strings, not undefined/],
+      [null, /scopes: pass a list of strings, not null/],
+      ['ALL', /scopes: pass a list of strings, not "ALL"/],
+      ['all ', /scopes: pass a list of strings, not "all "/],
+      ['*:*', /scopes: pass a list of strings, not "\*:\*"/],
+      [true, /scopes: pass a list of strings/],
+      [['all'], /write resource:action, .*not "all"/],
+      [['threats:read', 'all'], /write resource:action, .*not "all"/],
+      [[undefined], /scopes: element 0/],
+      [new Array(1), /scopes: element 0/],
+      [new Set(['threats:read']), /scopes: pass a list of strings/],
+    ];
+    for (const [scopes, message] of odd) {
+      await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN, scopes }), message);
+    }
+  });
+
+  it.each([
+    [['threats:read'], ['threats:write'], ['threats:read']],
+    [['threats:read', 'decoys:*'], ['decoys:read'], ['threats:read', 'decoys:update']],
+    [['decoys:*'], [], ['decoys:read', 'decoys:update']],
+    [['threats:write'], ['*:read'], ['threats:write']],
+  ])('are exceeded by %j if they are %j: the excess is %j', async (scopes, held, excess) => {
+    const { keyring, told } = watched();
+    const authority = { entityUuid: OWN, scopes: held };
+    const act = () => keyring.issue(untypedInput({ scopes }), authority);
+    const error = await denied(act, 'ceiling_exceeded', 'scopes_beyond_authority');
+    expect(error.excess).toEqual(excess);
+    expect(told.calls).toEqual([]);
+    expect(told.events.map(({ type }) => type)).toEqual(['management.denied']);
+  });
+
+  it("are the whole catalog if they are 'all', reserved scopes included", async () => {
+    const { keyring } = setUp();
+    const input = untypedInput({ scopes: [...catalog.all], justification: 'to test' });
+    const { info } = await keyring.issue(input, { entityUuid: OWN, scopes: 'all' });
+    expect(info.scopes).toEqual(catalog.all);
+  });
+});
+
+describe('the entities of an authority', () => {
+  it('are its own alone unless others are given', async () => {
+    const { keyring } = setUp();
+    const wanted = untypedInput({ accessibleEntities: [OTHER, OWN, THIRD] });
+    const excessUnder = async (entities?: string[]) => {
+      const act = () => keyring.issue(wanted, { ...AUTHORITY, entities });
+      const error = await denied(act, 'ceiling_exceeded', 'entities_beyond_authority');
+      return error.excess;
+    };
+    expect(await excessUnder()).toEqual([OTHER, THIRD]);
+    expect(await excessUnder([])).toEqual([OTHER, THIRD]);
+    expect(await excessUnder([THIRD])).toEqual([OTHER]);
+    const { info } = await keyring.issue(wanted, { ...AUTHORITY, entities: [THIRD, OTHER] });
+    expect(info.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
+  });
+
+  it('go to no key that does not ask for them', async () => {
+    const { keyring } = setUp();
+    const { info } = await keyring.issue(untypedInput({}), { ...AUTHORITY, entities: [OTHER] });
+    expect(info.accessibleEntities).toEqual([OWN]);
+  });
+});
+
+describe('an authority', () => {
+  it('is never exceeded, whatever is asked for', async () => {
+    const { keyring } = setUp();
+    const pattern = fc.constantFrom(
+      ...catalog.all,
+      'threats:*',
+      'decoys:*',
+      '*:update',
+      'constructor:*',
+      '*:*',
+    );
+    const entity = fc.constantFrom(OWN, OTHER, THIRD, NOWHERE);
+    const patterns = fc.uniqueArray(pattern, { maxLength: 5 });
+    const entities = fc.uniqueArray(entity);
+    const asking = fc.record({ scopes: patterns, accessibleEntities: entities });
+    const holding = fc.record(
+      { scopes: fc.oneof(patterns, fc.constant('all' as const)), entities },
+      { requiredKeys: ['scopes'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(asking, holding, async (asked, held) => {
+        const ask = untypedInput({ ...asked, justification: 'j' });
+        const ceiling = held.scopes === 'all' ? ['*:*'] : held.scopes;
+        const reach = new Set([OWN, ...(held.entities ?? [])]);
+        const made = await keyring
+          .issue(ask, { entityUuid: OWN, ...held })
+          .catch((error: unknown) => error);
+        if (isAccessError(made)) {
+          const isAllowed = (one: string) =>
+            one.includes(':') ? coversScopes(ceiling, [one]) : reach.has(one);
+          expect(made.excess?.length).toBeGreaterThan(0);
+          expect(made.excess?.some(isAllowed)).toBe(false);
+        } else if (made instanceof Error) {
+          expect(String(made)).toMatch(/^InputError: scopes: a wildcard grants no reserved scope/);
+        } else {
+          const { info } = made as Awaited<ReturnType<typeof keyring.issue>>;
+          expect(coversScopes(ceiling, info.scopes)).toBe(true);
+          expect(info.accessibleEntities.every((each) => reach.has(each))).toBe(true);
+          // Nor was it less than was asked for.
+          expect(info.scopes).toEqual(catalog.expand(asked.scopes));
+        }
+      }),
+    );
+  });
+
+  const odd: readonly (readonly [string, unknown, RegExp])[] = [
+    ['missing', undefined, /authority: pass an object/],
+    ['null', null, /authority: pass an object/],
+    ['the entity alone', OWN, /authority: pass an object/],
+    ['a list', [OWN], /authority: pass an object/],
+    ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
+    ['a Date', new Date(), /authority: pass an object/],
+    ['empty', {}, /authority\.entityUuid: pass a UUID/],
+    [
+      'inherited',
+      Object.create({ entityUuid: OWN }) as unknown,
+      /authority: write entityUuid as an own field/,
+    ],
+    [
+      'of an upper-case entity',
+      authorityWith({ entityUuid: OWN.toUpperCase() }),
+      /authority\.entityUuid: pass a UUID in lower case/,
+    ],
+    ['of a braced entity', authorityWith({ entityUuid: `{${OWN}}` }), /authority\.entityUuid/],
+    ['of an entity and a newline', authorityWith({ entityUuid: `${OWN}\n` }), /entityUuid/],
+    ['of a list of one entity', authorityWith({ entityUuid: [OWN] }), /authority\.entityUuid/],
+    [
+      'with an unknown field',
+      authorityWith({ scope: [] }),
+      /^authority: unknown field "scope"; it takes entityUuid, entities, actor, reason, sc/,
+    ],
+    [
+      'with a field of an input',
+      authorityWith({ expiresAt: 'never' }),
+      /unknown field "expiresAt"/,
+    ],
+    ['with a text for entities', authorityWith({ entities: OTHER }), /entities: pass a list/],
+    ['with null for entities', authorityWith({ entities: null }), /entities: pass a list/],
+    ['with a wildcard for entities', authorityWith({ entities: ['*'] }), /authority\.entities/],
+    ["with 'all' for entities", authorityWith({ entities: 'all' }), /entities: pass a list/],
+  ];
+
+  // Nothing of an authority may come from a request, but for its reason.
+  it.each(odd)('is a bug in every call if it is %s', async (_what, authority, message) => {
+    for (const [, call] of EACH_CALL) {
+      await refusedAsBug((keyring) => call(keyring, authority), message);
+    }
+  });
+
+  // A session class whose `scopes` was a getter granted the whole catalog: the field was not its
+  // own, and so counted as absent.
+  it.each([
+    [
+      'a getter of its class',
+      (scopes: string[]) =>
+        new (class Session {
+          entityUuid = OWN;
+          get scopes() {
+            return scopes;
+          }
+        })(),
+    ],
+    [
+      'inherited',
+      (scopes: string[]) =>
+        Object.assign(Object.create({ scopes }) as object, { entityUuid: OWN }) as object,
+    ],
+    [
+      'not enumerable',
+      (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes }),
+    ],
+  ])('grants nothing if its scopes are %s', async (_what, authority) => {
+    for (const [, call] of EACH_CALL) {
+      const act = (keyring: Parameters<ManagementCall>[0]) =>
+        call(keyring, authority(['threats:read']));
+      await refusedAsBug(act, /authority: write scopes as an own field/);
+    }
+  });
+});

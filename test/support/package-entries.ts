@@ -1,0 +1,25 @@
+/** The entries of the package as `package.json` lists them, and the source of each. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export interface PackageEntry {
+  /** `.` or `./lock`, as in `exports`. */
+  readonly name: string;
+  /** What users import: `keyscope` or `keyscope/lock`. */
+  readonly specifier: string;
+  /** From the project's root: `src/tools/lock/index.ts`. */
+  readonly source: string;
+}
+
+const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url));
+
+export function packageEntries(): readonly PackageEntry[] {
+  const { exports } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  return Object.entries(exports).flatMap(([name, entry]) => {
+    if (typeof entry === 'string') return [];
+    const source = entry.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts');
+    return [{ name, specifier: `keyscope${name.slice(1)}`, source }];
+  });
+}

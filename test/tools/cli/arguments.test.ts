@@ -1,0 +1,112 @@
+/** The command line, as it is read. */
+import { describe, expect, it } from 'vitest';
+import { readArguments } from '../../../src/tools/cli/arguments.js';
+import { CommandError } from '../../../src/tools/cli/errors.js';
+import { OPTIONS } from '../../../src/tools/cli/options.js';
+import { SUBCOMMANDS } from '../../../src/tools/cli/subcommands.js';
+
+const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
+
+function refusal(...argv: readonly string[]): string {
+  try {
+    readArguments(argv);
+  } catch (error) {
+    if (error instanceof CommandError && error.exit === 2) return error.message;
+    throw error;
+  }
+  throw new Error(`${argv.join(' ')} was taken`);
+}
+
+const named = (name: string) => SUBCOMMANDS[name];
+
+describe('a command line', () => {
+  it('is a subcommand, its operand and its options', () => {
+    const argv = ['show', ENTITY, '--entity', ENTITY, '--json', '--reason=-1'];
+    const request = readArguments(argv);
+    if (request.kind !== 'run') throw new Error(request.kind);
+    const { subcommand, given } = request;
+    expect(subcommand).toBe(named('show'));
+    expect(given.operand).toBe(ENTITY);
+    expect(given.required('entity')).toBe(ENTITY);
+    expect(given.text('reason')).toBe('-1');
+    expect(given.text('actor')).toBeUndefined();
+    expect([given.flag('json'), given.flag('yes')]).toEqual([true, false]);
+  });
+
+  it.each([[[]], [['--help']], [['help']]])('asks for help: %j', (argv) => {
+    expect(readArguments(argv)).toEqual({ kind: 'help', subcommand: null });
+  });
+
+  it('asks for help on a subcommand, whatever else is missing', () => {
+    const asked = { kind: 'help', subcommand: named('issue') };
+    expect(readArguments(['issue', '--help'])).toEqual(asked);
+    expect(readArguments(['help', 'issue'])).toEqual(asked);
+    expect(readArguments(['--version'])).toEqual({ kind: 'version' });
+  });
+
+  it.each([
+    [['lst'], 'Did you mean list?'],
+    [['constructor'], 'There is no subcommand'],
+    [['list', '--entitty', ENTITY], 'Did you mean --entity?'],
+    [['list', '-e', ENTITY], 'There is no option -e'],
+    [['list', '--entity'], 'Write a value: --entity <uuid>'],
+    [['list', '--entity', '--json'], 'begins with a dash is written --entity=-…'],
+    [['list', '--entity', ENTITY, '--json=yes'], '--json takes no value'],
+    [['list', '--entity', ENTITY, '--entity', ENTITY], '--entity is written twice'],
+    [['list', '--entity', ENTITY, '--lineage'], 'list takes no --lineage'],
+    [['list'], 'list needs --entity <uuid>'],
+    [['list', ENTITY, '--entity', ENTITY], 'Nothing but options stands behind list'],
+    [['issue', '--name', 'a', 'b'], 'Put quotes around a value with spaces'],
+    [['show', '--entity', ENTITY], 'Write show <key id>'],
+    [['issue', '--entity', ENTITY], 'needs --name <text>, --scopes <list>, --expires <when>'],
+  ])('is refused, with what to write: %j', (argv, instead) => {
+    expect(refusal(...argv)).toContain(instead);
+  });
+});
+
+describe('an API key on the command line', () => {
+  const secret = `${'a1B2'.repeat(8)}`;
+
+  it.each([
+    [['show', `acme_${secret}`]],
+    [['whois', `acme_${secret}`]],
+    [['issue', '--name', `for acme_live_${secret}.`]],
+    [[`--acme_${secret}`]],
+    [[`--name=acme_${secret}`]],
+  ])('is refused, says why, and is not repeated: %#', (argv) => {
+    const message = refusal(...argv);
+    expect(message).toContain('the history of your shell and the list of processes');
+    expect(message).not.toContain(secret.slice(0, 8));
+  });
+
+  it('is not taken for one where it is an id or a hash', () => {
+    expect(refusal('show', `x_${'0a'.repeat(16)}`)).not.toContain('history');
+  });
+});
+
+describe('what was mistyped', () => {
+  it.each([
+    [['postgres://ada:hunter2@db/keys']],
+    [['list', '--postgres://ada:hunter2@db/keys']],
+    [['list', '--entity', ENTITY, 'hunter2']],
+  ])('is not repeated where it could hold a password: %j', (argv) => {
+    expect(refusal(...argv)).not.toContain('hunter2');
+  });
+});
+
+describe('the tables', () => {
+  it('use every option, and each of a subcommand once', () => {
+    const used = Object.values(SUBCOMMANDS).map(({ needs = [], takes = [] }) => [
+      ...needs,
+      ...takes,
+    ]);
+    for (const names of used) expect(names).toEqual([...new Set(names)]);
+    const common = ['config', 'json', 'timeout', 'help', 'version'];
+    expect([...new Set([...used.flat(), ...common])].sort()).toEqual(Object.keys(OPTIONS).sort());
+  });
+
+  it.each(Object.entries(SUBCOMMANDS))('name %s by its name, and load it', async (name, each) => {
+    expect(each.usage.split(' ')[0]).toBe(name);
+    expect((await each.load()).run).toBeTypeOf('function');
+  });
+});

@@ -1,0 +1,205 @@
+/** What `doctor` says of services that are not in order. */
+import { createKeyring, defineScopes, type KeyringEvent, type KeyStore } from 'keyscope';
+import { type CommandConfig, type CommandSql, defineConfig } from 'keyscope/cli';
+import { memoryStore } from 'keyscope/stores/memory';
+import { schemaSql } from 'keyscope/stores/schema';
+import { describe, expect, it } from 'vitest';
+import { CHECKS } from '../../../src/tools/cli/checks.js';
+import type { Finding } from '../../../src/tools/cli/finding.js';
+
+const catalog = defineScopes({ threats: { read: 'Read.' } });
+const P1 = { id: 'p1', secret: 'a pepper of at least thirty-two bytes' };
+const P2 = { id: 'p2', secret: 'another pepper of thirty-two bytes' };
+const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
+const KEY = { name: 'CI', scopes: [], expiresAt: 'never' } as const;
+
+function keyringOver(store: KeyStore, peppers = [P1], deployment = '') {
+  const storeTimeoutMs = 50;
+  return createKeyring({ prefix: 'acme', catalog, store, peppers, deployment, storeTimeoutMs });
+}
+
+function configOver(store: KeyStore, more: Partial<CommandConfig> = {}): CommandConfig {
+  return defineConfig({ keyring: keyringOver(store), store, catalog, peppers: ['p1'], ...more });
+}
+
+type Findings = (check: string) => Finding | undefined;
+
+async function examine(config: CommandConfig): Promise<Findings> {
+  const findings: Finding[] = [];
+  for (const check of CHECKS) findings.push(await check({ config, timeoutMs: 100, findings }));
+  return (name) => findings.find((finding) => finding.check === name);
+}
+
+/** A server that gives these answers, by a word of the question. */
+function answering(answers: Readonly<Record<string, readonly unknown[]>>): CommandSql {
+  return {
+    dialect: 'postgres',
+    async query(sql) {
+      const [, found = []] = Object.entries(answers).find(([word]) => sql.includes(word)) ?? [];
+      return found.map((answer) => ({ answer }));
+    },
+  };
+}
+
+const triggers = [...schemaSql('postgres').matchAll(/CREATE TRIGGER (\w+)/g)].map(
+  ([, name]) => name,
+);
+const now = (): number => Date.now();
+const SOUND = {
+  to_regclass: triggers,
+  clock_timestamp: [String(now())],
+  pg_is_in_recovery: [1],
+  'SELECT version': ['1'],
+  min_reader: ['1'],
+};
+
+describe('a server', () => {
+  it.each([
+    ['version', { 'SELECT version': [2], min_reader: [1] }, 'schema', 'ok'],
+    ['version', { 'SELECT version': [9], min_reader: [9] }, 'schema', 'to do'],
+    ['replica', { pg_is_in_recovery: [0] }, 'primary', 'to do'],
+    ['clock', { clock_timestamp: [String(now() - 60_000)] }, 'clock', 'to do'],
+    ['clock', { clock_timestamp: [String(now() + 60_000)] }, 'clock', 'to do'],
+    ['clock', { clock_timestamp: [] }, 'clock', 'not known'],
+    ['triggers', { to_regclass: triggers.slice(1) }, 'triggers', 'to do'],
+    ['triggers', { to_regclass: triggers }, 'triggers', 'ok'],
+  ])('is judged by its answers: %s %j', async (_, answers, check, state) => {
+    const sql = answering({ 'IS NOT NULL': [1], ...answers, ...SOUND, ...answers });
+    const findings = await examine(configOver(memoryStore(), { sql }));
+    expect(findings(check)).toMatchObject({ state });
+  });
+
+  it('without tables is asked for nothing that would create them', async () => {
+    const called: string[] = [];
+    const store = new Proxy(memoryStore(), {
+      get(real, name) {
+        called.push(String(name));
+        return Reflect.get(real, name) as unknown;
+      },
+    });
+    const config = configOver(store, { sql: answering({ 'IS NOT NULL': [0] }) });
+    called.length = 0;
+    const findings = await examine(config);
+    expect(findings('schema')).toMatchObject({ state: 'to do' });
+    expect(findings('peppers')).toEqual({
+      check: 'peppers',
+      state: 'not known',
+      what: 'see schema',
+    });
+    expect(called).toEqual([]);
+  });
+
+  it('that does not answer in time is not known, and never ok', async () => {
+    const sql: CommandSql = { dialect: 'mysql', query: () => new Promise(() => {}) };
+    const findings = await examine(configOver(memoryStore(), { sql }));
+    for (const check of ['schema', 'clock', 'primary', 'triggers']) {
+      expect(findings(check)).toMatchObject({ state: 'not known' });
+    }
+    expect(findings('store')).toMatchObject({ state: 'ok' });
+  });
+});
+
+describe('a store', () => {
+  it('that hangs or fails is told once, and nothing else is asked', async () => {
+    const hanging: KeyStore = { ...memoryStore(), list: () => new Promise(() => {}) };
+    const refused = Object.assign(new Error('hunter2'), { code: 'ECONNREFUSED' });
+    const failing: KeyStore = { ...memoryStore(), list: () => Promise.reject(refused) };
+    for (const store of [hanging, failing]) {
+      const findings = await examine(configOver(store));
+      expect(findings('store')).toMatchObject({ state: 'to do' });
+      expect(findings('peppers')).toMatchObject({ state: 'not known', what: 'see store' });
+      expect(findings('store')?.what).not.toContain('hunter2');
+    }
+    const findings = await examine(configOver(failing));
+    expect(findings('store')?.what).toContain('ECONNREFUSED');
+  });
+
+  // A question for a key that is not there was a refusal in the service's audit trail.
+  it('is asked without an event', async () => {
+    const events: string[] = [];
+    const store = memoryStore();
+    const onEvent = ({ type }: KeyringEvent): void => void events.push(type);
+    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: [P1], onEvent });
+    const findings = await examine(configOver(store, { keyring }));
+    expect(findings('store')).toMatchObject({ state: 'ok' });
+    expect(events).toEqual([]);
+  });
+
+  it('that cannot list or count is not known', async () => {
+    const { listAll: _, summarize: __, ...least } = memoryStore();
+    const findings = await examine(configOver(least));
+    expect(findings('peppers')).toMatchObject({ state: 'not known' });
+    expect(findings('deployment')).toMatchObject({ state: 'not known' });
+  });
+
+  it.each([
+    ['up', 'ok'],
+    ['down', 'to do'],
+    ['none', 'not known'],
+  ])('whose channel is %s', async (channel, state) => {
+    const store = { ...memoryStore(), channelState: () => channel };
+    const config = configOver(store);
+    const check = CHECKS[7];
+    const finding = await check?.({ config, timeoutMs: 10_000, findings: [] });
+    expect(finding).toMatchObject({ check: 'channel', state });
+  });
+});
+
+describe('a pool', () => {
+  it.each([
+    [4, 'to do'],
+    [5, 'ok'],
+    [undefined, 'not known'],
+  ])('of %j connections', async (connections, state) => {
+    const findings = await examine(configOver(memoryStore(), { connections }));
+    expect(findings('pool')).toMatchObject({ state });
+  });
+});
+
+describe('peppers and the deployment', () => {
+  it('are in order where the seals match', async () => {
+    const store = memoryStore();
+    await keyringOver(store).issue(KEY, authority);
+    const findings = await examine(configOver(store));
+    expect(findings('peppers')).toMatchObject({ state: 'ok' });
+    expect(findings('deployment')).toMatchObject({ state: 'ok' });
+  });
+
+  it('are not, where no seal matches: another name, or another secret', async () => {
+    const store = memoryStore();
+    await keyringOver(store).issue(KEY, authority);
+    const another = [{ ...P1, secret: P2.secret }];
+    for (const keyring of [keyringOver(store, [P1], 'live'), keyringOver(store, another)]) {
+      const findings = await examine(configOver(store, { keyring }));
+      expect(findings('deployment')).toMatchObject({ state: 'to do' });
+      expect(findings('deployment')?.what).toContain('`deployment`');
+    }
+  });
+
+  it('name the row that somebody edited', async () => {
+    const store = memoryStore();
+    const { info } = await keyringOver(store).issue(KEY, authority);
+    await keyringOver(store).issue(KEY, authority);
+    const edited: KeyStore = {
+      ...store,
+      async findById(keyId) {
+        const row = (await store.findById(keyId)) ?? null;
+        return row?.keyId === info.keyId ? { ...row, name: 'x' } : row;
+      },
+    };
+    const findings = await examine(configOver(edited));
+    expect(findings('deployment')).toMatchObject({ state: 'to do' });
+    expect(findings('deployment')?.what).toContain(info.keyId);
+  });
+
+  it('tell of keys under a pepper that is not configured', async () => {
+    const store = memoryStore();
+    await keyringOver(store, [P2]).issue(KEY, authority);
+    const findings = await examine(configOver(store));
+    expect(findings('peppers')).toMatchObject({ state: 'to do' });
+    // Nobody can tell whether the seals of such keys match.
+    expect(findings('deployment')).toMatchObject({ state: 'not known' });
+    const unnamed = await examine(configOver(store, { peppers: undefined }));
+    expect(unnamed('peppers')).toMatchObject({ state: 'not known' });
+  });
+});

@@ -1,0 +1,62 @@
+/** What a config may be. */
+import { createKeyring, defineScopes } from 'keyscope';
+import { type CommandConfig, defineConfig } from 'keyscope/cli';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { isConfig } from '../../../src/tools/cli/define-config.js';
+
+const catalog = defineScopes({ threats: { read: 'Read.' } });
+const store = memoryStore();
+const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+const SOUND: CommandConfig = { keyring, store, catalog };
+
+describe('a config', () => {
+  it('is a frozen copy with the keyring itself, and known as a config', () => {
+    const config = defineConfig(SOUND);
+    expect(config).toEqual(SOUND);
+    expect(config.keyring).toBe(keyring);
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(isConfig(config)).toBe('config');
+    for (const value of [SOUND, null, undefined, 1, 'x', []]) expect(isConfig(value)).toBe('other');
+  });
+
+  it('takes everything that the command may use', () => {
+    const sql = { dialect: 'sqlite', query: () => [] } as const;
+    const all = {
+      ...SOUND,
+      peppers: 'none',
+      prefixes: ['acme', 'acme_test'],
+      sql,
+      connections: 10,
+      migrate() {},
+      close() {},
+    } as const;
+    expect(isConfig(defineConfig(all))).toBe('config');
+  });
+
+  it.each([
+    ['keyring', Promise.resolve(keyring)],
+    ['keyring', { issue() {} }],
+    ['store', {}],
+    ['catalog', ['threats:read']],
+    ['peppers', 'p1'],
+    ['peppers', ['P1']],
+    ['peppers', [{ id: 'p1', secret: 'hunter2' }]],
+    // biome-ignore lint/suspicious/noSparseArray: a hole is no id
+    ['peppers', [, 'p1']],
+    ['prefixes', 'acme'],
+    ['prefixes', []],
+    ['prefixes', ['acme', 'ACME']],
+    ['prefixes', [undefined]],
+    ['sql', { dialect: 'sqlite' }],
+    ['sql', { dialect: 'constructor', query() {} }],
+    ['connections', '10'],
+    ['migrate', 'yes'],
+    ['close', {}],
+    ['clse', () => {}],
+  ])('is refused, quoting nothing, where %s is %j', (field, value) => {
+    const given = { ...SOUND, [field]: value } as unknown as CommandConfig;
+    expect(() => defineConfig(given)).toThrow(new RegExp(`^defineConfig.*${field}`));
+    expect(() => defineConfig(given)).not.toThrow('hunter2');
+  });
+});

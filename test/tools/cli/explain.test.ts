@@ -1,0 +1,80 @@
+/** What the command says of errors. */
+import { AccessError, InputError, StoreError } from 'keyscope';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { CommandError } from '../../../src/tools/cli/errors.js';
+import { explain, hintOf, withoutSecrets } from '../../../src/tools/cli/explain.js';
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe('an exit code', () => {
+  it.each([
+    [new AccessError('not_found', 'no_such_key'), 1],
+    [new CommandError('refused', 'no'), 1],
+    [new CommandError('usage', 'no'), 2],
+    [new InputError('name', 'name: 1 to 100 characters'), 2],
+    [new TypeError('authority.actor: no control characters'), 2],
+    [new CommandError('config', 'no'), 3],
+    [new StoreError('store.list failed'), 4],
+    [new CommandError('store', 'no'), 4],
+    [new TypeError('x is not a function'), 5],
+    ['thrown', 5],
+    [null, 5],
+  ])('of %s is %i', (error, exit) => {
+    expect(explain(error).exit).toBe(exit);
+  });
+
+  it('is the signal where one ended it', () => {
+    expect(explain(new CommandError('refused', 'Interrupted', 130)).exit).toBe(130);
+  });
+});
+
+describe('what is said', () => {
+  it('names what was too much', () => {
+    const details = { excess: ['users:delete'] };
+    const error = new AccessError('ceiling_exceeded', 'scopes_beyond_authority', details);
+    expect(explain(error).message).toContain('Too much: users:delete.');
+  });
+
+  // Whoever types a command has every right, so that "more than you hold" told them nothing.
+  it('names the limit of the keyring where a life is too long', () => {
+    const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
+      excess: ['expiresAt'],
+    });
+    expect(explain(error).message).toContain("The keyring's maxLifetimeMs");
+  });
+
+  it('has the code of the driver, and its text only where it is our own', () => {
+    const refused = Object.assign(new Error('password hunter2 refused'), { code: 'ECONNREFUSED' });
+    expect(hintOf(refused)).toBe(' (ECONNREFUSED)');
+    expect(hintOf(new Error('duplicate digest h1.p1$00'))).toBe('');
+    expect(hintOf({ code: 'digest h1.p1$00' })).toBe('');
+    expect(hintOf(new Error('keyscope: upgrade it'))).toBe(' (keyscope: upgrade it)');
+    expect(hintOf(undefined)).toBe('');
+    const message = explain(new StoreError('store.list failed', refused)).message;
+    expect(message).toBe('store.list failed (ECONNREFUSED)');
+  });
+});
+
+describe('a text that others wrote', () => {
+  it.each([
+    ['connect postgres://ada:hunter2@db:5432/keys', 'connect postgres://[masked]@db:5432/keys'],
+    ['postgres://ada:hun@ter2@db/keys', 'postgres://[masked]@db/keys'],
+    ['password=hunter2 host=db', 'password=[masked] host=db'],
+    [`{"secret": "hunter2"}`, `{"secret": "[masked]"}`],
+    [`key acme_${'a1B2'.repeat(8)} is odd`, 'key [masked] is odd'],
+    [`digest ${'0a'.repeat(32)}`, 'digest [masked]'],
+    ['pepper q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA', 'pepper [masked]'],
+    ['ERR_MODULE_NOT_FOUND in 0a0a0a0a-0000-4000-8000-00000000000a', null],
+    ["Cannot find module './keyscope/keyring.mjs'", null],
+  ])('says nothing secret: %s', (text, masked) => {
+    expect(withoutSecrets(text)).toBe(masked ?? text);
+  });
+
+  it('has no value of a variable that is called secret', () => {
+    vi.stubEnv('KEYSCOPE_PEPPER', 'correct horse battery staple');
+    vi.stubEnv('SHORT_TOKEN', 'a');
+    const text = withoutSecrets('a pepper: correct horse battery staple');
+    expect(text).not.toContain('horse');
+    expect(text).toContain('a pepper');
+  });
+});

@@ -1,0 +1,173 @@
+/** Keys in bytes, wherever they stand and however the bytes come. */
+import { isKey } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { type Find, finderFor } from '../../../../src/tools/cli/scan/finder.js';
+import {
+  CONTEXTS,
+  chanceFrom,
+  countIn,
+  HIDDEN,
+  innocentText,
+  keyFrom,
+  nearKeyFrom,
+} from '../../../support/planted-keys.ts';
+
+const create = finderFor(['acme']);
+
+/** What is found in a text that comes in pieces of so many bytes. */
+function findIn(text: string | Buffer, pieceBytes = 65_536, make = create): readonly Find[] {
+  const finder = make();
+  const bytes = Buffer.from(text);
+  // One memory for all pieces, as a file is read.
+  const piece = Buffer.alloc(pieceBytes);
+  const found: Find[] = [];
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    const length = bytes.copy(piece, 0, start, start + pieceBytes);
+    found.push(...finder.push(piece.subarray(0, length)));
+    piece.fill('#');
+  }
+  return found;
+}
+
+const keysIn = (text: string | Buffer, pieceBytes?: number) =>
+  findIn(text, pieceBytes).map(({ key }) => key);
+
+describe('1,000 keys in each kind of text', () => {
+  it.each(Object.entries(CONTEXTS))('are found in %s', (_, context) => {
+    const chance = chanceFrom(1);
+    let found = 0;
+    for (let round = 0; round < 1_000; round += 1) {
+      const key = keyFrom(chance);
+      const text = context(key);
+      const keys = keysIn(text);
+      expect(new Set(keys)).toEqual(new Set([key]));
+      expect(keys).toHaveLength(countIn(text, key));
+      found += 1;
+    }
+    expect(found).toBe(1_000);
+  });
+
+  it.each(Object.entries(HIDDEN))(
+    'are not found in %s, as the documentation says',
+    (_, context) => {
+      const chance = chanceFrom(2);
+      for (let round = 0; round < 100; round += 1) {
+        expect(keysIn(context(keyFrom(chance)))).toEqual([]);
+      }
+    },
+  );
+});
+
+describe('what is no key', () => {
+  it('is never found, in 8 MB of shapes of keys', () => {
+    const text = innocentText(8_000_000, chanceFrom(3));
+    const shapes = text.match(/acme_[0-9A-Za-z]{32}/g) ?? [];
+    expect(shapes.length).toBeGreaterThan(20_000);
+    expect(keysIn(text)).toEqual([]);
+  });
+
+  it('hides no key that begins inside of it', () => {
+    const chance = chanceFrom(4);
+    for (let length = 0; length <= 32; length += 1) {
+      const key = keyFrom(chance);
+      const near = nearKeyFrom(chance).slice(0, 'acme_'.length + length);
+      expect(keysIn(`${near}${key}`)).toEqual([key]);
+    }
+  });
+});
+
+describe('whatever stands around keys', () => {
+  it('the same is found as by a regular expression that looks ahead at every place', () => {
+    const chance = chanceFrom(8);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(chance() * list.length)] as T;
+    let count = 0;
+    for (let round = 0; round < 3_000; round += 1) {
+      const parts = Array.from({ length: 6 }, () => {
+        const key = pick([keyFrom, keyFrom, nearKeyFrom])(chance);
+        const from = Math.floor(chance() * 8);
+        const whole = pick([key, key, key.slice(from), key.slice(0, -from)]);
+        return (
+          whole + pick(['', '', '_', 'acme_', 'x', '\n', 'a'.repeat(Math.floor(chance() * 70))])
+        );
+      });
+      const text = parts.join('');
+      const shapes = [...text.matchAll(/(?=(acme_[0-9A-Za-z]{32}))/g)].map(([, shape]) => shape);
+      const expected = shapes.filter((shape) => isKey(shape, { prefix: 'acme' }));
+      expect(keysIn(text, 1 + Math.floor(chance() * 300))).toEqual(expected);
+      count += expected.length;
+    }
+    expect(count).toBeGreaterThan(5_000);
+  });
+});
+
+describe('a find', () => {
+  const chance = chanceFrom(5);
+  const one = keyFrom(chance);
+  const other = keyFrom(chance);
+  const text = `é1\r\n\n  ${one} ${other}\n${'ü'.repeat(300)}€😀${one}`;
+
+  it('says where it stands: in bytes, lines and characters', () => {
+    const places = findIn(text).map(({ offset, line, column, key, hint, prefix }) => {
+      expect(Buffer.from(text).toString('latin1').indexOf(key, offset)).toBe(offset);
+      expect([prefix, hint]).toEqual(['acme', key.slice(-4)]);
+      return [line, column];
+    });
+    expect(places).toEqual([
+      [3, 3],
+      [3, 3 + one.length + 1],
+      [4, 303],
+    ]);
+  });
+
+  it.each([1, 2, 3, 7, 36, 37, 38, 64, 1_000])('does so in pieces of %i bytes', (bytes) => {
+    expect(findIn(text, bytes)).toEqual(findIn(text));
+  });
+
+  it('is there once, wherever a piece ends in it', () => {
+    const around = `${'\n'.repeat(40)}${one}${other}${'-'.repeat(40)}`;
+    const whole = findIn(around);
+    expect(whole.map(({ key }) => key)).toEqual([one, other]);
+    for (let first = 0; first <= around.length; first += 1) {
+      for (const second of [0, 1, 5, 36, 37, 80]) {
+        const finder = create();
+        const bytes = Buffer.from(around);
+        const cut = Math.min(first + second, around.length);
+        const pieces = [bytes.subarray(0, first), bytes.subarray(first, cut), bytes.subarray(cut)];
+        expect(pieces.flatMap((piece) => finder.push(piece))).toEqual(whole);
+      }
+    }
+  });
+});
+
+describe('several prefixes', () => {
+  const prefixes = ['acme', 'acme_live', 'x', 'e_live', 'abcdefghijklmnopqrst'];
+  const make = finderFor([...prefixes, 'acme']);
+  const chance = chanceFrom(6);
+  const keys = prefixes.map((prefix) => keyFrom(chance, prefix));
+
+  it.each([1, 13, 34, 53, 54, 4_096])('are found together, in pieces of %i bytes', (bytes) => {
+    const found = findIn(keys.join('_'), bytes, make);
+    const sorted = [...found].sort((a, b) => a.offset - b.offset);
+    expect(sorted.map(({ prefix, key }) => [prefix, key])).toEqual(
+      keys.map((key, index) => [prefixes[index], key]),
+    );
+    expect(found.every(({ key, prefix }) => isKey(key, { prefix }))).toBe(true);
+  });
+
+  it('have to be prefixes', () => {
+    for (const wrong of ['', 'ACME', 'a-b', '_a'])
+      expect(() => finderFor([wrong])).toThrow(TypeError);
+  });
+});
+
+describe('a line of 50 MB', () => {
+  it('is looked through in pieces, and counted to its end', () => {
+    const key = keyFrom(chanceFrom(7));
+    const finder = create();
+    const piece = Buffer.alloc(1_000_000, 'acme_');
+    for (let round = 0; round < 50; round += 1) expect(finder.push(piece)).toEqual([]);
+    const [find, ...more] = finder.push(Buffer.from(`${key}\n`));
+    expect(find).toMatchObject({ key, line: 1, column: 50_000_001, offset: 50_000_000 });
+    expect(more).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+/** The reference as text. That Markdown shows it as meant is asked in test/validators. */
+import { readFileSync } from 'node:fs';
+import { definePolicy, defineScopes } from 'keyscope';
+import { scopeReference } from 'keyscope/openapi';
+import { describe, expect, it } from 'vitest';
+import { catalog as platformCatalog } from '../../../examples/platform/service/catalog.ts';
+import { policy as platformPolicy } from '../../../examples/platform/service/policy.ts';
+import { catalog, policy } from '../../support/openapi.ts';
+
+const GOLDEN = new URL('../../vectors/scopes.md', import.meta.url);
+
+describe('scopeReference', () => {
+  it('of the reference service is the committed file, to the byte', () => {
+    const reference = scopeReference({ catalog: platformCatalog, policy: platformPolicy });
+    expect(reference).toBe(readFileSync(GOLDEN, 'utf8'));
+  });
+
+  it('says where a scope is reserved, and where nothing is needed', () => {
+    const rows = scopeReference({ catalog, policy }).split('\n');
+    expect(rows).toContain('| `users:delete` | Delete users. *Reserved.* | no operation |');
+    expect(rows).toContain('| `whoami` | no scope: any valid key |');
+    expect(rows.join('\n')).toContain('A reserved scope is in no wildcard');
+    const plain = defineScopes({ a: { b: 'C.' } });
+    const without = scopeReference({ catalog: plain, policy: definePolicy(plain, { d: ['a:b'] }) });
+    expect(without).not.toContain('eserved');
+  });
+
+  it('escapes what Markdown would take for a mark, and what would end a row', () => {
+    const odd = defineScopes({ a: { b: 'Pipes | and <b>tags</b>, `code`, *stars* & \\.' } });
+    const names = definePolicy(odd, { 'x|y\n| `z`': ['a:b'], 'GET /x': [] });
+    const rows = scopeReference({ catalog: odd, policy: names }).split('\n');
+    const sentence = String.raw`Pipes \| and \<b\>tags\</b\>, \`code\`, \*stars\* \& \\.`;
+    const name = '`z`'.replaceAll('`', '\\`');
+    expect(rows).toContain(`| \`a:b\` | ${sentence} | x\\|y\ufffd\\| ${name} |`);
+    expect(rows).toContain('| GET /x | no scope: any valid key |');
+  });
+});
