@@ -1,5 +1,4 @@
 /** The authority of a key that manages keys. */
-
 import { AccessError } from '../core/errors.js';
 import { assertFunction, readFields } from '../core/input.js';
 import { type Clock, readClock } from '../core/outage.js';

@@ -1,5 +1,4 @@
 /** Asks the service on whose behalf a request manages keys. */
-
 import { isInputError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import type { Awaitable } from '../core/store.js';

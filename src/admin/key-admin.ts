@@ -1,5 +1,4 @@
 /** The endpoints to manage keys, as one handler of fetch requests. */
-
 import { isAccessError, isInputError } from '../core/errors.js';
 import { assert } from '../core/input.js';
 import { answerNothing } from '../http/answer.js';

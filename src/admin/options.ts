@@ -1,5 +1,4 @@
 /** The options of the endpoints, and how they are read at start-up. */
-
 import { createReport } from '../core/events.js';
 import {
   assert,

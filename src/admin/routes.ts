@@ -1,5 +1,4 @@
 /** Every endpoint, once: the table that routes requests and makes the OpenAPI document. */
-
 import { AccessError, isAccessError } from '../core/errors.js';
 import { answerJson, answerNothing } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';

@@ -1,5 +1,4 @@
 /** What a request sends: the parameters of its query, and its body as JSON. */
-
 import { InputError } from '../core/errors.js';
 import { readBody } from '../http/body.js';
 import type { RefusalReason } from './refusal.js';

@@ -5,7 +5,6 @@
  * sent, and is outdated once a change of its key, or of one of its digests, is newer. This covers
  * look-ups in progress too, and nothing needs to be searched for and removed.
  */
-
 import type { Usage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
 import { type Entry, mergeEntryUsage } from './entry.js';

@@ -1,5 +1,4 @@
 /** The answer to one look-up, as the cache keeps it. */
-
 import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
 import type { CacheSettings } from './options.js';

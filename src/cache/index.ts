@@ -1,5 +1,4 @@
 /** `keyscope/cache`. */
-
 export type { Invalidation } from '../core/invalidation.js';
 export { type CachedStore, cacheStore } from './cache-store.js';
 export type { ChannelState } from './channel.js';

@@ -1,5 +1,4 @@
 /** How look-ups are cached: the options of `cacheStore`, and how they are read. */
-
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';

@@ -1,12 +1,12 @@
 /** From a request to the verified caller. */
-import { parseAuthorization } from './authorization.js';
+import { bearerText, parseAuthorization } from './authorization.js';
 import type { Context } from './context.js';
 import { AccessError } from './errors.js';
 import type { Principal } from './principal.js';
 import { readAuthorization } from './request.js';
 import type { Awaitable } from './store.js';
 import { rejecting } from './thenable.js';
-import { verify } from './verify.js';
+import { refused, verify, verifyChecked } from './verify.js';
 import { verifyToken } from './verify-token.js';
 
 /** How to authenticate. */
@@ -14,8 +14,6 @@ export interface AuthenticateOptions {
   /** Not from a cache. Default: false. */
   readonly fresh?: boolean | undefined;
 }
-
-const BEARER = 'Bearer ';
 
 /**
  * Verifies the one bearer credential of a request. Returns at once if the store does. A refusal is
@@ -27,12 +25,12 @@ export function authenticate(
   options?: AuthenticateOptions,
 ): Awaitable<Principal> {
   const lines = readAuthorization(request);
-  const line: unknown = Array.isArray(lines) && lines.length === 1 ? lines[0] : lines;
-  if (typeof line === 'string' && line.startsWith(BEARER)) {
-    const text = line.slice(BEARER.length);
+  const text = bearerText(lines);
+  if (text !== null) {
+    // A text of the shape of a key matches the grammar too, so there is no need to parse it.
     const fault = context.format.faultIn(text);
-    // What has the shape of a key matches the grammar, too.
-    if (fault !== 'malformed_key') return verify(context, text, options, fault);
+    if (fault === null) return verifyChecked(context, text, options);
+    if (fault !== 'malformed_key') return refused(fault);
   }
   const credential = parseAuthorization(lines);
   if (credential.kind === 'bearer') return verifyBearer(context, credential.token, options);

@@ -65,6 +65,18 @@ export function parseAuthorization(value: unknown): Authorization {
   return parseLine(value[0]);
 }
 
+const LITERAL = 'Bearer ';
+
+/**
+ * The text after a literal `Bearer ` in the only line, or null: a short way for keys. Not checked:
+ * the grammar of that text.
+ */
+export function bearerText(value: unknown): string | null {
+  const line: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  const isLiteral = typeof line === 'string' && line.startsWith(LITERAL);
+  return isLiteral ? line.slice(LITERAL.length) : null;
+}
+
 function parseLine(line: unknown): Authorization {
   if (typeof line !== 'string' || line.length > MAX_LENGTH) return MALFORMED;
   const isBearer = BEARER.test(line);

@@ -14,7 +14,7 @@ import {
 import { createKeyFormat, type KeyFormat } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
-import { platformRandom, readPeppers, UNPEPPERED } from './secret.js';
+import { platformRandom, readPeppers } from './secret.js';
 import type { KeyStore } from './store.js';
 import type { TokenVerifier } from './tokens.js';
 import { createUsage, readUsageOptions, type UsageOptions, type UsageRecorder } from './usage.js';
@@ -55,13 +55,6 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
    * seconds, and once a minute for each key.
    */
   readonly usage?: UsageOptions | 'off' | undefined;
-  /**
-   * Accepts keys made without a pepper alongside peppered ones, until a date: for a service that
-   * adds its first pepper while such keys are in use. Until then, anyone who can write to the
-   * database can insert a key of their own choosing, because no seal protects its row. Rotate those
-   * keys, then remove this option.
-   */
-  readonly insecureAcceptUnpeppered?: { readonly until: Date } | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
   readonly now?: Clock | undefined;
   /** Bytes for keys, not for their ids; for tests. Default: the platform's secure source. */
@@ -90,7 +83,6 @@ const OPTIONS = [
   'checkParent',
   'storeTimeoutMs',
   'usage',
-  'insecureAcceptUnpeppered',
   'now',
   'random',
   'onEvent',
@@ -107,7 +99,7 @@ export interface Context {
   /** The scopes that exist. */
   readonly knownScopes: ReadonlySet<string>;
   /** The schemes of the keys accepted now; the first makes keys. */
-  readonly acceptedSchemes: () => Schemes;
+  readonly schemes: Schemes;
   /** Returns a well-formed answer in time, or throws a `StoreError`. */
   readonly store: KeyStore;
   /** How long a verifier of tokens may take, in milliseconds, as a store may. */
@@ -128,7 +120,7 @@ export interface Context {
 
 export function createContext(options: KeyringOptions): Context {
   const given = readFields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
-  const { catalog, tokens, onEvent, onError, peppers, insecureAcceptUnpeppered } = given;
+  const { catalog, tokens, onEvent, onError } = given;
   const { now = Date.now, random = platformRandom } = given;
   const { checkParent = true, storeTimeoutMs = 2000 } = given;
   for (const name of ['now', 'random', 'onEvent', 'onError'] as const) {
@@ -137,19 +129,17 @@ export function createContext(options: KeyringOptions): Context {
   if (tokens !== undefined) assertFunction(tokens?.verify, 'tokens.verify');
   const isCatalog = typeof catalog?.expand === 'function';
   assert(isCatalog, 'catalog: pass what defineScopes returned');
-  const unpepperedUntil = readUnpepperedUntil(insecureAcceptUnpeppered, peppers);
   const format = createKeyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
   const clock = (): number => readClock(now);
   const binding = { prefix: format.prefix, deployment: readDeployment(given.deployment) };
-  const schemes = readPeppers(peppers, binding);
   const report = createReport(onError);
   return Object.freeze({
     format,
     catalog,
     knownScopes: new Set(catalog.all),
-    acceptedSchemes: acceptSchemes(schemes, unpepperedUntil, clock),
+    schemes: readPeppers(given.peppers, binding),
     store,
     clock,
     maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'maxLifetimeMs'),
@@ -165,21 +155,4 @@ export function createContext(options: KeyringOptions): Context {
 
 function readDeployment(value: unknown = ''): string {
   return value === '' ? '' : readText(value, 200, 'deployment');
-}
-
-/** Until when keys without a pepper are accepted beside others; null if they are not. */
-function readUnpepperedUntil(accept: unknown, peppers: unknown): number | null {
-  if (accept === undefined) return null;
-  const { until } = readFields(accept, ['until'], 'insecureAcceptUnpeppered');
-  const instead = 'insecureAcceptUnpeppered: pass { until: Date }, beside peppers';
-  assert(until instanceof Date && peppers !== 'none', instead);
-  const time = new Date(until).getTime();
-  assert(!Number.isNaN(time), instead);
-  return time;
-}
-
-function acceptSchemes(schemes: Schemes, until: number | null, clock: Clock): () => Schemes {
-  if (until === null) return () => schemes;
-  const withUnpeppered: Schemes = [...schemes, UNPEPPERED];
-  return () => (clock() < until ? withUnpeppered : schemes);
 }

@@ -35,7 +35,7 @@ interface Message {
   readonly rawHeaders?: unknown;
   readonly headers?: unknown;
   readonly multiValueHeaders?: unknown;
-  /** Fastify, Koa and Hapi wrap Node's request, and some wrap it twice. */
+  /** Frameworks wrap the request: see `unwrap`. */
   readonly raw?: Message | null;
   readonly req?: Message | null;
   readonly socket?: { readonly server?: { readonly maxHeadersCount?: unknown } } | null;
@@ -67,10 +67,10 @@ function isReader(headers: object): headers is HeaderReader {
 
 /** Null if there are none: a request built by hand, such as by a cloud function, has no lines. */
 function valuesInLinesOf(message: Message): readonly unknown[] | null {
-  const { raw, req = raw?.req } = message;
-  const { rawHeaders: lines = raw?.rawHeaders ?? req?.rawHeaders } = message;
+  const wrapped = unwrap(message);
+  const { rawHeaders: lines = wrapped.rawHeaders } = message;
   if (!Array.isArray(lines) || lines.length === 0 || isFields(message)) return null;
-  const { socket = raw?.socket ?? req?.socket } = message;
+  const { socket = wrapped.socket } = message;
   // Node 20 silently drops lines behind this limit, and a second `Authorization` with them: too
   // many values, which are refused as two are.
   const maxPairs = Number(socket?.server?.maxHeadersCount) || MAX_PAIRS;
@@ -95,7 +95,7 @@ function valuesInLines(lines: readonly unknown[]): readonly unknown[] {
 
 /** The headers that a message has; null if it has none and may be a header object itself. */
 function headersOf(message: Message): object | null {
-  const { headers = wrappedHeadersOf(message), multiValueHeaders } = message;
+  const { headers = unwrap(message).headers, multiValueHeaders } = message;
   const hasAllLines = isObject(multiValueHeaders) && Object.keys(multiValueHeaders).length > 0;
   const found = headers === undefined || hasAllLines ? multiValueHeaders : headers;
   // Amazon's events may have null instead of headers.
@@ -104,8 +104,13 @@ function headersOf(message: Message): object | null {
   return typeof found === 'object' && !Array.isArray(found) ? found : null;
 }
 
-function wrappedHeadersOf({ raw, req = raw?.req }: Message): unknown {
-  return (req?.raw ?? raw)?.headers;
+/** The request inside that of a framework, of Node or of fetch. */
+function unwrap(message: Message): Message {
+  const { raw, req } = message;
+  if (raw?.req) return raw.req; // Hapi: `request.raw.req`.
+  if (raw) return raw; // Fastify: `request.raw`. Hono: `c.req.raw`, where `c.req` was passed.
+  if (req?.raw) return req.raw; // Hono: `c.req.raw`, where `c` was passed.
+  return req ?? message; // Koa: `ctx.req`. Node and fetch wrap nothing.
 }
 
 function valuesInFields(fields: object): unknown {

@@ -2,6 +2,9 @@
  * Verification of a key: a pure read. The order of the steps is guaranteed and tested: garbage
  * costs no hash and no look-up, and nothing about a key's state or rights is revealed before it is
  * authenticated.
+ *
+ * A refusal of the key is never thrown: it is returned as something that rejects (`thenable.ts`).
+ * What is thrown is a `StoreError`, when a synchronous store or the clock is broken.
  */
 import type { Context } from './context.js';
 import { AccessError, type DenialReason, StoreError } from './errors.js';
@@ -13,20 +16,26 @@ import type { Scheme } from './secret.js';
 import type { Awaitable, CallOptions } from './store.js';
 import { isThenable, rejecting } from './thenable.js';
 
-/**
- * Runs all steps for whatever a caller sent as a key. Returns at once if the store does. A refusal
- * is not thrown, but rejects: see `thenable.ts`.
- */
+/** Runs all steps for whatever a caller sent as a key. Returns at once if the store does. */
 export function verify(
   context: Context,
   key: unknown,
   options?: CallOptions,
-  // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
-  fault: DenialReason | null = context.format.faultIn(key),
 ): Awaitable<Principal> {
+  // 1. Length and shape. 2. Checksum. No secret is involved, so these may answer early.
+  const fault = context.format.faultIn(key);
   if (fault !== null) return refused(fault);
+  return verifyChecked(context, key as string, options);
+}
+
+/** Steps 3 to 12, for a text that passed the first two. */
+export function verifyChecked(
+  context: Context,
+  key: string,
+  options?: CallOptions,
+): Awaitable<Principal> {
   // 3. Digests. 4. Look-up. A synchronous store costs no turn of the event loop.
-  const digests = digestsOf(context, key as string);
+  const digests = digestsOf(context, key);
   const answer = context.store.findByDigest(digests, options);
   if (!(answer instanceof Promise)) return readMatch(context, answer as Rows, digests);
   return answer.then((rows: Rows) => readMatch(context, rows, digests));
@@ -36,7 +45,7 @@ type Rows = readonly unknown[];
 
 /** One digest for each scheme under which a key could be stored. */
 export function digestsOf(context: Context, key: string): readonly string[] {
-  return context.acceptedSchemes().map((scheme) => scheme.digest(key));
+  return context.schemes.map((scheme) => scheme.digest(key));
 }
 
 /** Steps 5 to 12. */
@@ -100,7 +109,7 @@ export function stateOf(context: Context, record: KeyRecord): KeyState {
 
 /** The scheme of a key; undefined if its pepper was removed, or never configured. */
 export function schemeOf(context: Context, { digest }: KeyRecord): Scheme | undefined {
-  return context.acceptedSchemes().find(({ tag }) => digest.startsWith(tag));
+  return context.schemes.find(({ tag }) => digest.startsWith(tag));
 }
 
 /** What is true of a frozen record for as long as the object lives. */

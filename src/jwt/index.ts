@@ -1,5 +1,4 @@
 /** `keyscope/jwt`. */
-
 export type { TokenAlgorithm } from './algorithms.js';
 export type { ExchangedToken, ExchangeErrorCode, ExchangeInput } from './exchange.js';
 export { ExchangeError, isExchangeError } from './exchange.js';

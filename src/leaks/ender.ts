@@ -1,5 +1,4 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
-
 import { isAccessError } from '../core/errors.js';
 import { isKey } from '../core/keys.js';
 import type { KeyState } from '../core/record.js';

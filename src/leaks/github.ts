@@ -3,7 +3,6 @@
  * with what of it is a key (https://docs.github.com/code-security, "Secret scanning partner
  * program").
  */
-
 import { digestKey } from '../core/keys.js';
 import { answerJson } from '../http/answer.js';
 import { readBytes } from '../http/body.js';

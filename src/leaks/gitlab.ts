@@ -2,7 +2,6 @@
  * GitLab's Token Revocation API, which an instance of one's own is configured to call
  * (https://docs.gitlab.com/development/sec/token_revocation_api).
  */
-
 import { equalText } from '../core/bytes.js';
 import { digestKey } from '../core/keys.js';
 import { answerJson, answerNothing } from '../http/answer.js';

@@ -2,7 +2,6 @@
  * Revocation by whoever holds the key (RFC 7009). The answer is the same whatever the string was,
  * and whether it was a key is not asked of anybody if its checksum says no.
  */
-
 import { StoreError } from '../core/errors.js';
 import { answerNothing } from '../http/answer.js';
 import { readBody } from '../http/body.js';

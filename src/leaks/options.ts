@@ -1,5 +1,4 @@
 /** The options of the leak handler, and how they are read at start-up. */
-
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
 import { keyPattern } from '../core/keys.js';

@@ -1,5 +1,4 @@
 /** The public keys with which GitHub signs: fetched when one is needed, and kept for a day. */
-
 import { StoreError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import { readBody } from '../http/body.js';

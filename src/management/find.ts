@@ -1,5 +1,4 @@
 /** Finds keys for those who manage them, and shows them, damaged ones included. */
-
 import type { Context } from '../core/context.js';
 import { AccessError, InputError, StoreError } from '../core/errors.js';
 import { quote } from '../core/input.js';

@@ -1,5 +1,4 @@
 /** Makes keys: first checks the input, which may come from a request, then the authority. */
-
 import { encoder } from '../core/bytes.js';
 import type { Catalog } from '../core/catalog.js';
 import type { Context } from '../core/context.js';
@@ -20,7 +19,8 @@ import { frozenCopy, isTextTable } from '../core/record.js';
 import { MAX_SCOPES } from '../core/scope.js';
 import { type CheckedGrant, requireCeiling } from './authority.js';
 import type { IssuedKey } from './info.js';
-import { type Draft, mint, tellGrant } from './mint.js';
+import { type Draft, mint } from './mint.js';
+import { tellGrant } from './trail.js';
 
 /** What may come from a request. `keyscope/schemas` reads it from JSON. */
 export interface IssueInput<Pattern extends string = string> {

@@ -16,7 +16,6 @@ import {
   readAuthority,
   readGrantAuthority,
 } from './authority.js';
-import { tellDenial } from './denials.js';
 import { identify } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
 import { type IssueInput, issue } from './issue.js';
@@ -25,6 +24,7 @@ import { get, list } from './list.js';
 import { revoke, revokeLineage } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
 import { resume, suspend } from './suspend.js';
+import { tellDenial } from './trail.js';
 import { withdraw } from './withdraw.js';
 
 /** Every method takes either; only `issue` and `rotate` require the second. */

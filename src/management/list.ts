@@ -1,5 +1,4 @@
 /** Shows keys to those who manage them, and to those whom they address. */
-
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
 import { assert, readFlag, readInput, readInputFields, readInteger } from '../core/input.js';

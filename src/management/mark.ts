@@ -1,5 +1,4 @@
 /** Writes what happens to a key after it was made, and tells of it. */
-
 import type { Context } from '../core/context.js';
 import { AccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';

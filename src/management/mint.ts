@@ -1,5 +1,4 @@
 /** Makes a key, digests and seals it, and stores its record. */
-
 import type { Context } from '../core/context.js';
 import { RECORD_FORMAT } from '../core/encoding.js';
 import type { KeyRecord } from '../core/record.js';
@@ -30,32 +29,6 @@ const HINT_LENGTH = 4;
 /** A record that gets its seal. */
 type Unsealed = Omit<KeyRecord, 'seal'> & { seal: KeyRecord['seal'] };
 
-/** How a key came to be, for its event. */
-type Origin =
-  | { readonly type: 'key.issued' }
-  | { readonly type: 'key.rotated'; readonly rotatedFrom: string; readonly retireAt: number };
-
-/** Tells of a new key. */
-export function tellGrant(
-  context: Context,
-  { actor, reason }: CheckedAuthority,
-  record: KeyRecord,
-  origin: Origin,
-): void {
-  const { createdAt: time, keyId, entityUuid, scopes, accessibleEntities, expiresAt } = record;
-  context.emit?.({
-    ...origin,
-    time,
-    keyId,
-    entityUuid,
-    scopes,
-    accessibleEntities,
-    expiresAt,
-    actor,
-    reason,
-  });
-}
-
 /** `old`: the key that the new one takes over from; null if there is none. */
 export async function mint(
   context: Context,
@@ -65,7 +38,7 @@ export async function mint(
 ): Promise<Minted> {
   const { format, random, store } = context;
   const key = format.complete(drawEntropy(random));
-  const [scheme] = context.acceptedSchemes();
+  const [scheme] = context.schemes;
   const keyId = randomUuid();
   const record: Unsealed = {
     format: RECORD_FORMAT,

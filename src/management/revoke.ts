@@ -2,7 +2,6 @@
  * Ends keys at once and for good. A key cannot be un-revoked or deleted, so the keys in an audit
  * log can always be looked up.
  */
-
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
 import { type KeyRecord, readRecord } from '../core/record.js';

@@ -4,7 +4,6 @@
  * plaintext. A crash before that write leaves the predecessor unchanged, and a successor whose
  * plaintext is lost. After a crash that follows it, the predecessor works until its `retireAt`.
  */
-
 import type { Context } from '../core/context.js';
 import { AccessError, type DenialReason } from '../core/errors.js';
 import {
@@ -24,8 +23,9 @@ import { requireOwn } from './find.js';
 import type { IssuedKey } from './info.js';
 import { readJustification, readName, requireJustification } from './issue.js';
 import { alreadyEnded } from './mark.js';
-import { type Draft, mint, tellGrant } from './mint.js';
+import { type Draft, mint } from './mint.js';
 import { revocationOf } from './revoke.js';
+import { tellGrant } from './trail.js';
 
 /** How to rotate. Whatever is left out is the predecessor's. */
 export interface RotateInput {

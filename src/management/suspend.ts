@@ -2,7 +2,6 @@
  * Takes a key out of use for as long as there is doubt, and back into use. Neither touches what was
  * revoked.
  */
-
 import type { Context } from '../core/context.js';
 import type { KeyState } from '../core/record.js';
 import type { CheckedAuthority } from './authority.js';

@@ -1,5 +1,4 @@
 /** Takes an entity out of another entity's key: whom a key addresses can cut itself off. */
-
 import type { Context } from '../core/context.js';
 import { InputError } from '../core/errors.js';
 import type { CheckedAuthority } from './authority.js';

@@ -1,5 +1,4 @@
 /** The options of a gate, and how they are read at start-up. */
-
 import { isStoreError, type StoreError } from '../core/errors.js';
 import { createReport, type EventContext } from '../core/events.js';
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';

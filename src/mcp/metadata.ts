@@ -1,5 +1,4 @@
 /** The metadata of a protected resource, which tells clients how to authenticate. */
-
 import type { Catalog } from '../core/catalog.js';
 import { assert, hasMethods, readFields, readStrings } from '../core/input.js';
 import { isScope } from '../core/scope.js';

@@ -1,5 +1,4 @@
 /** Answers to requests that are refused for reasons other than their credential. */
-
 import { answerProblem, type Problem } from '../http/answer.js';
 
 /** Why a request is refused. */

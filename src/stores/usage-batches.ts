@@ -1,5 +1,4 @@
 /** Splits the entries of `touch` into batches that fit one statement. */
-
 import type { Usage } from '../core/record.js';
 import type { UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';

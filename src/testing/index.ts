@@ -3,7 +3,6 @@
  * principals without a keyring. Needs no assertion library and no particular test runner: a failure
  * throws an `Error` that says which promise was broken.
  */
-
 export { adapterContract } from './adapter-contract/contract.js';
 export type {
   AdapterSetup,

@@ -1,4 +1,4 @@
-import { createKeyring, digestKey, InputError, type KeyringOptions } from 'keyscope';
+import { createKeyring, InputError, type KeyringOptions } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
@@ -9,11 +9,8 @@ import {
   PEPPER,
   PEPPER_2,
   readThrough,
-  rowOf,
   START,
   setUp,
-  stoppedClock,
-  storeError,
   untyped,
 } from '../support/keyring.ts';
 
@@ -195,38 +192,6 @@ describe('the options of a keyring', () => {
     ['a life that is a text', { maxLifetimeMs: '3600000' }, /^maxLifetimeMs/],
     ['a life that is null', { maxLifetimeMs: null }, /^maxLifetimeMs/],
     ["'never' for a life", { maxLifetimeMs: 'never' }, /^maxLifetimeMs/],
-
-    [
-      'true for insecureAcceptUnpeppered',
-      { insecureAcceptUnpeppered: true },
-      /insecureAcceptUnpeppered: pass an object/,
-    ],
-    [
-      'no date in it',
-      { insecureAcceptUnpeppered: {} },
-      /insecureAcceptUnpeppered: pass \{ until: Date \}/,
-    ],
-    [
-      'a text in it',
-      { insecureAcceptUnpeppered: { until: '2999-01-01' } },
-      /pass \{ until: Date \}/,
-    ],
-    ['milliseconds in it', { insecureAcceptUnpeppered: { until: 7 } }, /pass \{ until: Date \}/],
-    [
-      'another field in it',
-      { insecureAcceptUnpeppered: { until: new Date(), x: 1 } },
-      /unknown field "x"/,
-    ],
-    [
-      'an invalid date in it',
-      { insecureAcceptUnpeppered: { until: new Date('x') } },
-      /pass \{ until: Date \}/,
-    ],
-    [
-      'it beside no peppers',
-      { insecureAcceptUnpeppered: { until: new Date() }, peppers: 'none' },
-      /insecureAcceptUnpeppered: /,
-    ],
   ];
 
   it.each(bad)(
@@ -261,78 +226,24 @@ describe('the options of a keyring', () => {
   });
 });
 
-describe('insecureAcceptUnpeppered', () => {
-  const until = START + HOUR;
-
-  async function prepared() {
+describe('a service that adds its first pepper', () => {
+  // There was an option that accepted both: anyone who can write the database could insert a key.
+  it('ends every key that was made without one', async () => {
     const { key, info, store } = await readThrough((store) => store, { peppers: 'none' });
-    const clock = stoppedClock();
-    // Its `getTime` was believed: a Date whose method says otherwise had no end.
-    const insecureAcceptUnpeppered = {
-      until: Object.assign(new Date(until), { getTime: () => Infinity }),
-    };
-    const { keyring } = setUp({
-      store,
-      now: clock.now,
-      peppers: [PEPPER],
-      insecureAcceptUnpeppered,
-    });
-    return { key, info, store, clock, keyring };
-  }
-
-  it.each([
-    [until - 1, true],
-    [until, false],
-    [until + 1, false],
-  ])('accepts unpeppered keys only before its date: at %i, %s', async (time, taken) => {
-    const { key, keyring, clock } = await prepared();
-    clock.set(time);
-    if (taken) await keyring.verify(key);
-    else await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
-  });
-
-  it('shows unpeppered keys as live before its date, and as orphaned from then on', async () => {
-    const { info, keyring, clock } = await prepared();
-    const state = async () => (await keyring.get(info.keyId, AUTHORITY))?.state;
-    expect(await state()).toBe('live');
-    clock.set(until);
-    expect(await state()).toBe('orphaned');
-    await keyring.revoke(info.keyId, AUTHORITY);
-    expect(await state()).toBe('revoked');
-  });
-
-  it('ends for a key that was in use before, too', async () => {
-    const { key, keyring, clock } = await prepared();
-    await keyring.verify(key);
-    clock.set(until);
+    const { keyring } = setUp({ store, peppers: [PEPPER] });
     await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');
-  });
-
-  it('is not the default', async () => {
-    const { key, store } = await prepared();
-    await denied(() => setUp({ store }).keyring.verify(key), 'invalid_token', 'unknown_key');
-  });
-
-  it('lets an unpeppered key be rotated into a peppered one, until its date', async () => {
-    const { info, store, keyring, clock } = await prepared();
-    const next = await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);
-    expect((await rowOf(store, next.info.keyId)).digest).toBe(digestKey(next.key, PEPPER));
-    expect((await rowOf(store, next.info.keyId)).seal).toMatch(/^[0-9a-f]{64}$/);
-    const late = await prepared();
-    late.clock.set(until);
+    expect((await keyring.get(info.keyId, AUTHORITY))?.state).toBe('orphaned');
     await denied(
-      () => late.keyring.rotate(late.info.keyId, { overlapMs: 0 }, AUTHORITY),
+      () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
       'invalid_token',
       'orphaned',
     );
-    clock.set(until);
-    await keyring.verify(next.key);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    expect((await keyring.get(info.keyId, AUTHORITY))?.state).toBe('revoked');
   });
 
-  it('accepts no unpeppered key by a broken clock', async () => {
-    const { key, store } = await prepared();
-    const insecureAcceptUnpeppered = { until: new Date(until) };
-    const now = () => Number.NaN;
-    await storeError(() => setUp({ store, now, insecureAcceptUnpeppered }).keyring.verify(key));
+  it('has no option to accept both', () => {
+    const insecureAcceptUnpeppered = { until: new Date(START + HOUR) };
+    expect(make({ insecureAcceptUnpeppered })).toThrow(/^createKeyring: unknown field/);
   });
 });

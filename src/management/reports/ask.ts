@@ -1,5 +1,4 @@
 /** Asks a store on behalf of a report, which ends after a time of its own. */
-
 import { StoreError } from '../../core/errors.js';
 import { assert, hasMethods, readInteger } from '../../core/input.js';
 import type { Awaitable, CallOptions, KeyStore } from '../../core/store.js';

@@ -1,5 +1,4 @@
 /** Says which scopes an integration could do without. */
-
 import { assert, assertFunction, isObject, readFields, readInteger } from '../../core/input.js';
 import { type Clock, readClock } from '../../core/outage.js';
 import type { KeyInfo } from '../info.js';

@@ -1,5 +1,4 @@
 /** `keyscope/stores/d1`. */
-
 export type { PurgeOptions } from '../sqlite/purge-options.js';
 export type { D1Client, D1Session, D1Statement } from './binding.js';
 export { migrate } from './migrate.js';

@@ -1,3 +1,2 @@
 /** `keyscope/stores/memory`. */
-
 export { memoryStore } from './store.js';

@@ -2,7 +2,6 @@
  * Keys in this process's memory: the shortest example of the contract. For tests, and for services
  * whose keys may end with the process. Every method is synchronous, so every write is atomic.
  */
-
 import { type KeyRecord, readRecord } from '../../core/record.js';
 import type { KeyStore } from '../../core/store.js';
 import { mergeUsage } from '../../core/usage.js';

@@ -1,5 +1,4 @@
 /** `keyscope/stores/mysql`. */
-
 export type {
   MysqlClient,
   MysqlConnection,

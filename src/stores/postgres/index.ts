@@ -1,5 +1,4 @@
 /** `keyscope/stores/postgres`. */
-
 export type {
   PgClient,
   PgliteClient,

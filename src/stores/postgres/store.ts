@@ -66,7 +66,6 @@
  * With a pepper, a row that somebody edited by hand does not authenticate: the column types refuse
  * most edits, and the seal the rest.
  */
-
 import { assert, readFields } from '../../core/input.js';
 import type { KeyStore } from '../../core/store.js';
 import { readMaxQueries } from '../query-slots.js';

@@ -1,5 +1,4 @@
 /** `keyscope/stores/redis`. */
-
 export type {
   IoRedis,
   IoRedisCluster,

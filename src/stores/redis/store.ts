@@ -70,7 +70,6 @@
  * type is a `StoreError`. Listings have a row of a damaged record, too, with the fields under which
  * it was filed.
  */
-
 import type { KeyStore } from '../../core/store.js';
 import { afterStart, startOnce } from '../start.js';
 import type { RedisClient } from './clients.js';

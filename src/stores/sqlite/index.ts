@@ -1,5 +1,4 @@
 /** `keyscope/stores/sqlite`. */
-
 export type { SqliteHandle, SqliteStatement } from './handle.js';
 export { migrate } from './migrate.js';
 export { purgeEnded } from './purge.js';

@@ -1,5 +1,4 @@
 /** What a contract needs of an adapter: a function that mounts its guard on two routes. */
-
 import type { Policy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { Awaitable } from '../../core/store.js';

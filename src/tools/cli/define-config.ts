@@ -1,5 +1,4 @@
 /** What the command is told of a service: its keyring, and what a keyring does not show. */
-
 import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';

@@ -1,5 +1,4 @@
 /** Finds the key that a command is about to end, so that people see which one it is. */
-
 import { AccessError } from '../../core/errors.js';
 import type { Authority } from '../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../management/info.js';

@@ -1,5 +1,4 @@
 /** Keys as people see them. What is a secret is in no `KeyInfo`. */
-
 import type { KeyState } from '../../core/record.js';
 import type { DamagedKey, KeyInfo } from '../../management/info.js';
 import type { AddressedKey } from '../../management/list.js';

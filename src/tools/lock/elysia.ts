@@ -1,5 +1,4 @@
 /** Routes of Elysia 1: `app.routes`, whose handlers are what a guard returned. */
-
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf } from './guards.js';
 import type { GuardedRoute } from './route.js';

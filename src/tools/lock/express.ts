@@ -1,5 +1,4 @@
 /** Routes of Express 5: the layers of its routers. */
-
 import { assert, hasMethods } from '../../core/input.js';
 import { leadingOperations, operationOf, operationsBeforeHandler } from './guards.js';
 import {

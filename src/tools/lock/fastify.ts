@@ -1,5 +1,4 @@
 /** Routes of Fastify 5, which tells of each one when it is declared, and never again. */
-
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf } from './guards.js';
 import { assertFew, type GuardedRoute } from './route.js';

@@ -1,5 +1,4 @@
 /** Routes of Hono 4: `app.routes`, in which middleware and handlers stand side by side. */
-
 import { assert, hasMethods } from '../../core/input.js';
 import { operationOf } from './guards.js';
 import { covers, type Front, honoSegments } from './paths.js';

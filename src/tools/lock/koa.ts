@@ -1,5 +1,4 @@
 /** Routes of `@koa/router` 15, by themselves or in front of a Koa app. */
-
 import { hasMethods } from '../../core/input.js';
 import { leadingOperations, operationOf, operationsBeforeHandler } from './guards.js';
 import { covers, expressSegments, type Front } from './paths.js';

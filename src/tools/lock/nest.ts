@@ -1,5 +1,4 @@
 /** Routes of Nest: the controllers of its modules, by what their decorators wrote. */
-
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf } from './guards.js';
 import { withoutEnd } from './paths.js';

@@ -1,5 +1,4 @@
 /** A route and its guards, as every framework's routes are listed. */
-
 import { assert } from '../../core/input.js';
 
 /** What is in front of it. */

@@ -1,5 +1,4 @@
 /** The routes that a service really has, and the guards in front of each. */
-
 import { isElysia, readElysia } from './elysia.js';
 import { isExpress, readExpress } from './express.js';
 import { isFastify, readFastify } from './fastify.js';

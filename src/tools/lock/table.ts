@@ -1,5 +1,4 @@
 /** Routes that a caller names: a list of them, or a table by paths. */
-
 import { assert, quote, readFields, readStrings } from '../../core/input.js';
 import { operationsOf } from './guards.js';
 import type { GuardedRoute } from './route.js';

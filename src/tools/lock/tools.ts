@@ -1,5 +1,4 @@
 /** MCP tools behind a gate: each is admitted as the operation of its name. */
-
 import { assert, readStrings } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';
 import { type GuardedRoute, sortRoutes } from './route.js';

@@ -1,5 +1,4 @@
 /** Procedures of a tRPC 11 router. */
-
 import { operationsOf } from './guards.js';
 import type { GuardedRoute } from './route.js';
 

@@ -1,5 +1,4 @@
 /** The catalog and the policy as one table, for references and for pages of your own. */
-
 import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';

@@ -260,7 +260,7 @@ const SIGHT: readonly Safeguard[] = [
   },
   {
     name: 'refusals are told',
-    file: 'src/management/denials.ts',
+    file: 'src/management/trail.ts',
     text: 'if (isAccessError(error)) {',
     instead: 'if (false && isAccessError(error)) {',
   },

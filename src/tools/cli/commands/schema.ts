@@ -1,5 +1,4 @@
 /** `keyscope schema` */
-
 import type { Dialect } from '../../../stores/schema/migrations.js';
 import { MIGRATIONS, schemaSql } from '../../../stores/schema/migrations.js';
 import type { Call } from '../call.js';

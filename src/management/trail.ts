@@ -1,10 +1,36 @@
-/** Tells of refusals in the management of keys. */
-
+/** The events of management that need more than a mark: keys that were made, and refusals. */
 import type { Context } from '../core/context.js';
 import { isAccessError } from '../core/errors.js';
 import type { ManagementAction } from '../core/events.js';
+import type { KeyRecord } from '../core/record.js';
 import { isUuid } from '../core/uuid.js';
 import type { CheckedAuthority } from './authority.js';
+
+/** How a key came to be, for its event. */
+type Origin =
+  | { readonly type: 'key.issued' }
+  | { readonly type: 'key.rotated'; readonly rotatedFrom: string; readonly retireAt: number };
+
+/** Emits the event of a new key. */
+export function tellGrant(
+  context: Context,
+  { actor, reason }: CheckedAuthority,
+  record: KeyRecord,
+  origin: Origin,
+): void {
+  const { createdAt: time, keyId, entityUuid, scopes, accessibleEntities, expiresAt } = record;
+  context.emit?.({
+    ...origin,
+    time,
+    keyId,
+    entityUuid,
+    scopes,
+    accessibleEntities,
+    expiresAt,
+    actor,
+    reason,
+  });
+}
 
 /** Runs a management call; its refusal is emitted, and thrown on. */
 export async function tellDenial<T>(
