@@ -1,6 +1,6 @@
 /** What is answered while the store fails: what was known before, if the operator says so. */
 import type { Awaitable } from '../core/store.js';
-import { isThenable } from '../core/thenable.js';
+import { isThenable, within } from '../core/thenable.js';
 
 /** How long the store is waited for where there is something else to answer, in milliseconds. */
 const PATIENCE_MS = 1_000;
@@ -32,21 +32,12 @@ export function askOrRecall<Answer>(
   }
   if (!isThenable(answer)) return answer;
   const settled = Promise.resolve(answer).catch(recallOrThrow);
-  return substitute.recall() === undefined ? settled : answerInTime(settled, substitute);
-}
-
-function answerInTime<Answer>(
-  settled: Promise<Answer>,
-  substitute: Substitute<Answer>,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const recalled = substitute.recall();
-      // It has changed in the meantime: only the store knows.
-      if (recalled === undefined) return;
-      resolve(recalled.answer);
-      substitute.giveUp();
-    }, PATIENCE_MS);
-    settled.finally(() => clearTimeout(timer)).then(resolve, reject);
+  if (substitute.recall() === undefined) return settled;
+  return within(PATIENCE_MS, settled, () => {
+    const recalled = substitute.recall();
+    // It has changed in the meantime: only the store knows.
+    if (recalled === undefined) return settled;
+    substitute.giveUp();
+    return recalled.answer;
   });
 }

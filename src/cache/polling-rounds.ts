@@ -1,5 +1,6 @@
 /** Rounds in which a process asks its store what was marked. */
 import type { ChangedKey, KeyStore } from '../core/store.js';
+import { startTimer, type Timer } from '../core/thenable.js';
 
 /**
  * How long after its time a mark may be written and still be seen, in milliseconds. A round also
@@ -41,7 +42,7 @@ export function createRounds(settings: PollingSettings, tell: (keyId: string) =>
   let position: number | undefined;
   let runningSince: number | undefined;
   let failure: { readonly error: unknown } | undefined;
-  let timer: unknown;
+  let timer: Timer | undefined;
   let isStopped = false;
 
   async function poll(): Promise<void> {
@@ -75,18 +76,10 @@ export function createRounds(settings: PollingSettings, tell: (keyId: string) =>
 
   function stop(): void {
     isStopped = true;
-    clearTimeout(timer as ReturnType<typeof setTimeout> | undefined);
+    clearTimeout(timer);
   }
 
   return { start: () => poll().then(schedule), succeed, stop };
-}
-
-/** Starts a timer that does not keep an otherwise idle process alive. */
-function startTimer(act: () => void, milliseconds: number): unknown {
-  const timer: unknown = setTimeout(act, milliseconds);
-  // A number outside Node, Bun and Deno.
-  (timer as { unref?(): void }).unref?.();
-  return timer;
 }
 
 /** Tells every key that was marked since a time, and shortly before it. */

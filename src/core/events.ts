@@ -1,6 +1,7 @@
 /** What a keyring tells its owner, for logs and audit trails. */
 import type { AccessErrorCode, DenialReason } from './errors.js';
 import { isObject } from './input.js';
+import { createKeyMask, replaceInvisible } from './masking.js';
 
 // ── What happened to keys ───────────────────────────────────────────────────────────────────────
 
@@ -216,13 +217,10 @@ export type ContextReader = (value: unknown) => EventContext | undefined;
  * or invisible characters. What is no text is left out; nothing is refused.
  */
 export function createContextReader(prefix: string): ContextReader {
-  // Also the beginning of a key, the rest of which was cut off, and keys without anything between.
-  const keys = new RegExp(`${prefix}_(?:(?!${prefix}_)[0-9A-Za-z]){8,}`, 'g');
+  const maskKeys = createKeyMask(prefix);
 
   function clean(text: string): string {
-    const cut = text.slice(0, MAX_CONTEXT_LENGTH).toWellFormed();
-    const masked = cut.replace(keys, `${prefix}_[redacted]`);
-    return masked.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+    return replaceInvisible(maskKeys(text.slice(0, MAX_CONTEXT_LENGTH)));
   }
 
   function read(value: unknown): EventContext | undefined {

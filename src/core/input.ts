@@ -3,6 +3,7 @@
  * quotes nothing that could be a secret.
  */
 import { InputError } from './errors.js';
+import { hasInvisible, looksLikeKey } from './masking.js';
 import { isUuid } from './uuid.js';
 
 /** At most this many accessible entities on a key. */
@@ -143,9 +144,6 @@ export function readStrings(value: unknown, what: string, rule: ElementRule = AN
   return copy as string[];
 }
 
-/** An underscore and 32 letters and digits, as keys end. Hexadecimal ones are ids and hashes. */
-const LIKE_A_KEY = /_(?![0-9a-f]{32})[0-9a-z]{32}(?![0-9a-z])/i;
-
 /**
  * Reads well-formed Unicode of 1 to `max` characters (code points), without control, invisible and
  * separator characters, and returns it in NFC. Refuses what looks like an API key: such texts are
@@ -158,10 +156,11 @@ export function readText(value: unknown, max: number, what: string): string {
   const normal = value.normalize('NFC');
   const { length } = [...normal];
   assert(length >= 1 && length <= max, `${what}: 1 to ${max} characters, not ${length}`);
-  // Control, format (bidirectional, zero-width), line and paragraph separator characters.
-  const clean = value.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(normal);
-  assert(clean, `${what}: no control, invisible or separator characters, no unpaired surrogates`);
-  assert(!LIKE_A_KEY.test(normal), `${what}: no API key; give its id or hint`);
+  assert(
+    !hasInvisible(normal),
+    `${what}: no control, invisible or separator characters, no unpaired surrogates`,
+  );
+  assert(!looksLikeKey(normal), `${what}: no API key; give its id or hint`);
   return normal;
 }
 

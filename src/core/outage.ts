@@ -5,7 +5,7 @@
 import { StoreError } from './errors.js';
 import { assert, MAX_TIME } from './input.js';
 import type { CallOptions, KeyStore } from './store.js';
-import { isThenable } from './thenable.js';
+import { isThenable, within } from './thenable.js';
 
 // ── The clock ───────────────────────────────────────────────────────────────────────────────────
 
@@ -138,20 +138,16 @@ function readAnswer(name: Method, answer: unknown, argument: unknown): unknown {
   return answer;
 }
 
-/** Waits for at most `timeoutMs`; then rejects with a `StoreError`, and tells whoever answers. */
+/** Waits for at most `timeoutMs`; then calls `onTimeout` and rejects with a `StoreError`. */
 export function answerInTime<T>(
   what: string,
   answer: Promise<T>,
   timeoutMs: number,
   onTimeout?: () => void,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => {
-      reject(new StoreError(`${what} did not answer within ${timeoutMs} ms`));
-      onTimeout?.();
-    };
-    const timer = setTimeout(giveUp, timeoutMs);
-    void answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  return within(timeoutMs, answer, () => {
+    onTimeout?.();
+    throw new StoreError(`${what} did not answer within ${timeoutMs} ms`);
   });
 }
 

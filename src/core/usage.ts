@@ -9,6 +9,7 @@ import { answerInTime } from './outage.js';
 import { type Principal, storedUsage } from './principal.js';
 import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore, UsageEntry } from './store.js';
+import { startTimer, type Timer } from './thenable.js';
 import { isCloudflareWorkers } from './workers.js';
 
 /** When usage is written. */
@@ -70,19 +71,21 @@ export function createUsage(
   const { intervalMs, granularityMs } = settings;
   const notes = createNotes();
   const write = createWrite(store, notes);
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: Timer | undefined;
 
   function record(principal: Principal, scopes: readonly string[], time: number): void {
     if (isStored(principal, scopes, time - granularityMs)) return;
     notes.add(principal.keyId, scopes, time);
-    startTimer();
+    schedule();
   }
 
-  function startTimer(): void {
+  function writeOrReport(): void {
+    void flush().catch((error: unknown) => report(error, 'usage'));
+  }
+
+  function schedule(): void {
     if (timer !== undefined) return;
-    timer = setTimeout(() => void flush().catch((error) => report(error, 'usage')), intervalMs);
-    // Node, Bun and Deno: the timer does not keep an idle process alive. Elsewhere it is a number.
-    (timer as { unref?(): void }).unref?.();
+    timer = startTimer(writeOrReport, intervalMs);
   }
 
   async function flush(): Promise<void> {
@@ -91,7 +94,7 @@ export function createUsage(
     try {
       await answerInTime('store.touch', write(), timeoutMs);
     } catch (error) {
-      startTimer();
+      schedule();
       throw error;
     }
   }

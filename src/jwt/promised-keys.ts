@@ -1,4 +1,5 @@
 /** A verifier's key set that is still pending when the verifier is made. */
+import { within } from '../core/thenable.js';
 import type { TokenAlgorithm } from './algorithms.js';
 import type { JWTVerifyGetKey } from './jose.js';
 import { readKeySet } from './key-set.js';
@@ -39,16 +40,11 @@ export function createPromisedKeys(
 /** @throws StoreError if the keys are rejected or malformed, or do not arrive in time. */
 async function awaitInTime(reading: Promise<JWTVerifyGetKey>): Promise<JWTVerifyGetKey> {
   try {
-    return await Promise.race([reading, rejectLater()]);
+    const giveUp = (): never => {
+      throw new Error('the promised key set did not arrive in time');
+    };
+    return await within(TIMEOUT_MS, reading, giveUp, true);
   } catch (error) {
     throw keysUnavailable(error);
   }
-}
-
-/** Uses a signal, because unlike `setTimeout` it does not keep a Node process alive. */
-function rejectLater(): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const late = () => reject(new Error('the promised key set did not arrive in time'));
-    AbortSignal.timeout(TIMEOUT_MS).addEventListener('abort', late);
-  });
 }

@@ -1,6 +1,7 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
 import { isAccessError } from '../core/errors.js';
 import { isKey } from '../core/keys.js';
+import { createKeyMask, replaceInvisible } from '../core/masking.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
@@ -35,7 +36,7 @@ export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
   ): Promise<boolean> {
     const info = await keyring.identify(find.token);
     if (info === null) return false;
-    const where = find.where === null ? null : presentable(find.where);
+    const where = find.where === null ? null : presentable(find.where, prefix);
     const ended = await endFound(keyring, source, info, where);
     const { keyId, entityUuid, state } = info;
     const leak: Leak = { source: source.name, where, keyId, entityUuid, prefix, state, ended };
@@ -94,10 +95,9 @@ async function suspendFound(
 const MAX_WHERE_LENGTH = 180;
 
 /** A text that records and events can hold. Whoever wrote it may have put a key into it. */
-function presentable(text: string): string {
-  const whole = text.slice(0, 4 * MAX_WHERE_LENGTH).toWellFormed();
-  const clean = whole.normalize('NFC').replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
-  // Also what is left of a key that was cut off.
-  const masked = clean.replaceAll(/_[0-9A-Za-z]{20,}/g, '_[redacted]');
+function presentable(text: string, prefix: string): string {
+  const whole = text.slice(0, 4 * MAX_WHERE_LENGTH);
+  const clean = replaceInvisible(whole.normalize('NFC'));
+  const masked = createKeyMask(prefix)(clean);
   return masked.slice(0, MAX_WHERE_LENGTH).toWellFormed();
 }

@@ -2,10 +2,12 @@
  * Watches the keys of open streams. A request is checked once, but a stream may stay open for days:
  * its key is checked again whenever the channel names it, in an interval, and when it expires.
  */
+
 import type { AuthenticateOptions } from '../core/authenticate.js';
 import { AccessError, StoreError } from '../core/errors.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { Principal } from '../core/principal.js';
+import { startTimer, type Timer } from '../core/thenable.js';
 import { sessionOwnerOf } from './session-owner.js';
 
 /** How long to wait before a failed subscription is tried again, in milliseconds. */
@@ -132,7 +134,7 @@ function createChecks(
   onFailure: (error: unknown) => void,
 ): Checks {
   let { expiresAt } = principal;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: Timer | undefined;
   let isStopped = false;
   let isChecking = false;
   /** Asked for while a check was under way, whose answer may be older. */
@@ -177,13 +179,6 @@ function untilNext({ now, recheckMs }: WatchConfig, expiresAt: number | null): n
   if (expiresAt === null) return recheckMs;
   const left = expiresAt - now();
   return Math.max(0, Math.min(left, recheckMs));
-}
-
-/** A stream alone does not keep a process running. Timers of other runtimes are numbers. */
-function startTimer(run: () => void, ms: number): ReturnType<typeof setTimeout> {
-  const timer = setTimeout(run, ms);
-  (timer as { unref?(): void }).unref?.();
-  return timer;
 }
 
 /**

@@ -1,12 +1,10 @@
 /** Texts that people write. */
 import * as z from 'zod';
-
-/** Control, format (bidirectional, zero-width), line and paragraph separator characters. */
-const UNCLEAN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+import { hasInvisible } from '../core/masking.js';
 
 /**
- * The same of 16 bits, as ranges: not every validator of JSON Schemas knows the categories of
- * Unicode.
+ * No invisible character of 16 bits, as ranges: not every validator of JSON Schemas knows the
+ * categories of Unicode.
  */
 const CLEAN_PATTERN =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891' +
@@ -32,7 +30,7 @@ export function textOf(max: number, what: string): z.ZodString {
 function isTextOf(max: number, text: string): boolean {
   // Checked before normalizing: composing shortens a text to no less than a quarter.
   if (text.length > 8 * max) return false;
-  if (!text.isWellFormed() || UNCLEAN.test(text)) return false;
+  if (hasInvisible(text)) return false;
   const { length } = [...text.normalize('NFC')];
   return length >= 1 && length <= max;
 }

@@ -85,25 +85,22 @@ describe('a promise of keys', () => {
   });
 
   it('that is late is awaited once, for 5 s, and used when it comes after all', async () => {
-    const timeouts: { readonly ms: number; readonly controller: AbortController }[] = [];
-    onTestFinished(() => void vi.restoreAllMocks());
-    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
-      const controller = new AbortController();
-      timeouts.push({ ms, controller });
-      return controller.signal;
-    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     let come = (_set: unknown): void => {};
     const coming = new Promise((resolve) => {
       come = resolve;
     });
     const verifier = promising(coming);
-    expect(timeouts).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
     const waiting = Promise.all([reasonOf(verifier), reasonOf(verifier)]);
-    expect(timeouts.map(({ ms }) => ms)).toEqual([5_000]);
-    timeouts[0]?.controller.abort();
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(4_999);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1);
     for (const cause of await waiting) expect(cause).toMatch(/did not arrive in time$/);
     expect(await reasonOf(verifier)).toMatch(/did not arrive in time$/);
-    expect(timeouts).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
     come({ keys: [FIRST.publicKey] });
     await turn();
     await expectAccepted(verifier, TOKEN);

@@ -1,6 +1,7 @@
 /** Asks a store on behalf of a report, which ends after a time of its own. */
 import { StoreError } from '../../core/errors.js';
 import { assert, hasMethods, readInteger } from '../../core/input.js';
+import { answerInTime } from '../../core/outage.js';
 import type { Awaitable, CallOptions, KeyStore } from '../../core/store.js';
 
 /** The methods that reports need and that a store may lack. */
@@ -33,26 +34,16 @@ export function requireMethod<Method extends ReportMethod>(
  *
  * @param run Awaits every call of the store through {@link ask}.
  */
-export async function withinTime<T>(
+export function withinTime<T>(
   report: string,
   timeoutMs: number,
   run: (call: CallOptions) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new StoreError(`${report}: the store did not answer within ${timeoutMs} ms`));
-      controller.abort();
-    }, timeoutMs);
-  });
-  try {
-    // A report is about now: a cache would answer about a moment ago.
-    return await Promise.race([run({ signal, fresh: true }), tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
+  // A report is about now: a cache would answer about a moment ago.
+  const reading = run({ signal, fresh: true });
+  return answerInTime(`${report}: the store`, reading, timeoutMs, () => controller.abort());
 }
 
 /**

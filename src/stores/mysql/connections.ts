@@ -1,4 +1,5 @@
 /** One way to query, whether the client is a pool or a single connection. */
+import { within } from '../../core/thenable.js';
 import type { Value } from '../rows.js';
 import type {
   MysqlClient,
@@ -99,18 +100,6 @@ async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void
   }
 }
 
-/** Rejects after a time, unless it is stopped. Without a time, never. */
-function startTimer(limitMs: number | undefined) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    if (limitMs === undefined) return;
-    const seconds = limitMs / 1_000;
-    const error = new Error(`keyscope: the server has not answered for ${seconds} s`);
-    timer = setTimeout(() => reject(error), limitMs);
-  });
-  return { late, stop: () => clearTimeout(timer) };
-}
-
 function pooledConnections(pool: MysqlPool, send: Send): Connections {
   return {
     async withSession(work, limitMs) {
@@ -119,16 +108,16 @@ function pooledConnections(pool: MysqlPool, send: Send): Connections {
       const session = createSession(loan, send, () => {
         isDiscarded = true;
       });
-      const timer = startTimer(limitMs);
-      // Where it is late, what is under way ends as the connection does.
-      const overdue = timer.late.catch((error: unknown) => {
+      // What is under way ends with the connection.
+      const giveUp = (): never => {
         session.discard();
-        throw error;
-      });
+        const seconds = Number(limitMs) / 1_000;
+        throw new Error(`keyscope: the server has not answered for ${seconds} s`);
+      };
       try {
-        return await Promise.race([work(session), overdue]);
+        const working = work(session);
+        return await (limitMs === undefined ? working : within(limitMs, working, giveUp));
       } finally {
-        timer.stop();
         await returnToPool(loan, isDiscarded);
       }
     },

@@ -1,10 +1,9 @@
 /** A pause between two attempts. */
+import { startTimer } from '../../core/thenable.js';
 
 /** Waits, without keeping an otherwise idle process alive. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer: unknown = setTimeout(resolve, milliseconds);
-    // A number outside Node, Bun and Deno.
-    (timer as { unref?(): void }).unref?.();
+    startTimer(resolve, milliseconds);
   });
 }

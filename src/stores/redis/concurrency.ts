@@ -91,14 +91,3 @@ async function failuresOf<T>(
   const failed = results.filter((result) => result.status === 'rejected');
   return failed.map((result): unknown => result.reason);
 }
-
-/** The same promise, which rejects if it has not settled in time. */
-export function endWithin<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const told = `redis: no answer within ${ms} ms`;
-    const timer: ReturnType<typeof setTimeout> = setTimeout(() => reject(new Error(told)), ms);
-    // Where it is an object, it keeps no process from ending.
-    (timer as { unref?(): void }).unref?.();
-    void promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}

@@ -1,9 +1,11 @@
 /** Inserts records, marks keys and records usage. */
+
 import type { KeyRecord } from '../../core/record.js';
 import type { UsageEntry } from '../../core/store.js';
+import { within } from '../../core/thenable.js';
 import { isText } from '../bindable.js';
 import type { Writes } from '../reads-and-writes.js';
-import { endWithin, forEachInParts } from './concurrency.js';
+import { forEachInParts } from './concurrency.js';
 import { toHash, USED_PREFIX } from './fields.js';
 import { entryOf, type Filing, filingsOf, type Keys, memberOf } from './layout.js';
 import { type Link, runOn } from './link.js';
@@ -23,12 +25,15 @@ export function createWrites({ link, usageLink }: Place, keys: Keys): Writes {
   return {
     insert: (record) => insert(link, keys, record),
     mark: (keyId, change) => mark(link, keys, keyId, change),
-    touch: (entries) =>
-      endWithin(
-        TOUCH_MS,
-        forEachInParts(entries, (entry) => touchOne(usageLink, keys, entry)),
-      ),
+    touch: (entries) => {
+      const touching = forEachInParts(entries, (entry) => touchOne(usageLink, keys, entry));
+      return within(TOUCH_MS, touching, giveUp, true);
+    },
   };
+}
+
+function giveUp(): never {
+  throw new Error(`redis: no answer within ${TOUCH_MS} ms`);
 }
 
 async function insert(link: Link, keys: Keys, record: KeyRecord): Promise<void> {

@@ -1,5 +1,6 @@
 /** The client of the contract: sends requests with a time-out, and searches answers for secrets. */
 import { assert } from '../../core/input.js';
+import { within } from '../../core/thenable.js';
 import { check } from '../assertions.js';
 import type { AdapterRequest, Answer, HeaderLine, Transport } from './exchange.js';
 import { createFetchTransport, type FetchHandler } from './fetch-transport.js';
@@ -72,21 +73,10 @@ function createSend(transport: Transport, secrets: ReadonlyMap<string, string>):
 }
 
 /** Aborts the request and throws if there is no answer within {@link TIMEOUT_MS}. */
-async function inTime(
-  what: string,
-  act: (signal: AbortSignal) => Promise<Answer>,
-): Promise<Answer> {
+function inTime(what: string, act: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
   const abort = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`${what} was not answered within ${TIMEOUT_MS} ms`));
-      abort.abort();
-    }, TIMEOUT_MS);
+  return within(TIMEOUT_MS, act(abort.signal), () => {
+    abort.abort();
+    throw new Error(`${what} was not answered within ${TIMEOUT_MS} ms`);
   });
-  try {
-    return await Promise.race([act(abort.signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,6 @@
 /** Reads the command line by the tables of subcommands and options. */
 import { parseArgs } from 'node:util';
+import { looksLikeKey } from '../../core/masking.js';
 import { type CommandError, usageError } from './errors.js';
 import type { Given } from './given.js';
 import { suggest } from './nearest.js';
@@ -12,16 +13,13 @@ export type Request =
   | { readonly kind: 'version' }
   | { readonly kind: 'run'; readonly subcommand: Subcommand; readonly given: Given };
 
-/** An underscore and 32 letters and digits, as keys end. Hexadecimal ones are ids and hashes. */
-const LIKE_A_KEY = /_(?![0-9a-f]{32})[0-9A-Za-z]{32}(?![0-9A-Za-z])/;
-
 /**
  * Reads a command line. No text of an error repeats what could be a secret.
  *
  * @throws CommandError that says what to write instead.
  */
 export function readArguments(argv: readonly string[]): Request {
-  if (argv.some((argument) => LIKE_A_KEY.test(argument))) {
+  if (argv.some(looksLikeKey)) {
     throw usageError(
       'An API key is no argument: the history of your shell and the list of processes keep ' +
         'arguments. Give its key id, or pass the key to `keyscope whois` on standard input. ' +

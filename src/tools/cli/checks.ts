@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { causeOf } from '../../core/errors.js';
+import { within } from '../../core/thenable.js';
 import { pepperReport } from '../../management/reports/pepper-report.js';
 import { isConfigured } from './configured.js';
 import type { CommandConfig, CommandSql } from './define-config.js';
@@ -11,7 +12,6 @@ import { hintOf } from './explain.js';
 import type { Finding, Verdict } from './finding.js';
 import { checkSeals } from './seals.js';
 import { askClock, askMissingTriggers, askPrimary, askVersion, KNOWN_VERSION } from './sql.js';
-import { within } from './within.js';
 
 /** What a check may use. */
 interface Asked {
@@ -50,10 +50,12 @@ function check(name: string, look: (asked: Asked) => Promise<Verdict>): Check {
     }
     const limit = Math.min(asked.timeoutMs, CHECK_MS);
     try {
-      const late = () => new Error(`keyscope: no answer within ${limit / 1_000} s`);
+      const giveUp = (): never => {
+        throw new Error(`keyscope: no answer within ${limit / 1_000} s`);
+      };
       // Within a promise, so that what is thrown at once is caught, too.
       const looked = Promise.resolve().then(() => look(asked));
-      const [state, what] = await within(looked, limit, late);
+      const [state, what] = await within(limit, looked, giveUp);
       return { check: name, state, what };
     } catch (error) {
       const hint = hintOf(error) + hintOf(causeOf(error));

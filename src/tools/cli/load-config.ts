@@ -3,10 +3,10 @@ import { Console } from 'node:console';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { within } from '../../core/thenable.js';
 import { type CommandConfig, isConfig } from './define-config.js';
 import { CommandError } from './errors.js';
 import { textOf, withoutSecrets } from './explain.js';
-import { within } from './within.js';
 
 /** In the working directory. */
 const NAMES: readonly string[] = [
@@ -31,9 +31,9 @@ export async function loadConfig(
   const path = given === undefined ? findConfig() : resolve(given);
   if (!existsSync(path)) throw new CommandError('config', `There is no config ${path}.`);
   globalThis.console = new Console(process.stderr, process.stderr);
-  const config = await within(importDefault(path), timeoutMs, () => {
+  const config = await within(timeoutMs, importDefault(path), () => {
     const cause = 'does it await what never comes, such as a database that does not answer?';
-    return new CommandError(
+    throw new CommandError(
       'config',
       `${path} has not loaded within ${timeoutMs / 1_000} s: ${cause}`,
     );

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import { within } from '../../core/thenable.js';
 import { type AccessLock, lockOf } from '../lock/access-lock.js';
 import { parseLock } from '../lock/lock-text.js';
 import type { GuardedRoute } from '../lock/route.js';
@@ -9,7 +10,6 @@ import type { Call } from './call.js';
 import { CommandError, usageError } from './errors.js';
 import { textOf, withoutSecrets } from './explain.js';
 import { startGit } from './scan/git.js';
-import { within } from './within.js';
 
 /** The committed lock, or null if there is none. */
 export async function readLock(path: string): Promise<AccessLock | null> {
@@ -70,10 +70,12 @@ export async function currentLock(
     const example = 'defineConfig({ …, policy, routes: () => routesOf(app) })';
     throw new CommandError('config', `A lock needs the policy and the routes: ${example}.`);
   }
-  const late = (): Error => new CommandError('config', 'routes() of the config does not settle.');
+  const giveUp = (): never => {
+    throw new CommandError('config', 'routes() of the config does not settle.');
+  };
   const found: readonly GuardedRoute[] = [
     // Asynchronous, so that what it throws becomes a rejection.
-    ...(await within(Promise.resolve().then(routes), timeoutMs, late)),
+    ...(await within(timeoutMs, Promise.resolve().then(routes), giveUp)),
   ];
   const unguarded = found.filter(({ operations }) => operations.length === 0);
   const bare = new Set(unguarded.map(({ method, path }) => `${method} ${path}`));

@@ -1,11 +1,12 @@
 /** Runs one subcommand from its line to the exit code, and closes what the config opened. */
+
+import { within } from '../../core/thenable.js';
 import { type Request, readArguments } from './arguments.js';
 import type { Call } from './call.js';
 import type { CommandConfig } from './define-config.js';
 import { watchInterrupts } from './interrupts.js';
 import { createOutput, type Output, ReaderGone } from './output.js';
 import { openTerminal } from './terminal.js';
-import { within } from './within.js';
 
 /** How long `close` of the config may take, at most. */
 const CLOSE_MS = 5_000;
@@ -71,7 +72,9 @@ async function close(config: CommandConfig | null, limitMs: number, output: Outp
   try {
     // Called within the promise, so that what it throws is told like what it rejects with.
     const closing = Promise.resolve().then(() => config?.close?.());
-    await within(closing, limitMs, () => new Error(`not within ${limitMs / 1_000} s`));
+    await within(limitMs, closing, () => {
+      throw new Error(`not within ${limitMs / 1_000} s`);
+    });
   } catch (error) {
     const { textOf, withoutSecrets } = await import('./explain.js');
     output.say(`The config's close() failed: ${withoutSecrets(textOf(error))}`);

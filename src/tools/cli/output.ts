@@ -1,4 +1,5 @@
 /** What the command prints: results on standard output, everything else on standard error. */
+import { replaceInvisible } from '../../core/masking.js';
 import { CommandError } from './errors.js';
 
 /** Colours, by what they mean. */
@@ -68,15 +69,12 @@ function failureOf({ code }: NodeJS.ErrnoException): Error {
   return new CommandError('store', `Standard output cannot be written: ${code ?? 'it failed'}.`);
 }
 
-/** Control, format, line- and paragraph-separator characters, and halves of a pair. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
 /**
- * Writes such characters out, as `\u001b`: whoever can write the database could otherwise move the
- * cursor, hide lines or answer for the terminal. In JSON they mean the same afterwards.
+ * Writes invisible characters out, as `\u001b`: anyone who can write to the database could
+ * otherwise move the cursor, hide lines or answer for the terminal. In JSON they mean the same.
  */
 export function escapeInvisible(text: string): string {
-  return text.replace(INVISIBLE, (character) =>
+  return replaceInvisible(text, (character) =>
     character
       .split('')
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,4 +1,5 @@
 /** The scopes and operations of a service as Markdown, for people. */
+import { replaceInvisible } from '../../core/masking.js';
 import type { OperationEntry, ScopeEntry, ScopeReferenceInput } from './scope-table.js';
 import { scopeTable } from './scope-table.js';
 
@@ -67,5 +68,5 @@ export function showName(name: string): string {
 
 /** Control and invisible characters become U+FFFD: a line break would end the row. */
 function escapeMarks(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd').replace(MARKS, '\\$&');
+  return replaceInvisible(text).replace(MARKS, '\\$&');
 }

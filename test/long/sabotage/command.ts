@@ -5,8 +5,8 @@ export const COMMAND: readonly Safeguard[] = [
   {
     name: 'command: no key as an argument',
     file: 'src/tools/cli/arguments.ts',
-    text: 'LIKE_A_KEY.test(argument)',
-    instead: 'LIKE_A_KEY.test(argument.slice(50))',
+    text: 'argv.some(looksLikeKey)',
+    instead: 'argv.some((argument) => looksLikeKey(argument.slice(50)))',
     tests: 'test/tools/cli/arguments.test.ts',
   },
   {
@@ -60,8 +60,8 @@ export const COMMAND: readonly Safeguard[] = [
   },
   {
     name: 'command: nothing in a row controls the terminal',
-    file: 'src/tools/cli/output.ts',
-    text: String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`,
+    file: 'src/core/masking.ts',
+    text: String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}`,
     instead: String.raw`\p{Cs}`,
     tests: 'test/tools/cli/table.test.ts',
   },

@@ -326,8 +326,8 @@ const INPUT: readonly Safeguard[] = [
     name: 'a store in time',
     file: 'src/core/outage.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
-    text: 'reject(new StoreError(`${what} did not answer within ${timeoutMs} ms`));',
-    instead: 'resolve([]);',
+    text: 'throw new StoreError(`${what} did not answer within ${timeoutMs} ms`);',
+    instead: 'return [] as T;',
   },
   {
     name: 'an answer of the wrong shape',

@@ -259,8 +259,8 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'a connection that never answers: MySQL',
     file: 'src/stores/mysql/connections.ts',
-    text: 'timer = setTimeout(() => reject(error), limitMs);',
-    instead: 'void reject; void error;',
+    text: 'within(limitMs, working, giveUp)',
+    instead: 'working',
     tests: `${MYSQL}/outage.test.ts`,
   },
   {
@@ -440,9 +440,9 @@ const IN_REDIS: readonly Safeguard[] = [
   },
   {
     name: 'usage that is never answered: Redis',
-    file: 'src/stores/redis/concurrency.ts',
-    text: 'setTimeout(() => reject(new Error(told)), ms)',
-    instead: 'setTimeout(() => {}, ms)',
+    file: 'src/stores/redis/writes.ts',
+    text: 'within(TOUCH_MS, touching, giveUp, true)',
+    instead: 'touching',
     tests: REDIS,
   },
   {
