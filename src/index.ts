@@ -39,7 +39,9 @@ export type { UsageOptions } from './core/usage.js';
 export type { Authority, GrantAuthority } from './management/authority.js';
 export type { KeyringOptions } from './core/context.js';
 export type { AuthenticateOptions } from './core/authenticate.js';
-export type { Admission, AdmitInput, Authenticator } from './core/admit.js';
+export type { Admission, AdmitInput, Admitting, Authenticator } from './core/admit.js';
+export type { Guard, GuardOptions, GuardReaders } from './http/guard.js';
+export { defineGuard } from './http/guard.js';
 export type { IssueInput } from './management/issue.js';
 export type { RotateInput } from './management/rotate.js';
 export type {

@@ -1,7 +1,7 @@
-/** keyscope for Fastify 5. Copy this file and adapt it. It decides nothing: `admit` does. */
+/** keyscope for Fastify 5. Copy this file and adapt it. It decides nothing: `defineGuard` does. */
 import type { FastifyReply, FastifyRequest, RawServerBase } from 'fastify';
-import type { ChallengeOptions, Keyring, Policy, Principal, StoreError } from 'keyscope';
-import { isAccessError, isStoreError, toResponse } from 'keyscope';
+import type { GuardOptions, GuardReaders, Principal } from 'keyscope';
+import { defineGuard } from 'keyscope';
 
 // Set by the guard; on a route without one both are undefined, whatever the types say.
 declare module 'fastify' {
@@ -13,37 +13,20 @@ declare module 'fastify' {
 type Request = FastifyRequest<object, RawServerBase>;
 type Reply = FastifyReply<object, RawServerBase>;
 
-export interface GuardOptions<Op extends string> extends ChallengeOptions {
-  readonly keyring: Pick<Keyring, 'admit'>;
-  readonly policy: Policy<Op>;
-  /** Called before an answer of 503. `causeOf(error)` is the driver's, which may quote rows. */
-  readonly onOutage?: (error: StoreError) => void;
-}
-
 /** `app.get('/threats', { onRequest: guard('listThreats') }, handler)`: before the body is read. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
-  const { keyring, policy, onOutage, ...challenge } = options;
-  const usage = 'createGuard: pass { keyring, policy, realm }';
-  if (!keyring?.admit || !policy?.requires) throw new TypeError(usage);
-  toResponse(undefined, challenge); // A realm that no header can carry fails here, at start-up.
-  // `entity` returns what the request says: nothing, a text, or the list of a parameter's values.
-  return (operation: Op, reader: { entity?(request: Request): unknown } = {}) => {
-    policy.requires(operation); // So does an operation that the policy does not have.
-    const isKnown = Reflect.ownKeys(reader).every((name) => name === 'entity');
-    if (!isKnown) throw new TypeError('guard: pass { entity } alone');
-    const mark = { [Symbol.for('keyscope.operation')]: operation };
+  const define = defineGuard(options);
+  return (operation: Op, readers?: GuardReaders<Request>) => {
+    const guard = define(operation, readers);
     return Object.assign(async (request: Request, reply: Reply) => {
       reply.header('Cache-Control', 'no-store'); // Unless the handler sets another.
       try {
-        const input = { policy, operation, entityUuid: reader.entity?.(request) };
         // Not `request.headers`, which hides a second Authorization line.
-        Object.assign(request, await keyring.admit(request.raw, input));
+        Object.assign(request, await guard.admit(request, request.raw));
       } catch (error) {
-        if (!isAccessError(error) && !isStoreError(error)) throw error; // A bug, for your logger.
-        if (isStoreError(error)) (async () => onOutage?.(error))().catch(() => {});
-        const { status, headers, body } = toResponse(error, challenge);
+        const { status, headers, body } = guard.answer(error);
         return reply.code(status).headers(headers).send(Buffer.from(body)); // Texts get a charset.
       }
-    }, mark);
+    }, guard.mark);
   };
 }

@@ -40,6 +40,18 @@ export interface Admission {
  */
 export type Authenticator = () => Awaitable<Principal>;
 
+/** The part of a keyring that guards call; a wrapper can take its place. */
+export interface Admitting {
+  /**
+   * Guards one operation, with its event and its usage. Given a function instead of a request, it
+   * calls that once to authenticate.
+   */
+  admit<Operation extends string>(
+    request: RequestLike | Authenticator,
+    input: AdmitInput<Operation>,
+  ): Promise<Admission>;
+}
+
 export async function admit(
   context: Context,
   request: RequestLike | Authenticator,

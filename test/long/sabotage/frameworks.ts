@@ -22,15 +22,15 @@ export const FRAMEWORKS: readonly Safeguard[] = [
   {
     name: 'frameworks: no-store on failure, Koa',
     file: 'examples/koa/adapter.ts',
-    text: 'Promise.reject(notStored(error))',
-    instead: 'Promise.reject(error)',
+    text: 'throw notStored(error);',
+    instead: 'throw error;',
     tests: MORE,
   },
   {
     name: 'frameworks: both lines, Koa',
     file: 'examples/koa/adapter.ts',
-    text: 'keyring.admit(ctx.req, input)',
-    instead: 'keyring.admit(ctx.headers, input)',
+    text: 'guard.admit(ctx, ctx.req)',
+    instead: 'guard.admit(ctx, ctx.headers)',
     tests: CONTRACT,
   },
   {
@@ -41,11 +41,11 @@ export const FRAMEWORKS: readonly Safeguard[] = [
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: bugs are no denials, Elysia',
-    file: 'examples/elysia/adapter.ts',
-    text: 'throw error; // A bug: for `onError`.',
-    instead: '{}',
-    tests: MORE,
+    name: 'frameworks: bugs are no denials',
+    file: 'src/http/guard.ts',
+    text: 'if (!isOutage && !isAccessError(error)) throw error;',
+    instead: '',
+    tests: 'test/examples/adapters.test.ts',
   },
   {
     name: 'frameworks: no-store on success, Nest',
@@ -64,8 +64,8 @@ export const FRAMEWORKS: readonly Safeguard[] = [
   {
     name: 'frameworks: both lines, Nest',
     file: 'examples/nest/adapter.ts',
-    text: 'keyring.admit(req, input)',
-    instead: 'keyring.admit(req.headers, input)',
+    text: 'guard.admit(req, req)',
+    instead: 'guard.admit(req, req.headers)',
     tests: CONTRACT,
   },
   {
@@ -92,8 +92,8 @@ export const FRAMEWORKS: readonly Safeguard[] = [
   {
     name: 'frameworks: the entity that is meant, tRPC',
     file: 'examples/trpc/adapter.ts',
-    text: 'reader.entity?.(await getRawInput())',
-    instead: 'undefined',
+    text: 'guard.admit(input, ctx.req)',
+    instead: 'guard.admit(undefined, ctx.req)',
     tests: CONTRACT,
   },
   {

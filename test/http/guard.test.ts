@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { Admitting, KeyringEvent } from '../../src/index.js';
+import {
+  AccessError,
+  defineGuard,
+  definePolicy,
+  isAccessError,
+  StoreError,
+  toResponse,
+} from '../../src/index.js';
+import { operationOf } from '../../src/tools/lock/guards.js';
+import { bearer, catalog, issue, OTHER, OWN, setUp } from '../support/keyring.ts';
+
+const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
+const CHALLENGE = { realm: 'test' };
+
+async function prepared() {
+  const events: KeyringEvent[] = [];
+  const { keyring } = setUp({ onEvent: (event) => events.push(event) });
+  const { key, info } = await issue(keyring);
+  const define = defineGuard({ keyring, policy, ...CHALLENGE });
+  return { define, keyring, key, info, events };
+}
+
+describe('defineGuard', () => {
+  it('admits by the lines, and reads entity and context from the request', async () => {
+    const { define, key, info, events } = await prepared();
+    const guard = define('listThreats', {
+      entity: (request: { asked?: string }) => request.asked,
+      context: () => ({ requestId: 'r1' }),
+    });
+    const { principal, entityUuid } = await guard.admit({}, bearer(key));
+    expect(principal.keyId).toBe(info.keyId);
+    expect(entityUuid).toBe(OWN);
+    const foreign = guard.admit({ asked: OTHER }, bearer(key));
+    await expect(foreign).rejects.toMatchObject({ code: 'entity_forbidden' });
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'access.granted', operation: 'listThreats', context: { requestId: 'r1' } },
+      { type: 'access.denied', entityUuid: OTHER, context: { requestId: 'r1' } },
+    ]);
+  });
+
+  it('answers a denial as toResponse does', async () => {
+    const { define } = await prepared();
+    const guard = define('whoami');
+    const error = await guard.admit(undefined, undefined).catch((reason: unknown) => reason);
+    expect(isAccessError(error)).toBe(true);
+    expect(guard.answer(error)).toEqual(toResponse(error, CHALLENGE));
+  });
+
+  it('calls onOutage for outages alone, and whatever that does changes no answer', async () => {
+    const { keyring } = await prepared();
+    const told: unknown[] = [];
+    const outage = new StoreError('away');
+    const onOutage = (error: StoreError) => {
+      told.push(error);
+      throw new Error('the log is full');
+    };
+    const guard = defineGuard({ keyring, policy, ...CHALLENGE, onOutage })('whoami');
+    expect(guard.answer(outage)).toEqual(toResponse(outage, CHALLENGE));
+    expect(guard.answer(new AccessError('invalid_token', 'revoked')).status).toBe(401);
+    expect(told).toEqual([outage]);
+  });
+
+  it('throws a bug onward, whatever it is', async () => {
+    const guard = (await prepared()).define('whoami');
+    const bug = new TypeError('a bug');
+    expect(() => guard.answer(bug)).toThrow(bug);
+    expect(() => guard.answer(undefined)).toThrow();
+    // A reader that throws is one.
+    const failing = (await prepared()).define('whoami', {
+      entity: () => {
+        throw bug;
+      },
+    });
+    await expect(async () => failing.admit(undefined, undefined)).rejects.toBe(bug);
+  });
+
+  it('marks its guards with the operation, for routesOf', async () => {
+    const { mark } = (await prepared()).define('listThreats');
+    expect(operationOf(Object.assign(() => {}, mark))).toBe('listThreats');
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['no keyring', { policy, ...CHALLENGE }],
+    ['a promise of one', { keyring: Promise.resolve(), policy, ...CHALLENGE }],
+    ['no policy', { keyring: { admit: () => {} }, ...CHALLENGE }],
+  ])('refuses %s, and says what to pass', (_what, options) => {
+    const usage = 'createGuard: pass { keyring, policy, realm }';
+    expect(() => defineGuard(options as never)).toThrow(new TypeError(usage));
+  });
+
+  it.each([
+    ['a realm that no header can carry', { realm: 'a\r\nb' }],
+    ['no realm', { realm: undefined }],
+    ['an unknown option', { onOutages: () => {} }],
+  ])('refuses %s at once', async (_what, options) => {
+    const { keyring } = await prepared();
+    expect(() => defineGuard({ keyring, policy, ...CHALLENGE, ...options } as never)).toThrow(
+      TypeError,
+    );
+  });
+
+  it('refuses an operation that the policy does not have, and an unknown reader', async () => {
+    const { define } = await prepared();
+    expect(() => define('listThreat' as 'whoami')).toThrow(/not in the table/);
+    const readers = { entityUuid: () => OWN };
+    expect(() => define('whoami', readers as object)).toThrow('guard: pass { entity } alone');
+    expect(() => define('whoami', { [Symbol('x')]: 1 } as object)).toThrow(/^guard: pass/);
+  });
+
+  it('takes any object with admit, so that a wrapper can stand in for a keyring', async () => {
+    const { keyring, key } = await prepared();
+    const calls: unknown[] = [];
+    const wrapper: Admitting = {
+      admit: (request, input) => {
+        calls.push(input.operation);
+        return keyring.admit(request, input);
+      },
+    };
+    const guard = defineGuard({ keyring: wrapper, policy, ...CHALLENGE })('whoami');
+    await guard.admit(undefined, bearer(key));
+    expect(calls).toEqual(['whoami']);
+  });
+});
