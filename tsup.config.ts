@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild';
 import { defineConfig } from 'tsup';
@@ -73,11 +73,11 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
     metafile: true,
     write,
   } as const satisfies BuildOptions;
-  const loaded = ['core', 'management', 'http'].flatMap((folder) =>
-    readdirSync(`src/${folder}`)
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => `export * from './${folder}/${file}';`),
-  );
+  // What `keyscope` loads, which also exports what other entries take of it.
+  const front = await build({ ...options, entryPoints: ['src/index.ts'], write: false });
+  const loaded = Object.keys(front.metafile.inputs)
+    .filter((path) => path.startsWith('src/') && path !== 'src/index.ts')
+    .map((path) => `export * from './${path.slice('src/'.length)}';`);
   const core = await build({
     ...options,
     stdin: { contents: loaded.join('\n'), resolveDir: 'src' },

@@ -2,6 +2,7 @@
 import { isInputError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import type { Awaitable } from '../core/store.js';
+import { isResponse } from '../http/answer.js';
 import { type GrantAuthority, readGrantAuthority } from '../management/authority.js';
 import type { KeyAdminOperation } from './routes.js';
 
@@ -40,9 +41,4 @@ export async function askAuthority(
   // The keyring checks it too; here, before the body is read.
   readGrantAuthority(answer);
   return answer;
-}
-
-/** By its tag: there may be several classes, of polyfills and of other realms. */
-export function isResponse<T>(value: T | Response): value is Response {
-  return Object.prototype.toString.call(value) === '[object Response]';
 }

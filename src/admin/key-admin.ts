@@ -1,13 +1,12 @@
 /** The endpoints to manage keys, as one handler of fetch requests. */
 import { isAccessError, isInputError } from '../core/errors.js';
-import { assert } from '../core/input.js';
-import { answerNothing } from '../http/answer.js';
+import { answerError, answerNothing, isResponse } from '../http/answer.js';
+import { createFetchHandler, Refusal, requireRoute } from '../http/fetch-handler.js';
 import type { GrantAuthority } from '../management/authority.js';
-import { askAuthority, isResponse } from './authority.js';
+import { askAuthority } from './authority.js';
 import { NO_INPUT } from './inputs.js';
 import { type KeyAdminConfig, type KeyAdminOptions, readKeyAdminOptions } from './options.js';
 import { isFromOwnPage } from './origin.js';
-import { createDenial, createRefusal } from './refusal.js';
 import { type Found, findRoutes, type Route } from './routes.js';
 import { isJson, readJson, readQuery } from './sent.js';
 
@@ -25,10 +24,6 @@ export interface KeyAdminInput {
  * parsedBody: req.body })`. Whatever else servers pass beside a request is ignored.
  */
 export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Promise<Response>;
-
-const NOT_A_REQUEST =
-  'admin: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let ' +
-  'getRequestListener of @hono/node-server make one';
 
 /**
  * Makes the endpoints to manage keys, to be mounted under `basePath`:
@@ -58,10 +53,16 @@ const NOT_A_REQUEST =
  */
 export function createKeyAdmin(options: KeyAdminOptions): KeyAdmin {
   const config = readKeyAdminOptions(options);
+  const handle = createFetchHandler<KeyAdminInput | object, Response>(
+    'admin',
+    (request, input) => answer(config, request, input as KeyAdminInput | undefined),
+    (error) => {
+      if (!isAccessError(error) && !isInputError(error)) config.report(error);
+      return answerError(error, { realm: config.realm });
+    },
+  );
   return async (request, input) => {
-    assert(typeof request?.headers?.get === 'function', NOT_A_REQUEST);
-    const parsedBody = (input as KeyAdminInput | undefined)?.parsedBody;
-    const response = await answer(config, request, parsedBody);
+    const response = await handle(request, input);
     const isTooMuch = request.method === 'HEAD' && response.body !== null;
     return isTooMuch ? new Response(null, response) : response;
   };
@@ -70,38 +71,31 @@ export function createKeyAdmin(options: KeyAdminOptions): KeyAdmin {
 async function answer(
   config: KeyAdminConfig,
   request: Request,
-  parsedBody: unknown,
+  input: KeyAdminInput | undefined,
 ): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);
   // 1. Is there such a path, and does it have this method?
   const found = findBelow(config.basePath, pathname);
-  if (found.routes.length === 0) return createRefusal('unknown_path');
-  const allow = { Allow: methodsOf(found) };
-  if (request.method === 'OPTIONS') return answerNothing(allow);
+  const allowed = methodsOf(found);
+  const isKnown = found.routes.length > 0;
+  if (isKnown && request.method === 'OPTIONS') return answerNothing({ Allow: allowed.join(', ') });
   const method = request.method === 'HEAD' ? 'GET' : request.method;
-  const route = found.routes.find((each) => each.method === method);
-  if (route === undefined) return createRefusal('unknown_method', allow);
+  const route = requireRoute(found.routes, method, allowed);
   // 2. Can no other site's page have sent it?
   if (route.method === 'POST') {
-    if (!isFromOwnPage(request, config.origins)) return createRefusal('cross_site');
-    if (!isJson(request)) return createRefusal('media_type', { Accept: 'application/json' });
+    if (!isFromOwnPage(request, config.origins)) throw new Refusal('cross_site');
+    if (!isJson(request)) throw new Refusal('media_type', { Accept: 'application/json' });
   }
-  try {
-    // 3. On whose behalf? Nothing of the body is read before.
-    const { authorityOf, authorityTimeoutMs } = config;
-    const authority = await askAuthority(authorityOf, authorityTimeoutMs, request, route.operation);
-    if (isResponse(authority)) return authority;
-    // 4. What exactly? The keyring decides whether.
-    const query = readQuery(searchParams);
-    if (route.method === 'GET') return await run(config, found, route, authority, query);
-    NO_INPUT.read(query);
-    const { body, refusal } = await readJson(request, parsedBody);
-    if (refusal !== undefined) return createRefusal(refusal);
-    return await run(config, found, route, authority, body);
-  } catch (error) {
-    if (!isAccessError(error) && !isInputError(error)) config.report(error);
-    return createDenial(error, config.realm);
-  }
+  // 3. On whose behalf? Nothing of the body is read before.
+  const { authorityOf, authorityTimeoutMs } = config;
+  const authority = await askAuthority(authorityOf, authorityTimeoutMs, request, route.operation);
+  if (isResponse(authority)) return authority;
+  // 4. What exactly? The keyring decides whether.
+  const query = readQuery(searchParams);
+  if (route.method === 'GET') return run(config, found, route, authority, query);
+  NO_INPUT.read(query);
+  const body = await readJson(request, input?.parsedBody);
+  return run(config, found, route, authority, body);
 }
 
 function run(
@@ -120,8 +114,7 @@ function findBelow(basePath: string, pathname: string): Found {
   return isBelow ? findRoutes(pathname.slice(basePath.length)) : { routes: [], keyId: '' };
 }
 
-/** What `Allow` says (RFC 9110 §10.2.1). */
-function methodsOf({ routes }: Found): string {
-  const methods = routes.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method));
-  return [...methods, 'OPTIONS'].join(', ');
+function methodsOf({ routes }: Found): readonly string[] {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return [...methods, 'OPTIONS'];
 }

@@ -3,11 +3,11 @@
  * what that does not say is written here: what answers look like, and how a request is refused.
  */
 import { assert, isObject, readFields } from '../core/input.js';
+import { readBasePath } from '../http/fetch-handler.js';
 import { addressedKeyJsonSchema } from '../schemas/addressed-key.js';
 import { damagedKeyJsonSchema } from '../schemas/damaged-key.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import { keyInfoJsonSchema } from '../schemas/key-info.js';
-import { readBasePath } from './options.js';
 import { ROUTES, type Route } from './routes.js';
 
 export interface KeyAdminOpenApiOptions {
@@ -223,7 +223,10 @@ export function keyAdminOpenApi(options: KeyAdminOpenApiOptions = {}): KeyAdminO
   readFields(options, ['basePath', 'securitySchemes'], 'keyAdminOpenApi');
   const { securitySchemes = {} } = options;
   assert(isObject(securitySchemes), 'securitySchemes: pass Security Scheme Objects by name');
-  const basePath = readBasePath(options.basePath);
+  const basePath = readBasePath(
+    options.basePath === undefined ? '/keys' : options.basePath,
+    '/keys',
+  );
   const security = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, object> = {};
   for (const route of ROUTES) {

@@ -4,12 +4,12 @@ import {
   assert,
   assertFunction,
   hasMethods,
-  quote,
   readFields,
   readInteger,
   readStrings,
 } from '../core/input.js';
 import { toResponse } from '../http/challenge.js';
+import { readBasePath } from '../http/fetch-handler.js';
 import type { AuthorityReader } from './authority.js';
 import type { AdminKeyring } from './keyring.js';
 
@@ -81,7 +81,7 @@ const METHODS = [
 export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
   readFields(options, OPTIONS, 'createKeyAdmin');
   const { keyring, authorityOf, realm = 'keys', onError, origins = [] } = options;
-  const { authorityTimeoutMs = 2000 } = options;
+  const { basePath = '/keys', authorityTimeoutMs = 2000 } = options;
   assert(hasMethods(keyring, ...METHODS), 'keyring: pass what createKeyring returned');
   assert(typeof authorityOf === 'function', 'authorityOf: pass (request) => authority');
   if (onError !== undefined) assertFunction(onError, 'onError');
@@ -90,7 +90,7 @@ export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
   return Object.freeze<KeyAdminConfig>({
     keyring,
     authorityOf,
-    basePath: readBasePath(options.basePath),
+    basePath: readBasePath(basePath, '/keys'),
     realm,
     origins: new Set(readStrings(origins, 'origins', ORIGIN)),
     authorityTimeoutMs: readInteger(authorityTimeoutMs, 1, 600_000, 'authorityTimeoutMs'),
@@ -102,12 +102,3 @@ const ORIGIN = {
   holds: (text: string): boolean => URL.canParse(text) && new URL(text).origin === text,
   instead: 'pass an origin as browsers write it, such as https://console.example.com',
 };
-
-/** Reads the path of the list. It is compared with paths as `URL` writes them. */
-export function readBasePath(path: unknown = '/keys'): string {
-  const isPath = typeof path === 'string' && /^\/[^?#{}]*[^/?#{}]$/.test(path);
-  assert(isPath, 'basePath: pass a path such as /keys, without a slash at the end', path);
-  const { pathname } = new URL(`http://localhost${path}`);
-  assert(pathname === path, `basePath: write it as ${quote(pathname)}`);
-  return path;
-}

@@ -1,6 +1,6 @@
 /** Every endpoint, once: the table that routes requests and makes the OpenAPI document. */
 import { AccessError, isAccessError } from '../core/errors.js';
-import { answerJson, answerNothing } from '../http/answer.js';
+import { answerJson, answerNothing, answerRefusal } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
 import type { IssuedKey } from '../management/info.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
@@ -13,7 +13,6 @@ import {
   ROTATE_INPUT,
 } from './inputs.js';
 import type { AdminKeyring } from './keyring.js';
-import { createRefusal } from './refusal.js';
 
 /** What a request does. The `operationId`s of the OpenAPI document. */
 export type KeyAdminOperation =
@@ -151,7 +150,7 @@ export const ROUTES: readonly Route[] = [
       } catch (error) {
         // The predecessor's credential, not the caller's: a 401 would sign a person out.
         const isNotLive = isAccessError(error) && error.code === 'invalid_token';
-        if (isNotLive) return createRefusal('not_live');
+        if (isNotLive) return answerRefusal('not_live');
         throw error;
       }
     },

@@ -1,7 +1,7 @@
 /** What a request sends: the parameters of its query, and its body as JSON. */
 import { InputError } from '../core/errors.js';
 import { readBody } from '../http/body.js';
-import type { RefusalReason } from './refusal.js';
+import { requireBody } from '../http/fetch-handler.js';
 
 /**
  * Longer than any input that is accepted: 1,000 entities and 256 scopes take 73 kB of JSON, texts
@@ -31,25 +31,19 @@ export function readQuery(parameters: URLSearchParams): object {
   return Object.fromEntries(found);
 }
 
-/** Either the body as JSON, or why there is none. */
-interface ReadBody {
-  readonly body?: unknown;
-  readonly refusal?: RefusalReason;
-}
-
 /**
  * Reads the body, up to a limit, unless it was handed over. Not checked: whether a name is there
  * twice in one object, of which the last one counts.
  *
  * @throws InputError if it is no JSON or breaks off.
+ * @throws Refusal if it is too long, or if somebody else has read it.
  */
-export async function readJson(request: Request, parsedBody: unknown): Promise<ReadBody> {
-  if (parsedBody !== undefined) return { body: parsedBody };
-  const text = await readBody(request, MAX_BODY_BYTES).catch(refuseBrokenOff);
-  if (text === undefined) return { refusal: 'read_before' };
-  if (text === null) return { refusal: 'too_long' };
+export async function readJson(request: Request, parsedBody: unknown): Promise<unknown> {
+  if (parsedBody !== undefined) return parsedBody;
+  const read = await readBody(request, MAX_BODY_BYTES).catch(refuseBrokenOff);
+  const text = requireBody(read, 'read_before_admin');
   try {
-    return { body: JSON.parse(text) as unknown };
+    return JSON.parse(text);
   } catch {
     throw new InputError('input', 'send a JSON object');
   }

@@ -1,41 +1,136 @@
-/** Answers of the endpoints that wings mount. No cache may store any of them. */
+/** Answers of the endpoints that handlers mount. No cache may store any of them. */
+import { type ChallengeOptions, TITLES, toResponse } from './challenge.js';
+
+type Headers = Readonly<Record<string, string>>;
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** Answers with a body. */
-export function answerJson(
-  status: number,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
+export function answerJson(status: number, body: object, headers: Headers = {}): Response {
   const all = { ...JSON_TYPE, ...NO_STORE, ...headers };
   return new Response(JSON.stringify(body), { status, headers: all });
 }
 
 /** Answers with headers alone. */
-export function answerNothing(
-  headers: Readonly<Record<string, string>> = {},
-  status: 200 | 204 = 204,
-): Response {
+export function answerNothing(headers: Headers = {}, status: 200 | 204 = 204): Response {
   return new Response(null, { status, headers: { ...NO_STORE, ...headers } });
 }
 
-/** Why a request is refused, for whoever sent it. */
-export interface Problem {
-  readonly status: number;
-  /** The status phrase, which `about:blank` requires as the title (RFC 9457 §4.2.1). */
-  readonly title: string;
+/** Answers a denial, a malformed input, an outage or a bug. */
+export function answerError(error: unknown, challenge: ChallengeOptions): Response {
+  const { status, headers, body } = toResponse(error, challenge);
+  return new Response(body, { status, headers });
+}
+
+/** By its tag: there may be several classes, of polyfills and of other realms. */
+export function isResponse<T>(value: T | Response): value is Response {
+  return Object.prototype.toString.call(value) === '[object Response]';
+}
+
+// ── Refusals ────────────────────────────────────────────────────────────────────────────────────
+
+/** Why a request is refused, for its sender. */
+interface Problem {
+  readonly status: keyof typeof TITLES;
   readonly detail: string;
   /** A code for programs, where a protocol has one. */
   readonly error?: string;
 }
 
+/** Why a request is refused: the rows of the table. */
+export type RefusalReason =
+  | 'unknown_path'
+  | 'unknown_method'
+  | 'only_method'
+  | 'too_long'
+  | 'media_type'
+  | 'cross_site'
+  | 'not_live'
+  | 'not_signed'
+  | 'wrong_secret'
+  | 'malformed_report'
+  | 'unknown_type'
+  | 'malformed_message'
+  | 'unknown_tool'
+  | 'foreign_session'
+  | 'read_before_admin'
+  | 'read_before_gate'
+  | 'read_before_leaks';
+
+/** What is refused for a reason other than its credential. */
+const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
+  unknown_path: { status: 404, detail: 'There is nothing at this path.' },
+  unknown_method: { status: 405, detail: 'Send one of the methods in the Allow header.' },
+  only_method: { status: 405, detail: 'Send the method in the Allow header.' },
+  too_long: { status: 413, detail: 'The body is too large.' },
+  media_type: {
+    status: 415,
+    detail: 'Send a JSON object, if only {}, with "Content-Type: application/json".',
+  },
+  cross_site: {
+    status: 403,
+    detail:
+      'Pages of another origin may not do this. In the server, name the origin of a page of your ' +
+      'own: createKeyAdmin({ origins }).',
+  },
+  /** Only a live key has a successor. The caller's own credential is not in doubt: no 401. */
+  not_live: {
+    status: 409,
+    detail: 'The key is not live, so it cannot be rotated; its state says why.',
+    error: 'conflict',
+  },
+  not_signed: {
+    status: 403,
+    detail: 'The signature is missing, not of these bytes, or of no key that is in use.',
+  },
+  wrong_secret: {
+    status: 401,
+    detail: 'The Authorization header does not have the secret that was agreed on.',
+  },
+  /** With the code of RFC 6749 §5.2, which RFC 7009 §2.2.1 refers to. */
+  malformed_report: {
+    status: 400,
+    detail: 'The body is not what this protocol sends.',
+    error: 'invalid_request',
+  },
+  unknown_type: {
+    status: 400,
+    detail: 'A type of token is not among those that can be revoked here.',
+  },
+  malformed_message: {
+    status: 400,
+    detail: 'Send one JSON-RPC message, or a batch of at most 100.',
+  },
+  unknown_tool: {
+    status: 400,
+    detail: 'The server has no such tool, or did not name it to its gate.',
+  },
+  foreign_session: { status: 404, detail: 'There is no such session; start a new one.' },
+  // Mistakes of a service, which its developer has to see at the first request.
+  read_before_admin: {
+    status: 500,
+    detail:
+      'A body parser in front of the key endpoints has read the body. In the server, hand it ' +
+      'over, admin(request, { parsedBody: req.body }), or mount the endpoints before the parser.',
+  },
+  read_before_gate: {
+    status: 500,
+    detail:
+      'A body parser in front of the MCP gate has read the body. In the server, hand it over, ' +
+      'gate(request, { parsedBody: req.body }), or mount the gate before the parser.',
+  },
+  read_before_leaks: {
+    status: 500,
+    detail:
+      'A body parser in front of the leak handler has read the body, whose very bytes are ' +
+      'signed. In the server, mount the handler before the parser.',
+  },
+};
+
 /** Answers with a problem document (RFC 9457). */
-export function answerProblem(
-  { status, title, detail, error }: Problem,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  const problem = { type: 'about:blank', title, status, detail, error };
+export function answerRefusal(reason: RefusalReason, headers: Headers = {}): Response {
+  const { status, detail, error } = REFUSALS[reason];
+  const problem = { type: 'about:blank', title: TITLES[status], status, detail, error };
   return answerJson(status, problem, { 'Content-Type': 'application/problem+json', ...headers });
 }

@@ -37,12 +37,15 @@ interface Answer {
 }
 
 /** The status phrases, which `about:blank` requires as titles (RFC 9457 §4.2.1). */
-const TITLES = {
+export const TITLES = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
+  405: 'Method Not Allowed',
   409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 } as const;

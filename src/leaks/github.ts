@@ -6,7 +6,7 @@
 import { digestKey } from '../core/keys.js';
 import { answerJson } from '../http/answer.js';
 import { readBytes } from '../http/body.js';
-import { refuse } from './answer.js';
+import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, type ReportedFind, readFinds } from './finds.js';
 import { createPublishedKeys } from './published-keys.js';
@@ -35,17 +35,16 @@ export function createGitHubDoor(
     // 1. Is there a signature, of a key that is in use? Nothing of the body is read before.
     const identifier = request.headers.get('github-public-key-identifier') ?? '';
     const signature = request.headers.get('github-public-key-signature') ?? '';
-    if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) return refuse('not_signed');
+    if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal('not_signed');
     const key = await publishedKeys.find(identifier);
-    if (key === null) return refuse('not_signed');
+    if (key === null) throw new Refusal('not_signed');
     // 2. Of these very bytes?
-    const bytes = await readBytes(request, MAX_BODY_BYTES);
-    if (bytes === undefined) return refuse('read_before');
-    if (bytes === null) return refuse('too_long');
-    if (!(await isSignedBy(key, signature, bytes))) return refuse('not_signed');
+    const read = await readBytes(request, MAX_BODY_BYTES);
+    const bytes = requireBody(read, 'read_before_leaks');
+    if (!(await isSignedBy(key, signature, bytes))) throw new Refusal('not_signed');
     // 3. What was found?
     const finds = readFinds(new TextDecoder().decode(bytes), 'url');
-    if (finds === null) return refuse('malformed');
+    if (finds === null) throw new Refusal('malformed_report');
     const known = await endAll(ender, github, finds);
     return answerJson(
       200,

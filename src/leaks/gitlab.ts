@@ -6,7 +6,7 @@ import { equalText } from '../core/bytes.js';
 import { digestKey } from '../core/keys.js';
 import { answerJson, answerNothing } from '../http/answer.js';
 import { readBody } from '../http/body.js';
-import { refuse } from './answer.js';
+import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, readFinds } from './finds.js';
 import type { GitLab } from './sources.js';
@@ -17,7 +17,8 @@ export function createTypesDoor({
   types,
 }: GitLab): (request: Request) => Promise<Response> {
   return async (request) => {
-    return hasSecret(request, secret) ? answerJson(200, { types: [...types] }) : refuseSecret();
+    requireSecret(request, secret);
+    return answerJson(200, { types: [...types] });
   };
 }
 
@@ -27,13 +28,11 @@ export function createTokensDoor(
   ender: LeakEnder,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (!hasSecret(request, gitlab.secret)) return refuseSecret();
-    const text = await readBody(request, MAX_BODY_BYTES);
-    if (text === undefined) return refuse('read_before');
-    if (text === null) return refuse('too_long');
+    requireSecret(request, gitlab.secret);
+    const text = requireBody(await readBody(request, MAX_BODY_BYTES), 'read_before_leaks');
     const finds = readFinds(text, 'location');
-    if (finds === null) return refuse('malformed');
-    if (!finds.every(({ type }) => gitlab.types.has(type))) return refuse('unknown_type');
+    if (finds === null) throw new Refusal('malformed_report');
+    if (!finds.every(({ type }) => gitlab.types.has(type))) throw new Refusal('unknown_type');
     await endAll(ender, gitlab, finds);
     return answerNothing();
   };
@@ -43,12 +42,9 @@ export function createTokensDoor(
  * Compares digests, so that the time tells neither length nor beginning of the secret. GitLab sends
  * it bare; a proxy that wants an auth-scheme may have written one.
  */
-function hasSecret({ headers }: Request, secret: string): boolean {
+function requireSecret({ headers }: Request, secret: string): void {
   const given = headers.get('authorization') ?? '';
   const bare = given.replace(/^Bearer +/i, '');
-  return equalText(digestKey(bare), digestKey(secret));
-}
-
-function refuseSecret(): Response {
-  return refuse('wrong_secret', { 'WWW-Authenticate': 'Bearer realm="leaks"' });
+  if (equalText(digestKey(bare), digestKey(secret))) return;
+  throw new Refusal('wrong_secret', { 'WWW-Authenticate': 'Bearer realm="leaks"' });
 }

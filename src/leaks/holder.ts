@@ -3,11 +3,11 @@
  * and whether it was a key is not asked of anybody if its checksum says no.
  */
 import { StoreError } from '../core/errors.js';
-import { answerNothing } from '../http/answer.js';
+import { answerError, answerNothing } from '../http/answer.js';
 import { readBody } from '../http/body.js';
-import { answerError, refuse } from './answer.js';
+import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
-import type { Source } from './sources.js';
+import { CHALLENGE, type Source } from './sources.js';
 
 /** Longer than a key and a hint of its type, whatever is escaped. */
 const MAX_BODY_BYTES = 8 * 1024;
@@ -20,14 +20,13 @@ export function createHolderDoor(
   ender: LeakEnder,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (!FORM.test(request.headers.get('content-type') ?? '')) return refuse('malformed');
-    const text = await readBody(request, MAX_BODY_BYTES);
-    if (text === undefined) return refuse('read_before');
-    if (text === null) return refuse('too_long');
+    if (!FORM.test(request.headers.get('content-type') ?? ''))
+      throw new Refusal('malformed_report');
+    const text = requireBody(await readBody(request, MAX_BODY_BYTES), 'read_before_leaks');
     const [token, another] = new URLSearchParams(text).getAll('token');
-    if (token === undefined || another !== undefined) return refuse('malformed');
+    if (token === undefined || another !== undefined) throw new Refusal('malformed_report');
     // Not reported: a stranger who floods this door would fill the log.
-    if (ender.isFull()) return answerError(new StoreError('too many reports at once'));
+    if (ender.isFull()) return answerError(new StoreError('too many reports at once'), CHALLENGE);
     await ender.end(holder, { token, where: null });
     return answerNothing({}, 200);
   };

@@ -1,11 +1,12 @@
 /** The doors for leaked keys, as one handler of fetch requests. */
-import { assert } from '../core/input.js';
-import { answerError, refuse } from './answer.js';
+import { answerError } from '../http/answer.js';
+import { createFetchHandler, requireRoute } from '../http/fetch-handler.js';
 import { createEnder } from './ender.js';
 import { createGitHubDoor } from './github.js';
 import { createTokensDoor, createTypesDoor } from './gitlab.js';
 import { createHolderDoor } from './holder.js';
 import { type LeakConfig, type LeakHandlerOptions, readLeakHandlerOptions } from './options.js';
+import { CHALLENGE } from './sources.js';
 
 /** Answers a request. Whatever servers pass beside it is ignored. */
 export type LeakHandler = (request: Request) => Promise<Response>;
@@ -15,10 +16,6 @@ interface Door {
   readonly method: 'GET' | 'POST';
   readonly answer: (request: Request) => Promise<Response>;
 }
-
-const NOT_A_REQUEST =
-  'leaks: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let ' +
-  'getRequestListener of @hono/node-server make one';
 
 /**
  * Makes the handler to which leaked keys are reported, to be mounted under `basePath`, before any
@@ -51,26 +48,26 @@ const NOT_A_REQUEST =
 export function createLeakHandler(options: LeakHandlerOptions): LeakHandler {
   const config = readLeakHandlerOptions(options);
   const doors = doorsOf(config);
-  return async (request) => {
-    assert(typeof request?.headers?.get === 'function', NOT_A_REQUEST);
-    const door = doors.get(new URL(request.url).pathname);
-    if (door === undefined) return refuse('unknown_path');
-    if (door.method !== request.method) return refuse('unknown_method', { Allow: door.method });
-    try {
-      return await door.answer(request);
-    } catch (error) {
+  return createFetchHandler<unknown, Response>(
+    'leaks',
+    async (request) => {
+      const atPath = doors.get(new URL(request.url).pathname) ?? [];
+      const methods = atPath.map(({ method }) => method);
+      return requireRoute(atPath, request.method, methods).answer(request);
+    },
+    (error) => {
       config.report(error);
-      return answerError(error);
-    }
-  };
+      return answerError(error, CHALLENGE);
+    },
+  );
 }
 
-function doorsOf(config: LeakConfig): ReadonlyMap<string, Door> {
+function doorsOf(config: LeakConfig): ReadonlyMap<string, readonly Door[]> {
   const { basePath, github, gitlab, holder } = config;
   const ender = createEnder(config);
-  const doors = new Map<string, Door>();
+  const doors = new Map<string, readonly Door[]>();
   function mount(path: string, method: Door['method'], answer: Door['answer']): void {
-    doors.set(`${basePath}/${path}`, { method, answer });
+    doors.set(`${basePath}/${path}`, [{ method, answer }]);
   }
   if (github !== null) mount('github', 'POST', createGitHubDoor(github, ender));
   if (gitlab !== null) {

@@ -2,6 +2,7 @@
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
 import { keyPattern } from '../core/keys.js';
+import { readBasePath } from '../http/fetch-handler.js';
 import type { LeakKeyring } from './keyring.js';
 import type { Leak } from './leak.js';
 import {
@@ -76,8 +77,6 @@ export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig 
   assert(isAny, 'createLeakHandler: pass github, gitlab or holder, or nothing is mounted');
   if (onLeak !== undefined) assertFunction(onLeak, 'onLeak');
   if (onError !== undefined) assertFunction(onError, 'onError');
-  const isPath = typeof basePath === 'string' && /^(?:\/[\w.~-]+)*$/.test(basePath);
-  assert(isPath, 'basePath: pass a path such as /leaks, without a slash at the end', basePath);
   const report = createReport(onError);
   const told = async (leak: Leak): Promise<unknown> => onLeak?.(leak);
   return Object.freeze<LeakConfig>({
@@ -85,7 +84,8 @@ export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig 
     github: github === undefined ? null : readGitHub(github),
     gitlab: gitlab === undefined ? null : readGitLab(gitlab),
     holder: holder === undefined ? null : readHolder(holder),
-    basePath,
+    // Empty: at the root.
+    basePath: basePath === '' ? '' : readBasePath(basePath, '/leaks'),
     tell: (leak) => void told(leak).catch(report),
     report,
   });

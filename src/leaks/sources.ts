@@ -7,6 +7,7 @@ import {
   readStrings,
   readText,
 } from '../core/input.js';
+import type { ChallengeOptions } from '../http/challenge.js';
 import type { Fetch } from './published-keys.js';
 
 /**
@@ -70,6 +71,9 @@ export interface GitLab extends Source {
   readonly secret: string;
   readonly types: ReadonlySet<string>;
 }
+
+/** How the doors present themselves. */
+export const CHALLENGE: ChallengeOptions = Object.freeze({ realm: 'leaks' });
 
 const PUBLIC_KEYS = 'https://api.github.com/meta/public_keys/secret_scanning';
 const ACTIONS: readonly LeakAction[] = ['revoke', 'revokeLineage', 'suspend', 'tell'];

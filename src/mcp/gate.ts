@@ -2,19 +2,19 @@
 import { parseAuthorization } from '../core/authorization.js';
 import { AccessError, isAccessError, isStoreError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
-import { assert, readFields } from '../core/input.js';
+import { readFields } from '../core/input.js';
 import type { Principal } from '../core/principal.js';
 import { type RequestLike, readAuthorization } from '../core/request.js';
-import { toResponse } from '../http/challenge.js';
+import { answerError } from '../http/answer.js';
+import { createFetchHandler, Refusal } from '../http/fetch-handler.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
 import { type GateConfig, type McpGateOptions, readGateOptions } from './gate-options.js';
 import type { Watched } from './key-watch.js';
 import { type McpGateInput, readMessage } from './message-body.js';
 import { requestIdOf, type ToolCall, toolCallsOf } from './messages.js';
-import { createRefusal, refuseUnknownTool } from './refusal.js';
 import { sessionOwnerOf } from './session-owner.js';
-import { tellUnknownTools } from './unknown-tools.js';
+import { answerUnknownTool, tellUnknownTools } from './unknown-tools.js';
 
 /** An admitted caller. The SDK's handlers accept it as it is: `handler.fetch(request, entry)`. */
 export interface McpEntry {
@@ -52,10 +52,6 @@ export interface McpEntry {
  */
 export type McpGate = (request: Request, input?: McpGateInput) => Promise<McpEntry | Response>;
 
-const NOT_A_REQUEST =
-  'gate: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let ' +
-  'getRequestListener of @hono/node-server make one';
-
 /**
  * Makes the HTTP gate of an MCP endpoint. It authenticates every request anew, with one look-up,
  * then reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it.
@@ -91,19 +87,19 @@ export function createMcpGate<Operation extends string>(
   options: McpGateOptions<Operation>,
 ): McpGate {
   const config = readGateOptions(options);
-  return async (request, input = {}) => {
-    assert(typeof request?.headers?.get === 'function', NOT_A_REQUEST);
-    readFields(input, ['parsedBody'], 'gate');
-    try {
-      return await admitRequest(config, request, input);
-    } catch (error) {
+  return createFetchHandler(
+    'gate',
+    async (request, input: McpGateInput = {}) => {
+      readFields(input, ['parsedBody'], 'gate');
+      return admitRequest(config, request, input);
+    },
+    (error) => {
       if (!isAccessError(error) && !isStoreError(error)) throw error;
       config.reportOutage(error);
       const named = isAccessError(error) ? nameScopes(config, error) : error;
-      const { status, headers, body } = toResponse(named, config.challenge);
-      return new Response(body, { status, headers });
-    }
-  };
+      return answerError(named, config.challenge);
+    },
+  );
 }
 
 /**
@@ -129,21 +125,17 @@ async function admitRequest(
   const principal = await authenticateLines(config, lines, context);
   // 2. If the request names a session, is it the caller's own?
   const sessionOwner = sessionOwnerOf(principal);
-  if (!(await isOwnSession(config, request, sessionOwner))) return createRefusal('foreign_session');
+  if (!(await isOwnSession(config, request, sessionOwner))) throw new Refusal('foreign_session');
   // 3. What does it call? Messages come by POST. The body is read once, up to a limit, and the
   //    parsed message is passed on, so that nobody parses it differently.
-  let parsedBody: unknown;
-  if (request.method === 'POST') {
-    const { message, refusal } = await readMessage(request, config.maxBodyBytes, input);
-    if (refusal !== undefined) return createRefusal(refusal);
-    parsedBody = message;
-  }
+  const isMessage = request.method === 'POST';
+  const parsedBody = isMessage ? await readMessage(request, config.maxBodyBytes, input) : undefined;
   // 4. Does the gate know every tool? Whatever else the SDK has was forgotten here, and unguarded.
   const calls = toolCallsOf(parsedBody);
   const unknown = calls.filter(({ name }) => !config.tools.has(name));
   if (unknown.length > 0) {
     await tellUnknownTools(config, principal, unknown, context);
-    return refuseUnknownTool(requestIdOf(parsedBody));
+    return answerUnknownTool(requestIdOf(parsedBody));
   }
   // 5. Is the caller allowed to? Each call is admitted like a REST request, with event and usage.
   await admitToolCalls(config, principal, calls, context);

@@ -1,7 +1,7 @@
 /** The message of a POST: read from its body, or handed over by whoever parsed the body before. */
 import { readBody } from '../http/body.js';
+import { Refusal, requireBody } from '../http/fetch-handler.js';
 import { isTooLong, parseMessages } from './messages.js';
-import type { RefusalReason } from './refusal.js';
 
 /** What somebody else has read of a request. */
 export interface McpGateInput {
@@ -13,28 +13,22 @@ export interface McpGateInput {
   readonly parsedBody?: unknown;
 }
 
-/** Either a message or a batch, or why there is none. */
-interface ReadMessage {
-  readonly message?: unknown;
-  readonly refusal?: RefusalReason;
-}
-
 /**
  * Reads the message. Not checked: whether it is JSON-RPC; the SDK does that.
  *
- * @throws Whatever the stream throws if it breaks off.
+ * @throws Refusal if there is no message. Whatever the stream throws if it breaks off.
  */
 export async function readMessage(
   request: Request,
   maxBytes: number,
   { parsedBody }: McpGateInput,
-): Promise<ReadMessage> {
+): Promise<unknown> {
   if (parsedBody !== undefined) {
-    return isTooLong(parsedBody) ? { refusal: 'malformed' } : { message: parsedBody };
+    if (isTooLong(parsedBody)) throw new Refusal('malformed_message');
+    return parsedBody;
   }
-  const text = await readBody(request, maxBytes);
-  if (text === undefined) return { refusal: 'read_before' };
-  if (text === null) return { refusal: 'too_long' };
+  const text = requireBody(await readBody(request, maxBytes), 'read_before_gate');
   const message = parseMessages(text);
-  return message === undefined ? { refusal: 'malformed' } : { message };
+  if (message === undefined) throw new Refusal('malformed_message');
+  return message;
 }

@@ -3,6 +3,7 @@ import { AccessError, isAccessError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
 import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
+import { answerJson, answerRefusal } from '../http/answer.js';
 import type { GateConfig } from './gate-options.js';
 import type { ToolCall } from './messages.js';
 
@@ -50,4 +51,18 @@ function describe(name: unknown, context: EventContext | undefined): EventContex
 /** The gate answers with a denial of its own. */
 function dropDenial(error: unknown): void {
   if (!isAccessError(error)) throw error;
+}
+
+/** "Invalid params", which MCP asks for in answers to calls of unknown tools. */
+const INVALID_PARAMS = -32_602;
+
+/**
+ * Answers a call of a tool that the gate was not told of. A single request gets the JSON-RPC error
+ * that the SDK would answer, because a client of a model shows that to the model; a batch, and a
+ * message that expects no answer, get a status.
+ */
+export function answerUnknownTool(id: string | number | undefined): Response {
+  if (id === undefined) return answerRefusal('unknown_tool');
+  const message = 'Unknown tool. The server has no such tool, or did not name it to its gate.';
+  return answerJson(200, { jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message } });
 }

@@ -36,7 +36,7 @@ describe('an option', () => {
     ],
     ['a path', { basePath: 'leaks', holder: {} }, 'basePath: pass a path such as /leaks'],
     ['a path', { basePath: '/leaks/', holder: {} }, 'basePath: pass a path such as /leaks'],
-    ['a path', { basePath: '/a b', holder: {} }, 'basePath: pass a path such as /leaks'],
+    ['a path', { basePath: '/a b', holder: {} }, 'basePath: write it as "/a%20b"'],
     ['a listener', { onLeak: true, holder: {} }, 'onLeak'],
     ['a listener', { onError: {}, holder: {} }, 'onError'],
     ['github', { github: true }, 'github: pass an object'],

@@ -84,7 +84,7 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a dead key is no 401',
     file: 'src/admin/routes.ts',
-    text: "if (isNotLive) return createRefusal('not_live');",
+    text: "if (isNotLive) return answerRefusal('not_live');",
     instead: '',
     tests,
   },

@@ -77,8 +77,8 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: the secret of GitLab, tokens',
     file: 'src/leaks/gitlab.ts',
-    text: '!hasSecret(request, gitlab.secret)',
-    instead: 'false',
+    text: 'requireSecret(request, gitlab.secret);',
+    instead: '',
     tests,
   },
   {

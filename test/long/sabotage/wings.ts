@@ -247,7 +247,7 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: no tool that the gate was not told of',
     file: 'src/mcp/gate.ts',
-    text: '    return refuseUnknownTool(requestIdOf(parsedBody));\n',
+    text: '    return answerUnknownTool(requestIdOf(parsedBody));\n',
     instead: '',
     tests: MCP,
   },
@@ -274,8 +274,8 @@ const GATE: readonly Safeguard[] = [
   },
   {
     name: 'MCP: nothing that was not judged',
-    file: 'src/mcp/gate.ts',
-    text: 'if (refusal !== undefined) return createRefusal(refusal);',
+    file: 'src/mcp/message-body.ts',
+    text: "if (message === undefined) throw new Refusal('malformed_message');",
     instead: '',
     tests: MCP,
   },
@@ -324,8 +324,8 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: no longer batch by way of a parser',
     file: 'src/mcp/message-body.ts',
-    text: "isTooLong(parsedBody) ? { refusal: 'malformed' } : { message: parsedBody }",
-    instead: '{ message: parsedBody }',
+    text: "if (isTooLong(parsedBody)) throw new Refusal('malformed_message');",
+    instead: '',
     tests: MCP,
   },
   {
