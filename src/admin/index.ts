@@ -2,13 +2,13 @@
  * `keyscope/admin`: endpoints to manage keys, to be mounted in a service that knows who is asking.
  * One handler of fetch requests, and its description for OpenAPI.
  */
-export type { AuthorityReader } from './authority.js';
+export type { AuthorityReader } from './ask-authority.js';
 export type { AuthorityFromOptions } from './authority-from.js';
 export { authorityFrom } from './authority-from.js';
+export type { KeyAdminOperation } from './endpoints.js';
 export type { KeyAdmin, KeyAdminInput } from './key-admin.js';
 export { createKeyAdmin } from './key-admin.js';
+export type { KeyAdminOptions } from './key-admin-options.js';
 export type { AdminKeyring } from './keyring.js';
 export type { KeyAdminOpenApi, KeyAdminOpenApiOptions } from './openapi.js';
 export { keyAdminOpenApi } from './openapi.js';
-export type { KeyAdminOptions } from './options.js';
-export type { KeyAdminOperation } from './routes.js';

@@ -3,11 +3,15 @@ import { isAccessError, isInputError } from '../core/errors.js';
 import { answerError, answerNothing, isResponse } from '../http/answer.js';
 import { createFetchHandler, Refusal, requireRoute } from '../http/fetch-handler.js';
 import type { GrantAuthority } from '../management/authority.js';
-import { askAuthority } from './authority.js';
+import { askAuthority } from './ask-authority.js';
+import { type Found, findRoutes, type Route } from './endpoints.js';
 import { NO_INPUT } from './inputs.js';
-import { type KeyAdminConfig, type KeyAdminOptions, readKeyAdminOptions } from './options.js';
+import {
+  type KeyAdminConfig,
+  type KeyAdminOptions,
+  readKeyAdminOptions,
+} from './key-admin-options.js';
 import { isFromOwnPage } from './origin.js';
-import { type Found, findRoutes, type Route } from './routes.js';
 import { isJson, readJson, readQuery } from './sent.js';
 
 /** What somebody else has read of a request. */

@@ -8,7 +8,7 @@ import { addressedKeyJsonSchema } from '../schemas/addressed-key.js';
 import { damagedKeyJsonSchema } from '../schemas/damaged-key.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import { keyInfoJsonSchema } from '../schemas/key-info.js';
-import { ROUTES, type Route } from './routes.js';
+import { ROUTES, type Route } from './endpoints.js';
 
 export interface KeyAdminOpenApiOptions {
   /** As in `createKeyAdmin`, with whatever stands before it in the document. Default: `/keys`. */

@@ -7,7 +7,7 @@ import type { Principal } from '../core/principal.js';
 import { isScope, MAX_SCOPES } from '../core/scope.js';
 import { isUuid } from '../core/uuid.js';
 import type { JWTPayload } from './jose.js';
-import { tokenRefused } from './refusal.js';
+import { tokenRefused } from './token-errors.js';
 
 /**
  * The type of every token (RFC 9068 §2.1); §4 requires the check, so that no other kind of JWT from

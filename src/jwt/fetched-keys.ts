@@ -10,7 +10,7 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from './jose.js';
-import { keysUnavailable } from './refusal.js';
+import { keysUnavailable } from './token-errors.js';
 
 /** How long a set is used if it cannot be fetched again, in milliseconds. */
 const MAX_AGE_MS = 900_000;

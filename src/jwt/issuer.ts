@@ -27,8 +27,8 @@ import {
   SignJWT,
 } from './jose.js';
 import { publicPart, readPublicKeys } from './key-set.js';
-import { readClockOption, readIdentifier, readKeyName, readTtl } from './options.js';
 import { type LoadKey, readSigningKey } from './signing-key.js';
+import { readClockOption, readIdentifier, readKeyName, readTtl } from './token-options.js';
 
 /**
  * In characters. keyscope accepts a header of 16 KiB, and Node accepts 16 KiB for all headers

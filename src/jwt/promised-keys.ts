@@ -3,7 +3,7 @@ import { within } from '../core/thenable.js';
 import type { TokenAlgorithm } from './algorithms.js';
 import type { JWTVerifyGetKey } from './jose.js';
 import { readKeySet } from './key-set.js';
-import { keysUnavailable } from './refusal.js';
+import { keysUnavailable } from './token-errors.js';
 
 /** How long a promised set is awaited, in milliseconds: as long as jose waits for a response. */
 const TIMEOUT_MS = 5_000;

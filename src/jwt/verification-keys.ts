@@ -7,7 +7,7 @@ import { createFetchedKeys } from './fetched-keys.js';
 import type { JWTVerifyGetKey } from './jose.js';
 import { readKeySet } from './key-set.js';
 import { createPromisedKeys } from './promised-keys.js';
-import { keysUnavailable, tokenRefused } from './refusal.js';
+import { keysUnavailable, tokenRefused } from './token-errors.js';
 
 /**
  * Reads the option `jwks`: keys, a promise of keys, or the URL of keys.

@@ -12,8 +12,8 @@ import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from './algo
 import { holdsAll, REQUIRED_CLAIMS, readClaims, TEXT_CHECKS, TOKEN_TYPE } from './claims.js';
 import { type JWTVerifyGetKey, jwtVerify } from './jose.js';
 import type { JwkSet } from './key-set.js';
-import { readClockOption, readIdentifier, readTtl } from './options.js';
-import { tokenRefused } from './refusal.js';
+import { tokenRefused } from './token-errors.js';
+import { readClockOption, readIdentifier, readTtl } from './token-options.js';
 import { readVerificationKeys } from './verification-keys.js';
 
 /** How a service accepts tokens. */

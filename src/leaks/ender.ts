@@ -7,7 +7,7 @@ import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
 import type { LeakKeyring } from './keyring.js';
 import type { Find, Leak } from './leak.js';
-import type { LeakConfig } from './options.js';
+import type { LeakConfig } from './leak-handler-options.js';
 import { createPlaces } from './places.js';
 import type { Source } from './sources.js';
 

@@ -6,5 +6,5 @@ export type { LeakKeyring } from './keyring.js';
 export type { Leak } from './leak.js';
 export type { LeakHandler } from './leak-handler.js';
 export { createLeakHandler } from './leak-handler.js';
-export type { LeakHandlerOptions } from './options.js';
+export type { LeakHandlerOptions } from './leak-handler-options.js';
 export type { GitHubSource, GitLabSource, LeakAction, LeakSource } from './sources.js';

@@ -5,7 +5,11 @@ import { createEnder } from './ender.js';
 import { createGitHubDoor } from './github.js';
 import { createTokensDoor, createTypesDoor } from './gitlab.js';
 import { createHolderDoor } from './holder.js';
-import { type LeakConfig, type LeakHandlerOptions, readLeakHandlerOptions } from './options.js';
+import {
+  type LeakConfig,
+  type LeakHandlerOptions,
+  readLeakHandlerOptions,
+} from './leak-handler-options.js';
 import { CHALLENGE } from './sources.js';
 
 /** Answers a request. Whatever servers pass beside it is ignored. */

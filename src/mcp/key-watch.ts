@@ -2,7 +2,6 @@
  * Watches the keys of open streams. A request is checked once, but a stream may stay open for days:
  * its key is checked again whenever the channel names it, in an interval, and when it expires.
  */
-
 import type { AuthenticateOptions } from '../core/authenticate.js';
 import { AccessError, StoreError } from '../core/errors.js';
 import type { Invalidation } from '../core/invalidation.js';

@@ -10,8 +10,8 @@ import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, MAX_SCOPES, scopeList, scopePattern } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
-import { type Pair, tableOf } from './table.js';
-import { textOf } from './text.js';
+import { textOf } from './person-text.js';
+import { type Pair, tableOf } from './string-table.js';
 
 /**
  * `issue`'s first argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an offset,

@@ -6,7 +6,7 @@ import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { keyState } from './state.js';
-import { tableOf } from './table.js';
+import { tableOf } from './string-table.js';
 import { datesToTexts, time, timeOrNull, timeText } from './time.js';
 
 /** A `KeyInfo` after `JSON.stringify`: times are ISO 8601 texts. */

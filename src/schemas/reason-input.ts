@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { closedInput } from './closed-object.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
-import { textOf } from './text.js';
+import { textOf } from './person-text.js';
 
 /** Why a key is suspended, resumed or ended. */
 export interface ReasonInput {

@@ -7,7 +7,7 @@ import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, scope, scopeList } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
-import { textOf } from './text.js';
+import { textOf } from './person-text.js';
 
 /**
  * `rotate`'s second argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an

@@ -84,8 +84,8 @@ describe('in the source there is', () => {
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',
       'src/leaks/ender.ts: whole.normalize', // Where a key was found, for people.
-      'src/schemas/text.ts: text.normalize',
-      'src/schemas/text.ts: text.normalize',
+      'src/schemas/person-text.ts: text.normalize',
+      'src/schemas/person-text.ts: text.normalize',
       'src/stores/postgres/query.ts: Math.random', // How long it waits before it asks again.
       'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node names them.
       'src/tools/lock/paths.ts: text.toLowerCase', // Paths that routers fold, in ASCII alone.

@@ -1,5 +1,4 @@
 /** Inserts records, marks keys and records usage. */
-
 import type { KeyRecord } from '../../core/record.js';
 import type { UsageEntry } from '../../core/store.js';
 import { within } from '../../core/thenable.js';

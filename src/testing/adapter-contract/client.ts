@@ -2,8 +2,8 @@
 import { assert } from '../../core/input.js';
 import { within } from '../../core/thenable.js';
 import { check } from '../assertions.js';
-import type { AdapterRequest, Answer, HeaderLine, Transport } from './exchange.js';
 import { createFetchTransport, type FetchHandler } from './fetch-transport.js';
+import type { AdapterRequest, Answer, HeaderLine, Transport } from './http-exchange.js';
 import { createHttpTransport, readNodeHttp } from './http-transport.js';
 
 /** Sends one request. */

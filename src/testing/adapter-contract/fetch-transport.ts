@@ -1,7 +1,12 @@
 /** Sends requests to an adapter that is a function from a fetch `Request` to a `Response`. */
 import type { Awaitable } from '../../core/store.js';
 import { check } from '../assertions.js';
-import { type AdapterRequest, type HeaderLine, sortLines, type Transport } from './exchange.js';
+import {
+  type AdapterRequest,
+  type HeaderLine,
+  sortLines,
+  type Transport,
+} from './http-exchange.js';
 import type { FetchAnswer } from './serve-adapter.js';
 
 /** An adapter for a runtime that speaks fetch. */

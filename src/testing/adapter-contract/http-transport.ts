@@ -1,6 +1,6 @@
 /** Sends requests to an adapter that listens, by `node:http`, which keeps header lines apart. */
 import { assert } from '../../core/input.js';
-import { type Answer, type HeaderLine, sortLines, type Transport } from './exchange.js';
+import { type Answer, type HeaderLine, sortLines, type Transport } from './http-exchange.js';
 
 // The part of `node:http` that is used; importing its types would require them of every user.
 

@@ -2,8 +2,8 @@
 import { generateKey } from '../../core/keys.js';
 import { same } from '../assertions.js';
 import { INVALID } from './denials.js';
-import { type Answer, bearer } from './exchange.js';
 import type { AdapterFixture } from './fixture.js';
+import { type Answer, bearer } from './http-exchange.js';
 import { assertDenied } from './request-assertions.js';
 import { OTHER, OWN } from './service.js';
 

@@ -1,8 +1,8 @@
 /** The possible outcomes of a request: it is denied, it is let in, or the service itself fails. */
 import { toResponse } from '../../http/challenge.js';
 import { check, same } from '../assertions.js';
-import { type Answer, type HeaderLine, headerValues } from './exchange.js';
 import type { AdapterFixture } from './fixture.js';
+import { type Answer, type HeaderLine, headerValues } from './http-exchange.js';
 import { type HandlerCall, handlerText, keyIdOf } from './service.js';
 
 /** A GET request of a test; `what` describes it in errors. */

@@ -10,6 +10,7 @@ import {
   pagesThroughAddressing,
 } from './addressing.js';
 import { listsAll, listsChanged, listsExpiring, pagesThroughChanged } from './all-entities.js';
+import { abortsWholly, takesOptions } from './call-options.js';
 import { copiesWhatItIsGiven, handsOutCopies } from './copies.js';
 import { keepsEveryField, keepsEveryMillisecond, keepsLongLists } from './fields.js';
 import {
@@ -52,7 +53,6 @@ import {
   suspendsAndResumesInParallel,
   withdrawsInParallel,
 } from './mark-races.js';
-import { abortsWholly, takesOptions } from './options.js';
 import { leavesOthersAlone, writesSpareOthers } from './other-records.js';
 import {
   summarizesAtAnyTime,

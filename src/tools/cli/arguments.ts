@@ -1,7 +1,7 @@
 /** Reads the command line by the tables of subcommands and options. */
 import { parseArgs } from 'node:util';
 import { looksLikeKey } from '../../core/masking.js';
-import { type CommandError, usageError } from './errors.js';
+import { type CommandError, usageError } from './command-error.js';
 import type { Given } from './given.js';
 import { suggest } from './nearest.js';
 import { COMMON, OPTIONS, type Option, type OptionName, shownOption } from './options.js';

@@ -2,8 +2,8 @@
 import { userInfo } from 'node:os';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
+import { usageError } from './command-error.js';
 import type { CommandConfig } from './define-config.js';
-import { usageError } from './errors.js';
 import type { Given } from './given.js';
 import type { Interrupts } from './interrupts.js';
 import type { Output } from './output.js';

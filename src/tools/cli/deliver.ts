@@ -2,7 +2,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { IssuedKey } from '../../management/info.js';
 import type { Call } from './call.js';
-import { CommandError, usageError } from './errors.js';
+import { CommandError, usageError } from './command-error.js';
 import { shownKey } from './shown-keys.js';
 
 /**

@@ -1,6 +1,6 @@
 /** What the command says of an error, without telling a secret. */
 import { causeOf, isAccessError, isInputError, isStoreError } from '../../core/errors.js';
-import { CommandError, EXIT } from './errors.js';
+import { CommandError, EXIT } from './command-error.js';
 
 /** What the command says of an error, and exits with. */
 interface Failure {

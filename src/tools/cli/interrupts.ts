@@ -1,5 +1,5 @@
 /** Signals: what is being changed is finished, everything else ends at once. */
-import { interruptedBy } from './errors.js';
+import { interruptedBy } from './command-error.js';
 
 /** What the command does about Ctrl-C, and about being told to end. */
 export interface Interrupts {

@@ -2,7 +2,7 @@
 import { isObject } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, Slice } from '../../core/store.js';
-import { CommandError } from './errors.js';
+import { CommandError } from './command-error.js';
 
 /** As many as are read at once. */
 const PAGE = 1000;

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { within } from '../../core/thenable.js';
+import { CommandError } from './command-error.js';
 import { type CommandConfig, isConfig } from './define-config.js';
-import { CommandError } from './errors.js';
 import { textOf, withoutSecrets } from './explain.js';
 
 /** In the working directory. */

@@ -7,7 +7,7 @@ import { type AccessLock, lockOf } from '../lock/access-lock.js';
 import { parseLock } from '../lock/lock-text.js';
 import type { GuardedRoute } from '../lock/route.js';
 import type { Call } from './call.js';
-import { CommandError, usageError } from './errors.js';
+import { CommandError, usageError } from './command-error.js';
 import { textOf, withoutSecrets } from './explain.js';
 import { startGit } from './scan/git.js';
 

@@ -1,5 +1,4 @@
 /** Runs one subcommand from its line to the exit code, and closes what the config opened. */
-
 import { within } from '../../core/thenable.js';
 import { type Request, readArguments } from './arguments.js';
 import type { Call } from './call.js';

@@ -1,6 +1,6 @@
 /** What the command prints: results on standard output, everything else on standard error. */
 import { replaceInvisible } from '../../core/masking.js';
-import { CommandError } from './errors.js';
+import { CommandError } from './command-error.js';
 
 /** Colours, by what they mean. */
 const STYLES = { good: 32, bad: 31, doubt: 33, dim: 2, strong: 1 } as const;

@@ -1,6 +1,6 @@
 /** Which prefixes are looked for: those on the command line, or those of the config. */
+import { CommandError, usageError } from './command-error.js';
 import type { CommandConfig } from './define-config.js';
-import { CommandError, usageError } from './errors.js';
 import type { Given } from './given.js';
 import { isPrefix } from './is-prefix.js';
 import { readList } from './values.js';

@@ -1,6 +1,6 @@
 /** Questions to whoever sits at the terminal, and what standard input has where nobody does. */
 import { createInterface } from 'node:readline';
-import { CommandError, interruptedBy, usageError } from './errors.js';
+import { CommandError, interruptedBy, usageError } from './command-error.js';
 
 /** Standard input, and the terminal if there is one. */
 export interface Terminal {

@@ -1,5 +1,5 @@
 /** Reads the values of options. What the keyring checks itself is not checked here. */
-import { usageError } from './errors.js';
+import { usageError } from './command-error.js';
 import type { OptionName } from './options.js';
 
 const UNITS: ReadonlyMap<string, number> = new Map([

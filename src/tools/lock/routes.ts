@@ -6,7 +6,7 @@ import { isHono, readHono } from './hono.js';
 import { isKoa, readKoa } from './koa.js';
 import { isNest, readNest } from './nest.js';
 import { type GuardedRoute, sortRoutes } from './route.js';
-import { isRouteList, isTable, readRouteList, readTable } from './table.js';
+import { isRouteList, isTable, readRouteList, readTable } from './route-table.js';
 import { isTrpc, readTrpc } from './trpc.js';
 
 /** A kind of service: how it is recognised, and how its routes are found. */

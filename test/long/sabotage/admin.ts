@@ -55,21 +55,21 @@ export const ADMIN: readonly Safeguard[] = [
   },
   {
     name: 'admin: what is returned is an authority',
-    file: 'src/admin/authority.ts',
+    file: 'src/admin/ask-authority.ts',
     text: 'readGrantAuthority(answer);',
     instead: '',
     tests,
   },
   {
     name: 'admin: nobody waits for an authority for ever',
-    file: 'src/admin/authority.ts',
+    file: 'src/admin/ask-authority.ts',
     text: "await answerInTime('authorityOf', ask(), timeoutMs)",
     instead: "await answerInTime('authorityOf', ask(), 30_000)",
     tests,
   },
   {
     name: 'admin: a bug of the service is not the caller’s',
-    file: 'src/admin/authority.ts',
+    file: 'src/admin/ask-authority.ts',
     text: 'if (isInputError(error)) throw',
     instead: 'if (false) throw',
     tests,
@@ -83,7 +83,7 @@ export const ADMIN: readonly Safeguard[] = [
   },
   {
     name: 'admin: a dead key is no 401',
-    file: 'src/admin/routes.ts',
+    file: 'src/admin/endpoints.ts',
     text: "if (isNotLive) return answerRefusal('not_live');",
     instead: '',
     tests,
@@ -97,7 +97,7 @@ export const ADMIN: readonly Safeguard[] = [
   },
   {
     name: 'admin: the reason of the request is kept',
-    file: 'src/admin/routes.ts',
+    file: 'src/admin/endpoints.ts',
     text: 'reason === undefined ? authority : { ...authority, reason }',
     instead: 'authority',
     tests,

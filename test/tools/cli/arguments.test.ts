@@ -1,7 +1,7 @@
 /** The command line, as it is read. */
 import { describe, expect, it } from 'vitest';
 import { readArguments } from '../../../src/tools/cli/arguments.js';
-import { CommandError } from '../../../src/tools/cli/errors.js';
+import { CommandError } from '../../../src/tools/cli/command-error.js';
 import { OPTIONS } from '../../../src/tools/cli/options.js';
 import { SUBCOMMANDS } from '../../../src/tools/cli/subcommands.js';
 

@@ -1,7 +1,7 @@
 /** What the command says of errors. */
 import { AccessError, InputError, StoreError } from 'keyscope';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CommandError } from '../../../src/tools/cli/errors.js';
+import { CommandError } from '../../../src/tools/cli/command-error.js';
 import { explain, hintOf, withoutSecrets } from '../../../src/tools/cli/explain.js';
 
 afterEach(() => vi.unstubAllEnvs());

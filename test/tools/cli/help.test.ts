@@ -1,6 +1,6 @@
 /** Help, and the documentation that says the same. */
 import { describe, expect, it } from 'vitest';
-import { EXIT } from '../../../src/tools/cli/errors.js';
+import { EXIT } from '../../../src/tools/cli/command-error.js';
 import { helpFor } from '../../../src/tools/cli/help.js';
 import { OPTIONS } from '../../../src/tools/cli/options.js';
 import { SUBCOMMANDS } from '../../../src/tools/cli/subcommands.js';

@@ -1,7 +1,7 @@
 /** `keyscope doctor` */
 import type { Call } from '../call.js';
 import { CHECKS } from '../checks.js';
-import { EXIT } from '../errors.js';
+import { EXIT } from '../command-error.js';
 import type { Finding, State } from '../finding.js';
 import type { Style } from '../output.js';
 import { type Column, tablePrinter } from '../table.js';

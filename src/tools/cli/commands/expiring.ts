@@ -5,7 +5,7 @@ import {
   type UnreadableKey,
 } from '../../../management/reports/expiring-keys.js';
 import type { Call } from '../call.js';
-import { usageError } from '../errors.js';
+import { usageError } from '../command-error.js';
 import { shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 import { readSpan } from '../values.js';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Call } from '../call.js';
-import { CommandError, usageError } from '../errors.js';
+import { CommandError, usageError } from '../command-error.js';
 import { suggest } from '../nearest.js';
 import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.js';
 

@@ -5,7 +5,7 @@ import { lockMarkdown } from '../../lock/lock-markdown.js';
 import { lockSarif } from '../../lock/lock-sarif.js';
 import { formatLock } from '../../lock/lock-text.js';
 import type { Call } from '../call.js';
-import { CommandError, EXIT, usageError } from '../errors.js';
+import { CommandError, EXIT, usageError } from '../command-error.js';
 import { livePagesOf } from '../live-keys.js';
 import { currentLock, readLock, readLockAt, requireInRepository, writeLock } from '../lock-file.js';
 import type { OptionName } from '../options.js';

@@ -1,6 +1,6 @@
 /** `keyscope rules` */
 import type { Call } from '../call.js';
-import { usageError } from '../errors.js';
+import { usageError } from '../command-error.js';
 import { suggest } from '../nearest.js';
 import { prefixesOf, readPrefixes } from '../prefixes.js';
 import { isScanner, RULES } from '../rules.js';

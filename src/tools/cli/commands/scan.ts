@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Keyring } from '../../../management/keyring.js';
 import type { Call } from '../call.js';
-import { EXIT, usageError } from '../errors.js';
+import { EXIT, usageError } from '../command-error.js';
 import { escapeInvisible, ReaderGone } from '../output.js';
 import { readVersion } from '../package-file.js';
 import { prefixesOf, readPrefixes } from '../prefixes.js';

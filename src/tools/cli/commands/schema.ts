@@ -2,7 +2,7 @@
 import type { Dialect } from '../../../stores/schema/migrations.js';
 import { MIGRATIONS, schemaSql } from '../../../stores/schema/migrations.js';
 import type { Call } from '../call.js';
-import { usageError } from '../errors.js';
+import { usageError } from '../command-error.js';
 import { suggest } from '../nearest.js';
 
 const isDialect = (text: string): text is Dialect => Object.hasOwn(MIGRATIONS, text);

@@ -1,7 +1,7 @@
 /** `keyscope unused` */
 import { unusedScopes } from '../../../management/reports/unused-scopes.js';
 import { authorityOf, type Call } from '../call.js';
-import { usageError } from '../errors.js';
+import { usageError } from '../command-error.js';
 import { pagesOf } from '../pages.js';
 import { type ShownKey, shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';

@@ -1,6 +1,6 @@
 /** `keyscope whois` */
 import type { Call } from '../call.js';
-import { CommandError } from '../errors.js';
+import { CommandError } from '../command-error.js';
 import { fieldsOf } from '../shown-keys.js';
 import { printFields } from '../table.js';
 

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { CommandError } from '../errors.js';
+import { CommandError } from '../command-error.js';
 import { withoutSecrets } from '../explain.js';
 import { escapeInvisible } from '../output.js';
 import type { Text } from './text.js';

@@ -7,7 +7,7 @@
  * or in its middle counts from the folder of the file, any other at any depth. With a `/` at its
  * end it is for folders alone. What is in an ignored folder is ignored.
  */
-import { usageError } from '../errors.js';
+import { usageError } from '../command-error.js';
 
 /** Where the patterns stand, in the folder from which paths count. */
 export const IGNORE_FILE = '.keyscopeignore';

@@ -3,7 +3,7 @@ import type { Authority } from '../../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { actorOf, type Call } from '../call.js';
-import { usageError } from '../errors.js';
+import { usageError } from '../command-error.js';
 import { escapeInvisible } from '../output.js';
 import { shownKey } from '../shown-keys.js';
 import type { Known } from './known.js';

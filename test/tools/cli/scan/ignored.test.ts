@@ -1,6 +1,6 @@
 /** `.keyscopeignore`, pattern by pattern. */
 import { describe, expect, it } from 'vitest';
-import { CommandError } from '../../../../src/tools/cli/errors.js';
+import { CommandError } from '../../../../src/tools/cli/command-error.js';
 import { readIgnored } from '../../../../src/tools/cli/scan/ignored.js';
 
 describe('a pattern', () => {

@@ -10,7 +10,7 @@ import {
 } from '../core/input.js';
 import { toResponse } from '../http/challenge.js';
 import { readBasePath } from '../http/fetch-handler.js';
-import type { AuthorityReader } from './authority.js';
+import type { AuthorityReader } from './ask-authority.js';
 import type { AdminKeyring } from './keyring.js';
 
 /** How the endpoints are mounted. */

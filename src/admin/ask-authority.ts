@@ -4,7 +4,7 @@ import { answerInTime } from '../core/outage.js';
 import type { Awaitable } from '../core/store.js';
 import { isResponse } from '../http/answer.js';
 import { type GrantAuthority, readGrantAuthority } from '../management/authority.js';
-import type { KeyAdminOperation } from './routes.js';
+import type { KeyAdminOperation } from './endpoints.js';
 
 /**
  * Says on whose behalf a request manages keys, and what it may hand out. It reads the session or
