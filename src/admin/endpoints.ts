@@ -2,7 +2,10 @@
 import { AccessError, isAccessError } from '../core/errors.js';
 import { answerJson, answerNothing, answerRefusal } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
-import type { IssuedKey } from '../management/info.js';
+import type { DamagedKey, IssuedKey, KeyInfo } from '../management/info.js';
+import type { IssueInput } from '../management/issue.js';
+import type { AddressedKey, ListInput, ListPage } from '../management/list.js';
+import type { RotateInput } from '../management/rotate.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import {
   type Input,
@@ -12,7 +15,6 @@ import {
   REASON_INPUT,
   ROTATE_INPUT,
 } from './inputs.js';
-import type { AdminKeyring } from './keyring.js';
 
 /** What a request does. The `operationId`s of the OpenAPI document. */
 export type KeyAdminOperation =
@@ -25,6 +27,31 @@ export type KeyAdminOperation =
   | 'revokeKey'
   | 'revokeKeyLineage'
   | 'withdrawFromKey';
+
+/** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
+export interface AdminKeyring {
+  /** Makes a key. */
+  issue(input: IssueInput, authority: GrantAuthority): Promise<IssuedKey>;
+  /** Replaces a key by one with the same rights or fewer. */
+  rotate(keyId: string, input: RotateInput, authority: GrantAuthority): Promise<IssuedKey>;
+  /** Ends a key at once and for good. */
+  revoke(keyId: string, authority: GrantAuthority): Promise<void>;
+  /** Revokes a key with all that it was rotated from and to; returns their ids. */
+  revokeLineage(keyId: string, authority: GrantAuthority): Promise<readonly string[]>;
+  /** Takes a key out of use until `resume`. */
+  suspend(keyId: string, authority: GrantAuthority): Promise<void>;
+  /** Ends a suspension. */
+  resume(keyId: string, authority: GrantAuthority): Promise<void>;
+  /** Cuts the authority's entity off from another entity's key. */
+  withdraw(keyId: string, authority: GrantAuthority): Promise<void>;
+  /** Returns one page of keys, newest first. */
+  list(
+    input: ListInput | undefined,
+    authority: GrantAuthority,
+  ): Promise<ListPage<KeyInfo | AddressedKey>>;
+  /** Returns one key, or `null` if the authority's entity has none with this id. */
+  get(keyId: string, authority: GrantAuthority): Promise<KeyInfo | DamagedKey | null>;
+}
 
 /** Who asks for what. */
 export interface Call {

@@ -5,10 +5,9 @@
 export type { AuthorityReader } from './ask-authority.js';
 export type { AuthorityFromOptions } from './authority-from.js';
 export { authorityFrom } from './authority-from.js';
-export type { KeyAdminOperation } from './endpoints.js';
+export type { AdminKeyring, KeyAdminOperation } from './endpoints.js';
 export type { KeyAdmin, KeyAdminInput } from './key-admin.js';
 export { createKeyAdmin } from './key-admin.js';
 export type { KeyAdminOptions } from './key-admin-options.js';
-export type { AdminKeyring } from './keyring.js';
 export type { KeyAdminOpenApi, KeyAdminOpenApiOptions } from './openapi.js';
 export { keyAdminOpenApi } from './openapi.js';

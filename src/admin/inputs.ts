@@ -2,10 +2,10 @@
 import type { IssueInput } from '../management/issue.js';
 import type { ListInput } from '../management/list.js';
 import type { RotateInput } from '../management/rotate.js';
+import { readWith } from '../schemas/closed-object.js';
 import { issueInputJsonSchema, issueInputSchema } from '../schemas/issue-input.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import { listInputJsonSchema, listInputSchema } from '../schemas/list-input.js';
-import { readWith } from '../schemas/read-input.js';
 import {
   noInputJsonSchema,
   noInputSchema,

@@ -11,7 +11,7 @@ import {
 import { toResponse } from '../http/challenge.js';
 import { readBasePath } from '../http/fetch-handler.js';
 import type { AuthorityReader } from './ask-authority.js';
-import type { AdminKeyring } from './keyring.js';
+import type { AdminKeyring } from './endpoints.js';
 
 /** How the endpoints are mounted. */
 export interface KeyAdminOptions {

@@ -1,6 +1,6 @@
 /** Look-ups in progress, which later requests for the same key join. */
 import type { CallOptions } from '../core/store.js';
-import { isCloudflareWorkers } from '../core/workers.js';
+import { isCloudflareWorkers } from '../core/thenable.js';
 import { setBounded } from './bounded-map.js';
 import type { Changes } from './changes.js';
 import { type Entry, isYounger } from './entry.js';

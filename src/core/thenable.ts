@@ -1,4 +1,4 @@
-/** Answers that come later. */
+/** Answers that come later, and how long they are awaited. */
 
 /**
  * Whether `value` is a promise or anything else with a `then`. Functions count: what a call over
@@ -47,4 +47,12 @@ export function startTimer(act: () => void, milliseconds: number): Timer {
 export function rejecting(error: unknown): PromiseLike<never> {
   const then = (_: unknown, reject: (error: unknown) => void): void => reject(error);
   return { then } as unknown as PromiseLike<never>;
+}
+
+/**
+ * Whether this is Cloudflare Workers, where a query belongs to the request that sent it: it ends
+ * with it, and anyone else who waited for its answer would wait forever.
+ */
+export function isCloudflareWorkers(): boolean {
+  return globalThis.navigator?.userAgent === 'Cloudflare-Workers';
 }

@@ -9,8 +9,7 @@ import { answerInTime } from './outage.js';
 import { type Principal, storedUsage } from './principal.js';
 import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore, UsageEntry } from './store.js';
-import { startTimer, type Timer } from './thenable.js';
-import { isCloudflareWorkers } from './workers.js';
+import { isCloudflareWorkers, startTimer, type Timer } from './thenable.js';
 
 /** When usage is written. */
 export interface UsageOptions {

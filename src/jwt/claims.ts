@@ -3,11 +3,21 @@
  * keyscope's issuer writes tokens in only one way, so a token that is written differently came from
  * somebody else.
  */
+import { AccessError, StoreError } from '../core/errors.js';
 import type { Principal } from '../core/principal.js';
 import { isScope, MAX_SCOPES } from '../core/scope.js';
 import { isUuid } from '../core/uuid.js';
 import type { JWTPayload } from './jose.js';
-import { tokenRefused } from './token-errors.js';
+
+/** One code and one reason for every fault in a token, so that all answers are the same bytes. */
+export function tokenRefused(): AccessError {
+  return new AccessError('invalid_token', 'token_refused');
+}
+
+/** An outage. It says nothing about the token. */
+export function keysUnavailable(cause?: unknown): StoreError {
+  return new StoreError('the keys that verify tokens cannot be loaded or used', cause);
+}
 
 /**
  * The type of every token (RFC 9068 §2.1); §4 requires the check, so that no other kind of JWT from

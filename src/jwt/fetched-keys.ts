@@ -1,7 +1,7 @@
 /** A verifier's key set that is published at an address. */
 import { isStoreError } from '../core/errors.js';
 import { assert } from '../core/input.js';
-import { isName } from './claims.js';
+import { isName, keysUnavailable } from './claims.js';
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -10,7 +10,6 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from './jose.js';
-import { keysUnavailable } from './token-errors.js';
 
 /** How long a set is used if it cannot be fetched again, in milliseconds. */
 const MAX_AGE_MS = 900_000;

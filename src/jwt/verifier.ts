@@ -9,10 +9,16 @@ import { type Clock, readClock } from '../core/outage.js';
 import { createPrincipal, type Principal } from '../core/principal.js';
 import type { TokenVerifier } from '../core/tokens.js';
 import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from './algorithms.js';
-import { holdsAll, REQUIRED_CLAIMS, readClaims, TEXT_CHECKS, TOKEN_TYPE } from './claims.js';
+import {
+  holdsAll,
+  REQUIRED_CLAIMS,
+  readClaims,
+  TEXT_CHECKS,
+  TOKEN_TYPE,
+  tokenRefused,
+} from './claims.js';
 import { type JWTVerifyGetKey, jwtVerify } from './jose.js';
 import type { JwkSet } from './key-set.js';
-import { tokenRefused } from './token-errors.js';
 import { readClockOption, readIdentifier, readTtl } from './token-options.js';
 import { readVerificationKeys } from './verification-keys.js';
 

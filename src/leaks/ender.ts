@@ -5,10 +5,7 @@ import { createKeyMask, replaceInvisible } from '../core/masking.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
-import type { LeakKeyring } from './keyring.js';
-import type { Find, Leak } from './leak.js';
-import type { LeakConfig } from './leak-handler-options.js';
-import { createPlaces } from './places.js';
+import type { Find, Leak, LeakConfig, LeakKeyring } from './leak-handler-options.js';
 import type { Source } from './sources.js';
 
 /** What all the doors of one handler share. */
@@ -100,4 +97,51 @@ function presentable(text: string, prefix: string): string {
   const clean = replaceInvisible(whole.normalize('NFC'));
   const masked = createKeyMask(prefix)(clean);
   return masked.slice(0, MAX_WHERE_LENGTH).toWellFormed();
+}
+
+/** Reports beside ordinary traffic may take no more of the store than this. */
+const AT_ONCE = 4;
+
+/** Holders who may wait for a place. Those beyond are told to come again. */
+const MOST_WAITING = 64;
+
+/** The places. */
+export interface Places {
+  /** Does the work when there is a place. First come, first served. */
+  take<T>(work: () => Promise<T>): Promise<T>;
+  /** Whether a stranger has to be sent away. */
+  isFull(): boolean;
+}
+
+/** Makes the places of one handler. */
+export function createPlaces(): Places {
+  const waiting: (() => void)[] = [];
+  let taken = 0;
+
+  function enter(): Promise<void> {
+    if (taken < AT_ONCE) {
+      taken += 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => waiting.push(resolve));
+  }
+
+  /** Hands the place on, or gives it up. */
+  function leave(): void {
+    const next = waiting.shift();
+    if (next === undefined) taken -= 1;
+    else next();
+  }
+
+  return {
+    async take(work) {
+      await enter();
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
+    },
+    isFull: () => waiting.length >= MOST_WAITING,
+  };
 }

@@ -1,6 +1,6 @@
 /** What reports have in common: a list in JSON, of which each token is looked at once. */
 import type { LeakEnder } from './ender.js';
-import type { Find } from './leak.js';
+import type { Find } from './leak-handler-options.js';
 import type { Source } from './sources.js';
 
 /** Longer than a thousand finds. */

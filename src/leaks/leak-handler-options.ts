@@ -2,9 +2,10 @@
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
 import { keyPattern } from '../core/keys.js';
+import type { KeyState } from '../core/record.js';
 import { readBasePath } from '../http/fetch-handler.js';
-import type { LeakKeyring } from './keyring.js';
-import type { Leak } from './leak.js';
+import type { Authority } from '../management/authority.js';
+import type { DamagedKey, KeyInfo } from '../management/info.js';
 import {
   type GitHub,
   type GitHubSource,
@@ -16,6 +17,42 @@ import {
   readHolder,
   type Source,
 } from './sources.js';
+
+/** Nothing in it is the key, or helps to guess it. */
+export interface Leak {
+  /** Who reported it. */
+  readonly source: 'github' | 'gitlab' | 'holder';
+  /** Where it was found, as the source says it, without what looks like a key; null if not said. */
+  readonly where: string | null;
+  /** The key that was found. */
+  readonly keyId: string;
+  /** Whose key it is. */
+  readonly entityUuid: string;
+  /** What the key begins with. */
+  readonly prefix: string;
+  /** What it was before anything was done. */
+  readonly state: KeyState;
+  /** The keys that were taken out of use now, by their ids: none if there was nothing to do. */
+  readonly ended: readonly string[];
+}
+
+/** What a source says of one find. */
+export interface Find {
+  readonly token: string;
+  readonly where: string | null;
+}
+
+/** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
+export interface LeakKeyring {
+  /** Whose key a string is, whatever its state, or `null`. */
+  identify(key: string): Promise<KeyInfo | DamagedKey | null>;
+  /** Ends a key at once and for good. */
+  revoke(keyId: string, authority: Authority): Promise<void>;
+  /** Revokes a key with all that it was rotated from and to; returns their ids. */
+  revokeLineage(keyId: string, authority: Authority): Promise<readonly string[]>;
+  /** Takes a key out of use until `resume`. */
+  suspend(keyId: string, authority: Authority): Promise<void>;
+}
 
 /** How the handler is mounted, and by whom leaks are reported. */
 export interface LeakHandlerOptions {

@@ -1,15 +1,27 @@
 /** The options of a gate, and how they are read at start-up. */
+import type { Admitting } from '../core/admit.js';
+import type { AuthenticateOptions } from '../core/authenticate.js';
 import { isStoreError, type StoreError } from '../core/errors.js';
 import { createReport, type EventContext } from '../core/events.js';
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { Policy } from '../core/policy.js';
+import type { Principal } from '../core/principal.js';
+import type { RequestLike } from '../core/request.js';
 import type { Awaitable } from '../core/store.js';
 import { type ChallengeOptions, toResponse } from '../http/challenge.js';
 import { createKeyWatch, type StartWatch } from './key-watch.js';
-import type { McpKeyring } from './keyring.js';
 import { protectedResourceMetadata } from './metadata.js';
 import { assertMapped, type McpTool } from './tools.js';
+
+/** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
+export interface McpKeyring extends Admitting {
+  /**
+   * Verifies the bearer credential of a request; for open streams again and again, and `fresh`,
+   * which is not from a cache, when the channel says that the key has changed.
+   */
+  authenticate(request: RequestLike, options?: AuthenticateOptions): Promise<Principal>;
+}
 
 export interface McpGateOptions<Operation extends string = string> {
   /** What `createKeyring` returned. */

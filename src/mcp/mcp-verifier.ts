@@ -3,7 +3,7 @@ import { DETAILS, isAccessError } from '../core/errors.js';
 import { assert, readFields } from '../core/input.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
-import type { McpKeyring } from './keyring.js';
+import type { McpKeyring } from './gate-options.js';
 import { readResource } from './resource.js';
 
 export interface McpVerifierOptions {

@@ -5,7 +5,7 @@ import type { AddressedKey } from '../management/list.js';
 import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
-import { keyState } from './state.js';
+import { keyState } from './key-info.js';
 import { time, timeOrNull } from './time.js';
 
 /** An `AddressedKey` after `JSON.stringify`: times are ISO 8601 texts. */

@@ -1,5 +1,6 @@
 /** Objects that accept only known fields. */
 import * as z from 'zod';
+import { InputError } from '../core/errors.js';
 
 type AnyObject = z.ZodObject<z.core.$ZodShape, z.core.$strict>;
 
@@ -44,4 +45,17 @@ function close(schema: AnyObject, path: string[]) {
     }
     return Object.assign(Object.create(null) as object, value);
   }, schema);
+}
+
+/**
+ * What the schema makes of a value.
+ *
+ * @throws InputError with the field of the first issue, whose message quotes nothing that was sent.
+ */
+export function readWith<Output>(schema: z.ZodType<Output>, value: unknown): Output {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  // A failed parse has an issue, and the path of each begins with a field or with `input`.
+  const [{ path, message }] = result.error.issues as [z.core.$ZodIssue];
+  throw new InputError(String(path[0]), message);
 }

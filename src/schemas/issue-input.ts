@@ -5,7 +5,6 @@
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
 import type { IssueInput } from '../management/issue.js';
-import { assertCatalog } from './catalog.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, MAX_SCOPES, scopeList, scopePattern } from './identifiers.js';
@@ -161,4 +160,10 @@ function legalPatterns(catalog: Catalog): readonly string[] {
   const isHarmless = (wildcard: string): boolean =>
     !catalog.expand([wildcard]).some((name) => catalog.isReserved(name));
   return [...catalog.all, ...[...wildcards].filter(isHarmless)];
+}
+
+/** Throws a `TypeError` unless it looks like what `defineScopes` returned. */
+export function assertCatalog(catalog: Catalog): void {
+  const isCatalog = Array.isArray((catalog as Catalog | null | undefined)?.all);
+  if (!isCatalog) throw new TypeError('catalog: pass what defineScopes returned');
 }

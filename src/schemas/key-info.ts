@@ -5,9 +5,23 @@ import type { KeyInfo } from '../management/info.js';
 import { closedObject } from './closed-object.js';
 import { entities, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
-import { keyState } from './state.js';
 import { tableOf } from './string-table.js';
 import { datesToTexts, time, timeOrNull, timeText } from './time.js';
+
+/** Every state, in the order in which they are looked for. */
+const STATES: readonly KeyState[] = [
+  'revoked',
+  'unknown_format',
+  'orphaned',
+  'damaged',
+  'suspended',
+  'retired',
+  'expired',
+  'live',
+];
+
+/** The state of a key that can be read. */
+export const keyState: z.ZodType<KeyState, KeyState> = z.enum(STATES);
 
 /** A `KeyInfo` after `JSON.stringify`: times are ISO 8601 texts. */
 export interface KeyInfoJson {

@@ -2,10 +2,10 @@
 import * as z from 'zod';
 import type { Catalog } from '../core/catalog.js';
 import type { RotateInput } from '../management/rotate.js';
-import { assertCatalog } from './catalog.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, scope, scopeList } from './identifiers.js';
+import { assertCatalog } from './issue-input.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { textOf } from './person-text.js';
 

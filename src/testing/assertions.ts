@@ -3,6 +3,9 @@
  * any test runner and in any runtime.
  */
 
+/** What registers a test: `test` of vitest, `node:test` or `bun:test`. */
+export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
+
 /** Throws unless `holds`. */
 export function check(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Error(otherwise);

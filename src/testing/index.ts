@@ -10,7 +10,7 @@ export type {
   ServeAdapter,
   ServedAdapter,
 } from './adapter-contract/serve-adapter.js';
-export type { RegisterTest } from './register-test.js';
+export type { RegisterTest } from './assertions.js';
 export type { ContractStore } from './store-contract/contract.js';
 export { storeContract } from './store-contract/contract.js';
 export type { TestPrincipalOptions } from './test-principal.js';

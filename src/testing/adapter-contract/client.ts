@@ -5,6 +5,8 @@ import { check } from '../assertions.js';
 import { createFetchTransport, type FetchHandler } from './fetch-transport.js';
 import type { AdapterRequest, Answer, HeaderLine, Transport } from './http-exchange.js';
 import { createHttpTransport, readNodeHttp } from './http-transport.js';
+import type { ServedAdapter } from './serve-adapter.js';
+import type { AdapterService } from './service.js';
 
 /** Sends one request. */
 export type Send = (
@@ -79,4 +81,15 @@ function inTime(what: string, act: (signal: AbortSignal) => Promise<Answer>): Pr
     abort.abort();
     throw new Error(`${what} was not answered within ${TIMEOUT_MS} ms`);
   });
+}
+
+/** The fixture of one test. */
+export interface AdapterFixture extends AdapterService, AdapterClient {}
+
+/** Makes the fixture of one test. The adapter must have been served with this service. */
+export function createAdapterFixture(
+  service: AdapterService,
+  served: ServedAdapter,
+): AdapterFixture {
+  return { ...service, ...createClient(served, service.secrets) };
 }

@@ -1,6 +1,7 @@
 /** The suite that every adapter must pass: `adapterContract`, and the list of tests. */
 import { assert } from '../../core/input.js';
-import type { RegisterTest } from '../register-test.js';
+import type { RegisterTest } from '../assertions.js';
+import { type AdapterFixture, createAdapterFixture } from './client.js';
 import {
   believesNoOther,
   deniesLongCredentials,
@@ -13,7 +14,6 @@ import {
 } from './credentials.js';
 import { deniesOtherEntities, deniesWithoutScope, handsOnTheEntity } from './entities.js';
 import { deniesWhileStoreIsBroken, failsOnBugs, failsWithItsHandler } from './failures.js';
-import { type AdapterFixture, createAdapterFixture } from './fixture.js';
 import { deniesAllKeysAlike } from './refused-keys.js';
 import { asksOnce, deniesHead, keepsRequestsApart } from './requests.js';
 import type { ServeAdapter } from './serve-adapter.js';

@@ -4,8 +4,8 @@
 import type { AccessError } from '../../core/errors.js';
 import { hasScopes, type Principal } from '../../core/principal.js';
 import { check } from '../assertions.js';
+import type { AdapterFixture } from './client.js';
 import { MALFORMED, MISSING } from './denials.js';
-import type { AdapterFixture } from './fixture.js';
 import { bearer, type HeaderLine, headerValues } from './http-exchange.js';
 import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';

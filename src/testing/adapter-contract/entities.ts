@@ -1,7 +1,7 @@
 /** Tests that an adapter authorizes: the scope of the operation, and the entity that is meant. */
 import type { AccessError } from '../../core/errors.js';
+import type { AdapterFixture } from './client.js';
 import { MALFORMED, NOT_ACCESSIBLE, UNDER_SCOPED } from './denials.js';
-import type { AdapterFixture } from './fixture.js';
 import { bearer } from './http-exchange.js';
 import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';

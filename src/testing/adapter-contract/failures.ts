@@ -1,7 +1,7 @@
 /** Tests that no failure lets anybody in: an outage is 503, a bug is an error and no denial. */
 import { check } from '../assertions.js';
+import type { AdapterFixture } from './client.js';
 import { OUTAGE } from './denials.js';
-import type { AdapterFixture } from './fixture.js';
 import { bearer } from './http-exchange.js';
 import { assertDenied, assertFailure, assertLetIn } from './request-assertions.js';
 import { DRIVER_TEXT, OTHER, OWN } from './service.js';

@@ -1,7 +1,7 @@
 /** The suite that every store must pass: `storeContract`, and the list of tests. */
 import { assert } from '../../core/input.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
-import type { RegisterTest } from '../register-test.js';
+import type { RegisterTest } from '../assertions.js';
 import {
   isFoundByManyEntities,
   listsAddressing,

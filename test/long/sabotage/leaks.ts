@@ -104,7 +104,7 @@ export const LEAKS: readonly Safeguard[] = [
   },
   {
     name: 'leaks: four at once',
-    file: 'src/leaks/places.ts',
+    file: 'src/leaks/ender.ts',
     text: 'taken < AT_ONCE',
     instead: 'true',
     tests,

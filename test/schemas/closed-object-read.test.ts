@@ -2,7 +2,7 @@
 import { isInputError } from 'keyscope';
 import { issueInputSchema } from 'keyscope/schemas';
 import { expect, test } from 'vitest';
-import { readWith } from '../../src/schemas/read-input.js';
+import { readWith } from '../../src/schemas/closed-object.js';
 import { inputError, rejecting } from '../support/keyring.ts';
 import { KEY } from '../support/schemas.ts';
 
