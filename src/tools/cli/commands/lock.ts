@@ -1,4 +1,7 @@
 /** `keyscope lock` */
+import { isObject } from '../../../core/input.js';
+import type { KeyRecord } from '../../../core/record.js';
+import type { KeyStore, Slice } from '../../../core/store.js';
 import type { AccessLock } from '../../lock/access-lock.js';
 import { diffLocks, type KeyGain, type LockDiff } from '../../lock/diff-locks.js';
 import { lockMarkdown } from '../../lock/lock-markdown.js';
@@ -6,7 +9,6 @@ import { lockSarif } from '../../lock/lock-sarif.js';
 import { formatLock } from '../../lock/lock-text.js';
 import type { Call } from '../call.js';
 import { CommandError, EXIT, usageError } from '../command-error.js';
-import { livePagesOf } from '../live-keys.js';
 import { currentLock, readLock, readLockAt, requireInRepository, writeLock } from '../lock-file.js';
 import type { OptionName } from '../options.js';
 
@@ -60,4 +62,31 @@ async function withKeys(call: Call, before: AccessLock, now: AccessLock): Promis
     gains.push(...diffLocks(before, now, { keys }).gains);
   }
   return { ...diff, gains };
+}
+
+/** As many as are read at once. */
+const PAGE = 1000;
+
+/**
+ * Yields the keys that were neither ended nor suspended, and have not expired.
+ *
+ * Not checked: seals and peppers, so a row that was edited is among them.
+ */
+async function* livePagesOf(store: KeyStore): AsyncGenerator<readonly KeyRecord[]> {
+  if (store.listAll === undefined) {
+    throw new CommandError('refused', 'The store cannot list its keys: leave out --keys.');
+  }
+  const now = Date.now();
+  let after: Slice<KeyRecord>['next'] = null;
+  do {
+    const slice: Slice<KeyRecord> = await store.listAll({ after, limit: PAGE }, { fresh: true });
+    yield slice.items.filter((row) => isObject(row) && isLive(row, now));
+    after = slice.next;
+  } while (after !== null);
+}
+
+function isLive(row: KeyRecord, now: number): boolean {
+  const { revokedAt, suspendedAt, retireAt, expiresAt } = row;
+  const isEnding = (time: number | null): boolean => time !== null && time <= now;
+  return revokedAt === null && suspendedAt === null && !isEnding(retireAt) && !isEnding(expiresAt);
 }

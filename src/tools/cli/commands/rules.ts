@@ -3,7 +3,7 @@ import type { Call } from '../call.js';
 import { usageError } from '../command-error.js';
 import { suggest } from '../nearest.js';
 import { prefixesOf, readPrefixes } from '../prefixes.js';
-import { isScanner, RULES } from '../rules.js';
+import { isScanner, RULES } from '../scanner-rules.js';
 
 /** Prints rules for a scanner of others. Asks nobody. */
 export async function run({ given, output, config }: Call): Promise<undefined> {

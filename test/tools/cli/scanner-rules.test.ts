@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { isKey, keyPattern } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { RULES, scannerPattern } from '../../../src/tools/cli/rules.js';
+import { RULES, scannerPattern } from '../../../src/tools/cli/scanner-rules.js';
 import { CONTEXTS, chanceFrom, countIn, keyFrom, nearKeyFrom } from '../../support/planted-keys.ts';
 
 const PREFIXES = ['acme', 'acme_test'];
