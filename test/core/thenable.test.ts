@@ -1,7 +1,7 @@
 import type { KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { describe, expect, it } from 'vitest';
-import { isThenable } from '../../src/core/thenable.js';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { isThenable, startTimer, within } from '../../src/core/thenable.js';
 import { issue, setUp, storeError, untyped, wrap } from '../support/keyring.ts';
 
 /** A promise that is a function, too. */
@@ -45,5 +45,67 @@ describe('a store whose promises are functions, as over the RPC of Cloudflare', 
     const never = untyped<Promise<unknown>>(new Promise(() => undefined));
     const { keyring } = setUp({ store: answering(() => never), storeTimeoutMs: 1 });
     await storeError(() => issue(keyring));
+  });
+});
+
+describe('within', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+  const never = new Promise<string>(() => {});
+  const late = (): never => {
+    throw new Error('late');
+  };
+
+  it('answers as the promise does, and leaves no timer behind', async () => {
+    expect(await within(1_000, Promise.resolve('kept'), late)).toBe('kept');
+    await expect(within(1_000, Promise.reject(new Error('broken')), late)).rejects.toThrow(
+      'broken',
+    );
+    await Promise.resolve();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('rejects with what onLate throws, when the time is over and not before', async () => {
+    const called = vi.fn(late);
+    const waiting = within(1_000, never, called);
+    vi.advanceTimersByTime(999);
+    expect(called).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    await expect(waiting).rejects.toThrow('late');
+    expect(called).toHaveBeenCalledTimes(1);
+  });
+
+  it('answers what onLate returns, or waits on if that is the promise itself', async () => {
+    const substituted = within(1_000, never, () => 'substitute');
+    let settle = (_: string): void => {};
+    const slow = new Promise<string>((resolve) => {
+      settle = resolve;
+    });
+    const patient = within(1_000, slow, () => slow);
+    vi.advanceTimersByTime(1_000);
+    expect(await substituted).toBe('substitute');
+    settle('after all');
+    expect(await patient).toBe('after all');
+  });
+});
+
+describe('a timer', () => {
+  it('keeps a process alive, unless it is of something in the background', () => {
+    const timers: { readonly unref: () => void }[] = [];
+    const start = (): unknown => {
+      const timer = { unref: vi.fn() };
+      timers.push(timer);
+      return timer;
+    };
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(untyped(start));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const never = new Promise<never>(() => {});
+    const late = (): never => {
+      throw new Error('late');
+    };
+    void within(1_000, never, late);
+    void within(1_000, never, late, true);
+    startTimer(() => {}, 1_000);
+    expect(timers.map(({ unref }) => vi.mocked(unref).mock.calls.length)).toEqual([0, 1, 1]);
   });
 });
