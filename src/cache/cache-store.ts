@@ -11,9 +11,9 @@ import { assert, hasMethods } from '../core/input.js';
 import type { Awaitable, CallOptions, KeyStore, UsageEntry } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';
+import { type CacheOptions, readCacheOptions } from './cache-options.js';
 import { type ChannelState, createChannel } from './channel.js';
 import { createLookups, type Lookups } from './lookups.js';
-import { type CacheOptions, readCacheOptions } from './options.js';
 
 const METHODS: readonly (keyof KeyStore)[] = [
   'insert',

@@ -7,8 +7,8 @@
  */
 import type { Usage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
+import type { CacheSettings } from './cache-options.js';
 import { type Entry, mergeEntryUsage } from './entry.js';
-import type { CacheSettings } from './options.js';
 
 /**
  * At least this many changes are remembered, in about 2 MB, if as many happen within the longest

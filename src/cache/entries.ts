@@ -1,8 +1,8 @@
 /** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
 import { setBounded } from './bounded-map.js';
+import type { CacheSettings, LookupCache } from './cache-options.js';
 import type { Changes } from './changes.js';
 import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
-import type { CacheSettings, LookupCache } from './options.js';
 
 /**
  * How long "no such key" is trusted, in milliseconds. A key that another process has made works

@@ -1,7 +1,7 @@
 /** The answer to one look-up, as the cache keeps it. */
 import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
-import type { CacheSettings } from './options.js';
+import type { CacheSettings } from './cache-options.js';
 
 /** The answer to a look-up: the records of some digests. */
 export type Rows = readonly KeyRecord[];

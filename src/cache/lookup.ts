@@ -2,10 +2,10 @@
 import type { Awaitable, CallOptions } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';
+import type { CacheSettings } from './cache-options.js';
 import type { Changes } from './changes.js';
 import type { Entries } from './entries.js';
 import type { Entry, Question, Rows } from './entry.js';
-import type { CacheSettings } from './options.js';
 import { askOrRecall, type Substitute } from './outage.js';
 import { createPendingLookups } from './pending-lookups.js';
 import { SharedCall } from './shared-call.js';

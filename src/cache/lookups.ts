@@ -2,11 +2,11 @@
 import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
 import type { Awaitable, CallOptions, KeyStore } from '../core/store.js';
 import { isUuid } from '../core/uuid.js';
+import type { CacheSettings } from './cache-options.js';
 import { createChanges } from './changes.js';
 import { createEntries } from './entries.js';
 import { NO_ROWS, type Question, type Rows } from './entry.js';
 import { type CacheState, createLookup, type LookupKind } from './lookup.js';
-import type { CacheSettings } from './options.js';
 
 /**
  * Separates the digests in an entry's name. No digest contains it; a look-up with a text that does

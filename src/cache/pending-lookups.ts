@@ -2,9 +2,9 @@
 import type { CallOptions } from '../core/store.js';
 import { isCloudflareWorkers } from '../core/workers.js';
 import { setBounded } from './bounded-map.js';
+import type { CacheSettings } from './cache-options.js';
 import type { Changes } from './changes.js';
 import { type Entry, isYounger } from './entry.js';
-import type { CacheSettings } from './options.js';
 import type { SharedCall } from './shared-call.js';
 
 /** How many look-ups in progress can be joined. */
