@@ -13,7 +13,14 @@ import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';
 import { type CacheOptions, readCacheOptions } from './cache-options.js';
 import { type ChannelState, createChannel } from './channel.js';
-import { createLookups, type Lookups } from './lookups.js';
+import {
+  addUsage,
+  createKnownChanges,
+  type KnownChanges,
+  outdate,
+  outdateAll,
+} from './known-changes.js';
+import { createLookups } from './lookups.js';
 
 const METHODS: readonly (keyof KeyStore)[] = [
   'insert',
@@ -71,11 +78,12 @@ export interface CachedStore extends KeyStore {
 export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore {
   assertIsStore(store);
   const settings = readCacheOptions(options);
+  const changes = createKnownChanges(settings);
   const channel = createChannel(settings, {
-    onChange: (keyId) => lookups.outdate(keyId),
-    onUp: () => lookups.outdateAll(),
+    onChange: (keyId) => outdate(changes, keyId),
+    onUp: () => outdateAll(changes),
   });
-  const lookups = createLookups(settings, {
+  const lookups = createLookups(settings, changes, {
     findByDigest(digests, call) {
       channel.tend();
       return store.findByDigest(digests, call);
@@ -94,13 +102,13 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
     listLineage: (rootKeyId, call) => store.listLineage(rootKeyId, call),
     // The digest may have been looked up before and be cached as absent.
     insert: (record, call) =>
-      outdateAround(lookups, [record.digest, record.keyId], () => store.insert(record, call)),
+      outdateAround(changes, [record.digest, record.keyId], () => store.insert(record, call)),
     mark: (keyId, mark, call) =>
       runThen(
-        () => outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call)),
+        () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
         () => channel.publish(keyId),
       ),
-    touch: (entries, call) => touch(store, lookups, entries, call),
+    touch: (entries, call) => touch(store, changes, entries, call),
     channelState: channel.state,
     ...optionalOf(store),
   };
@@ -118,23 +126,26 @@ function assertIsStore(store: unknown): void {
  * it, because a look-up that was sent in between may have read the old state.
  */
 function outdateAround<T>(
-  lookups: Lookups,
+  changes: KnownChanges,
   names: readonly string[],
   write: () => Awaitable<T>,
 ): Awaitable<T> {
-  names.forEach(lookups.outdate);
-  return runThen(write, () => names.forEach(lookups.outdate));
+  const outdateNames = (): void => {
+    for (const name of names) outdate(changes, name);
+  };
+  outdateNames();
+  return runThen(write, outdateNames);
 }
 
 function touch(
   store: KeyStore,
-  lookups: Lookups,
+  changes: KnownChanges,
   entries: readonly UsageEntry[],
   call: CallOptions | undefined,
 ): Awaitable<void> {
   const answer = store.touch(entries, call);
   const addWritten = (): void => {
-    for (const { keyId, ...usage } of entries) lookups.addUsage(keyId, usage);
+    for (const { keyId, ...usage } of entries) addUsage(changes, keyId, usage);
   };
   return isThenable(answer) ? Promise.resolve(answer).then(addWritten) : addWritten();
 }

@@ -1,8 +1,8 @@
 /** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
 import { setBounded } from './bounded-map.js';
 import type { CacheSettings, LookupCache } from './cache-options.js';
-import type { Changes } from './changes.js';
 import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
+import { bringUpToDate, type KnownChanges } from './known-changes.js';
 
 /**
  * How long "no such key" is trusted, in milliseconds. A key that another process has made works
@@ -31,13 +31,13 @@ export interface Entries {
 }
 
 /** Starts empty, although the user's cache may hold entries of other caches. */
-export function createEntries(settings: CacheSettings, changes: Changes): Entries {
+export function createEntries(settings: CacheSettings, changes: KnownChanges): Entries {
   const { cache, maxStalenessMs, staleIfErrorMs, now } = settings;
   const owner = {};
   const { find, drop, put } = createPlaces(cache, owner);
 
   function open({ keys, keyId }: Question): Entry {
-    const generation = changes.generation();
+    const { generation } = changes;
     return { owner, keys: [...keys], keyId, rows: NO_ROWS, since: now(), generation };
   }
 
@@ -45,7 +45,7 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
     const entry = find(name);
     if (entry === undefined) return undefined;
     const limitMs = entry.rows.length > 0 ? maxStalenessMs : ABSENT_MS;
-    if (isYounger(entry.since, limitMs, settings) && changes.update(entry)) return entry;
+    if (isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)) return entry;
     if (recallStale(name) === undefined) drop(name);
     return undefined;
   }
@@ -55,7 +55,7 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
     if (entry === undefined || !holdsLiveKey(entry)) return undefined;
     const age = now() - entry.since;
     const isUsable = staleIfErrorMs > 0 && age >= 0 && age < maxStalenessMs + staleIfErrorMs;
-    return isUsable && changes.update(entry) ? entry : undefined;
+    return isUsable && bringUpToDate(changes, entry) ? entry : undefined;
   }
 
   function keep(name: string, entry: Entry): void {

@@ -1,6 +1,5 @@
 /** The answer to one look-up, as the cache keeps it. */
-import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
-import { mergeUsage } from '../core/usage.js';
+import type { KeyRecord } from '../core/record.js';
 import type { CacheSettings } from './cache-options.js';
 
 /** The answer to a look-up: the records of some digests. */
@@ -45,15 +44,4 @@ export interface Entry {
 export function isYounger(since: number, limitMs: number, settings: CacheSettings): boolean {
   const age = settings.now() - since;
   return age >= 0 && age < Math.min(limitMs, settings.maxStalenessMs);
-}
-
-/**
- * Moves the usage in an entry forward. Returns `false` and changes nothing if the usage is
- * malformed: the merged record would be malformed, too.
- */
-export function mergeEntryUsage(entry: Entry, record: KeyRecord, usage: Usage): boolean {
-  const merged = readRecord({ ...record, ...mergeUsage(record, usage) });
-  if (merged === null) return false;
-  entry.rows = Object.freeze([merged]);
-  return true;
 }

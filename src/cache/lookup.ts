@@ -3,9 +3,9 @@ import type { Awaitable, CallOptions } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 import { runThen } from './awaitable.js';
 import type { CacheSettings } from './cache-options.js';
-import type { Changes } from './changes.js';
 import type { Entries } from './entries.js';
 import type { Entry, Question, Rows } from './entry.js';
+import { bringUpToDate, type KnownChanges } from './known-changes.js';
 import { askOrRecall, type Substitute } from './outage.js';
 import { createPendingLookups } from './pending-lookups.js';
 import { SharedCall } from './shared-call.js';
@@ -13,7 +13,7 @@ import { SharedCall } from './shared-call.js';
 /** What the look-ups of a cache have in common. */
 export interface CacheState {
   readonly settings: CacheSettings;
-  readonly changes: Changes;
+  readonly changes: KnownChanges;
   readonly entries: Entries;
 }
 
@@ -85,7 +85,7 @@ export function createLookup<Asked extends Question, Answer>(
       const keep = kind.keepsFresh ? entries.keep : entries.replace;
       return send(question, entries.open(question), keep, () => kind.ask(question, options));
     }
-    return recallOrAsk({ question, options, askedIn: changes.generation() });
+    return recallOrAsk({ question, options, askedIn: changes.generation });
   };
 }
 
@@ -118,7 +118,7 @@ type Send<Asked, Answer> = (
 
 function createSend<Asked extends Question, Answer>(
   kind: LookupKind<Asked, Answer>,
-  changes: Changes,
+  changes: KnownChanges,
 ): Send<Asked, Answer> {
   function receive(question: Asked, entry: Entry, keep: Entries['keep'], answer: Answer): Answer {
     const rows = kind.read(answer, question);
@@ -126,7 +126,7 @@ function createSend<Asked extends Question, Answer>(
     if (rows === undefined) return answer;
     entry.rows = rows;
     // If the key has changed in the meantime, this answers only requests from before the change.
-    if (changes.update(entry)) keep(question.name, entry);
+    if (bringUpToDate(changes, entry)) keep(question.name, entry);
     return kind.toAnswer(entry.rows);
   }
 

@@ -1,11 +1,11 @@
 /** The look-ups that are cached: by digest, and by key id. */
-import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
+import { type KeyRecord, readRecord } from '../core/record.js';
 import type { Awaitable, CallOptions, KeyStore } from '../core/store.js';
 import { isUuid } from '../core/uuid.js';
 import type { CacheSettings } from './cache-options.js';
-import { createChanges } from './changes.js';
 import { createEntries } from './entries.js';
 import { NO_ROWS, type Question, type Rows } from './entry.js';
+import type { KnownChanges } from './known-changes.js';
 import { type CacheState, createLookup, type LookupKind } from './lookup.js';
 
 /**
@@ -23,22 +23,15 @@ const BY_ID = 'id:';
 /** Where the answers come from that are cached. */
 export type LookupStore = Pick<KeyStore, 'findByDigest' | 'findById'>;
 
-/** Cached look-ups. */
-export interface Lookups extends LookupStore {
-  /** Outdates a key id or digest: look-ups from now on see the change. */
-  outdate(name: string): void;
-  /** Outdates everything that was looked up until now. */
-  outdateAll(): void;
-  /** Remembers usage that was recorded for a key. */
-  addUsage(keyId: string, usage: Usage): void;
-}
-
 /**
  * Starts with an empty cache. What is cached is returned at once, without a promise; told to be
  * `fresh`, a look-up asks the store.
  */
-export function createLookups(settings: CacheSettings, store: LookupStore): Lookups {
-  const changes = createChanges(settings);
+export function createLookups(
+  settings: CacheSettings,
+  changes: KnownChanges,
+  store: LookupStore,
+): LookupStore {
   const entries = createEntries(settings, changes);
   const state: CacheState = { settings, changes, entries };
   const lookUpDigests = createLookup(byDigest(store), state);
@@ -55,9 +48,6 @@ export function createLookups(settings: CacheSettings, store: LookupStore): Look
       if (!isUuid(keyId)) return store.findById(keyId, options);
       return lookUpId({ name: BY_ID + keyId, keys: [keyId], keyId }, options);
     },
-    outdate: changes.add,
-    outdateAll: changes.addAll,
-    addUsage: changes.addUsage,
   };
 }
 

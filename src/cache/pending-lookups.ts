@@ -3,8 +3,8 @@ import type { CallOptions } from '../core/store.js';
 import { isCloudflareWorkers } from '../core/workers.js';
 import { setBounded } from './bounded-map.js';
 import type { CacheSettings } from './cache-options.js';
-import type { Changes } from './changes.js';
 import { type Entry, isYounger } from './entry.js';
+import { type KnownChanges, mayOutdate } from './known-changes.js';
 import type { SharedCall } from './shared-call.js';
 
 /** How many look-ups in progress can be joined. */
@@ -38,7 +38,7 @@ interface Joinable<Answer> extends PendingLookup<Answer> {
 /** Starts with no look-ups in progress. */
 export function createPendingLookups<Answer>(
   settings: CacheSettings,
-  changes: Changes,
+  changes: KnownChanges,
 ): PendingLookups<Answer> {
   const pending = new Map<string, Joinable<Answer>>();
   const canJoin = !isCloudflareWorkers();
@@ -49,13 +49,13 @@ export function createPendingLookups<Answer>(
     // A change detaches what may have missed it: who asks afterwards sends a look-up of their own.
     // In a storm, that would be one for each change; so the second is joined, and who joined it
     // after a change checks its answer.
-    if (!lookup.isSecond && changes.mayOutdate(lookup.entry)) return undefined;
+    if (!lookup.isSecond && mayOutdate(changes, lookup.entry)) return undefined;
     return lookup.call.join(caller) ? lookup : undefined;
   }
 
   function add(name: string, lookup: PendingLookup<Answer>): void {
     const before = pending.get(name);
-    const isSecond = before !== undefined && changes.mayOutdate(before.entry);
+    const isSecond = before !== undefined && mayOutdate(changes, before.entry);
     const joinable: Joinable<Answer> = { ...lookup, isSecond };
     if (canJoin) setBounded(pending, name, joinable, MAX_PENDING);
     const remove = (): void => {

@@ -17,13 +17,13 @@ const RETIRED = `  const { withdrawn } = old;
 `;
 
 const MARKED = `runThen(
-        () => outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call)),
+        () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
         () => channel.publish(keyId),
       )`;
 const PUBLISHED_FIRST = `runThen(
         () => channel.publish(keyId) as never,
         () => {},
-      ) ?? outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call))`;
+      ) ?? outdateAround(changes, [keyId], () => store.mark(keyId, mark, call))`;
 
 const ROTATIONS: readonly Safeguard[] = [
   {
@@ -102,14 +102,14 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: what was marked here is not answered from before',
     file: CACHE_STORE,
-    text: 'outdateAround(lookups, [keyId], ',
-    instead: 'outdateAround(lookups, [], ',
+    text: 'outdateAround(changes, [keyId], ',
+    instead: 'outdateAround(changes, [], ',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: nor what was looked up while it was written',
     file: CACHE_STORE,
-    text: 'return runThen(write, () => names.forEach(lookups.outdate));',
+    text: 'return runThen(write, outdateNames);',
     instead: 'return write();',
     tests: SCHEDULES,
   },
@@ -122,7 +122,7 @@ const CACHES: readonly Safeguard[] = [
   },
   {
     name: 'schedules: a look-up in flight is as old as when it was sent',
-    file: 'src/cache/changes.ts',
+    file: 'src/cache/known-changes.ts',
     text: 'changedIn !== undefined && changedIn > entry.generation',
     instead: 'false',
     tests: SCHEDULES,
@@ -130,7 +130,7 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: who joins in a storm checks the answer',
     file: 'src/cache/lookup.ts',
-    text: 'askedIn: changes.generation()',
+    text: 'askedIn: changes.generation',
     instead: 'askedIn: 0',
     tests: SCHEDULES,
   },
@@ -151,14 +151,14 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: a message is heard',
     file: CACHE_STORE,
-    text: 'onChange: (keyId) => lookups.outdate(keyId),',
+    text: 'onChange: (keyId) => outdate(changes, keyId),',
     instead: 'onChange() {},',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: a channel that comes up late has missed messages',
     file: CACHE_STORE,
-    text: 'onUp: () => lookups.outdateAll(),',
+    text: 'onUp: () => outdateAll(changes),',
     instead: 'onUp() {},',
     tests: SCHEDULES,
   },
@@ -172,8 +172,8 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: an entry has an end',
     file: 'src/cache/entries.ts',
-    text: 'isYounger(entry.since, limitMs, settings) && changes.update(entry)',
-    instead: 'changes.update(entry)',
+    text: 'isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)',
+    instead: 'bringUpToDate(changes, entry)',
     tests: SCHEDULES,
   },
 ];
