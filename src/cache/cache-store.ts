@@ -9,8 +9,7 @@
  */
 import { assert, hasMethods } from '../core/input.js';
 import type { Awaitable, CallOptions, KeyStore, UsageEntry } from '../core/store.js';
-import { isThenable } from '../core/thenable.js';
-import { runThen } from './awaitable.js';
+import { mapAnswer, runThen } from './awaitable.js';
 import { type CacheOptions, readCacheOptions } from './cache-options.js';
 import { type ChannelState, createChannel } from './channel.js';
 import {
@@ -143,11 +142,9 @@ function touch(
   entries: readonly UsageEntry[],
   call: CallOptions | undefined,
 ): Awaitable<void> {
-  const answer = store.touch(entries, call);
-  const addWritten = (): void => {
+  return mapAnswer(store.touch(entries, call), () => {
     for (const { keyId, ...usage } of entries) addUsage(changes, keyId, usage);
-  };
-  return isThenable(answer) ? Promise.resolve(answer).then(addWritten) : addWritten();
+  });
 }
 
 type Optional = Pick<KeyStore, 'summarize' | 'listExpiring' | 'listAll' | 'listChanged'>;

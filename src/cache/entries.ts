@@ -1,5 +1,4 @@
 /** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
-import { setBounded } from './bounded-map.js';
 import type { CacheSettings, LookupCache } from './cache-options.js';
 import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
 import { bringUpToDate, type KnownChanges } from './known-changes.js';
@@ -25,20 +24,20 @@ export interface Entries {
   /** The entry of this name, if it may be used while the store fails. */
   recallStale(name: string): Entry | undefined;
   /** Keeps an answered entry, unless the kept one was sent later. */
-  keep(name: string, entry: Entry): void;
+  keep(entry: Entry): void;
   /** The same, but only if there is one to replace. */
-  replace(name: string, entry: Entry): void;
+  replace(entry: Entry): void;
 }
 
 /** Starts empty, although the user's cache may hold entries of other caches. */
 export function createEntries(settings: CacheSettings, changes: KnownChanges): Entries {
-  const { cache, maxStalenessMs, staleIfErrorMs, now } = settings;
+  const { maxStalenessMs, staleIfErrorMs, now } = settings;
   const owner = {};
-  const { find, drop, put } = createPlaces(cache, owner);
+  const { find, drop, put } = createPlaces(settings.cache, owner);
 
-  function open({ keys, keyId }: Question): Entry {
+  function open({ name, keys, keyId }: Question): Entry {
     const { generation } = changes;
-    return { owner, keys: [...keys], keyId, rows: NO_ROWS, since: now(), generation };
+    return { name, keys: [...keys], keyId, owner, rows: NO_ROWS, since: now(), generation };
   }
 
   function recall(name: string): Entry | undefined {
@@ -58,16 +57,16 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
     return isUsable && bringUpToDate(changes, entry) ? entry : undefined;
   }
 
-  function keep(name: string, entry: Entry): void {
+  function keep(entry: Entry): void {
     // A look-up that was sent later but answered first is more recent.
-    const kept = find(name);
+    const kept = find(entry.name);
     if (kept !== undefined && kept.since > entry.since) return;
-    drop(name);
-    put(name, entry);
+    drop(entry.name);
+    put(entry);
   }
 
-  function replace(name: string, entry: Entry): void {
-    if (find(name) !== undefined) keep(name, entry);
+  function replace(entry: Entry): void {
+    if (find(entry.name) !== undefined) keep(entry);
   }
 
   return { open, recall, recallStale, keep, replace };
@@ -77,7 +76,7 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
 interface Places {
   find(name: string): Entry | undefined;
   drop(name: string): void;
-  put(name: string, entry: Entry): void;
+  put(entry: Entry): void;
 }
 
 /** Known keys are in the cache of the user, which may hold entries of others; unknown ones here. */
@@ -92,11 +91,21 @@ function createPlaces(cache: LookupCache, owner: object): Places {
       cache.delete(name);
       absent.delete(name);
     },
-    put(name, entry) {
-      if (entry.rows.length > 0) cache.set(name, entry);
-      else setBounded(absent, name, entry, MAX_ABSENT);
+    put(entry) {
+      if (entry.rows.length > 0) cache.set(entry.name, entry);
+      else setBounded(absent, entry.name, entry, MAX_ABSENT);
     },
   };
+}
+
+/** Adds to a map of at most `limit` entries; drops the oldest if it is full. */
+export function setBounded<T>(map: Map<string, T>, name: string, entry: T, limit: number): void {
+  map.set(name, entry);
+  if (map.size <= limit) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
 }
 
 /** Whether an entry has a key that was neither revoked nor suspended when it was looked up. */

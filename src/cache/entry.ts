@@ -2,7 +2,7 @@
 import type { KeyRecord } from '../core/record.js';
 import type { CacheSettings } from './cache-options.js';
 
-/** The answer to a look-up: the records of some digests. */
+/** The answer to a look-up: a list of at most one record. */
 export type Rows = readonly KeyRecord[];
 
 /** The answer to a look-up of an unknown key. */
@@ -18,17 +18,13 @@ export interface Question {
   readonly keyId: string | undefined;
 }
 
-/** The answer to one look-up: a record, or none. */
-export interface Entry {
+/** The answer to one look-up, and what it answers. */
+export interface Entry extends Question {
   /**
    * The cache that it belongs to. Caches may share one `LRUCache`, but do not see each other's
    * changes.
    */
   readonly owner: object;
-  /** As in its question. */
-  readonly keys: readonly string[];
-  /** As in its question. */
-  readonly keyId: string | undefined;
   /** At most one record. Frozen, because every hit returns this same list. */
   rows: Rows;
   /** The time before the look-up was sent. */

@@ -129,9 +129,9 @@ const CACHES: readonly Safeguard[] = [
   },
   {
     name: 'schedules: who joins in a storm checks the answer',
-    file: 'src/cache/lookup.ts',
-    text: 'askedIn: changes.generation',
-    instead: 'askedIn: 0',
+    file: 'src/cache/lookups.ts',
+    text: 'joinOrAsk(state, request, state.changes.generation)',
+    instead: 'joinOrAsk(state, request, 0)',
     tests: SCHEDULES,
   },
   {
@@ -165,8 +165,8 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: age counts from before a look-up was sent',
     file: 'src/cache/entries.ts',
-    text: '    put(name, entry);\n',
-    instead: '    put(name, { ...entry, since: now() });\n',
+    text: '    put(entry);\n',
+    instead: '    put({ ...entry, since: now() });\n',
     tests: SCHEDULES,
   },
   {
