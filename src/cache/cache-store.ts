@@ -8,7 +8,7 @@
  * answer. Everything else asks the store each time: it is rare, or needs the current state.
  */
 import { assert, hasMethods } from '../core/input.js';
-import type { Awaitable, CallOptions, KeyStore, UsageEntry } from '../core/store.js';
+import type { Awaitable, KeyStore } from '../core/store.js';
 import { mapAnswer, runThen } from './awaitable.js';
 import { type CacheOptions, readCacheOptions } from './cache-options.js';
 import { type ChannelState, createChannel } from './channel.js';
@@ -107,7 +107,10 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
         () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
         () => channel.publish(keyId),
       ),
-    touch: (entries, call) => touch(store, changes, entries, call),
+    touch: (entries, call) =>
+      mapAnswer(store.touch(entries, call), () => {
+        for (const { keyId, ...usage } of entries) addUsage(changes, keyId, usage);
+      }),
     channelState: channel.state,
     ...optionalOf(store),
   };
@@ -134,17 +137,6 @@ function outdateAround<T>(
   };
   outdateNames();
   return runThen(write, outdateNames);
-}
-
-function touch(
-  store: KeyStore,
-  changes: KnownChanges,
-  entries: readonly UsageEntry[],
-  call: CallOptions | undefined,
-): Awaitable<void> {
-  return mapAnswer(store.touch(entries, call), () => {
-    for (const { keyId, ...usage } of entries) addUsage(changes, keyId, usage);
-  });
 }
 
 type Optional = Pick<KeyStore, 'summarize' | 'listExpiring' | 'listAll' | 'listChanged'>;

@@ -53,7 +53,7 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
     const entry = find(name);
     if (entry === undefined || !holdsLiveKey(entry)) return undefined;
     const age = now() - entry.since;
-    const isUsable = staleIfErrorMs > 0 && age >= 0 && age < maxStalenessMs + staleIfErrorMs;
+    const isUsable = staleIfErrorMs > 0 && age >= 0 && age < changes.longestLifeMs;
     return isUsable && bringUpToDate(changes, entry) ? entry : undefined;
   }
 

@@ -52,7 +52,7 @@ export interface KnownChanges {
    * key in use would be looked up after every batch. The oldest comes first.
    */
   readonly used: Map<string, RecordedUsage>;
-  /** How old an entry can be, in milliseconds: what is older can outdate none, and is forgotten. */
+  /** How old an entry can be, in milliseconds. Older changes outdate none, and are forgotten. */
   readonly longestLifeMs: number;
   readonly now: () => number;
 }

@@ -104,7 +104,7 @@ function toRows(answer: KeyRecord | null): Rows {
   return answer === null ? NO_ROWS : [answer];
 }
 
-/** The reverse. What a store answered beyond its contract comes out as it went in. */
+/** The reverse. An answer that breaks the store's contract comes out as it went in. */
 function toRecord(rows: Rows): KeyRecord | null {
   return rows.length === 0 ? null : (rows[0] as KeyRecord);
 }
@@ -171,8 +171,8 @@ function askForAll(state: LookupState, request: Request): Awaitable<Rows> {
 }
 
 /**
- * Takes an answer. The age of its entry counts from when that was opened, before the look-up was
- * sent, and so do the changes that outdate it.
+ * Reads an answer into its entry, and keeps that. The entry was opened before the look-up was sent:
+ * its age counts from there, and so do the changes that outdate it.
  */
 function receive(
   { changes }: LookupState,
@@ -191,7 +191,7 @@ function receive(
 
 /**
  * Asks the store. If it throws, rejects or does not answer in time, answers what was known shortly
- * before, where that may be answered.
+ * before, if `insecureStaleIfErrorMs` allows that.
  */
 function askOrRecall(
   ask: () => Awaitable<Rows>,

@@ -135,7 +135,7 @@ const CACHED: readonly Safeguard[] = [
   {
     name: 'cache: stale no longer than promised',
     file: 'src/cache/entries.ts',
-    text: ' && age < maxStalenessMs + staleIfErrorMs',
+    text: ' && age < changes.longestLifeMs',
     instead: '',
     tests: CACHE,
   },
