@@ -1,11 +1,13 @@
-/** Answers of a store, which are values or promises. */
+/** What follows an answer of a store, which is a value or a promise; a value stays a value. */
 import type { Awaitable } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 
-/**
- * Runs `write`, then `after` whatever the outcome, before the caller sees the answer. A synchronous
- * answer stays synchronous.
- */
+/** Turns an answer into another. */
+export function mapAnswer<T, U>(answer: Awaitable<T>, map: (answer: T) => U): U | Promise<U> {
+  return isThenable(answer) ? Promise.resolve(answer).then(map) : map(answer);
+}
+
+/** Runs `write`, then `after` whatever the outcome, before the caller sees the answer. */
 export function runThen<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T> {
   let isLater = false;
   try {

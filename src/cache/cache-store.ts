@@ -8,12 +8,18 @@
  * answer. Everything else asks the store each time: it is rare, or needs the current state.
  */
 import { assert, hasMethods } from '../core/input.js';
-import type { Awaitable, CallOptions, KeyStore, UsageEntry } from '../core/store.js';
-import { isThenable } from '../core/thenable.js';
-import { runThen } from './awaitable.js';
+import type { Awaitable, KeyStore } from '../core/store.js';
+import { mapAnswer, runThen } from './awaitable.js';
+import { type CacheOptions, readCacheOptions } from './cache-options.js';
 import { type ChannelState, createChannel } from './channel.js';
-import { createLookups, type Lookups } from './lookups.js';
-import { type CacheOptions, readCacheOptions } from './options.js';
+import {
+  addUsage,
+  createKnownChanges,
+  type KnownChanges,
+  outdate,
+  outdateAll,
+} from './known-changes.js';
+import { createLookups } from './lookups.js';
 
 const METHODS: readonly (keyof KeyStore)[] = [
   'insert',
@@ -71,11 +77,12 @@ export interface CachedStore extends KeyStore {
 export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore {
   assertIsStore(store);
   const settings = readCacheOptions(options);
+  const changes = createKnownChanges(settings);
   const channel = createChannel(settings, {
-    onChange: (keyId) => lookups.outdate(keyId),
-    onUp: () => lookups.outdateAll(),
+    onChange: (keyId) => outdate(changes, keyId),
+    onUp: () => outdateAll(changes),
   });
-  const lookups = createLookups(settings, {
+  const lookups = createLookups(settings, changes, {
     findByDigest(digests, call) {
       channel.tend();
       return store.findByDigest(digests, call);
@@ -94,13 +101,16 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
     listLineage: (rootKeyId, call) => store.listLineage(rootKeyId, call),
     // The digest may have been looked up before and be cached as absent.
     insert: (record, call) =>
-      outdateAround(lookups, [record.digest, record.keyId], () => store.insert(record, call)),
+      outdateAround(changes, [record.digest, record.keyId], () => store.insert(record, call)),
     mark: (keyId, mark, call) =>
       runThen(
-        () => outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call)),
+        () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
         () => channel.publish(keyId),
       ),
-    touch: (entries, call) => touch(store, lookups, entries, call),
+    touch: (entries, call) =>
+      mapAnswer(store.touch(entries, call), () => {
+        for (const { keyId, ...usage } of entries) addUsage(changes, keyId, usage);
+      }),
     channelState: channel.state,
     ...optionalOf(store),
   };
@@ -118,25 +128,15 @@ function assertIsStore(store: unknown): void {
  * it, because a look-up that was sent in between may have read the old state.
  */
 function outdateAround<T>(
-  lookups: Lookups,
+  changes: KnownChanges,
   names: readonly string[],
   write: () => Awaitable<T>,
 ): Awaitable<T> {
-  names.forEach(lookups.outdate);
-  return runThen(write, () => names.forEach(lookups.outdate));
-}
-
-function touch(
-  store: KeyStore,
-  lookups: Lookups,
-  entries: readonly UsageEntry[],
-  call: CallOptions | undefined,
-): Awaitable<void> {
-  const answer = store.touch(entries, call);
-  const addWritten = (): void => {
-    for (const { keyId, ...usage } of entries) lookups.addUsage(keyId, usage);
+  const outdateNames = (): void => {
+    for (const name of names) outdate(changes, name);
   };
-  return isThenable(answer) ? Promise.resolve(answer).then(addWritten) : addWritten();
+  outdateNames();
+  return runThen(write, outdateNames);
 }
 
 type Optional = Pick<KeyStore, 'summarize' | 'listExpiring' | 'listAll' | 'listChanged'>;

@@ -9,7 +9,7 @@
 import type { Invalidation } from '../core/invalidation.js';
 import { isUuid } from '../core/uuid.js';
 import { createBeats, isBeat } from './beat.js';
-import type { CacheSettings } from './options.js';
+import type { CacheSettings } from './cache-options.js';
 
 /** How long to wait before a failed subscription is tried again, in milliseconds. */
 const RETRY_MS = 1_000;

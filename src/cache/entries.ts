@@ -1,8 +1,7 @@
 /** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
-import { setBounded } from './bounded-map.js';
-import type { Changes } from './changes.js';
+import type { CacheSettings, LookupCache } from './cache-options.js';
 import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
-import type { CacheSettings, LookupCache } from './options.js';
+import { bringUpToDate, type KnownChanges } from './known-changes.js';
 
 /**
  * How long "no such key" is trusted, in milliseconds. A key that another process has made works
@@ -25,27 +24,27 @@ export interface Entries {
   /** The entry of this name, if it may be used while the store fails. */
   recallStale(name: string): Entry | undefined;
   /** Keeps an answered entry, unless the kept one was sent later. */
-  keep(name: string, entry: Entry): void;
+  keep(entry: Entry): void;
   /** The same, but only if there is one to replace. */
-  replace(name: string, entry: Entry): void;
+  replace(entry: Entry): void;
 }
 
 /** Starts empty, although the user's cache may hold entries of other caches. */
-export function createEntries(settings: CacheSettings, changes: Changes): Entries {
-  const { cache, maxStalenessMs, staleIfErrorMs, now } = settings;
+export function createEntries(settings: CacheSettings, changes: KnownChanges): Entries {
+  const { maxStalenessMs, staleIfErrorMs, now } = settings;
   const owner = {};
-  const { find, drop, put } = createPlaces(cache, owner);
+  const { find, drop, put } = createPlaces(settings.cache, owner);
 
-  function open({ keys, keyId }: Question): Entry {
-    const generation = changes.generation();
-    return { owner, keys: [...keys], keyId, rows: NO_ROWS, since: now(), generation };
+  function open({ name, keys, keyId }: Question): Entry {
+    const { generation } = changes;
+    return { name, keys: [...keys], keyId, owner, rows: NO_ROWS, since: now(), generation };
   }
 
   function recall(name: string): Entry | undefined {
     const entry = find(name);
     if (entry === undefined) return undefined;
     const limitMs = entry.rows.length > 0 ? maxStalenessMs : ABSENT_MS;
-    if (isYounger(entry.since, limitMs, settings) && changes.update(entry)) return entry;
+    if (isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)) return entry;
     if (recallStale(name) === undefined) drop(name);
     return undefined;
   }
@@ -54,20 +53,20 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
     const entry = find(name);
     if (entry === undefined || !holdsLiveKey(entry)) return undefined;
     const age = now() - entry.since;
-    const isUsable = staleIfErrorMs > 0 && age >= 0 && age < maxStalenessMs + staleIfErrorMs;
-    return isUsable && changes.update(entry) ? entry : undefined;
+    const isUsable = staleIfErrorMs > 0 && age >= 0 && age < changes.longestLifeMs;
+    return isUsable && bringUpToDate(changes, entry) ? entry : undefined;
   }
 
-  function keep(name: string, entry: Entry): void {
+  function keep(entry: Entry): void {
     // A look-up that was sent later but answered first is more recent.
-    const kept = find(name);
+    const kept = find(entry.name);
     if (kept !== undefined && kept.since > entry.since) return;
-    drop(name);
-    put(name, entry);
+    drop(entry.name);
+    put(entry);
   }
 
-  function replace(name: string, entry: Entry): void {
-    if (find(name) !== undefined) keep(name, entry);
+  function replace(entry: Entry): void {
+    if (find(entry.name) !== undefined) keep(entry);
   }
 
   return { open, recall, recallStale, keep, replace };
@@ -77,7 +76,7 @@ export function createEntries(settings: CacheSettings, changes: Changes): Entrie
 interface Places {
   find(name: string): Entry | undefined;
   drop(name: string): void;
-  put(name: string, entry: Entry): void;
+  put(entry: Entry): void;
 }
 
 /** Known keys are in the cache of the user, which may hold entries of others; unknown ones here. */
@@ -92,11 +91,21 @@ function createPlaces(cache: LookupCache, owner: object): Places {
       cache.delete(name);
       absent.delete(name);
     },
-    put(name, entry) {
-      if (entry.rows.length > 0) cache.set(name, entry);
-      else setBounded(absent, name, entry, MAX_ABSENT);
+    put(entry) {
+      if (entry.rows.length > 0) cache.set(entry.name, entry);
+      else setBounded(absent, entry.name, entry, MAX_ABSENT);
     },
   };
+}
+
+/** Adds to a map of at most `limit` entries; drops the oldest if it is full. */
+export function setBounded<T>(map: Map<string, T>, name: string, entry: T, limit: number): void {
+  map.set(name, entry);
+  if (map.size <= limit) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
 }
 
 /** Whether an entry has a key that was neither revoked nor suspended when it was looked up. */

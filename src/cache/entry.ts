@@ -1,9 +1,8 @@
 /** The answer to one look-up, as the cache keeps it. */
-import { type KeyRecord, readRecord, type Usage } from '../core/record.js';
-import { mergeUsage } from '../core/usage.js';
-import type { CacheSettings } from './options.js';
+import type { KeyRecord } from '../core/record.js';
+import type { CacheSettings } from './cache-options.js';
 
-/** The answer to a look-up: the records of some digests. */
+/** The answer to a look-up: a list of at most one record. */
 export type Rows = readonly KeyRecord[];
 
 /** The answer to a look-up of an unknown key. */
@@ -19,17 +18,13 @@ export interface Question {
   readonly keyId: string | undefined;
 }
 
-/** The answer to one look-up: a record, or none. */
-export interface Entry {
+/** The answer to one look-up, and what it answers. */
+export interface Entry extends Question {
   /**
    * The cache that it belongs to. Caches may share one `LRUCache`, but do not see each other's
    * changes.
    */
   readonly owner: object;
-  /** As in its question. */
-  readonly keys: readonly string[];
-  /** As in its question. */
-  readonly keyId: string | undefined;
   /** At most one record. Frozen, because every hit returns this same list. */
   rows: Rows;
   /** The time before the look-up was sent. */
@@ -45,15 +40,4 @@ export interface Entry {
 export function isYounger(since: number, limitMs: number, settings: CacheSettings): boolean {
   const age = settings.now() - since;
   return age >= 0 && age < Math.min(limitMs, settings.maxStalenessMs);
-}
-
-/**
- * Moves the usage in an entry forward. Returns `false` and changes nothing if the usage is
- * malformed: the merged record would be malformed, too.
- */
-export function mergeEntryUsage(entry: Entry, record: KeyRecord, usage: Usage): boolean {
-  const merged = readRecord({ ...record, ...mergeUsage(record, usage) });
-  if (merged === null) return false;
-  entry.rows = Object.freeze([merged]);
-  return true;
 }

@@ -1,11 +1,10 @@
 /** Look-ups in progress, which later requests for the same key join. */
 import type { CallOptions } from '../core/store.js';
 import { isCloudflareWorkers } from '../core/thenable.js';
-import { setBounded } from './bounded-map.js';
-import type { Changes } from './changes.js';
-import { type Entry, isYounger } from './entry.js';
-import type { CacheSettings } from './options.js';
-import type { SharedCall } from './shared-call.js';
+import type { CacheSettings } from './cache-options.js';
+import { setBounded } from './entries.js';
+import { type Entry, isYounger, type Rows } from './entry.js';
+import { type KnownChanges, mayOutdate } from './known-changes.js';
 
 /** How many look-ups in progress can be joined. */
 const MAX_PENDING = 1_024;
@@ -14,49 +13,50 @@ const MAX_PENDING = 1_024;
 const JOIN_MS = 1_000;
 
 /** A look-up that has been sent and not answered. */
-export interface PendingLookup<Answer> {
+export interface PendingLookup {
   /** What it will answer. It knows the generation and the time before the look-up was sent. */
   readonly entry: Entry;
-  readonly answer: Promise<Answer>;
+  readonly answer: Promise<Rows>;
   /** Who waits for it. */
   readonly call: SharedCall;
 }
 
 /** The look-ups in progress, by name. */
-export interface PendingLookups<Answer> {
+export interface PendingLookups {
   /** A look-up in progress, if there is one that may be joined. */
-  join(name: string, caller: CallOptions | undefined): PendingLookup<Answer> | undefined;
+  join(name: string, caller: CallOptions | undefined): PendingLookup | undefined;
   /** Lets others join a look-up until it is answered. */
-  add(name: string, lookup: PendingLookup<Answer>): void;
+  add(lookup: PendingLookup): void;
 }
 
-interface Joinable<Answer> extends PendingLookup<Answer> {
+interface Joinable extends PendingLookup {
   /** Whether another was in progress under this name that may have missed a change. */
   readonly isSecond: boolean;
 }
 
 /** Starts with no look-ups in progress. */
-export function createPendingLookups<Answer>(
+export function createPendingLookups(
   settings: CacheSettings,
-  changes: Changes,
-): PendingLookups<Answer> {
-  const pending = new Map<string, Joinable<Answer>>();
+  changes: KnownChanges,
+): PendingLookups {
+  const pending = new Map<string, Joinable>();
   const canJoin = !isCloudflareWorkers();
 
-  function join(name: string, caller: CallOptions | undefined): PendingLookup<Answer> | undefined {
+  function join(name: string, caller: CallOptions | undefined): PendingLookup | undefined {
     const lookup = pending.get(name);
     if (lookup === undefined || !isYounger(lookup.entry.since, JOIN_MS, settings)) return undefined;
     // A change detaches what may have missed it: who asks afterwards sends a look-up of their own.
     // In a storm, that would be one for each change; so the second is joined, and who joined it
     // after a change checks its answer.
-    if (!lookup.isSecond && changes.mayOutdate(lookup.entry)) return undefined;
+    if (!lookup.isSecond && mayOutdate(changes, lookup.entry)) return undefined;
     return lookup.call.join(caller) ? lookup : undefined;
   }
 
-  function add(name: string, lookup: PendingLookup<Answer>): void {
+  function add(lookup: PendingLookup): void {
+    const { name } = lookup.entry;
     const before = pending.get(name);
-    const isSecond = before !== undefined && changes.mayOutdate(before.entry);
-    const joinable: Joinable<Answer> = { ...lookup, isSecond };
+    const isSecond = before !== undefined && mayOutdate(changes, before.entry);
+    const joinable: Joinable = { ...lookup, isSecond };
     if (canJoin) setBounded(pending, name, joinable, MAX_PENDING);
     const remove = (): void => {
       // Another look-up may have replaced it.
@@ -67,4 +67,67 @@ export function createPendingLookups<Answer>(
   }
 
   return { join, add };
+}
+
+/**
+ * One call of the store, and who waits for it: what the store is told. The signal is of the call's
+ * own, because one caller that gives up must not take the answer from the others; it is aborted
+ * once nobody waits any more.
+ *
+ * Signals cost more than a look-up that misses: none is made or watched before the store asks.
+ */
+export class SharedCall implements CallOptions {
+  readonly #callers: (CallOptions | undefined)[];
+  // Who has no signal waits to the end.
+  readonly #waiting = new Set<AbortSignal | undefined>();
+  #abandoned: AbortController | undefined;
+
+  constructor(caller: CallOptions | undefined) {
+    this.#callers = [caller];
+  }
+
+  get signal(): AbortSignal {
+    this.#abandoned ??= this.#startWatching();
+    return this.#abandoned.signal;
+  }
+
+  /** Adds a caller. False if nobody waited any more: the store may have given up on the answer. */
+  join(caller: CallOptions | undefined): boolean {
+    if (this.#abandoned?.signal.aborted === true) return false;
+    this.#callers.push(caller);
+    if (this.#abandoned !== undefined) this.#watch(caller);
+    return true;
+  }
+
+  /** Aborts the call, although callers may wait: they were answered otherwise. */
+  giveUp(): void {
+    this.#abandoned ??= new AbortController();
+    this.#abandoned.abort();
+  }
+
+  /** Lets go of the callers' signals, once there is an answer. */
+  end(): void {
+    for (const signal of this.#waiting) signal?.removeEventListener('abort', this.#leave);
+    this.#waiting.clear();
+    this.#callers.length = 0;
+  }
+
+  #startWatching(): AbortController {
+    const controller = new AbortController();
+    for (const caller of this.#callers) this.#watch(caller);
+    if (this.#callers.length > 0 && this.#waiting.size === 0) controller.abort();
+    return controller;
+  }
+
+  #watch(caller: CallOptions | undefined): void {
+    const signal = caller?.signal;
+    if (signal?.aborted === true) return;
+    this.#waiting.add(signal);
+    signal?.addEventListener('abort', this.#leave, { once: true });
+  }
+
+  readonly #leave = ({ target }: Event): void => {
+    this.#waiting.delete(target as AbortSignal);
+    if (this.#waiting.size === 0) this.#abandoned?.abort();
+  };
 }

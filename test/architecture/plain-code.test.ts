@@ -79,7 +79,7 @@ describe('in the source there is', () => {
     const audited = sources.filter(({ path }) => !path.startsWith('src/testing/'));
     expect(audited.flatMap(foldingIn)).toEqual([
       // How many changes this cache remembers in a storm; other processes draw another number.
-      'src/cache/changes.ts: Math.random',
+      'src/cache/known-changes.ts: Math.random',
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',

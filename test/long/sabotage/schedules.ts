@@ -17,13 +17,13 @@ const RETIRED = `  const { withdrawn } = old;
 `;
 
 const MARKED = `runThen(
-        () => outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call)),
+        () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
         () => channel.publish(keyId),
       )`;
 const PUBLISHED_FIRST = `runThen(
         () => channel.publish(keyId) as never,
         () => {},
-      ) ?? outdateAround(lookups, [keyId], () => store.mark(keyId, mark, call))`;
+      ) ?? outdateAround(changes, [keyId], () => store.mark(keyId, mark, call))`;
 
 const ROTATIONS: readonly Safeguard[] = [
   {
@@ -102,14 +102,14 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: what was marked here is not answered from before',
     file: CACHE_STORE,
-    text: 'outdateAround(lookups, [keyId], ',
-    instead: 'outdateAround(lookups, [], ',
+    text: 'outdateAround(changes, [keyId], ',
+    instead: 'outdateAround(changes, [], ',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: nor what was looked up while it was written',
     file: CACHE_STORE,
-    text: 'return runThen(write, () => names.forEach(lookups.outdate));',
+    text: 'return runThen(write, outdateNames);',
     instead: 'return write();',
     tests: SCHEDULES,
   },
@@ -122,16 +122,16 @@ const CACHES: readonly Safeguard[] = [
   },
   {
     name: 'schedules: a look-up in flight is as old as when it was sent',
-    file: 'src/cache/changes.ts',
+    file: 'src/cache/known-changes.ts',
     text: 'changedIn !== undefined && changedIn > entry.generation',
     instead: 'false',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: who joins in a storm checks the answer',
-    file: 'src/cache/lookup.ts',
-    text: 'askedIn: changes.generation()',
-    instead: 'askedIn: 0',
+    file: 'src/cache/lookups.ts',
+    text: 'joinOrAsk(state, request, state.changes.generation)',
+    instead: 'joinOrAsk(state, request, 0)',
     tests: SCHEDULES,
   },
   {
@@ -151,29 +151,29 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: a message is heard',
     file: CACHE_STORE,
-    text: 'onChange: (keyId) => lookups.outdate(keyId),',
+    text: 'onChange: (keyId) => outdate(changes, keyId),',
     instead: 'onChange() {},',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: a channel that comes up late has missed messages',
     file: CACHE_STORE,
-    text: 'onUp: () => lookups.outdateAll(),',
+    text: 'onUp: () => outdateAll(changes),',
     instead: 'onUp() {},',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: age counts from before a look-up was sent',
     file: 'src/cache/entries.ts',
-    text: '    put(name, entry);\n',
-    instead: '    put(name, { ...entry, since: now() });\n',
+    text: '    put(entry);\n',
+    instead: '    put({ ...entry, since: now() });\n',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: an entry has an end',
     file: 'src/cache/entries.ts',
-    text: 'isYounger(entry.since, limitMs, settings) && changes.update(entry)',
-    instead: 'changes.update(entry)',
+    text: 'isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)',
+    instead: 'bringUpToDate(changes, entry)',
     tests: SCHEDULES,
   },
 ];

@@ -2,12 +2,18 @@
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
-import { createSteadyClock } from './steady-clock.js';
 
 /** No entry is kept for longer, in milliseconds, even if `maxStalenessMs` allows it. */
 const MAX_AGE_MS = 30_000;
 
 const DAY_MS = 86_400_000;
+
+/**
+ * The smallest gain, in milliseconds, that counts as sleep. `Date.now` has no fractions, so it can
+ * seem to gain up to one millisecond although no time was lost. Such gains would add up, and the
+ * clock would run at twice its speed.
+ */
+const MIN_GAIN_MS = 2;
 
 /**
  * Where look-ups are kept: any bounded cache with these methods that answers synchronously, such as
@@ -89,40 +95,44 @@ const OPTIONS = [
 export function readCacheOptions(options: unknown): CacheSettings {
   const given = readFields(options, OPTIONS, 'cacheStore');
   const { cache, maxStalenessMs, insecureStaleIfErrorMs = 0, invalidation, onError, now } = given;
-  assert(isLookupCache(cache), 'cache: pass something bounded with get, set and delete');
+  const hasCache = hasMethods(cache, 'get', 'set', 'delete');
+  assert(hasCache, 'cache: pass something bounded with get, set and delete');
   const allowed = readInteger(maxStalenessMs, 1, DAY_MS, 'maxStalenessMs, in milliseconds');
   const what = 'insecureStaleIfErrorMs, in milliseconds';
   const staleIfErrorMs = readInteger(insecureStaleIfErrorMs, 0, DAY_MS, what);
-  assert(
-    invalidation === undefined || isInvalidation(invalidation),
-    'invalidation: pass { publish, subscribe } or leave it out',
-  );
+  const hasChannel = invalidation === undefined || hasMethods(invalidation, 'publish', 'subscribe');
+  assert(hasChannel, 'invalidation: pass { publish, subscribe } or leave it out');
+  if (onError !== undefined) assertFunction(onError, 'onError');
+  if (now !== undefined) assertFunction(now, 'now');
+  const report = createReport(onError as CacheOptions['onError']);
   return {
-    cache,
+    cache: cache as LookupCache,
     maxStalenessMs: Math.min(allowed, MAX_AGE_MS),
     staleIfErrorMs,
-    invalidation,
-    report: readListener(onError),
-    now: readCacheClock(now),
+    invalidation: invalidation as Invalidation | undefined,
+    report: (error) => report(error, 'invalidation'),
+    now: (now as CacheOptions['now']) ?? createSteadyClock(),
   };
 }
 
-function readCacheClock(now: unknown): () => number {
-  if (now === undefined) return createSteadyClock();
-  assertFunction(now, 'now');
-  return now as () => number;
-}
+/**
+ * Makes a clock, in milliseconds, that never goes back when the time is set, and that advances
+ * while the machine sleeps. `performance.now` may stop during sleep, so the clock adds what
+ * `Date.now` gains on it. A gain counts from the last loss, so a time that is set ahead and then
+ * corrected hides no sleep.
+ */
+function createSteadyClock(): () => number {
+  let sleptMs = 0;
+  // How far `Date.now` is ahead of `performance.now`.
+  let lead = Date.now() - performance.now();
 
-function readListener(onError: unknown): (error: unknown) => void {
-  if (onError !== undefined) assertFunction(onError, 'onError');
-  const report = createReport(onError as CacheOptions['onError']);
-  return (error) => report(error, 'invalidation');
-}
-
-function isLookupCache(value: unknown): value is LookupCache {
-  return hasMethods(value, 'get', 'set', 'delete');
-}
-
-function isInvalidation(value: unknown): value is Invalidation {
-  return hasMethods(value, 'publish', 'subscribe');
+  return () => {
+    const steady = performance.now();
+    const gain = Date.now() - steady - lead;
+    if (Math.abs(gain) >= MIN_GAIN_MS) {
+      lead += gain;
+      sleptMs += Math.max(gain, 0);
+    }
+    return steady + sleptMs;
+  };
 }
