@@ -1,7 +1,7 @@
 /** The look-ups of a store whose queries cross a network: together, and few of them at a time. */
 import type { KeyStore } from '../core/store.js';
 import { isUuid } from '../core/uuid.js';
-import { batchLookUps, type Find } from './look-up-batches.js';
+import { batchLookUps, type Find } from './look-ups.js';
 import { createQuerySlots } from './query-slots.js';
 
 /** How the store itself looks up. */

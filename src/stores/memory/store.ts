@@ -7,7 +7,7 @@ import type { KeyStore } from '../../core/store.js';
 import { mergeUsage } from '../../core/usage.js';
 import { applyMark } from '../marks.js';
 import type { Reads, Writes } from '../reads-and-writes.js';
-import { changedSince, expiringWithin, liveByScheme, page, sliceOf } from './listings.js';
+import { changedSince, expiringWithin, liveByScheme, page, sliceOf } from './reads.js';
 
 /** The keys, and by what to find them. */
 interface Tables {

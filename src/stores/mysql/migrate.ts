@@ -10,7 +10,7 @@ import { connectionsOf } from './connections.js';
 import { isMissingTable } from './errors.js';
 import { isTrue } from './freshness.js';
 import { inspect } from './inspect.js';
-import { commit } from './write.js';
+import { commit } from './transactions.js';
 
 const WITH_ALL = migrationsOf('mysql', {}, 'migrate');
 const CURRENT = WITH_ALL.length;

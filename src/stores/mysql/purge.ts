@@ -11,7 +11,7 @@ import { beforeReads } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createReaders, type Readers } from './readers.js';
 import { findFree, placesFor } from './statements.js';
-import { transact, withRetries } from './write.js';
+import { transact, withRetries } from './transactions.js';
 
 /** Which keys to delete. */
 export interface PurgeOptions {

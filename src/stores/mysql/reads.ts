@@ -6,7 +6,7 @@ import type { KeyRecord } from '../../core/record.js';
 import type { ChangedKey, ListQuery, SchemeSummary } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { createBatchedLookUps } from '../batched-look-ups.js';
-import { readChangesStart } from '../changes.js';
+import { readChangesStart } from '../reads.js';
 import type { Reads } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
 import { createRowReader, toInteger, toRecord } from '../rows.js';

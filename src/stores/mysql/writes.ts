@@ -9,7 +9,7 @@ import type { Connections } from './connections.js';
 import { markStatement } from './marks.js';
 import { INSERT } from './statements.js';
 import { touch } from './touch.js';
-import { transact, withRetries, write } from './write.js';
+import { transact, withRetries, write } from './transactions.js';
 
 /** Duplicates are refused by the primary key and by the digest's UNIQUE. */
 async function insert(connections: Connections, record: KeyRecord): Promise<void> {

@@ -2,7 +2,7 @@
 import type { KeyRecord } from '../../core/record.js';
 import type { ChangedKey, SchemeSummary } from '../../core/store.js';
 import type { UnreadRecord } from '../rows.js';
-import { IN_TRANSACTION } from './driver-errors.js';
+import { IN_TRANSACTION } from './errors.js';
 import { REPLICA } from './migrate.js';
 import { CHANGED_BY_CLIENT } from './query.js';
 

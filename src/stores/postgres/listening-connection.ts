@@ -3,7 +3,7 @@
  * other drivers do this by themselves.
  */
 import { assert, hasMethods } from '../../core/input.js';
-import type { PgQuery } from './clients.js';
+import type { PgQuery } from './client.js';
 import { pause } from './pause.js';
 
 /** The database's channel that carries the ids of ended keys. */

@@ -2,8 +2,8 @@
 import { migrationsOf, minReaderOf, type SchemaOptions } from '../schema/migrations.js';
 import type { Versions } from '../schema/versions.js';
 import { readSchemaVersion } from '../schema-version.js';
-import { openSession, type PostgresClient, type Session } from './clients.js';
-import { isUnknownFunction, isUnsupported, toSafeError } from './driver-errors.js';
+import { openSession, type PostgresClient, type Session } from './client.js';
+import { isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
 import { pause } from './pause.js';
 import { createRunner, type RunStatement } from './query.js';
 

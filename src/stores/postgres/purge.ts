@@ -1,7 +1,7 @@
 /** Deletes what ended long ago. */
 import { assert, readFields, readInteger } from '../../core/input.js';
-import { openSession, type PostgresClient } from './clients.js';
-import { isUnknownFunction } from './driver-errors.js';
+import { openSession, type PostgresClient } from './client.js';
+import { isUnknownFunction } from './errors.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createRunner, type RunStatement } from './query.js';
 import { FIRST_ID } from './slices.js';

@@ -2,8 +2,8 @@
  * Sends the store's statements and reads their answers. Every row comes back as a single JSON text,
  * which all drivers read alike.
  */
-import type { Session, Statement } from './clients.js';
-import { isRetryable, toSafeError } from './driver-errors.js';
+import type { Session, Statement } from './client.js';
+import { isRetryable, toSafeError } from './errors.js';
 import { pause } from './pause.js';
 import { STATEMENTS, type StatementName } from './statements.js';
 

@@ -4,7 +4,7 @@ import type { ListQuery } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { createBatchedLookUps } from '../batched-look-ups.js';
 import { isText } from '../bindable.js';
-import { readChangesStart } from '../changes.js';
+import { readChangesStart } from '../reads.js';
 import type { Reads } from '../reads-and-writes.js';
 import { readChanged, readRow, readSummary } from './answers.js';
 import type { RunStatement } from './query.js';

@@ -4,8 +4,8 @@
  * read of keys it is an array whose last element tells whether it may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
-import { endOf } from '../schema/postgres.js';
-import { TRANSACTION_MARK } from './driver-errors.js';
+import { TRANSACTION_MARK } from './errors.js';
+import { endOf } from './schema.js';
 
 /**
  * Whether somebody has begun a transaction before, and left it open. The clock of the statement

@@ -70,7 +70,7 @@ import { assert, readFields } from '../../core/input.js';
 import type { KeyStore } from '../../core/store.js';
 import { readMaxQueries } from '../query-slots.js';
 import { afterStart, startOnce } from '../start.js';
-import { openSession, type PostgresClient } from './clients.js';
+import { openSession, type PostgresClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createRunner } from './query.js';
 import { createReads } from './reads.js';

@@ -6,9 +6,9 @@ export type {
   NodeRedisCluster,
   NodeRedisSentinel,
   RedisClient,
-} from './clients.js';
+} from './client.js';
 export { type RedisSubscriber, redisInvalidation } from './invalidation.js';
 export { migrate } from './migrate.js';
-export type { RedisStoreOptions } from './options.js';
+export type { RedisStoreOptions } from './place.js';
 export { type PurgeOptions, purgeEnded } from './purge.js';
 export { redisStore } from './store.js';

@@ -3,7 +3,7 @@ import { assert, readFields } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
 import { isText } from '../bindable.js';
-import { assertClient, hasMethod, type RedisClient } from './clients.js';
+import { assertClient, hasMethod, type RedisClient } from './client.js';
 import { createLink } from './link.js';
 
 /** A client or cluster of `redis` that is only used to subscribe. */

@@ -1,5 +1,5 @@
 /** What the store needs from a client: sending commands, and the list of primaries. */
-import type { PlainReplies, RedisClient } from './clients.js';
+import type { PlainReplies, RedisClient } from './client.js';
 import { READ } from './scripts.js';
 
 /** A command as a list of words. */

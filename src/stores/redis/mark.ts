@@ -3,8 +3,8 @@ import type { KeyRecord } from '../../core/record.js';
 import type { Mark, WithdrawMark } from '../../core/store.js';
 import { isText } from '../bindable.js';
 import { parseField } from './fields.js';
-import { changeOf, type Keys } from './layout.js';
 import { type Link, readFrom, runOn } from './link.js';
+import { changeOf, type Keys } from './schema.js';
 import { ANOTHER_ID, FILE, MARK, WITHDRAW } from './scripts.js';
 import { leadsTo, readPointer } from './walk.js';
 

@@ -1,9 +1,9 @@
 /** The start of a store: whether the servers can hold keys, and which version the layout has. */
 import { readSchemaVersion } from '../schema-version.js';
-import type { RedisClient } from './clients.js';
-import { keysUnder } from './layout.js';
+import type { RedisClient } from './client.js';
 import { type Link, runOn } from './link.js';
-import { type Place, type RedisStoreOptions, readPlace } from './options.js';
+import { type Place, type RedisStoreOptions, readPlace } from './place.js';
+import { keysUnder } from './schema.js';
 import { WRITE_VERSION } from './scripts.js';
 
 /** The version of the layout that this release reads and writes. */

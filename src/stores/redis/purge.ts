@@ -1,13 +1,13 @@
 /** Deletes the records of keys that ended long ago. */
 import { assert, readFields } from '../../core/input.js';
 import { type KeyRecord, readRecord } from '../../core/record.js';
-import type { RedisClient } from './clients.js';
+import type { RedisClient } from './client.js';
 import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
-import { changeOf, type Entry, filingsOf, type Keys, keysUnder, startOf } from './layout.js';
 import { type Link, runOn } from './link.js';
 import { migrateIfNeeded } from './migrate.js';
-import { type RedisStoreOptions, readPlace } from './options.js';
+import { type RedisStoreOptions, readPlace } from './place.js';
 import { listLineage } from './reads.js';
+import { changeOf, type Entry, filingsOf, type Keys, keysUnder, startOf } from './schema.js';
 import { PURGE } from './scripts.js';
 import {
   type Found,

@@ -5,8 +5,8 @@ import { isText } from '../bindable.js';
 import type { Reads } from '../reads-and-writes.js';
 import { createLookUpLinks, MAX_AT_ONCE } from './concurrency.js';
 import { createHashReader } from './fields.js';
-import { type Entry, type Keys, positionOf } from './layout.js';
 import { type Link, linkUntil } from './link.js';
+import { type Entry, type Keys, positionOf } from './schema.js';
 import { listAll, listChanged, listExpiring } from './slices.js';
 import { summarize } from './summarize.js';
 import {

@@ -8,10 +8,10 @@ import type {
   Slice,
   SliceQuery,
 } from '../../core/store.js';
-import { readChangesStart } from '../changes.js';
+import { readChangesStart } from '../reads.js';
 import { MAX_AT_ONCE } from './concurrency.js';
-import { type Keys, positionOf, startOf } from './layout.js';
 import type { Link } from './link.js';
+import { type Keys, positionOf, startOf } from './schema.js';
 import { type Found, filedByExpiry, filedByMark, type Range, walkRecords } from './walk.js';
 
 /** The records whose expiry is in a span and which are not revoked. */

@@ -3,8 +3,8 @@ import type { KeyRecord } from '../../core/record.js';
 import type { SchemeSummary } from '../../core/store.js';
 import { MAX_AT_ONCE } from './concurrency.js';
 import { type HashField, parseField } from './fields.js';
-import type { Entry, Keys } from './layout.js';
 import { isWrongType, type Link, readFrom } from './link.js';
+import type { Entry, Keys } from './schema.js';
 import { walkEntries } from './walk.js';
 
 /** What counts of a record: reading all of it takes three times as long. */

@@ -1,5 +1,4 @@
 /** Inserts records, marks keys and records usage. */
-
 import type { KeyRecord } from '../../core/record.js';
 import type { UsageEntry } from '../../core/store.js';
 import { within } from '../../core/thenable.js';
@@ -7,10 +6,10 @@ import { isText } from '../bindable.js';
 import type { Writes } from '../reads-and-writes.js';
 import { forEachInParts } from './concurrency.js';
 import { toHash, USED_PREFIX } from './fields.js';
-import { entryOf, type Filing, filingsOf, type Keys, memberOf } from './layout.js';
 import { type Link, runOn } from './link.js';
 import { mark } from './mark.js';
-import type { Place } from './options.js';
+import type { Place } from './place.js';
+import { entryOf, type Filing, filingsOf, type Keys, memberOf } from './schema.js';
 import { INSERT, TOUCH } from './scripts.js';
 import { readPointer } from './walk.js';
 

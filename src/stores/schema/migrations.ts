@@ -8,9 +8,9 @@
  * drops the triggers.
  */
 import { assert, readFields } from '../../core/input.js';
-import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from './mysql.js';
-import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './postgres.js';
-import { SQLITE } from './sqlite.js';
+import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from '../mysql/schema.js';
+import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from '../postgres/schema.js';
+import { SQLITE } from '../sqlite/schema.js';
 import { MIN_READERS, type Versions } from './versions.js';
 
 /** The kinds of database that a schema is written for. D1 is SQLite. */

@@ -1,8 +1,8 @@
 /** Migrates the tables and triggers to the version of this release. */
 import { MIGRATIONS, minReaderOf } from '../schema/migrations.js';
 import { readSchemaVersion } from '../schema-version.js';
-import type { SqliteHandle } from './handle.js';
-import { prepareHandle } from './handle.js';
+import type { SqliteHandle } from './client.js';
+import { prepareHandle } from './client.js';
 import { STATEMENTS } from './statements.js';
 import { transaction } from './transactions.js';
 

@@ -1,6 +1,6 @@
 /** Deletes the rows of keys that ended long ago. */
-import type { SqliteHandle } from './handle.js';
-import { prepareHandle } from './handle.js';
+import type { SqliteHandle } from './client.js';
+import { prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { PURGE_BATCH, type PurgeOptions, readEndedBefore, toKeyId } from './purge-options.js';
 import { STATEMENTS } from './statements.js';

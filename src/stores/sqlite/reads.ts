@@ -1,11 +1,11 @@
 /** The methods that read. */
 import type { ChangedKey, ListPosition, SchemeSummary } from '../../core/store.js';
 import { isText } from '../bindable.js';
-import { readChangesStart } from '../changes.js';
+import { readChangesStart } from '../reads.js';
 import type { Reads } from '../reads-and-writes.js';
 import type { Value } from '../rows.js';
 import { createRowReader, toRecord } from '../rows.js';
-import type { SqliteHandle } from './handle.js';
+import type { SqliteHandle } from './client.js';
 import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from './slices.js';
 import { STATEMENTS } from './statements.js';
 import { assertNoTransaction } from './transactions.js';

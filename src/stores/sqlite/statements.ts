@@ -1,10 +1,7 @@
-/**
- * The SQL for SQLite, which the stores in `stores/sqlite` and `stores/d1` share. Parameters are
- * positional.
- */
+/** The SQL for SQLite, which D1 is, too. Parameters are positional. */
 import { MAX_TIME } from '../../core/input.js';
 import { COLUMN_LIST } from '../rows.js';
-import { endOf } from '../schema/sqlite.js';
+import { endOf } from './schema.js';
 
 // ── Parts of statements ─────────────────────────────────────────────────────────────────────────
 

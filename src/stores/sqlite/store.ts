@@ -14,8 +14,8 @@
  * record, and no other.
  */
 import type { KeyStore } from '../../core/store.js';
-import type { SqliteHandle } from './handle.js';
-import { makeDurable, prepareHandle } from './handle.js';
+import type { SqliteHandle } from './client.js';
+import { makeDurable, prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createReads } from './reads.js';
 import { createWrites } from './writes.js';

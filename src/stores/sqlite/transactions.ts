@@ -1,7 +1,7 @@
 /** Runs writes in their own transactions, and retries them while another process has the lock. */
 import type { Awaitable } from '../../core/store.js';
-import type { SqliteHandle } from './handle.js';
-import { readBusyTimeout } from './handle.js';
+import type { SqliteHandle } from './client.js';
+import { readBusyTimeout } from './client.js';
 
 /** Throws if the handle is in the middle of a transaction. */
 export function assertNoTransaction(db: SqliteHandle): void {

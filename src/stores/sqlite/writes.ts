@@ -3,7 +3,7 @@ import type { Mark } from '../../core/store.js';
 import { isText } from '../bindable.js';
 import type { Writes } from '../reads-and-writes.js';
 import { toValues } from '../rows.js';
-import type { SqliteHandle, SqliteStatement } from './handle.js';
+import type { SqliteHandle, SqliteStatement } from './client.js';
 import { toMarkWrite } from './marks.js';
 import { STATEMENTS } from './statements.js';
 import { writeWhenUnlocked } from './transactions.js';

@@ -25,7 +25,7 @@ const QUERIES: readonly Safeguard[] = [
   },
   {
     name: 'look-ups: nobody waits any more',
-    file: 'src/stores/look-up-batches.ts',
+    file: 'src/stores/look-ups.ts',
     text: 'caller.since < before && isGone(caller)',
     instead: 'false && isGone(caller)',
     tests: 'test/stores',

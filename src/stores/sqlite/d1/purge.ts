@@ -1,13 +1,8 @@
 /** Deletes the rows of keys that ended long ago. */
-import {
-  PURGE_BATCH,
-  type PurgeOptions,
-  readEndedBefore,
-  toKeyId,
-} from '../sqlite/purge-options.js';
-import { STATEMENTS } from '../sqlite/statements.js';
-import type { D1Client } from './binding.js';
-import { assertClient, atPrimary, query } from './binding.js';
+import { PURGE_BATCH, type PurgeOptions, readEndedBefore, toKeyId } from '../purge-options.js';
+import { STATEMENTS } from '../statements.js';
+import type { D1Client } from './client.js';
+import { assertClient, atPrimary, query } from './client.js';
 import { migrate } from './migrate.js';
 
 /**

@@ -1,14 +1,14 @@
 /** The methods that read, each in a session of its own that begins at the primary. */
-import type { KeyRecord } from '../../core/record.js';
-import type { ChangedKey, ListPosition, SchemeSummary } from '../../core/store.js';
-import { readChangesStart } from '../changes.js';
-import { batchLookUps } from '../look-up-batches.js';
-import type { Reads } from '../reads-and-writes.js';
-import { createRowReader, toRecord } from '../rows.js';
-import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from '../sqlite/slices.js';
-import { STATEMENTS } from '../sqlite/statements.js';
-import type { D1Client } from './binding.js';
-import { isSendable, query } from './binding.js';
+import type { KeyRecord } from '../../../core/record.js';
+import type { ChangedKey, ListPosition, SchemeSummary } from '../../../core/store.js';
+import { batchLookUps } from '../../look-ups.js';
+import { readChangesStart } from '../../reads.js';
+import type { Reads } from '../../reads-and-writes.js';
+import { createRowReader, toRecord } from '../../rows.js';
+import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from '../slices.js';
+import { STATEMENTS } from '../statements.js';
+import type { D1Client } from './client.js';
+import { isSendable, query } from './client.js';
 
 // ── Records ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -10,7 +10,7 @@ import type {
   Slice,
   SliceQuery,
 } from '../../core/store.js';
-import { readChangesStart } from '../changes.js';
+import { readChangesStart } from '../reads.js';
 
 // ── The keys of one entity ──────────────────────────────────────────────────────────────────────
 

@@ -19,7 +19,7 @@
  *   of a variable is the one statement that can refuse here: DO hides errors, and SIGNAL knows no
  *   condition. TRUNCATE fires no trigger: grant nobody DROP.
  */
-import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from './versions.js';
+import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from '../schema/versions.js';
 
 const ID = 'VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
 

@@ -16,7 +16,7 @@
  * A backslash at the end of a line joins it with the next one, because a database stores the text
  * of a trigger as it was sent.
  */
-import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from './versions.js';
+import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from '../schema/versions.js';
 
 /** A condition: `column` contains JSON of this type. */
 function isJson(column: string, type: 'array' | 'object'): string {

@@ -1,11 +1,11 @@
 import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store } from 'keyscope/stores/d1';
 import { beforeAll, expect, test } from 'vitest';
-import { NEVER_CHANGES, NEVER_DELETED } from '../../../src/stores/schema/versions.ts';
-import { CHANGING, FIXED } from '../../support/columns.ts';
-import { another, RECORD, revokeAt } from '../../support/d1-records.ts';
-import { OTHER, OWN } from '../../support/keyring.ts';
-import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../support/workerd.ts';
+import { NEVER_CHANGES, NEVER_DELETED } from '../../../../src/stores/schema/versions.ts';
+import { CHANGING, FIXED } from '../../../support/columns.ts';
+import { another, RECORD, revokeAt } from '../../../support/d1-records.ts';
+import { OTHER, OWN } from '../../../support/keyring.ts';
+import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../../support/workerd.ts';
 
 describeWithWorkerd('the table', SLOW, () => {
   const fresh = databases();

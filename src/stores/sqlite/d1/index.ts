@@ -1,6 +1,6 @@
 /** `keyscope/stores/d1`. */
-export type { PurgeOptions } from '../sqlite/purge-options.js';
-export type { D1Client, D1Session, D1Statement } from './binding.js';
+export type { PurgeOptions } from '../purge-options.js';
+export type { D1Client, D1Session, D1Statement } from './client.js';
 export { migrate } from './migrate.js';
 export { purgeEnded } from './purge.js';
 export type { D1StoreOptions } from './store.js';

@@ -1,11 +1,11 @@
 /** The methods that write, each as one statement or one batch, which is a transaction. */
-import type { Writes } from '../reads-and-writes.js';
-import { toValues } from '../rows.js';
-import { toMarkWrite } from '../sqlite/marks.js';
-import { STATEMENTS } from '../sqlite/statements.js';
-import { usageBatches } from '../usage-batches.js';
-import type { D1Client } from './binding.js';
-import { atPrimary, isSendable, query } from './binding.js';
+import type { Writes } from '../../reads-and-writes.js';
+import { toValues } from '../../rows.js';
+import { usageBatches } from '../../writes.js';
+import { toMarkWrite } from '../marks.js';
+import { STATEMENTS } from '../statements.js';
+import type { D1Client } from './client.js';
+import { atPrimary, isSendable, query } from './client.js';
 
 export function createWrites(db: D1Client): Writes {
   return {

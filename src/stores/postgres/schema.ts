@@ -21,7 +21,7 @@
  *   `keyscope_purge` sets it and clears it in one transaction, so that nobody else ever sees it
  *   set, and a crash leaves it null.
  */
-import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from './versions.js';
+import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from '../schema/versions.js';
 
 /** The error of the trigger if an update changes what goes with a mark, and no mark. */
 const WITH_A_MARK = 'ended_by, end_reason and changed_at change only together with a mark';

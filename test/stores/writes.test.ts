@@ -1,6 +1,6 @@
 import type { UsageEntry } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { usageBatches } from '../../src/stores/usage-batches.js';
+import { usageBatches } from '../../src/stores/writes.js';
 
 describe('usageBatches', () => {
   const any = () => true;

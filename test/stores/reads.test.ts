@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readChangesStart } from '../../src/stores/changes.js';
+import { readChangesStart } from '../../src/stores/reads.js';
 import { RECORD } from '../support/records.ts';
 
 const { keyId } = RECORD;

@@ -1,6 +1,6 @@
 import type { KeyRecord } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { batchLookUps } from '../../src/stores/look-up-batches.js';
+import { batchLookUps } from '../../src/stores/look-ups.js';
 import { createQuerySlots } from '../../src/stores/query-slots.js';
 import { longestTurnOf } from '../support/turns.ts';
 

@@ -1,7 +1,7 @@
 /** The D1 binding of a Worker, and its sessions that start at the primary. */
-import { assert } from '../../core/input.js';
-import { isText } from '../bindable.js';
-import type { Value } from '../rows.js';
+import { assert } from '../../../core/input.js';
+import { isText } from '../../bindable.js';
+import type { Value } from '../../rows.js';
 
 /** A prepared statement of D1. */
 export interface D1Statement {

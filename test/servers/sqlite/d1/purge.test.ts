@@ -1,10 +1,10 @@
 import type { KeyRecord } from 'keyscope';
 import { d1Store, type PurgeOptions, purgeEnded } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
-import { another, RECORD } from '../../support/d1-records.ts';
-import { spyOn } from '../../support/d1-spy.ts';
-import { OTHER, untyped } from '../../support/keyring.ts';
-import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';
+import { another, RECORD } from '../../../support/d1-records.ts';
+import { spyOn } from '../../../support/d1-spy.ts';
+import { OTHER, untyped } from '../../../support/keyring.ts';
+import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../../support/workerd.ts';
 
 const BEFORE = new Date(1000);
 

@@ -2,9 +2,9 @@ import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store, migrate, purgeEnded } from 'keyscope/stores/d1';
 import { MIGRATIONS, schemaSql } from 'keyscope/stores/schema';
 import { expect, test } from 'vitest';
-import { another, RECORD, revokeAt, WHOSE } from '../../support/d1-records.ts';
-import { spyOn } from '../../support/d1-spy.ts';
-import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';
+import { another, RECORD, revokeAt, WHOSE } from '../../../support/d1-records.ts';
+import { spyOn } from '../../../support/d1-spy.ts';
+import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../../support/workerd.ts';
 
 /** All that the schema has, but for what is D1's own. */
 const CATALOG = `SELECT name, sql FROM sqlite_master

@@ -1,9 +1,9 @@
 import { d1Store } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
-import { another, RECORD } from '../../support/d1-records.ts';
-import { spyOnStore } from '../../support/d1-spy.ts';
-import { START } from '../../support/keyring.ts';
-import { databases, describeWithWorkerd, SLOW } from '../../support/workerd.ts';
+import { another, RECORD } from '../../../support/d1-records.ts';
+import { spyOnStore } from '../../../support/d1-spy.ts';
+import { START } from '../../../support/keyring.ts';
+import { databases, describeWithWorkerd, SLOW } from '../../../support/workerd.ts';
 
 describeWithWorkerd('touch', SLOW, () => {
   const fresh = databases();

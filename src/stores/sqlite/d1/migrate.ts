@@ -1,9 +1,9 @@
 /** Migrates the tables and triggers to the version of this release. */
-import { MIGRATIONS, minReaderOf } from '../schema/migrations.js';
-import { readSchemaVersion } from '../schema-version.js';
-import { STATEMENTS } from '../sqlite/statements.js';
-import type { D1Client, D1Session, D1Statement } from './binding.js';
-import { assertClient, atPrimary, query } from './binding.js';
+import { MIGRATIONS, minReaderOf } from '../../schema/migrations.js';
+import { readSchemaVersion } from '../../schema-version.js';
+import { STATEMENTS } from '../statements.js';
+import type { D1Client, D1Session, D1Statement } from './client.js';
+import { assertClient, atPrimary, query } from './client.js';
 
 const VERSIONS = MIGRATIONS.sqlite;
 

@@ -1,6 +1,6 @@
 /** The options of the store, and what is checked before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
-import { assertClient, type RedisClient } from './clients.js';
+import { assertClient, type RedisClient } from './client.js';
 import { createLink, type Link } from './link.js';
 
 /** Options of `redisStore` and `migrate`. */

@@ -10,9 +10,9 @@ import {
   editedBy,
   editedRows,
   quoted,
-} from '../../support/edited-rows.ts';
-import { OTHER } from '../../support/keyring.ts';
-import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../support/workerd.ts';
+} from '../../../support/edited-rows.ts';
+import { OTHER } from '../../../support/keyring.ts';
+import { databases, describeWithWorkerd, SLOW, type Sql, sqlOf } from '../../../support/workerd.ts';
 
 const HUGE = '9223372036854775807';
 

@@ -1,14 +1,14 @@
 import type { KeyRecord } from 'keyscope';
 import { d1Store, purgeEnded } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
-import { complaint } from '../../support/complaint.ts';
-import { another, MARKS, RECORD, revokeAt, WHOSE } from '../../support/d1-records.ts';
-import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
-import { AUTHORITY, HOUR, issue, OWN, storeError, untyped } from '../../support/keyring.ts';
-import { everythingIn, expectNoKeyIn, expectNoSecretIn } from '../../support/leaks.ts';
-import { expectLooseCalls } from '../../support/loose.ts';
-import { keyringOver } from '../../support/patient-keyring.ts';
-import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../support/workerd.ts';
+import { complaint } from '../../../support/complaint.ts';
+import { another, MARKS, RECORD, revokeAt, WHOSE } from '../../../support/d1-records.ts';
+import { spyOn, spyOnStore } from '../../../support/d1-spy.ts';
+import { AUTHORITY, HOUR, issue, OWN, storeError, untyped } from '../../../support/keyring.ts';
+import { everythingIn, expectNoKeyIn, expectNoSecretIn } from '../../../support/leaks.ts';
+import { expectLooseCalls } from '../../../support/loose.ts';
+import { keyringOver } from '../../../support/patient-keyring.ts';
+import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../../support/workerd.ts';
 
 /** Asks for each listing over all entities. */
 async function reports(store: ReturnType<typeof d1Store>): Promise<void> {

@@ -16,11 +16,11 @@
  * With a pepper, a row that somebody edited by hand does not authenticate. D1 reads integers
  * beyond 2^53 as the nearest number, and the core refuses the record.
  */
-import { assert, readFields } from '../../core/input.js';
-import type { KeyStore } from '../../core/store.js';
-import { afterStart } from '../start.js';
-import type { D1Client } from './binding.js';
-import { assertClient } from './binding.js';
+import { assert, readFields } from '../../../core/input.js';
+import type { KeyStore } from '../../../core/store.js';
+import { afterStart } from '../../start.js';
+import type { D1Client } from './client.js';
+import { assertClient } from './client.js';
 import { migrate } from './migrate.js';
 import { createReads } from './reads.js';
 import { createWrites } from './writes.js';

@@ -6,11 +6,11 @@ import { inspect } from 'node:util';
 import type { D1Client } from 'keyscope/stores/d1';
 import { d1Store, migrate, purgeEnded } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
-import { complaint } from '../../support/complaint.ts';
-import { another, RECORD, revokeAt, WHOSE } from '../../support/d1-records.ts';
-import { spyOn, spyOnStore } from '../../support/d1-spy.ts';
-import { OTHER } from '../../support/keyring.ts';
-import { databases, describeWithWorkerd, FOLDER, SLOW } from '../../support/workerd.ts';
+import { complaint } from '../../../support/complaint.ts';
+import { another, RECORD, revokeAt, WHOSE } from '../../../support/d1-records.ts';
+import { spyOn, spyOnStore } from '../../../support/d1-spy.ts';
+import { OTHER } from '../../../support/keyring.ts';
+import { databases, describeWithWorkerd, FOLDER, SLOW } from '../../../support/workerd.ts';
 
 const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a session';
 
@@ -69,7 +69,7 @@ const OWN_OPTIONS = {
 };
 
 const USE = `
-import { d1Store, migrate, purgeEnded } from './stores/d1/index.js';
+import { d1Store, migrate, purgeEnded } from './stores/sqlite/d1/index.js';
 export const use = async (env: { DB: D1Database }) => [await migrate(env.DB), d1Store(env.DB)];
 export const purge = (env: { DB: D1Database }) => purgeEnded(env.DB, { endedBefore: new Date() });
 // @ts-expect-error no client at all

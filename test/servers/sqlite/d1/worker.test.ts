@@ -6,7 +6,7 @@ import {
   SLOW,
   startWorker,
   type Worker,
-} from '../../support/workerd.ts';
+} from '../../../support/workerd.ts';
 
 /** The routes that keep the contract: it asks nothing of the runtime that changed meanwhile. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
