@@ -1,8 +1,62 @@
-/** Sends look-ups together: those of one turn of the event loop, and those that wait for others. */
+/**
+ * The look-ups of a store whose queries cross a network. They are sent together, those of one turn
+ * of the event loop and those that wait for others, and few queries at a time.
+ */
+import { assert, readFields } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
 import type { CallOptions } from '../core/store.js';
-import { nextTurn } from './next-turn.js';
-import { createQuerySlots, type QuerySlots } from './query-slots.js';
+import { isUuid } from '../core/uuid.js';
+import { createQuerySlots, nextTurn, type QuerySlots, readMaxQueries } from './query-slots.js';
+import type { LookUps } from './reads.js';
+
+// ── The look-ups of a SQL server ────────────────────────────────────────────────────────────────
+
+/** How the store itself looks up. */
+export interface Finders {
+  readonly digests: Find;
+  readonly ids: Find;
+}
+
+/** What a store of a SQL server reads of its options. */
+export interface LookUpOptions {
+  /** At most this many queries at a time; null sends a query for each look-up, at once. */
+  readonly maxQueries: number | null;
+  /** Whether look-ups are prepared statements. */
+  readonly prepare: boolean;
+}
+
+/** Reads the options `batch`, `maxLookUpQueries` and `prepare`, and refuses any other. */
+export function readLookUpOptions(options: unknown, where: string): LookUpOptions {
+  const names = ['batch', 'maxLookUpQueries', 'prepare'] as const;
+  const { batch = true, maxLookUpQueries, prepare = true } = readFields(options, names, where);
+  assert(typeof batch === 'boolean', `${where}: batch is true or false`);
+  assert(typeof prepare === 'boolean', `${where}: prepare is true or false`);
+  const maxQueries = readMaxQueries(maxLookUpQueries, where);
+  return { maxQueries: batch ? maxQueries : null, prepare };
+}
+
+/** Looks up by digest and by id, as the options say. An id is always a lower-case UUID. */
+export function createLookUps(
+  { digests, ids }: Finders,
+  maxQueries: LookUpOptions['maxQueries'],
+): LookUps {
+  const isBatched = maxQueries !== null;
+  const slots = isBatched ? createQuerySlots(maxQueries) : undefined;
+  const lookUpIds = isBatched ? batchLookUps(ids, ({ keyId }) => keyId, slots) : ids;
+  const lookUpDigests = isBatched ? batchLookUps(digests, ({ digest }) => digest, slots) : digests;
+
+  return {
+    findByDigest: lookUpDigests,
+
+    async findById(keyId, options) {
+      if (!isUuid(keyId)) return null;
+      const records = await lookUpIds([keyId], options);
+      return records[0] ?? null;
+    },
+  };
+}
+
+// ── Look-ups that go together ───────────────────────────────────────────────────────────────────
 
 /** Looks records up by their names, which are digests or ids. */
 export type Find = (names: readonly string[]) => Promise<readonly KeyRecord[]>;

@@ -1,7 +1,10 @@
-/** Splits the entries of `touch` into batches that fit one statement. */
+/** What the writes of all stores have in common, and usage in batches that fit one statement. */
 import type { Usage } from '../core/record.js';
-import type { UsageEntry } from '../core/store.js';
+import type { KeyStore, UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';
+
+/** The methods that write. */
+export type Writes = Pick<KeyStore, 'insert' | 'mark' | 'touch'>;
 
 /** How much is sent in one statement. */
 export interface UsageLimits {

@@ -1,4 +1,4 @@
-/** What the memory store makes of records in a list: parts of it, in order, and a summary. */
+/** The methods that read: all records that there are, or those under a name, and which of them. */
 import type { KeyRecord } from '../../core/record.js';
 import type {
   ChangedKey,
@@ -10,12 +10,63 @@ import type {
   Slice,
   SliceQuery,
 } from '../../core/store.js';
-import { readChangesStart } from '../reads.js';
+import {
+  type ExpiryPosition,
+  formatExpiringCursor,
+  isText,
+  type Reads,
+  readChangesStart,
+  readExpiringCursor,
+  toSlice,
+} from '../reads.js';
+import { addIfLive, type Summaries } from '../summaries.js';
+
+/** The keys, and by what to find them. */
+export interface Tables {
+  readonly byId: Map<string, KeyRecord>;
+  readonly byDigest: Map<string, KeyRecord>;
+  /** Key ids by the entities that a key names. These never change: only `insert` writes them. */
+  readonly idsByEntity: Map<string, string[]>;
+  /** Key ids by `rootKeyId`, which never changes either. */
+  readonly idsByRoot: Map<string, string[]>;
+}
+
+export function createReads({ byId, byDigest, idsByEntity, idsByRoot }: Tables): Reads {
+  function all(): KeyRecord[] {
+    return [...byId.values()];
+  }
+
+  return {
+    findByDigest: (digests) => findAll(byDigest, digests),
+    findById: (keyId) => byId.get(keyId) ?? null,
+
+    list(query) {
+      const ids = idsByEntity.get(query.entityUuid) ?? [];
+      return page(findAll(byId, ids), query);
+    },
+
+    listLineage: (rootKeyId) => findAll(byId, idsByRoot.get(rootKeyId) ?? []),
+    summarize: (now?: number) => summaryOf(all(), now ?? Date.now()),
+    listExpiring: (query) => expiringWithin(all(), query),
+    listAll: (query) => sliceOf(all(), query),
+    listChanged: (query) => changedSince(all(), query),
+  };
+}
+
+/** The records under these names, in the order of the names. */
+function findAll(records: ReadonlyMap<string, KeyRecord>, names: readonly string[]): KeyRecord[] {
+  const found: KeyRecord[] = [];
+  for (const name of names) {
+    const record = records.get(name);
+    if (record !== undefined) found.push(record);
+  }
+  return found;
+}
 
 // ── The keys of one entity ──────────────────────────────────────────────────────────────────────
 
 /** A part of what `list` answers, from the records that name the entity in any way. */
-export function page(records: readonly KeyRecord[], query: ListQuery): readonly KeyRecord[] {
+function page(records: readonly KeyRecord[], query: ListQuery): readonly KeyRecord[] {
   const { after, limit } = query;
   const listed = records.filter((record) => isListed(record, query));
   // A caller may leave `after` out.
@@ -43,7 +94,7 @@ function compare(first: string, second: string): number {
 // ── The keys of all entities ────────────────────────────────────────────────────────────────────
 
 /** A part of all records. Its position is a number: records keep their places. */
-export function sliceOf(records: readonly KeyRecord[], query: SliceQuery): Slice<KeyRecord> {
+function sliceOf(records: readonly KeyRecord[], query: SliceQuery): Slice<KeyRecord> {
   const { after, limit } = query;
   const start = Number(after ?? 0);
   const end = start + limit;
@@ -57,53 +108,28 @@ interface ExpiringRecord extends KeyRecord {
 }
 
 /** A part of the records that are not revoked and expire in a span, the next one first. */
-export function expiringWithin(
-  records: readonly KeyRecord[],
-  query: ExpiringQuery,
-): Slice<KeyRecord> {
+function expiringWithin(records: readonly KeyRecord[], query: ExpiringQuery): Slice<KeyRecord> {
   const { from = Number.NEGATIVE_INFINITY, before, after, limit } = query;
   const expiring = records
     .filter((record) => record.revokedAt === null)
     .filter(hasExpiry)
     .filter((record) => record.expiresAt >= from && record.expiresAt < before)
     .sort(soonestFirst);
-  const left = after ? expiring.filter((record) => isBehind(record, after)) : expiring;
-  const items = left.slice(0, limit);
-  const last = items.at(-1);
-  const next = last !== undefined && left.length > limit ? positionOf(last) : null;
-  return { items, next };
+  const start = readExpiringCursor(after, isText);
+  const left = start ? expiring.filter((record) => soonestFirst(start, record) < 0) : expiring;
+  return toSlice(left, limit, formatExpiringCursor);
 }
 
 function hasExpiry(record: KeyRecord): record is ExpiringRecord {
   return record.expiresAt !== null;
 }
 
-/** Where a record stands by its expiry and its id. */
-interface ExpiryPosition {
-  readonly expiresAt: number;
-  readonly keyId: string;
-}
-
 function soonestFirst(first: ExpiryPosition, second: ExpiryPosition): number {
   return first.expiresAt - second.expiresAt || compare(first.keyId, second.keyId);
 }
 
-function positionOf({ expiresAt, keyId }: ExpiryPosition): string {
-  return `${expiresAt} ${keyId}`;
-}
-
-function isBehind(record: ExpiringRecord, position: string): boolean {
-  const space = position.indexOf(' ');
-  const expiresAt = Number(position.slice(0, space));
-  const keyId = position.slice(space + 1);
-  return soonestFirst({ expiresAt, keyId }, record) < 0;
-}
-
 /** A part of the keys that were marked at a time or later, oldest first. */
-export function changedSince(
-  records: readonly KeyRecord[],
-  query: ChangedQuery,
-): readonly ChangedKey[] {
+function changedSince(records: readonly KeyRecord[], query: ChangedQuery): readonly ChangedKey[] {
   const start = readChangesStart(query);
   const changed: ChangedKey[] = [];
   for (const { keyId, changedAt } of records) {
@@ -117,33 +143,9 @@ function oldestFirst(first: ChangedKey, second: ChangedKey): number {
   return first.changedAt - second.changedAt || compare(first.keyId, second.keyId);
 }
 
-// ── Live keys ───────────────────────────────────────────────────────────────────────────────────
-
-/** How many live keys each digest scheme has, and when one of them was last used. */
-export function liveByScheme(records: readonly KeyRecord[], now: number): SchemeSummary[] {
-  const rows = new Map<string, SchemeSummary>();
-  for (const { digest, lastUsedAt } of records.filter((record) => isLive(record, now))) {
-    const scheme = digest.slice(0, digest.indexOf('$'));
-    const row = rows.get(scheme);
-    rows.set(scheme, {
-      scheme,
-      live: (row?.live ?? 0) + 1,
-      lastUsedAt: newest(row?.lastUsedAt ?? null, lastUsedAt),
-    });
-  }
-  return [...rows.values()];
-}
-
-/** The later of two times; null means never. */
-function newest(first: number | null, second: number | null): number | null {
-  if (first === null) return second;
-  if (second === null) return first;
-  return Math.max(first, second);
-}
-
-/** Whether a key works at the time `now`, or will once it is resumed; deadlines are exclusive. */
-function isLive({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
-  const isBeforeRetirement = retireAt === null || now < retireAt;
-  const isBeforeExpiry = expiresAt === null || now < expiresAt;
-  return revokedAt === null && isBeforeRetirement && isBeforeExpiry;
+/** How many of the records are live, and when one of them was last used. */
+function summaryOf(records: readonly KeyRecord[], now: number): SchemeSummary[] {
+  const summaries: Summaries = new Map();
+  for (const record of records) addIfLive(summaries, record, now);
+  return [...summaries.values()];
 }

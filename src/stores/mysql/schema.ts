@@ -19,7 +19,13 @@
  *   of a variable is the one statement that can refuse here: DO hides errors, and SIGNAL knows no
  *   condition. TRUNCATE fires no trigger: grant nobody DROP.
  */
-import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from '../schema/versions.js';
+import {
+  isTime,
+  MARKS_STAY,
+  NEVER_CHANGES,
+  NEVER_DELETED,
+  type Versions,
+} from '../schema/versions.js';
 
 const ID = 'VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
 
@@ -32,11 +38,6 @@ function refusal(why: string): string {
 /** A condition: `column` contains JSON of this type. */
 function isJson(column: string, type: 'ARRAY' | 'OBJECT'): string {
   return `JSON_VALID(${column}) AND JSON_TYPE(${column}) = '${type}'`;
-}
-
-/** A condition: `column` is null or a time that a `Date` can hold. */
-function isTime(column: string): string {
-  return `${column} BETWEEN -8640000000000000 AND 8640000000000000`;
 }
 
 /** The error of the triggers if somebody signs for an ending that was not written. */

@@ -1,7 +1,7 @@
 /** Commits writes before they are acknowledged. */
 import type { Value } from '../rows.js';
-import { affectedRows } from './answers.js';
-import type { Connections, Session } from './connections.js';
+import type { Connections, Session } from './client.js';
+import { affectedRows } from './client.js';
 import { isInTransaction, isRetryable } from './errors.js';
 
 /** How many times a write is tried in all. */

@@ -4,7 +4,7 @@
  */
 import { assert, hasMethods } from '../../core/input.js';
 import type { PgQuery } from './client.js';
-import { pause } from './pause.js';
+import { pause } from './query.js';
 
 /** The database's channel that carries the ids of ended keys. */
 export const CHANNEL: string = 'keyscope_revoked';

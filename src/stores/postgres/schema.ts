@@ -21,19 +21,58 @@
  *   `keyscope_purge` sets it and clears it in one transaction, so that nobody else ever sees it
  *   set, and a crash leaves it null.
  */
-import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from '../schema/versions.js';
-
-/** The error of the trigger if an update changes what goes with a mark, and no mark. */
-const WITH_A_MARK = 'ended_by, end_reason and changed_at change only together with a mark';
-
-/** A condition: `column` is a time that a `Date` can hold, or null. */
-function isTime(column: string): string {
-  return `${column} BETWEEN -8640000000000000 AND 8640000000000000`;
-}
+import {
+  isTime,
+  MARKS_STAY,
+  NEVER_CHANGES,
+  NEVER_DELETED,
+  type Versions,
+  WITH_A_MARK,
+} from '../schema/versions.js';
 
 /** When the key of a row ended or will end; null for never. */
-export function endOf(row: string): string {
+function endOf(row: string): string {
   return `least(${row}.revoked_at, ${row}.retire_at, ${row}.expires_at)`;
+}
+
+/** The parameters of a purge, as SQL. */
+interface PurgeParameters {
+  readonly endedBefore: string;
+  readonly now: string;
+  /** Only keys with this id or a later one. */
+  readonly firstId: string;
+  readonly batchSize: string;
+  /** Further conditions. Default: none. */
+  readonly more?: string;
+}
+
+/**
+ * The beginning of a statement that deletes a batch of what ended before a time and whose successor
+ * has ended, too; `deleted` has the keys. One whose row somebody else has locked is left for the
+ * next purge.
+ */
+export function deletionOf(parameters: PurgeParameters): string {
+  const { endedBefore, now, firstId, batchSize, more = '' } = parameters;
+  return `WITH ended AS (
+    SELECT key_id FROM keyscope_keys AS old
+    WHERE key_id >= ${firstId}
+      AND ${endOf('old')} < ${endedBefore}
+      AND NOT EXISTS (
+        SELECT FROM keyscope_keys AS successor
+        WHERE successor.root_key_id = old.root_key_id
+          AND successor.rotated_from = old.key_id
+          AND coalesce(${endOf('successor')} > ${now}, true))${more}
+    ORDER BY key_id LIMIT ${batchSize}
+    FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
+    RETURNING key_id, prefix, created_at, accessible_entities
+  ), unaddressed AS (
+    DELETE FROM keyscope_addressing AS pair USING deleted
+    WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
+      AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
+      AND pair.key_id = deleted.key_id
+  )`;
 }
 
 /** The tables and indexes. */
@@ -159,8 +198,7 @@ EXECUTE FUNCTION keyscope_keep()`,
   `
 CREATE TRIGGER keyscope_keys_truncate BEFORE TRUNCATE ON keyscope_keys
 EXECUTE FUNCTION keyscope_refuse('${NEVER_DELETED}')`,
-  // The update locks its row until the transaction ends, so purges wait for each other. A key whose
-  // row somebody else has locked is left for the next purge.
+  // The update locks its row until the transaction ends, so purges wait for each other.
   `
 CREATE OR REPLACE FUNCTION keyscope_purge(
   ended_before bigint, now bigint, first_id uuid, batch_size integer
@@ -170,26 +208,12 @@ DECLARE
   purged uuid[];
 BEGIN
   UPDATE keyscope_schema SET purge_before = ended_before;
-  WITH ended AS (
-    SELECT key_id FROM keyscope_keys AS old
-    WHERE key_id >= first_id
-      AND ${endOf('old')} < ended_before
-      AND NOT EXISTS (
-        SELECT FROM keyscope_keys AS successor
-        WHERE successor.root_key_id = old.root_key_id
-          AND successor.rotated_from = old.key_id
-          AND coalesce(${endOf('successor')} > now, true))
-    ORDER BY key_id LIMIT batch_size
-    FOR UPDATE SKIP LOCKED
-  ), deleted AS (
-    DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
-    RETURNING key_id, prefix, created_at, accessible_entities
-  ), unaddressed AS (
-    DELETE FROM keyscope_addressing AS pair USING deleted
-    WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
-      AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
-      AND pair.key_id = deleted.key_id
-  )
+  ${deletionOf({
+    endedBefore: 'ended_before',
+    now: 'now',
+    firstId: 'first_id',
+    batchSize: 'batch_size',
+  })}
   SELECT coalesce(array_agg(key_id ORDER BY key_id), '{}') INTO purged FROM deleted;
   UPDATE keyscope_schema SET purge_before = NULL;
   RETURN purged;

@@ -1,8 +1,7 @@
 /** The methods of the store that write. */
 import type { Mark, UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import type { Writes } from '../reads-and-writes.js';
-import { usageBatches } from '../writes.js';
+import { usageBatches, type Writes } from '../writes.js';
 import { isLockTimeout } from './errors.js';
 import type { RunStatement } from './query.js';
 

@@ -1,4 +1,5 @@
 /** `keyscope/stores/redis`. */
+export type { PurgeOptions } from '../purge.js';
 export type {
   IoRedis,
   IoRedisCluster,
@@ -10,5 +11,5 @@ export type {
 export { type RedisSubscriber, redisInvalidation } from './invalidation.js';
 export { migrate } from './migrate.js';
 export type { RedisStoreOptions } from './place.js';
-export { type PurgeOptions, purgeEnded } from './purge.js';
+export { purgeEnded } from './purge.js';
 export { redisStore } from './store.js';

@@ -1,7 +1,6 @@
 /** The options of the store, and what is checked before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
-import { assertClient, type RedisClient } from './client.js';
-import { createLink, type Link } from './link.js';
+import { assertClient, createLink, type Link, type RedisClient } from './client.js';
 
 /** Options of `redisStore` and `migrate`. */
 export interface RedisStoreOptions {

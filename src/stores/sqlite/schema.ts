@@ -16,16 +16,18 @@
  * A backslash at the end of a line joins it with the next one, because a database stores the text
  * of a trigger as it was sent.
  */
-import { MARKS_STAY, NEVER_CHANGES, NEVER_DELETED, type Versions } from '../schema/versions.js';
+import {
+  isTime,
+  MARKS_STAY,
+  NEVER_CHANGES,
+  NEVER_DELETED,
+  type Versions,
+  WITH_A_MARK,
+} from '../schema/versions.js';
 
 /** A condition: `column` contains JSON of this type. */
 function isJson(column: string, type: 'array' | 'object'): string {
   return `json_valid(${column}) AND json_type(${column}) = '${type}'`;
-}
-
-/** A condition: `column` contains a time that a `Date` can hold, or null. */
-function isTime(column: string): string {
-  return `${column} BETWEEN -8640000000000000 AND 8640000000000000`;
 }
 
 /** When a row ends: the first of its three ends. The largest integer if it has none. */
@@ -33,9 +35,6 @@ export function endOf(row: string): string {
   const ends = ['revoked_at', 'retire_at', 'expires_at'];
   return `min(${ends.map((end) => `ifnull(${row}.${end}, 9223372036854775807)`).join(', ')})`;
 }
-
-/** The error of the triggers if an update changes what accompanies a mark, and no mark. */
-const WITH_A_MARK = 'ended_by, end_reason and changed_at change only together with a mark';
 
 /** The statements of each version. */
 export const SQLITE: Versions = [

@@ -42,7 +42,7 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
   },
   {
     name: 'remembered rows: every field of a hash',
-    file: 'src/stores/redis/fields.ts',
+    file: 'src/stores/redis/schema.ts',
     text: 'hash.length === last.length &&',
     instead: '',
     tests: 'test/stores',

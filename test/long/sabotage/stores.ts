@@ -137,8 +137,8 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'purge: PostgreSQL, what a living key came from',
     file: 'src/stores/postgres/schema.ts',
-    text: ' > now, true))',
-    instead: ' > now, true) AND false)',
+    text: 'now}, true))',
+    instead: 'now}, true) AND false)',
     tests: POSTGRES,
   },
   {
@@ -202,7 +202,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'transactions left open, reads: PostgreSQL',
-    file: 'src/stores/postgres/answers.ts',
+    file: 'src/stores/postgres/reads.ts',
     text: "if (outdated === 'transaction') throw",
     instead: "if (outdated === 'transaction') return values; if (false) throw",
     tests: POSTGRES,
@@ -244,7 +244,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'reads in a transaction that was given back: MySQL',
-    file: 'src/stores/mysql/readers.ts',
+    file: 'src/stores/mysql/freshness.ts',
     text: 'if (isUnsettled(answer)) session.discard();',
     instead: '',
     tests: `${MYSQL}/freshness.test.ts`,
@@ -258,7 +258,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'a connection that never answers: MySQL',
-    file: 'src/stores/mysql/connections.ts',
+    file: 'src/stores/mysql/client.ts',
     text: 'within(limitMs, working, giveUp)',
     instead: 'working',
     tests: `${MYSQL}/outage.test.ts`,
@@ -273,7 +273,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'replicas: PostgreSQL',
-    file: 'src/stores/postgres/answers.ts',
+    file: 'src/stores/postgres/reads.ts',
     text: 'if (outdated !== null) throw new Error(REPLICA);',
     instead: '',
     tests: POSTGRES,
@@ -287,7 +287,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'conditional update: MySQL',
-    file: 'src/stores/mysql/marks.ts',
+    file: 'src/stores/mysql/statements.ts',
     text: 'WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL',
     instead: 'WHERE key_id = ?',
     tests: MYSQL,
@@ -384,14 +384,14 @@ const IN_REDIS: readonly Safeguard[] = [
   },
   {
     name: 'answers to other questions: Redis',
-    file: 'src/stores/redis/link.ts',
+    file: 'src/stores/redis/client.ts',
     text: 'reply[0] !== question',
     instead: 'false',
     tests: REDIS,
   },
   {
     name: 'one spelling of a field: Redis',
-    file: 'src/stores/redis/fields.ts',
+    file: 'src/stores/redis/schema.ts',
     text: 'JSON.stringify(value) === json',
     instead: 'true',
     tests: REDIS,
@@ -426,7 +426,7 @@ const IN_REDIS: readonly Safeguard[] = [
   },
   {
     name: 'nothing is asked for nobody: Redis',
-    file: 'src/stores/redis/link.ts',
+    file: 'src/stores/redis/client.ts',
     text: 'signal.throwIfAborted();',
     instead: '',
     tests: REDIS,

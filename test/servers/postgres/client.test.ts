@@ -52,8 +52,8 @@ describe('a client', () => {
   test('is taken with known options only', () => {
     const pool = new pg.Pool();
     expect(complaint(() => postgresStore(pool, { batches: true } as object))).toContain('batches');
-    const said = 'postgresStore: batch and prepare are true or false';
     for (const odd of [{ batch: 1 }, { prepare: null }]) {
+      const said = `postgresStore: ${Object.keys(odd).join()} is true or false`;
       expect(complaint(() => postgresStore(pool, odd as object))).toBe(said);
     }
   });

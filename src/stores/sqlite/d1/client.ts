@@ -1,6 +1,5 @@
 /** The D1 binding of a Worker, and its sessions that start at the primary. */
 import { assert } from '../../../core/input.js';
-import { isText } from '../../bindable.js';
 import type { Value } from '../../rows.js';
 
 /** A prepared statement of D1. */
@@ -41,11 +40,6 @@ export function assertClient(db: D1Client): void {
   const { prepare, batch, getBookmark } = unread;
   assert(typeof prepare === 'function' && typeof batch === 'function', NO_BINDING);
   assert(typeof getBookmark !== 'function', NO_BINDING);
-}
-
-/** Whether D1 gets the text unchanged: half a surrogate pair would arrive as U+FFFD. */
-export function isSendable(value: unknown): value is string {
-  return isText(value) && value.isWellFormed();
 }
 
 /** A session whose first query goes to the primary. Each method uses its own. */

@@ -1,11 +1,9 @@
 /** Migrates the tables and triggers to the version of this release. */
-import { MIGRATIONS, minReaderOf } from '../../schema/migrations.js';
-import { readSchemaVersion } from '../../schema-version.js';
+import { minReaderOf, readSchemaVersion } from '../../schema/versions.js';
+import { SQLITE } from '../schema.js';
 import { STATEMENTS } from '../statements.js';
 import type { D1Client, D1Session, D1Statement } from './client.js';
 import { assertClient, atPrimary, query } from './client.js';
-
-const VERSIONS = MIGRATIONS.sqlite;
 
 /** The row with the version; undefined if there is no such table. */
 async function readVersionRow(db: D1Client): Promise<object | undefined> {
@@ -22,15 +20,15 @@ async function readVersionRow(db: D1Client): Promise<object | undefined> {
 
 /** The schema's version, 0 if there is none. */
 async function readVersion(db: D1Client): Promise<number> {
-  return readSchemaVersion(await readVersionRow(db), VERSIONS.length);
+  return readSchemaVersion(await readVersionRow(db), SQLITE.length);
 }
 
 /** The statements that migrate a database from the version `found` to this release's. */
 function statementsFrom(session: D1Session, found: number): D1Statement[] {
-  const missing = VERSIONS.slice(found)
+  const missing = SQLITE.slice(found)
     .flat()
     .map((sql) => session.prepare(sql));
-  const latest = VERSIONS.length;
+  const latest = SQLITE.length;
   const write = session.prepare(STATEMENTS.writeVersion).bind(latest, minReaderOf(latest));
   // D1 has no transaction in which to read the version again. If another isolate has migrated in
   // the meantime, the first statement fails, and with it the batch: on a new database because the
@@ -58,13 +56,13 @@ function statementsFrom(session: D1Session, found: number): D1Statement[] {
 export async function migrate(db: D1Client): Promise<void> {
   assertClient(db);
   const found = await readVersion(db);
-  if (found === VERSIONS.length) return;
+  if (found === SQLITE.length) return;
   const session = atPrimary(db);
   try {
     await session.batch(statementsFrom(session, found));
   } catch (error) {
     // Not an error if another isolate was faster.
     const reached = await readVersion(db);
-    if (reached !== VERSIONS.length) throw error;
+    if (reached !== SQLITE.length) throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** Deletes the rows of keys that ended long ago. */
-import { PURGE_BATCH, type PurgeOptions, readEndedBefore, toKeyId } from '../purge-options.js';
-import { STATEMENTS } from '../statements.js';
+import { type PurgeOptions, purgeInBatches, readPurgeTimes } from '../../purge.js';
+import { PURGE_BATCH, STATEMENTS, toKeyId } from '../statements.js';
 import type { D1Client } from './client.js';
 import { assertClient, atPrimary, query } from './client.js';
 import { migrate } from './migrate.js';
@@ -28,7 +28,7 @@ import { migrate } from './migrate.js';
  */
 export async function purgeEnded(db: D1Client, options: PurgeOptions): Promise<readonly string[]> {
   assertClient(db);
-  const endedBefore = readEndedBefore(options);
+  const { endedBefore } = readPurgeTimes(options);
   await migrate(db);
 
   async function findAfter(keyId: string): Promise<string[]> {
@@ -54,11 +54,5 @@ export async function purgeEnded(db: D1Client, options: PurgeOptions): Promise<r
     return results.map(toKeyId);
   }
 
-  const deleted: string[] = [];
-  let ids = await findAfter('');
-  while (ids.length > 0) {
-    deleted.push(...(await deleteBatch(ids)));
-    ids = await findAfter(ids.at(-1) ?? '');
-  }
-  return deleted;
+  return purgeInBatches(findAfter, deleteBatch);
 }

@@ -18,11 +18,14 @@
  */
 import { assert, readFields } from '../../../core/input.js';
 import type { KeyStore } from '../../../core/store.js';
+import { batchLookUps } from '../../look-ups.js';
+import { isWholeText, type Reads } from '../../reads.js';
 import { afterStart } from '../../start.js';
+import { createReads } from '../reads.js';
+import { QUERIES } from '../statements.js';
 import type { D1Client } from './client.js';
-import { assertClient } from './client.js';
+import { assertClient, query } from './client.js';
 import { migrate } from './migrate.js';
-import { createReads } from './reads.js';
 import { createWrites } from './writes.js';
 
 /** How D1 is queried. */
@@ -58,5 +61,11 @@ export function d1Store(db: D1Client, options: D1StoreOptions = {}): Required<Ke
     if (!isMigrated) await migrate(db);
     isMigrated = true;
   }
-  return afterStart(migrateIfNeeded, { ...createReads(db, batch), ...createWrites(db) });
+  return afterStart(migrateIfNeeded, { ...readsOf(db, batch), ...createWrites(db) });
+}
+
+function readsOf(db: D1Client, batch: boolean): Reads {
+  const reads = createReads((name, ...values) => query(db, QUERIES[name], ...values), isWholeText);
+  if (!batch) return reads;
+  return { ...reads, findByDigest: batchLookUps(async (digests) => reads.findByDigest(digests)) };
 }

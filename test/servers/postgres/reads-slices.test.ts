@@ -105,14 +105,14 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
         const odd = ['', 'x', RECORD.keyId, `${all.next} `, all.next?.toUpperCase(), 5, {}, true];
         for (const after of [...odd, expiring.next]) {
           const asked = listAll({ after: after as string, limit: 1 });
-          const told = 'listAll: pass `next` of the previous part as `after`, or null';
+          const told = 'listAll: after: pass `next` of the previous part, or null';
           await expect(asked, String(after)).rejects.toThrow(new TypeError(told));
         }
         const huge = expiring.next?.replace('.5.', '.99999999999999999.');
         const injected = expiring.next?.replace('.5.', ".5'.");
         for (const after of [...odd, all.next, huge, injected]) {
           const asked = listExpiring({ after: after as string, limit: 1 });
-          const told = 'listExpiring: pass `next` of the previous part as `after`, or null';
+          const told = 'listExpiring: after: pass `next` of the previous part, or null';
           await expect(asked, String(after)).rejects.toThrow(new TypeError(told));
         }
         // Who leaves it out begins at the beginning.

@@ -59,10 +59,10 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('listings over a %s', SLOW, 
   ])('refuse the cursor %j', async (after) => {
     const all = async () => place.store.listAll({ after: after as string, limit: 5 });
     await expect(all).rejects.toThrow(TypeError);
-    await expect(all).rejects.toThrow('listAll: after: pass what next of the part before was');
+    await expect(all).rejects.toThrow('listAll: after: pass `next` of the previous part');
     const query = { before: 9, after: after as string, limit: 5 };
     const expiring = async () => place.store.listExpiring(query);
-    await expect(expiring).rejects.toThrow('listExpiring: after: pass what next');
+    await expect(expiring).rejects.toThrow('listExpiring: after: pass `next`');
   });
 
   test('refuse the cursor of the other listing', async () => {
