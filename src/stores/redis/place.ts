@@ -1,4 +1,4 @@
-/** The options of the store, and what is checked before anything is sent. */
+/** Where a store is, by its options, which are checked before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
 import { assertClient, createLink, type Link, type RedisClient } from './client.js';
 

@@ -3,8 +3,8 @@
  * are in none.
  */
 import type { Awaitable } from '../../core/store.js';
-import type { Value } from '../rows.js';
 import { readBusyTimeout, type SqliteHandle, type SqliteStatement } from './client.js';
+import type { Query } from './reads.js';
 import { QUERIES, type QueryName } from './statements.js';
 
 /** Throws if the handle is in the middle of a transaction. */
@@ -18,11 +18,8 @@ export function assertNoTransaction(db: SqliteHandle): void {
 
 // ── Reads ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Runs a query by its name, and returns its rows. */
-export type RunQuery = (name: QueryName, ...values: readonly Value[]) => readonly unknown[];
-
 /** Prepares the queries, each of them once. They throw in the middle of a transaction. */
-export function prepareQueries(db: SqliteHandle): RunQuery {
+export function prepareQueries(db: SqliteHandle): Query {
   const names = Object.keys(QUERIES) as readonly QueryName[];
   const prepared = names.map((name) => [name, db.prepare(QUERIES[name])]);
   const statements = Object.fromEntries(prepared) as Record<QueryName, SqliteStatement>;
