@@ -16,7 +16,7 @@ export const BUNDLES: Readonly<Record<string, string>> = {
   'a guarded route: createKeyring, definePolicy, defineScopes, toResponse': GUARDED_ROUTE,
   'the same with the store for D1 and cacheStore': [
     GUARDED_ROUTE,
-    "export { d1Store } from './src/stores/d1/index.ts'",
+    "export { d1Store } from './src/stores/sqlite/d1/index.ts'",
     "export { cacheStore } from './src/cache/index.ts'",
   ].join('; '),
   'everything that keyscope exports': "export * from './src/index.ts'",

@@ -1,10 +1,13 @@
 /** What each mark does to a record, and when it may: the rule that every store's writes follow. */
 import type { KeyRecord } from '../core/record.js';
-import type { Mark } from '../core/store.js';
+import type { Mark, WithdrawMark } from '../core/store.js';
 
 /** Returns the marked record; `null` if the mark's condition does not hold. */
 export function applyMark(record: KeyRecord, mark: Mark): KeyRecord | null {
-  return canBeMarked(record, mark) ? { ...record, ...changesOf(record, mark) } : null;
+  if (!canBeMarked(record, mark)) return null;
+  if (mark.kind !== 'withdraw') return { ...record, ...changesOf(mark) };
+  const withdrawn = [...record.withdrawn, mark.entityUuid];
+  return { ...record, withdrawn, changedAt: mark.at };
 }
 
 function canBeMarked(record: KeyRecord, mark: Mark): boolean {
@@ -25,7 +28,8 @@ function canBeMarked(record: KeyRecord, mark: Mark): boolean {
   }
 }
 
-function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> {
+/** What a mark sets, whatever was there before; a withdrawal adds to a list. */
+export function changesOf(mark: Exclude<Mark, WithdrawMark>): Partial<KeyRecord> {
   const { at } = mark;
   switch (mark.kind) {
     case 'revoke': {
@@ -40,7 +44,5 @@ function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> {
       const { changedAt = at, by, reason } = mark;
       return { retireAt: at, changedAt, endedBy: by, endReason: reason };
     }
-    case 'withdraw':
-      return { withdrawn: [...record.withdrawn, mark.entityUuid], changedAt: at };
   }
 }

@@ -1,4 +1,4 @@
-/** Bounds how many queries of look-ups are in flight, so that others find a connection. */
+/** How many queries of look-ups are sent at a time, so that others find a connection, and when. */
 import { readInteger } from '../core/input.js';
 
 /** By measurement: more are no faster, and take more of the service's connections. */
@@ -57,3 +57,14 @@ export function createQuerySlots(max: number = DEFAULT_QUERIES): QuerySlots {
     },
   };
 }
+
+// ── The next turn of the event loop ─────────────────────────────────────────────────────────────
+
+type Turn = (run: () => void) => unknown;
+
+/**
+ * Runs something in the next turn, after all events of this one. Without `setImmediate`, a
+ * microtask still comes after what the present event does.
+ */
+export const nextTurn: Turn =
+  (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;

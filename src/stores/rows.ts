@@ -1,5 +1,6 @@
-/** Converts records to rows of SQL databases, and back. */
+/** Converts records and marks to values of SQL databases, and rows to records. */
 import type { KeyRecord } from '../core/record.js';
+import type { Mark } from '../core/store.js';
 import { rememberRows } from './remembered-rows.js';
 
 /** In the order of the INSERT. Named, so that columns added by the service do not matter. */
@@ -45,6 +46,34 @@ export function toValues(record: KeyRecord): Value[] {
     record.lastUsedAt,
     JSON.stringify(record.scopesUsed),
   ];
+}
+
+/**
+ * The values of the UPDATE that writes a mark, in the same order wherever places have no numbers. A
+ * caller without types may leave out what is null or empty.
+ */
+export function markValues(keyId: string, mark: Mark): Value[] {
+  const { at } = mark;
+  switch (mark.kind) {
+    case 'revoke': {
+      const { by = null, reason = null, seal = null } = mark;
+      return [at, at, by, reason, seal, keyId];
+    }
+    case 'suspend': {
+      const { by = null, reason = null } = mark;
+      return [at, at, by, reason, keyId];
+    }
+    case 'resume':
+      return [at, keyId];
+    case 'retire': {
+      const { changedAt = at, by = null, reason = null, withdrawn = [] } = mark;
+      return [at, changedAt, by, reason, keyId, JSON.stringify(withdrawn)];
+    }
+    case 'withdraw':
+      return [mark.entityUuid, at, keyId, mark.entityUuid];
+    default:
+      throw new TypeError('mark: kind is revoke, suspend, resume, retire or withdraw');
+  }
 }
 
 /** A record whose fields are not checked yet; the core checks them. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHashReader, toHash } from '../../src/stores/redis/fields.js';
+import { createHashReader, toHash } from '../../src/stores/redis/schema.js';
 import { rememberRows } from '../../src/stores/remembered-rows.js';
 import { numbered, RECORD } from '../support/records.ts';
 

@@ -1,7 +1,6 @@
 import { MIGRATIONS, type SchemaOptions, schemaSql } from 'keyscope/stores/schema';
 import { describe, expect, it } from 'vitest';
-import { minReaderOf } from '../../src/stores/schema/migrations.ts';
-import { MIN_READERS } from '../../src/stores/schema/versions.ts';
+import { MIN_READERS, minReaderOf } from '../../src/stores/schema/versions.ts';
 
 const DIALECTS = ['postgres', 'mysql', 'sqlite'] as const;
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { D1Client } from 'keyscope/stores/d1';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { packageEntries } from './package-entries.ts';
 
 const { CI } = process.env;
 
@@ -56,9 +57,12 @@ function start(options: RuntimeOptions): Miniflare {
 /** `worker.ts` as one script. */
 async function bundleWorker(): Promise<string> {
   const path = (name: string) => fileURLToPath(new URL(name, FOLDER));
+  const entries = packageEntries();
   const { outputFiles } = await build({
     entryPoints: [path('worker.ts')],
-    alias: { keyscope: path('../../src') },
+    alias: Object.fromEntries(
+      entries.map(({ specifier, source }) => [specifier, path(`../../${source}`)]),
+    ),
     bundle: true,
     write: false,
     format: 'esm',

@@ -1,6 +1,6 @@
 /**
- * A Worker with its keys in D1, for `test/servers/d1/worker.test.ts`: the path says what to do, and
- * the answer is JSON. One store for the life of the isolate, as a service would have it.
+ * A Worker with its keys in D1, for `test/servers/sqlite/d1/worker.test.ts`: the path says what to
+ * do, and the answer is JSON. One store for the life of the isolate, as a service would have it.
  */
 import {
   createKeyring,

@@ -1,6 +1,12 @@
-/** The clients that the store works with: those of `mysql2/promise` and of `mariadb`. */
+/**
+ * The clients that the store works with, those of `mysql2/promise` and of `mariadb`, and one way to
+ * query them and to read their answers, whether a client is a pool or a single connection.
+ */
 import { assert } from '../../core/input.js';
+import { within } from '../../core/thenable.js';
 import type { Value } from '../rows.js';
+import { withMysqlErrors } from './errors.js';
+import { withLiterals } from './literals.js';
 
 /** A statement as both drivers accept it. It may also have options of the driver. */
 export interface MysqlStatement {
@@ -65,4 +71,157 @@ export function assertClient(client: MysqlClient): void {
   // Both drivers have callback APIs with the same names, where `execute` has one more parameter.
   // mysql2's callback API has `promise()`.
   assert(promise === undefined && execute.length < 3, NO_PROMISES);
+}
+
+// ── One way to query ────────────────────────────────────────────────────────────────────────────
+
+/** The connections of a client. Errors keep the server's message, but no parameters. */
+export interface Connections {
+  /**
+   * Runs statements on one connection; no other statement of keyscope comes between. If they take
+   * longer than `limitMs`, it throws, and a connection of a pool is closed: what a network has lost
+   * never ends by itself, and would keep the connection for ever.
+   */
+  withSession<Result>(
+    work: (session: Session) => Promise<Result>,
+    limitMs?: number,
+  ): Promise<Result>;
+}
+
+/** One connection, for as long as keyscope holds it. */
+export interface Session {
+  /** Runs one statement. */
+  query(sql: string, values?: readonly Value[]): Promise<unknown>;
+  /**
+   * The same for a statement that is sent often: it is prepared, unless the service wants none.
+   * Each connection keeps what it has prepared, and a server only 16,382 for all of them.
+   */
+  execute(sql: string, values: Value[]): Promise<unknown>;
+  /** Marks the connection's state as unknown, so that it does not return to the pool. */
+  discard(): void;
+}
+
+/**
+ * Overrides options of the connection. Leaves out `typeCast`: mysql2 caches compiled row readers,
+ * which would then run without the `typeCast` that they were compiled for.
+ */
+const OPTIONS = { namedPlaceholders: false, rowsAsArray: false, nestTables: false } as const;
+
+function statement(sql: string): MysqlStatement {
+  return { sql, ...OPTIONS };
+}
+
+function query(
+  connection: MysqlConnection,
+  sql: string,
+  values: readonly Value[] = [],
+): Promise<unknown> {
+  return withMysqlErrors(async () => connection.query(statement(withLiterals(sql, values))));
+}
+
+function execute(connection: MysqlConnection, sql: string, values: Value[]): Promise<unknown> {
+  return withMysqlErrors(() => connection.execute(statement(sql), values));
+}
+
+type Send = typeof execute;
+
+function createSession(connection: MysqlConnection, send: Send, discard: () => void): Session {
+  return {
+    query: (sql, values) => query(connection, sql, values),
+    execute: (sql, values) => send(connection, sql, values),
+    discard,
+  };
+}
+
+/**
+ * The end of the queue of each connection. All stores on a connection share it, because a server
+ * lock belongs to the connection, too.
+ */
+const queues = new WeakMap<object, Promise<unknown>>();
+
+function enqueue<Result>(connection: object, work: () => Promise<Result>): Promise<Result> {
+  const before = queues.get(connection) ?? Promise.resolve();
+  const result = before.then(work);
+  // The next in the queue waits until this has ended, even if it fails.
+  const ended = result.catch(() => {});
+  queues.set(connection, ended);
+  return result;
+}
+
+function singleConnection(connection: MysqlConnection, send: Send): Connections {
+  // There is no other connection to replace it with.
+  const session = createSession(connection, send, () => {});
+  return { withSession: (work) => enqueue(connection, () => work(session)) };
+}
+
+async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
+  try {
+    // One driver returns a promise, the other nothing.
+    await (isDiscarded ? loan.destroy() : loan.release());
+  } catch {
+    // The work on the connection has already succeeded or failed; only that result matters.
+  }
+}
+
+function pooledConnections(pool: MysqlPool, send: Send): Connections {
+  return {
+    async withSession(work, limitMs) {
+      const loan = await withMysqlErrors(() => pool.getConnection());
+      let isDiscarded = false;
+      const session = createSession(loan, send, () => {
+        isDiscarded = true;
+      });
+      // What is under way ends with the connection.
+      const giveUp = (): never => {
+        session.discard();
+        const seconds = Number(limitMs) / 1_000;
+        throw new Error(`keyscope: the server has not answered for ${seconds} s`);
+      };
+      try {
+        const working = work(session);
+        return await (limitMs === undefined ? working : within(limitMs, working, giveUp));
+      } finally {
+        await returnToPool(loan, isDiscarded);
+      }
+    },
+  };
+}
+
+/**
+ * Throws a `TypeError` if `client` is not one. Opens nothing and sends nothing.
+ *
+ * @param isPreparing Whether statements that are sent often are prepared.
+ */
+export function connectionsOf(client: MysqlClient, isPreparing: boolean = true): Connections {
+  assertClient(client);
+  const send = isPreparing ? execute : query;
+  return isPool(client) ? pooledConnections(client, send) : singleConnection(client, send);
+}
+
+// ── Answers ─────────────────────────────────────────────────────────────────────────────────────
+
+/** A row by column names. Unchecked: types depend on the options of the driver. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * The rows of an answer. mysql2 returns `[rows, fields]`; mariadb returns the rows, or the same as
+ * mysql2 with `metaAsArray`.
+ */
+export function rowsOf(answer: unknown): readonly Row[] {
+  if (!Array.isArray(answer)) return [];
+  const list: readonly unknown[] = answer;
+  const first = list[0];
+  const rows: readonly unknown[] = Array.isArray(first) ? first : list;
+  return rows as readonly Row[];
+}
+
+/** A column of the first row. */
+export function firstValue(answer: unknown, column: string): unknown {
+  return rowsOf(answer)[0]?.[column];
+}
+
+/** The number of rows that a write affected. mysql2 returns the header in a list. */
+export function affectedRows(answer: unknown): number {
+  const header: unknown = Array.isArray(answer) ? answer[0] : answer;
+  return Number((header as { readonly affectedRows?: unknown } | undefined)?.affectedRows);
 }

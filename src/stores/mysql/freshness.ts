@@ -1,9 +1,10 @@
 /**
- * Whether a read is current. A look-up that sees an old state would accept a revoked key, so every
+ * Reads that are current. A look-up that sees an old state would accept a revoked key, so every
  * row also says whether it may be out of date.
  */
-import { toInteger } from '../rows.js';
-import type { Row } from './answers.js';
+import { toInteger, type Value } from '../rows.js';
+import type { Connections, Row, Session } from './client.js';
+import { rowsOf } from './client.js';
 
 /**
  * False if autocommit is off, because all later look-ups would then see the same data as the first
@@ -40,4 +41,54 @@ export function requireFresh(rows: readonly Row[]): readonly Row[] {
   if (rows.some(({ writable }) => !isTrue(writable))) throw new Error(READ_ONLY);
   if (isUnsettled(rows)) throw new Error(UNSETTLED);
   return rows;
+}
+
+// ── Reads ───────────────────────────────────────────────────────────────────────────────────────
+
+/** How many connections are tried in all on which somebody has left a transaction open. */
+const TRIES = 4;
+
+/** How long a connection may take for a look-up, and for a list, in milliseconds. */
+const LOOK_UP_MS = 5_000;
+const SELECT_MS = 60_000;
+
+/** How rows are read. Both throw if what they read may be out of date. */
+export interface Readers {
+  /** Runs one statement. */
+  select(sql: string, values: readonly Value[]): Promise<readonly Row[]>;
+  /** The same for a statement that is sent often. */
+  lookUp(sql: string, values: Value[]): Promise<readonly Row[]>;
+}
+
+/**
+ * A connection of a pool that somebody gave back inside a transaction is closed: nobody else would
+ * end it, and every read on it would be of the past.
+ */
+async function sendSettled(
+  connections: Connections,
+  send: (session: Session) => Promise<unknown>,
+  limitMs: number,
+): Promise<readonly Row[]> {
+  for (let attempt = 1; ; attempt++) {
+    const rows = await connections.withSession(async (session) => {
+      const answer = rowsOf(await send(session));
+      if (isUnsettled(answer)) session.discard();
+      return answer;
+    }, limitMs);
+    if (attempt === TRIES || !isUnsettled(rows)) return requireFresh(rows);
+  }
+}
+
+/** @param before What each statement begins with, as the server needs it. */
+export function createReaders(connections: Connections, before: () => string): Readers {
+  return {
+    select(sql, values) {
+      const send = ({ query }: Session) => query(before() + sql, values);
+      return sendSettled(connections, send, SELECT_MS);
+    },
+    lookUp(sql, values) {
+      const send = ({ execute }: Session) => execute(before() + sql, values);
+      return sendSettled(connections, send, LOOK_UP_MS);
+    },
+  };
 }

@@ -3,8 +3,8 @@
  * there would accept a key that was revoked. With `wsrep_sync_wait`, it first waits for all that
  * the cluster had acknowledged; a node that has lost the others refuses.
  */
-import { rowsOf } from './answers.js';
-import type { Connections } from './connections.js';
+import type { Connections } from './client.js';
+import { rowsOf } from './client.js';
 
 const SHOW = `SHOW VARIABLES
   WHERE Variable_name IN ('version', 'wsrep_on', 'wsrep_sync_wait')`;

@@ -1,4 +1,5 @@
 /** `keyscope/stores/mysql`. */
+export type { PurgeOptions } from '../purge.js';
 export type {
   MysqlClient,
   MysqlConnection,
@@ -7,7 +8,6 @@ export type {
   MysqlStatement,
 } from './client.js';
 export { migrate } from './migrate.js';
-export type { PurgeOptions } from './purge.js';
 export { purgeEnded } from './purge.js';
 export type { MysqlStoreOptions } from './store.js';
 export { mysqlStore } from './store.js';

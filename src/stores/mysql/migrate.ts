@@ -1,19 +1,24 @@
-/** Migrates the tables and triggers to the version of this release. */
-import { migrationsOf, minReaderOf, type SchemaOptions } from '../schema/migrations.js';
-import type { Versions } from '../schema/versions.js';
-import { readSchemaVersion } from '../schema-version.js';
-import type { Row } from './answers.js';
-import { firstValue, rowsOf } from './answers.js';
-import type { MysqlClient } from './client.js';
-import type { Connections, Session } from './connections.js';
-import { connectionsOf } from './connections.js';
-import { isMissingTable } from './errors.js';
-import { isTrue } from './freshness.js';
-import { inspect } from './inspect.js';
-import { commit } from './write.js';
+/**
+ * Migrates the tables and triggers to the version of this release, and checks before that the
+ * connection is what the statements rely on.
+ */
+import { toInteger, type Value } from '../rows.js';
+import {
+  minReaderOf,
+  readSchemaVersion,
+  readTriggers,
+  type SchemaOptions,
+  type Versions,
+} from '../schema/versions.js';
+import type { Connections, MysqlClient, Row, Session } from './client.js';
+import { connectionsOf, rowsOf } from './client.js';
+import { isMissingTable, type MysqlError } from './errors.js';
+import { FRESHNESS, isTrue, requireFresh } from './freshness.js';
+import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from './schema.js';
+import { commit } from './transactions.js';
 
-const WITH_ALL = migrationsOf('mysql', {}, 'migrate');
-const CURRENT = WITH_ALL.length;
+/** The version of the schema that this release migrates to. */
+const CURRENT = MYSQL.length;
 
 /** One lock per database. It uses a checksum, because a database's name may be too long. */
 const LOCK = "CONCAT('keyscope_schema_', CRC32(DATABASE()))";
@@ -39,7 +44,8 @@ async function readVersion(session: Session): Promise<number> {
 
 async function lock(session: Session): Promise<void> {
   const answer = await session.query(`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS got`);
-  if (isTrue(firstValue(answer, 'got'))) return;
+  const { got } = rowsOf(answer)[0] ?? {};
+  if (isTrue(got)) return;
   throw new Error(`keyscope: another process has been migrating for ${LOCK_SECONDS} s; try again`);
 }
 
@@ -62,7 +68,7 @@ async function migrateUnderLock(session: Session, versions: Versions): Promise<v
 /** Inspects the connection, and migrates if the schema is not current. */
 export async function migrateIfNeeded(
   connections: Connections,
-  versions: Versions = WITH_ALL,
+  versions: Versions = MYSQL,
 ): Promise<void> {
   await connections.withSession(async (session) => {
     await inspect(session);
@@ -90,6 +96,69 @@ export async function migrateIfNeeded(
  * await migrate(mysql.createPool(url));
  */
 export async function migrate(client: MysqlClient, options: SchemaOptions = {}): Promise<void> {
-  const versions = migrationsOf('mysql', options, 'migrate');
+  const versions = readTriggers(options, 'migrate') ? MYSQL : MYSQL_WITHOUT_TRIGGERS;
   await migrateIfNeeded(connectionsOf(client), versions);
+}
+
+// ── The connection ──────────────────────────────────────────────────────────────────────────────
+
+/** Contains a character of four bytes in UTF-8, which the older `utf8` cannot store. */
+const PROBE_TEXT = 'é🦊';
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+const PROBE = `
+  SELECT ? AS echo, ? AS nothing, ${LARGEST} AS largest,
+    ${FRESHNESS},
+    (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
+
+const PLAIN_ROWS =
+  'the driver must return rows as objects, text as strings and integers as such; ' +
+  'connect without a typeCast';
+
+/** A requirement of a connection, and what to do if it is not met. */
+interface Requirement {
+  readonly isMet: (row: Row) => boolean;
+  readonly instead: string;
+}
+
+/** In this order: if the driver does not return rows as objects, no other column can be read. */
+const REQUIREMENTS: readonly Requirement[] = [
+  {
+    isMet: ({ echo, largest }) => typeof echo === 'string' && toInteger(largest) === LARGEST,
+    instead: PLAIN_ROWS,
+  },
+  {
+    isMet: ({ echo, wide }) => echo === PROBE_TEXT && isTrue(wide),
+    instead: "connect with charset 'utf8mb4', or texts are lost",
+  },
+  {
+    isMet: ({ nothing }) => nothing === '',
+    instead: 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost',
+  },
+];
+
+type Send = (sql: string, values: Value[]) => Promise<unknown>;
+
+async function probe(send: Send): Promise<unknown> {
+  try {
+    return await send(PROBE, [PROBE_TEXT, '']);
+  } catch (error) {
+    const { code, message } = error as MysqlError;
+    if (code !== undefined) throw error;
+    // An error without a code comes neither from the server nor from the network: mysql2 is closed,
+    // or could not read the row.
+    throw new Error(`${message}; if the client is open, ${PLAIN_ROWS}`);
+  }
+}
+
+/** Throws if the connection lacks something. Not checked: rights, and the server's durability. */
+async function inspect({ execute, query }: Session): Promise<void> {
+  // Drivers read the answers to statements that are prepared, and to others, in different ways.
+  for (const send of [execute, query]) {
+    const answer = await probe(send);
+    const row = rowsOf(answer)[0] ?? {};
+    const unmet = REQUIREMENTS.find((requirement) => !requirement.isMet(row));
+    if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
+    requireFresh([row]);
+  }
 }

@@ -1,64 +1,15 @@
 /** Deletes keys that ended long ago. */
-import { assert, readFields } from '../../core/input.js';
-import { removePairs } from './addressing.js';
-import type { Row } from './answers.js';
-import { rowsOf } from './answers.js';
-import type { MysqlClient } from './client.js';
-import type { Session } from './connections.js';
-import { connectionsOf } from './connections.js';
-import { FRESHNESS } from './freshness.js';
+import { type PurgeOptions, type PurgeTimes, purgeInBatches, readPurgeTimes } from '../purge.js';
+import type { MysqlClient, Row, Session } from './client.js';
+import { connectionsOf, rowsOf } from './client.js';
+import { createReaders } from './freshness.js';
 import { beforeReads } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
-import { createReaders, type Readers } from './readers.js';
-import { findFree, placesFor } from './statements.js';
-import { transact, withRetries } from './write.js';
-
-/** Which keys to delete. */
-export interface PurgeOptions {
-  /** Only keys that were revoked, retired or expired before this time. Not in the future. */
-  readonly endedBefore: Date;
-}
-
-/** How many keys are deleted in one transaction; each can have a thousand pairs. */
-const BATCH = 100;
-
-function endOf(row: string): string {
-  const never = '9223372036854775807';
-  const times = ['revoked_at', 'retire_at', 'expires_at'];
-  return `LEAST(${times.map((time) => `COALESCE(${row}.${time}, ${never})`).join(', ')})`;
-}
-
-/**
- * A condition: the key ended before one time, and has no successor that ends after another. COUNT
- * and not EXISTS, for which the servers may read the whole table once for each batch.
- */
-const IS_DUE = `${endOf('k')} < ? AND 0 = (
-  SELECT COUNT(*) FROM keyscope_keys AS successor
-  WHERE successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id
-    AND ${endOf('successor')} > ?)`;
-
-/** Without locks, because it may read the whole table. */
-const FIND = `SELECT k.key_id, ${FRESHNESS} FROM keyscope_keys AS k
-  WHERE k.key_id > ? AND ${IS_DUE} ORDER BY k.key_id LIMIT ${BATCH}`;
-
-const ALLOW = 'UPDATE keyscope_schema SET purge_before = ? WHERE id = 1';
-
-/** The two times that {@link IS_DUE} compares with. */
-interface Times {
-  readonly endedBefore: number;
-  readonly now: number;
-}
+import { ALLOW_PURGE, FIND_DUE, findFree, placesFor } from './statements.js';
+import { transact, withRetries } from './transactions.js';
 
 function idsOf(rows: readonly Row[]): string[] {
   return rows.map(({ key_id }) => String(key_id));
-}
-
-async function findDue(
-  { select }: Readers,
-  after: string,
-  { endedBefore, now }: Times,
-): Promise<string[]> {
-  return idsOf(await select(FIND, [after, endedBefore, now]));
 }
 
 /**
@@ -70,28 +21,17 @@ async function findDue(
 async function deleteDue(
   session: Session,
   found: readonly string[],
-  { endedBefore }: Times,
+  { endedBefore }: PurgeTimes,
 ): Promise<readonly string[]> {
-  await session.query(ALLOW, [endedBefore]);
+  await session.query(ALLOW_PURGE, [endedBefore]);
   const ids = idsOf(rowsOf(await session.query(findFree(found), found)));
   if (ids.length > 0) {
     const places = placesFor(ids);
     await session.query(`DELETE FROM keyscope_keys WHERE key_id IN (${places})`, ids);
-    await removePairs(session, ids);
+    await session.query(`DELETE FROM keyscope_addressing WHERE key_id IN (${places})`, ids);
   }
-  await session.query(ALLOW, [null]);
+  await session.query(ALLOW_PURGE, [null]);
   return ids;
-}
-
-/** Reads the time before which keys must have ended. */
-function readEndedBefore(options: PurgeOptions, now: number): number {
-  const { endedBefore } = readFields(options, ['endedBefore'], 'purgeEnded');
-  const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
-  assert(endedBefore instanceof Date, instead);
-  const time = new Date(endedBefore).getTime();
-  // NaN if the date is invalid, and then the comparison is false.
-  assert(time <= now, instead);
-  return time;
 }
 
 /**
@@ -120,21 +60,21 @@ export async function purgeEnded(
   client: MysqlClient,
   options: PurgeOptions,
 ): Promise<readonly string[]> {
-  const now = Date.now();
-  const times = { endedBefore: readEndedBefore(options, now), now };
+  const times = readPurgeTimes(options);
+  const { endedBefore, now } = times;
   const connections = connectionsOf(client);
   await migrateIfNeeded(connections);
   const before = await beforeReads(connections);
-  const readers = createReaders(connections, () => before);
-  const deleted: string[] = [];
-  let found = await findDue(readers, '', times);
-  while (found.length > 0) {
-    const batch = found;
-    const ids = await withRetries(connections, (session) =>
-      transact(session, () => deleteDue(session, batch, times)),
-    );
-    deleted.push(...ids);
-    found = await findDue(readers, batch.at(-1) ?? '', times);
+  const { select } = createReaders(connections, () => before);
+
+  async function findAfter(keyId: string): Promise<string[]> {
+    return idsOf(await select(FIND_DUE, [keyId, endedBefore, now]));
   }
-  return deleted;
+
+  function deleteBatch(found: readonly string[]): Promise<readonly string[]> {
+    const work = (session: Session) => transact(session, () => deleteDue(session, found, times));
+    return withRetries(connections, work);
+  }
+
+  return purgeInBatches(findAfter, deleteBatch);
 }

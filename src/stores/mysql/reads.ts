@@ -3,17 +3,26 @@
  * printable ASCII; anything else is not looked up.
  */
 import type { KeyRecord } from '../../core/record.js';
-import type { ChangedKey, ListQuery, SchemeSummary } from '../../core/store.js';
+import type { ChangedKey, ExpiringQuery, ListQuery, SchemeSummary } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import { createBatchedLookUps } from '../batched-look-ups.js';
-import { readChangesStart } from '../changes.js';
-import type { Reads } from '../reads-and-writes.js';
+import { createLookUps, type Finders, type LookUpOptions } from '../look-ups.js';
+import {
+  type ExpiryPosition,
+  formatAllCursor,
+  formatExpiringCursor,
+  type Listings,
+  type Reads,
+  type Reports,
+  readAllCursor,
+  readChangesStart,
+  readExpiringCursor,
+  toSlice,
+} from '../reads.js';
 import type { Value } from '../rows.js';
 import { createRowReader, toInteger, toRecord } from '../rows.js';
-import type { Row } from './answers.js';
+import type { Row } from './client.js';
 import { isDigest, isPrefix } from './columns.js';
-import type { Readers } from './readers.js';
-import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from './slices.js';
+import type { Readers } from './freshness.js';
 import {
   findBy,
   LIST,
@@ -74,29 +83,18 @@ function toChanged({ key_id, changed_at }: Row): ChangedKey {
   return { keyId: key_id, changedAt: toInteger(changed_at) } as ChangedKey;
 }
 
-/** What a keyring asks for. */
-type LookUps = Pick<Reads, 'findByDigest' | 'findById' | 'list' | 'listLineage'>;
-
-/** What reports and caches ask for, over all entities. */
-type Overviews = Omit<Reads, keyof LookUps>;
-
-function createLookUps(readers: Readers, maxQueries: number | null): LookUps {
+function findersOf(readers: Readers): Finders {
   const read = createRowReader();
-
-  async function findDigests(digests: readonly string[]): Promise<KeyRecord[]> {
-    const asked = digests.filter(isDigest);
-    return asked.length === 0 ? [] : lookUp(readers, 'digest', asked, read);
-  }
-
-  function findIds(keyIds: readonly string[]): Promise<KeyRecord[]> {
-    return lookUp(readers, 'key_id', keyIds, toRecord);
-  }
-
-  const lookUps = createBatchedLookUps({ digests: findDigests, ids: findIds }, maxQueries);
-  return { ...lookUps, ...createListings(readers) };
+  return {
+    async digests(digests) {
+      const asked = digests.filter(isDigest);
+      return asked.length === 0 ? [] : lookUp(readers, 'digest', asked, read);
+    },
+    ids: (keyIds) => lookUp(readers, 'key_id', keyIds, toRecord),
+  };
 }
 
-function createListings(readers: Readers): Pick<LookUps, 'list' | 'listLineage'> {
+function createListings(readers: Readers): Listings {
   return {
     async list(query) {
       if (!isUuid(query.entityUuid) || !isPrefix(query.prefix)) return [];
@@ -111,7 +109,7 @@ function createListings(readers: Readers): Pick<LookUps, 'list' | 'listLineage'>
   };
 }
 
-function createOverviews(readers: Readers): Overviews {
+function createReports(readers: Readers): Reports {
   return {
     async summarize(now?: number) {
       const time = now ?? Date.now();
@@ -121,11 +119,11 @@ function createOverviews(readers: Readers): Overviews {
 
     // One row more than asked for tells whether there is another part.
     async listAll({ after, limit }) {
-      const keyId = readAllCursor(after);
+      const keyId = readAllCursor(after, isKeyId);
       const sql = keyId === null ? LIST_ALL : LIST_ALL_AFTER;
       const values = keyId === null ? [] : [keyId];
       const rows = await readers.select(sql, [...values, limit + 1]);
-      return toAllSlice(rows, limit);
+      return toSlice(rows.map(toRecord), limit, formatAllCursor);
     },
 
     async listExpiring(query) {
@@ -133,7 +131,7 @@ function createOverviews(readers: Readers): Overviews {
       const { expiresAt, keyId } = readExpiringStart(query);
       const values = [before, expiresAt, expiresAt, keyId, limit + 1];
       const rows = await readers.select(LIST_EXPIRING, values);
-      return toExpiringSlice(rows, limit);
+      return toSlice(rows.map(toRecord), limit, formatExpiringCursor);
     },
 
     async listChanged(query) {
@@ -145,12 +143,22 @@ function createOverviews(readers: Readers): Overviews {
   };
 }
 
-/**
- * The reading half of a store.
- *
- * @param maxQueries How many queries of look-ups are in flight at most; `null` sends each look-up
- *   by itself and at once.
- */
-export function createReads(readers: Readers, maxQueries: number | null): Reads {
-  return { ...createLookUps(readers, maxQueries), ...createOverviews(readers) };
+/** An id that somebody has edited can be shorter than a UUID. */
+function isKeyId(keyId: string): boolean {
+  return keyId.length <= 36;
+}
+
+/** The position after which a part of `listExpiring` begins. An empty text is before every id. */
+function readExpiringStart({ after, from }: ExpiringQuery): ExpiryPosition {
+  const beginning = { expiresAt: from ?? Number.MIN_SAFE_INTEGER, keyId: '' };
+  return readExpiringCursor(after, isKeyId) ?? beginning;
+}
+
+/** The reading half of a store. */
+export function createReads(readers: Readers, maxQueries: LookUpOptions['maxQueries']): Reads {
+  return {
+    ...createLookUps(findersOf(readers), maxQueries),
+    ...createListings(readers),
+    ...createReports(readers),
+  };
 }

@@ -1,4 +1,5 @@
 /** The SQL that reads and writes keys. Parameters are positional. */
+import type { Mark } from '../../core/store.js';
 import { COLUMN_LIST } from '../rows.js';
 import { FRESHNESS } from './freshness.js';
 
@@ -145,17 +146,61 @@ export const LIST_CHANGED: string = `
     ORDER BY changed_at, key_id LIMIT ?) AS marked ON here.one = 1
   ORDER BY marked.changed_at, marked.key_id ${ALL}`;
 
-// ── Usage ───────────────────────────────────────────────────────────────────────────────────────
+export const SUMMARIZE: string = `
+  SELECT
+    CONVERT(LEFT(digest, LOCATE('$', digest) - 1) USING utf8mb4) AS scheme,
+    COUNT(*) AS live,
+    CONCAT(MAX(last_used_at)) AS last_used_at,
+    ${FRESHNESS}
+  FROM keyscope_keys
+  WHERE revoked_at IS NULL
+    AND (retire_at IS NULL OR retire_at > ?)
+    AND (expires_at IS NULL OR expires_at > ?)
+  GROUP BY scheme ${ALL}`;
+
+// ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Only MariaDB reads the comment as SQL. It checks every constraint of a row in every update, so
  * that a row that somebody has damaged could not be revoked, and would fail every batch of usage.
  */
-export const UNCHECKED: string = '/*M! SET STATEMENT check_constraint_checks = 0 FOR */';
+const UNCHECKED = '/*M! SET STATEMENT check_constraint_checks = 0 FOR */';
 
 /**
- * The same for usage, which is not worth a longer wait for a row that somebody else holds: half a
- * second. On MySQL the connection's own variable says so.
+ * One conditional UPDATE for each kind. If its condition holds, the row changes, so it does not
+ * matter whether the driver counts matched or changed rows.
+ */
+export const MARKS: Readonly<Record<Mark['kind'], string>> = {
+  revoke: `${UNCHECKED} UPDATE keyscope_keys
+  SET revoked_at = ?, changed_at = ?, ended_by = ?, end_reason = ?, seal = ?
+  WHERE key_id = ? AND revoked_at IS NULL`,
+
+  suspend: `UPDATE keyscope_keys
+  SET suspended_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
+  WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NULL`,
+
+  resume: `UPDATE keyscope_keys
+  SET suspended_at = NULL, changed_at = ?, ended_by = NULL, end_reason = NULL
+  WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NOT NULL`,
+
+  // The servers put a space after each comma of a list that they append to.
+  retire: `UPDATE keyscope_keys
+  SET retire_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
+  WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL AND suspended_at IS NULL
+    AND REPLACE(withdrawn, ' ', '') = ?`,
+
+  // A list that is none, or no JSON, stays as it is.
+  withdraw: `UPDATE keyscope_keys
+  SET withdrawn = JSON_ARRAY_APPEND(withdrawn, '$', CONVERT(? USING utf8mb4)), changed_at = ?
+  WHERE key_id = ? AND CASE WHEN JSON_VALID(withdrawn) AND JSON_TYPE(withdrawn) = 'ARRAY'
+    THEN NOT JSON_CONTAINS(withdrawn, JSON_QUOTE(?)) END`,
+};
+
+// ── Usage ───────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * {@link UNCHECKED} for usage, which is not worth a longer wait for a row that somebody else holds:
+ * half a second. On MySQL the connection's own variable says so.
  */
 const IMPATIENTLY = `/*M! SET STATEMENT
   check_constraint_checks = 0, innodb_lock_wait_timeout = 1, max_statement_time = 0.5 FOR */`;
@@ -200,14 +245,28 @@ export function findFree(keyIds: readonly string[]): string {
   WHERE key_id IN (${placesFor(keyIds)}) ${ALL} FOR UPDATE SKIP LOCKED`;
 }
 
-export const SUMMARIZE: string = `
-  SELECT
-    CONVERT(LEFT(digest, LOCATE('$', digest) - 1) USING utf8mb4) AS scheme,
-    COUNT(*) AS live,
-    CONCAT(MAX(last_used_at)) AS last_used_at,
-    ${FRESHNESS}
-  FROM keyscope_keys
-  WHERE revoked_at IS NULL
-    AND (retire_at IS NULL OR retire_at > ?)
-    AND (expires_at IS NULL OR expires_at > ?)
-  GROUP BY scheme ${ALL}`;
+// ── Purges ──────────────────────────────────────────────────────────────────────────────────────
+
+/** How many keys are deleted in one transaction; each can have a thousand pairs. */
+const PURGE_BATCH = 100;
+
+function endOf(row: string): string {
+  const never = '9223372036854775807';
+  const times = ['revoked_at', 'retire_at', 'expires_at'];
+  return `LEAST(${times.map((time) => `COALESCE(${row}.${time}, ${never})`).join(', ')})`;
+}
+
+/**
+ * A condition: the key ended before one time, and has no successor that ends after another. COUNT
+ * and not EXISTS, for which the servers may read the whole table once for each batch.
+ */
+const IS_DUE = `${endOf('k')} < ? AND 0 = (
+  SELECT COUNT(*) FROM keyscope_keys AS successor
+  WHERE successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id
+    AND ${endOf('successor')} > ?)`;
+
+/** Without locks, because it may read the whole table. */
+export const FIND_DUE: string = `SELECT k.key_id, ${FRESHNESS} FROM keyscope_keys AS k
+  WHERE k.key_id > ? AND ${IS_DUE} ORDER BY k.key_id LIMIT ${PURGE_BATCH}`;
+
+export const ALLOW_PURGE: string = 'UPDATE keyscope_schema SET purge_before = ? WHERE id = 1';

@@ -54,15 +54,14 @@
  * because of it. Lists and times are selected as text: drivers that parse JSON themselves end the
  * process if a row has invalid JSON.
  */
-import { assert, readFields } from '../../core/input.js';
 import type { KeyStore } from '../../core/store.js';
-import { readMaxQueries } from '../query-slots.js';
+import { readLookUpOptions } from '../look-ups.js';
 import { afterStart, startOnce } from '../start.js';
 import type { MysqlClient } from './client.js';
-import { connectionsOf } from './connections.js';
+import { connectionsOf } from './client.js';
+import { createReaders } from './freshness.js';
 import { beforeReads } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
-import { createReaders } from './readers.js';
 import { createReads } from './reads.js';
 import { createWrites } from './writes.js';
 
@@ -107,21 +106,13 @@ export function mysqlStore(
   client: MysqlClient,
   options: MysqlStoreOptions = {},
 ): Required<KeyStore> {
-  const given = readFields(options, ['batch', 'maxLookUpQueries', 'prepare'], 'mysqlStore');
-  const { batch = true, prepare = true } = given;
-  assert(typeof batch === 'boolean', 'mysqlStore: batch is true or false');
-  assert(typeof prepare === 'boolean', 'mysqlStore: prepare is true or false');
+  const { maxQueries, prepare } = readLookUpOptions(options, 'mysqlStore');
   const connections = connectionsOf(client, prepare);
-  const maxQueries = readMaxQueries(given.maxLookUpQueries, 'mysqlStore');
   let before = '';
   const start = startOnce(async () => {
     await migrateIfNeeded(connections);
     before = await beforeReads(connections);
   });
   const readers = createReaders(connections, () => before);
-  const store = {
-    ...createReads(readers, batch ? maxQueries : null),
-    ...createWrites(connections),
-  };
-  return afterStart(start, store);
+  return afterStart(start, { ...createReads(readers, maxQueries), ...createWrites(connections) });
 }

@@ -2,13 +2,12 @@
 import type { UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { toInteger, type Value } from '../rows.js';
-import { type UsageLimits, usageBatches } from '../usage-batches.js';
-import type { Row } from './answers.js';
-import { affectedRows, rowsOf } from './answers.js';
-import type { Connections, Session } from './connections.js';
+import { type UsageLimits, usageBatches } from '../writes.js';
+import type { Connections, Row, Session } from './client.js';
+import { affectedRows, rowsOf } from './client.js';
 import { isLockTimeout } from './errors.js';
 import { findFree, findUsage, HURRY, HURRY_NO_MORE, touchStatement } from './statements.js';
-import { commit, withRetries } from './write.js';
+import { commit, withRetries } from './transactions.js';
 
 /** So little that a statement ends long before its time is up. */
 const LIMITS: UsageLimits = { keys: 200, characters: 200_000 };

@@ -1,15 +1,13 @@
 /** The methods that write. Each is one statement, or one transaction. */
 import type { KeyRecord } from '../../core/record.js';
 import { isUuid } from '../../core/uuid.js';
-import type { Writes } from '../reads-and-writes.js';
-import { toValues } from '../rows.js';
-import { addPairs, guestsOf } from './addressing.js';
+import { markValues, toValues, type Value } from '../rows.js';
+import type { Writes } from '../writes.js';
+import type { Connections, Session } from './client.js';
 import { assertFits, assertMarkFits } from './columns.js';
-import type { Connections } from './connections.js';
-import { markStatement } from './marks.js';
-import { INSERT } from './statements.js';
+import { INSERT, MARKS } from './statements.js';
 import { touch } from './touch.js';
-import { transact, withRetries, write } from './write.js';
+import { transact, withRetries, write } from './transactions.js';
 
 /** Duplicates are refused by the primary key and by the digest's UNIQUE. */
 async function insert(connections: Connections, record: KeyRecord): Promise<void> {
@@ -38,8 +36,8 @@ export function createWrites(connections: Connections): Writes {
     async mark(keyId, mark) {
       if (!isUuid(keyId)) return false;
       assertMarkFits(mark);
-      const { sql, values } = markStatement(keyId, mark);
-      const written = await write(connections, sql, values);
+      const values = markValues(keyId, mark);
+      const written = await write(connections, MARKS[mark.kind], values);
       return written === 1;
     },
 
@@ -47,4 +45,27 @@ export function createWrites(connections: Connections): Writes {
       await touch(connections, entries);
     },
   };
+}
+
+// ── Whom a key addresses ────────────────────────────────────────────────────────────────────────
+
+// The pairs of keys and of the entities that they address beside their own are written in one
+// transaction with the key: not by a trigger, which not every server has.
+
+/** The entities that a key addresses beside its own. */
+function guestsOf({ accessibleEntities, entityUuid }: KeyRecord): readonly string[] {
+  return accessibleEntities.filter((entity) => entity !== entityUuid);
+}
+
+/** Writes the pairs of a key with these entities. They may be there before, from a dump. */
+async function addPairs(
+  session: Session,
+  { prefix, createdAt, keyId }: KeyRecord,
+  guests: readonly string[],
+): Promise<void> {
+  const pairs = guests.map(() => '(?, ?, ?, ?)').join(', ');
+  const insert = `INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+  VALUES ${pairs} ON DUPLICATE KEY UPDATE key_id = keyscope_addressing.key_id`;
+  const values = guests.flatMap((entity): Value[] => [entity, prefix, createdAt, keyId]);
+  await session.query(insert, values);
 }

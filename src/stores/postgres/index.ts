@@ -5,7 +5,7 @@ export type {
   PgQuery,
   PostgresClient,
   PostgresJsClient,
-} from './clients.js';
+} from './client.js';
 export type { PgliteChannel, PostgresChannel, PostgresJsChannel } from './invalidation.js';
 export { postgresInvalidation } from './invalidation.js';
 export type { PgListener } from './listening-connection.js';

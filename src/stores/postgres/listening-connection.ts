@@ -3,8 +3,8 @@
  * other drivers do this by themselves.
  */
 import { assert, hasMethods } from '../../core/input.js';
-import type { PgQuery } from './clients.js';
-import { pause } from './pause.js';
+import type { PgQuery } from './client.js';
+import { pause } from './query.js';
 
 /** The database's channel that carries the ids of ended keys. */
 export const CHANNEL: string = 'keyscope_revoked';

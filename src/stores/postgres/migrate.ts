@@ -1,11 +1,15 @@
 /** Migrates the schema, whichever process comes first. */
-import { migrationsOf, minReaderOf, type SchemaOptions } from '../schema/migrations.js';
-import type { Versions } from '../schema/versions.js';
-import { readSchemaVersion } from '../schema-version.js';
-import { openSession, type PostgresClient, type Session } from './clients.js';
-import { isUnknownFunction, isUnsupported, toSafeError } from './driver-errors.js';
-import { pause } from './pause.js';
-import { createRunner, type RunStatement } from './query.js';
+import {
+  minReaderOf,
+  readSchemaVersion,
+  readTriggers,
+  type SchemaOptions,
+  type Versions,
+} from '../schema/versions.js';
+import { openSession, type PostgresClient, type Session } from './client.js';
+import { isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
+import { createRunner, pause, type RunStatement } from './query.js';
+import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './schema.js';
 
 /** The error if a replica answers, at the start or to a look-up. */
 export const REPLICA: string =
@@ -17,9 +21,8 @@ export const REPLICA: string =
  */
 const LOCK = '7738725071202512997';
 
-/** The schema with all that guards it. */
-const WITH_ALL = migrationsOf('postgres', {}, 'migrate');
-const CURRENT = WITH_ALL.length;
+/** The version of the schema that this release migrates to. */
+const CURRENT = POSTGRES.length;
 
 /** How often a migration without a lock is tried where others may be migrating, too. */
 const TRIES = 5;
@@ -67,7 +70,7 @@ async function readVersion(run: RunStatement): Promise<number> {
 /** Migrates, unless the schema is current. */
 export async function migrateIfNeeded(
   session: Session,
-  versions: Versions = WITH_ALL,
+  versions: Versions = POSTGRES,
 ): Promise<void> {
   // Not prepared: these statements run only once.
   const run = createRunner(session, false);
@@ -130,6 +133,6 @@ async function migrateWithoutLock(
  * await migrate(new pg.Pool({ connectionString }));
  */
 export async function migrate(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
-  const versions = migrationsOf('postgres', options, 'migrate');
+  const versions = readTriggers(options, 'migrate') ? POSTGRES : POSTGRES_WITHOUT_TRIGGERS;
   await migrateIfNeeded(openSession(client), versions);
 }

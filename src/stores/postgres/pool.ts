@@ -2,7 +2,7 @@
  * Queries of a `Pool` of `pg`, on connections on which nobody has left a transaction open: there, a
  * write would be acknowledged and later rolled back.
  */
-import { LEFT_OPEN, TRANSACTION_MARK } from './driver-errors.js';
+import { LEFT_OPEN, TRANSACTION_MARK } from './errors.js';
 
 /** How many connections are given up for one query, at most: more than most pools have. */
 const MAX_LEFT_OPEN = 100;

@@ -1,10 +1,11 @@
 /** Deletes what ended long ago. */
-import { assert, readFields, readInteger } from '../../core/input.js';
-import { openSession, type PostgresClient } from './clients.js';
-import { isUnknownFunction } from './driver-errors.js';
+import { readFields, readInteger } from '../../core/input.js';
+import { type PurgeTimes, toPurgeTimes } from '../purge.js';
+import { openSession, type PostgresClient } from './client.js';
+import { isUnknownFunction } from './errors.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createRunner, type RunStatement } from './query.js';
-import { FIRST_ID } from './slices.js';
+import { FIRST_ID } from './reads.js';
 
 /** Which keys to delete, and how many at once. */
 export interface PurgeOptions {
@@ -15,10 +16,7 @@ export interface PurgeOptions {
 }
 
 /** The same, read. */
-interface Purge {
-  /** Milliseconds since the epoch. */
-  readonly endedBefore: number;
-  readonly now: number;
+interface Purge extends PurgeTimes {
   readonly batchSize: number;
 }
 
@@ -58,14 +56,9 @@ export async function purgeEnded(
 function readPurge(options: PurgeOptions): Purge {
   const given = readFields(options, ['endedBefore', 'batchSize'], 'purgeEnded');
   const { endedBefore, batchSize = 1000 } = given;
-  const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
-  assert(endedBefore instanceof Date, instead);
-  const time = new Date(endedBefore).getTime();
-  const now = Date.now();
-  // NaN if the date is invalid, and then the comparison is false.
-  assert(time <= now, instead);
+  const times = toPurgeTimes(endedBefore);
   const size = readInteger(batchSize, 1, 10_000, 'purgeEnded: batchSize');
-  return { endedBefore: time, now, batchSize: size };
+  return { ...times, batchSize: size };
 }
 
 /** In the order of ids, so that each batch goes on where the one before has stopped. */

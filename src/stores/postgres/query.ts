@@ -2,9 +2,9 @@
  * Sends the store's statements and reads their answers. Every row comes back as a single JSON text,
  * which all drivers read alike.
  */
-import type { Session, Statement } from './clients.js';
-import { isRetryable, toSafeError } from './driver-errors.js';
-import { pause } from './pause.js';
+import { startTimer } from '../../core/thenable.js';
+import type { Session, Statement } from './client.js';
+import { isRetryable, toSafeError } from './errors.js';
 import { STATEMENTS, type StatementName } from './statements.js';
 
 /** Runs a statement by its name, and returns the content of its rows. */
@@ -65,4 +65,11 @@ function readAnswer(row: unknown): unknown {
   } catch {
     throw new Error(CHANGED_BY_CLIENT);
   }
+}
+
+/** Waits before another attempt, without keeping an otherwise idle process alive. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    startTimer(resolve, milliseconds);
+  });
 }

@@ -1,35 +1,38 @@
-/** The methods of the store that only read. */
+/** The methods of the store that only read. Every content is checked by the core. */
 import type { KeyRecord } from '../../core/record.js';
-import type { ListQuery } from '../../core/store.js';
+import type {
+  ChangedKey,
+  ExpiringQuery,
+  ListQuery,
+  SchemeSummary,
+  Slice,
+} from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import { createBatchedLookUps } from '../batched-look-ups.js';
-import { isText } from '../bindable.js';
-import { readChangesStart } from '../changes.js';
-import type { Reads } from '../reads-and-writes.js';
-import { readChanged, readRow, readSummary } from './answers.js';
-import type { RunStatement } from './query.js';
+import { createLookUps, type Finders, type LookUpOptions } from '../look-ups.js';
 import {
+  formatAllCursor,
+  formatExpiringCursor,
+  isText,
+  isWholeText,
+  type Reads,
+  type Reports,
   readAllCursor,
-  readExpiringStart,
+  readChangesStart,
+  readExpiringCursor,
   toSlice,
-  writeAllCursor,
-  writeExpiringCursor,
-} from './slices.js';
-
-type Reports = Pick<Reads, 'summarize' | 'listExpiring' | 'listAll' | 'listChanged'>;
-
-type LookUps = Pick<Reads, 'findByDigest' | 'findById'>;
+} from '../reads.js';
+import type { UnreadRecord } from '../rows.js';
+import { IN_TRANSACTION } from './errors.js';
+import { REPLICA } from './migrate.js';
+import { CHANGED_BY_CLIENT, type RunStatement } from './query.js';
 
 /**
  * An id is always a lower-case UUID. Anything else is never sent, because the type `uuid` would
  * refuse it or fold its case.
- *
- * @param maxQueries How many queries of look-ups are in flight at most; `null` sends each look-up
- *   by itself and at once.
  */
-export function createReads(run: RunStatement, maxQueries: number | null): Reads {
+export function createReads(run: RunStatement, maxQueries: LookUpOptions['maxQueries']): Reads {
   return {
-    ...createLookUps(run, maxQueries),
+    ...createLookUps(findersOf(run), maxQueries),
 
     async list(query) {
       const { prefix, entityUuid, addressing } = query;
@@ -48,35 +51,6 @@ export function createReads(run: RunStatement, maxQueries: number | null): Reads
   };
 }
 
-/** What is read of the keys of all entities. */
-function createReports(run: RunStatement): Reports {
-  return {
-    async summarize(now?: number) {
-      const rows = await run('summarize', String(now ?? Date.now()));
-      return rows.map(readSummary);
-    },
-
-    async listExpiring(query) {
-      const { before, limit } = query;
-      const { expiresAt, keyId } = readExpiringStart(query);
-      const oneMore = String(limit + 1);
-      const rows = await run('listExpiring', String(before), expiresAt, keyId, oneMore);
-      return toSlice(rows.map(readRow), limit, writeExpiringCursor);
-    },
-
-    async listAll({ after, limit }) {
-      const rows = await run('listAll', readAllCursor(after), String(limit + 1));
-      return toSlice(rows.map(readRow), limit, writeAllCursor);
-    },
-
-    async listChanged(query) {
-      const { changedAt, keyId } = readChangesStart(query);
-      const rows = await run('listChanged', String(changedAt), keyId, String(query.limit));
-      return readChanged(rows);
-    },
-  };
-}
-
 /** Looks for one name or several: a single one takes less time than a list. */
 async function find(
   run: RunStatement,
@@ -90,14 +64,11 @@ async function find(
   return rows.map(readRow);
 }
 
-function createLookUps(run: RunStatement, maxQueries: number | null): LookUps {
-  async function findDigests(digests: readonly string[]): Promise<KeyRecord[]> {
-    const possible = digests.filter((digest) => isText(digest) && digest.isWellFormed());
-    return find(run, 'findDigest', possible);
-  }
-
-  const findIds = (keyIds: readonly string[]) => find(run, 'findId', keyIds);
-  return createBatchedLookUps({ digests: findDigests, ids: findIds }, maxQueries);
+function findersOf(run: RunStatement): Finders {
+  return {
+    digests: (digests) => find(run, 'findDigest', digests.filter(isWholeText)),
+    ids: (keyIds) => find(run, 'findId', keyIds),
+  };
 }
 
 /** Behind any key of a listing: the largest 64-bit integer and the largest id. */
@@ -109,4 +80,120 @@ function listValues({ entityUuid, prefix, after, limit }: ListQuery): string[] {
   const createdAt = after ? String(after.createdAt) : END_OF_TIME;
   const keyId = after ? after.keyId : LAST_ID;
   return [entityUuid, prefix, createdAt, keyId, String(limit)];
+}
+
+// ── Listings over all entities ──────────────────────────────────────────────────────────────────
+
+/** Not after any other. */
+export const FIRST_ID: string = '00000000-0000-0000-0000-000000000000';
+
+/** Not after any other: the smallest 64-bit integer. */
+const FIRST_TIME = '-9223372036854775808';
+
+function createReports(run: RunStatement): Reports {
+  return {
+    async summarize(now?: number) {
+      const rows = await run('summarize', String(now ?? Date.now()));
+      return rows.map(readSummary);
+    },
+
+    async listExpiring(query) {
+      const { before, limit } = query;
+      const { expiresAt, keyId } = readExpiringStart(query);
+      const oneMore = String(limit + 1);
+      const rows = await run('listExpiring', String(before), expiresAt, keyId, oneMore);
+      return toNextSlice(rows, limit, formatExpiringCursor);
+    },
+
+    async listAll({ after, limit }) {
+      const firstId = readAllCursor(after, isUuid) ?? FIRST_ID;
+      const rows = await run('listAll', firstId, String(limit + 1));
+      return toNextSlice(rows, limit, formatAllCursor);
+    },
+
+    async listChanged(query) {
+      const { changedAt, keyId } = readChangesStart(query);
+      const rows = await run('listChanged', String(changedAt), keyId, String(query.limit));
+      return readChanged(rows);
+    },
+  };
+}
+
+/** A part whose cursor names the first record of the next one, which was read and is not shown. */
+function toNextSlice(
+  rows: readonly unknown[],
+  limit: number,
+  format: (record: KeyRecord) => string,
+): Slice<KeyRecord> {
+  return toSlice(rows.map(readRow), limit, (_last, following) => format(following));
+}
+
+/** The position at which a part of `listExpiring` begins, as parameters of the statement. */
+function readExpiringStart({ after, from }: ExpiringQuery): Record<'expiresAt' | 'keyId', string> {
+  const start = readExpiringCursor(after, isUuid);
+  if (start === null) return { expiresAt: String(from ?? FIRST_TIME), keyId: FIRST_ID };
+  return { expiresAt: String(start.expiresAt), keyId: start.keyId };
+}
+
+// ── What the statements answer ──────────────────────────────────────────────────────────────────
+
+/**
+ * The values of a row, less the last, which tells whether it may be out of date: every row says so,
+ * because a client with several hosts may switch to a replica between two rows of a page.
+ */
+function readValues(row: unknown): readonly unknown[] {
+  if (!Array.isArray(row)) throw new Error(CHANGED_BY_CLIENT);
+  const values: readonly unknown[] = row;
+  const outdated = values.at(-1);
+  if (outdated === 'transaction') throw new Error(IN_TRANSACTION);
+  if (outdated !== null) throw new Error(REPLICA);
+  return values;
+}
+
+/** The record in a row, whose values are in the order of `COLUMN_LIST`. */
+function readRow(row: unknown): KeyRecord {
+  const values = readValues(row);
+  const record: UnreadRecord = {
+    format: values[0],
+    keyId: values[1],
+    prefix: values[2],
+    hint: values[3],
+    name: values[4],
+    digest: values[5],
+    entityUuid: values[6],
+    accessibleEntities: values[7],
+    scopes: values[8],
+    justification: values[9],
+    metadata: values[10],
+    createdAt: values[11],
+    createdBy: values[12],
+    expiresAt: values[13],
+    rotatedFrom: values[14],
+    rootKeyId: values[15],
+    delegation: values[16],
+    seal: values[17],
+    revokedAt: values[18],
+    suspendedAt: values[19],
+    retireAt: values[20],
+    withdrawn: values[21],
+    endedBy: values[22],
+    endReason: values[23],
+    changedAt: values[24],
+    lastUsedAt: values[25],
+    scopesUsed: values[26],
+  };
+  return record as unknown as KeyRecord;
+}
+
+/** A digest scheme and its live keys. */
+function readSummary(row: unknown): SchemeSummary {
+  const values = readValues(row);
+  const summary = { scheme: values[0], live: values[1], lastUsedAt: values[2] };
+  return summary as SchemeSummary;
+}
+
+/** The keys in the one row of what has changed. */
+function readChanged(rows: readonly unknown[]): readonly ChangedKey[] {
+  const values = readValues(rows[0]);
+  return values[0] as readonly ChangedKey[];
 }

@@ -4,8 +4,8 @@
  * read of keys it is an array whose last element tells whether it may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
-import { endOf } from '../schema/postgres.js';
-import { TRANSACTION_MARK } from './driver-errors.js';
+import { TRANSACTION_MARK } from './errors.js';
+import { deletionOf } from './schema.js';
 
 /**
  * Whether somebody has begun a transaction before, and left it open. The clock of the statement
@@ -274,26 +274,12 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
 
   // The same where no triggers, and so no function, guard what is deleted.
   purgeUnguarded: `
-    WITH ended AS (
-      SELECT key_id FROM keyscope_keys AS old
-      WHERE key_id >= $3::text::uuid
-        AND ${endOf('old')} < $1::text::bigint
-        AND NOT EXISTS (
-          SELECT FROM keyscope_keys AS successor
-          WHERE successor.root_key_id = old.root_key_id
-            AND successor.rotated_from = old.key_id
-            AND coalesce(${endOf('successor')} > $2::text::bigint, true))
-        AND ${DURABLY}
-      ORDER BY key_id LIMIT $4::text::bigint
-      FOR UPDATE SKIP LOCKED
-    ), deleted AS (
-      DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
-      RETURNING key_id, prefix, created_at, accessible_entities
-    ), unaddressed AS (
-      DELETE FROM keyscope_addressing AS pair USING deleted
-      WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
-        AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
-        AND pair.key_id = deleted.key_id
-    )
+    ${deletionOf({
+      endedBefore: '$1::text::bigint',
+      now: '$2::text::bigint',
+      firstId: '$3::text::uuid',
+      batchSize: '$4::text::integer',
+      more: ` AND ${DURABLY}`,
+    })}
     SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
 };

@@ -66,11 +66,10 @@
  * With a pepper, a row that somebody edited by hand does not authenticate: the column types refuse
  * most edits, and the seal the rest.
  */
-import { assert, readFields } from '../../core/input.js';
 import type { KeyStore } from '../../core/store.js';
-import { readMaxQueries } from '../query-slots.js';
+import { readLookUpOptions } from '../look-ups.js';
 import { afterStart, startOnce } from '../start.js';
-import { openSession, type PostgresClient } from './clients.js';
+import { openSession, type PostgresClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createRunner } from './query.js';
 import { createReads } from './reads.js';
@@ -114,22 +113,8 @@ export function postgresStore(
   options: PostgresStoreOptions = {},
 ): Required<KeyStore> {
   const session = openSession(client);
-  const names = ['batch', 'maxLookUpQueries', 'prepare'] as const;
-  const given = readFields(options, names, 'postgresStore');
-  const maxQueries = readMaxQueries(given.maxLookUpQueries, 'postgresStore');
-  const isBatched = readFlag(given.batch);
-  const prepare = readFlag(given.prepare);
+  const { maxQueries, prepare } = readLookUpOptions(options, 'postgresStore');
   const run = createRunner(session, prepare);
   const ready = startOnce(() => migrateIfNeeded(session));
-  return afterStart(ready, {
-    ...createReads(run, isBatched ? maxQueries : null),
-    ...createWrites(run),
-  });
-}
-
-/** Reads an option that is on unless it is switched off. */
-function readFlag(value: unknown): boolean {
-  if (value === undefined) return true;
-  assert(typeof value === 'boolean', 'postgresStore: batch and prepare are true or false');
-  return value;
+  return afterStart(ready, { ...createReads(run, maxQueries), ...createWrites(run) });
 }

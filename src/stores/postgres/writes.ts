@@ -1,9 +1,8 @@
 /** The methods of the store that write. */
 import type { Mark, UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import type { Writes } from '../reads-and-writes.js';
-import { usageBatches } from '../usage-batches.js';
-import { isLockTimeout } from './driver-errors.js';
+import { usageBatches, type Writes } from '../writes.js';
+import { isLockTimeout } from './errors.js';
 import type { RunStatement } from './query.js';
 
 /** Anything but a lower-case UUID is never sent as an id. */

@@ -1,7 +1,6 @@
 /** Limits how many commands are sent at once, and how long an answer may take. */
-import { nextTurn } from '../next-turn.js';
-import { createQuerySlots } from '../query-slots.js';
-import type { Link } from './link.js';
+import { createQuerySlots, nextTurn } from '../query-slots.js';
+import type { Link } from './client.js';
 
 /**
  * At most this many commands are sent at once, so that a request behind them waits only a few

@@ -1,4 +1,5 @@
 /** `keyscope/stores/redis`. */
+export type { PurgeOptions } from '../purge.js';
 export type {
   IoRedis,
   IoRedisCluster,
@@ -6,9 +7,9 @@ export type {
   NodeRedisCluster,
   NodeRedisSentinel,
   RedisClient,
-} from './clients.js';
+} from './client.js';
 export { type RedisSubscriber, redisInvalidation } from './invalidation.js';
 export { migrate } from './migrate.js';
-export type { RedisStoreOptions } from './options.js';
-export { type PurgeOptions, purgeEnded } from './purge.js';
+export type { RedisStoreOptions } from './place.js';
+export { purgeEnded } from './purge.js';
 export { redisStore } from './store.js';

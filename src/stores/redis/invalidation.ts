@@ -2,9 +2,8 @@
 import { assert, readFields } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
-import { isText } from '../bindable.js';
-import { assertClient, hasMethod, type RedisClient } from './clients.js';
-import { createLink } from './link.js';
+import { isText } from '../reads.js';
+import { assertClient, createLink, hasMethod, type RedisClient } from './client.js';
 
 /** A client or cluster of `redis` that is only used to subscribe. */
 export interface NodeRedisSubscriber {

@@ -1,19 +1,10 @@
 /** The start of a store: whether the servers can hold keys, and which version the layout has. */
-import { readSchemaVersion } from '../schema-version.js';
-import type { RedisClient } from './clients.js';
-import { keysUnder } from './layout.js';
-import { type Link, runOn } from './link.js';
-import { type Place, type RedisStoreOptions, readPlace } from './options.js';
+import { readSchemaVersion } from '../schema/versions.js';
+import type { RedisClient } from './client.js';
+import { type Link, runOn } from './client.js';
+import { type Place, type RedisStoreOptions, readPlace } from './place.js';
+import { keysUnder, MIN_READER, VERSION } from './schema.js';
 import { WRITE_VERSION } from './scripts.js';
-
-/** The version of the layout that this release reads and writes. */
-const VERSION = 1;
-
-/**
- * The oldest version whose releases still work with that layout. If a version only adds to the
- * layout, it keeps that of the one before, so that a roll-out and a roll-back lock no process out.
- */
-const MIN_READER = 1;
 
 /**
  * Checks that the servers can hold keys, and writes the version of the layout if there is none;

@@ -1,13 +1,12 @@
 /** Deletes the records of keys that ended long ago. */
-import { assert, readFields } from '../../core/input.js';
 import { type KeyRecord, readRecord } from '../../core/record.js';
-import type { RedisClient } from './clients.js';
+import { type PurgeOptions, type PurgeTimes, readPurgeTimes } from '../purge.js';
+import { type Link, type RedisClient, runOn } from './client.js';
 import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
-import { changeOf, type Entry, filingsOf, type Keys, keysUnder, startOf } from './layout.js';
-import { type Link, runOn } from './link.js';
 import { migrateIfNeeded } from './migrate.js';
-import { type RedisStoreOptions, readPlace } from './options.js';
+import { type RedisStoreOptions, readPlace } from './place.js';
 import { listLineage } from './reads.js';
+import { changeOf, type Entry, filingsOf, type Keys, keysUnder, startOf } from './schema.js';
 import { PURGE } from './scripts.js';
 import {
   type Found,
@@ -18,18 +17,6 @@ import {
   walkRecords,
 } from './walk.js';
 import { removeFilings } from './writes.js';
-
-/** Which records `purgeEnded` deletes. */
-export interface PurgeOptions {
-  /** Only those of keys that ended before this time. Not in the future. */
-  readonly endedBefore: Date;
-}
-
-/** The times that a purge goes by, in milliseconds since the epoch. */
-interface PurgeTimes {
-  readonly endedBefore: number;
-  readonly now: number;
-}
 
 const EVERYTHING = { from: '-', to: '+', size: MAX_AT_ONCE };
 
@@ -76,17 +63,6 @@ export async function purgeEnded(
   }
   await removeOldChanges(limited, keys, times);
   return deleted;
-}
-
-function readPurgeTimes(options: PurgeOptions): PurgeTimes {
-  const { endedBefore } = readFields(options, ['endedBefore'], 'purgeEnded');
-  const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
-  assert(endedBefore instanceof Date, instead);
-  const time = new Date(endedBefore).getTime();
-  const now = Date.now();
-  // NaN if the date is invalid, and then the comparison is false.
-  assert(time <= now, instead);
-  return { endedBefore: time, now };
 }
 
 // ── One record ──────────────────────────────────────────────────────────────────────────────────

@@ -1,22 +1,42 @@
-/** Look-ups, and the listings of one entity or one lineage. */
+/** The methods that only read: look-ups, and listings of an entity, a lineage and all keys. */
+import { assert } from '../../core/input.js';
 import type { KeyRecord } from '../../core/record.js';
-import type { CallOptions, ListQuery } from '../../core/store.js';
-import { isText } from '../bindable.js';
-import type { Reads } from '../reads-and-writes.js';
+import type {
+  CallOptions,
+  ChangedKey,
+  ChangedQuery,
+  ExpiringQuery,
+  ListQuery,
+  SchemeSummary,
+  Slice,
+  SliceQuery,
+} from '../../core/store.js';
+import { isText, type Reads, readChangesStart, toSlice } from '../reads.js';
+import { addIfLive, type Summaries } from '../summaries.js';
+import { isWrongType, type Link, linkUntil, readFrom } from './client.js';
 import { createLookUpLinks, MAX_AT_ONCE } from './concurrency.js';
-import { createHashReader } from './fields.js';
-import { type Entry, type Keys, positionOf } from './layout.js';
-import { type Link, linkUntil } from './link.js';
-import { listAll, listChanged, listExpiring } from './slices.js';
-import { summarize } from './summarize.js';
+import {
+  createHashReader,
+  type Entry,
+  type HashField,
+  type Keys,
+  parseField,
+  positionOf,
+  startOf,
+} from './schema.js';
 import {
   asDamaged,
   type Filed,
+  type Found,
   filedByCreation,
+  filedByExpiry,
+  filedByMark,
+  type Range,
   readByDigest,
   readFiled,
   readOrFiled,
   readPointer,
+  walkEntries,
   walkRecords,
 } from './walk.js';
 
@@ -94,4 +114,117 @@ async function findFirst(link: Link, keys: Keys, rootKeyId: string): Promise<Key
   if (row === null) return [];
   const { rootKeyId: read = rootKeyId }: Partial<KeyRecord> = row;
   return read === rootKeyId ? [row] : [];
+}
+
+// ── Listings over all entities ──────────────────────────────────────────────────────────────────
+
+/** The records whose expiry is in a span and which are not revoked. */
+function listExpiring(
+  link: Link,
+  keys: Keys,
+  { from, before, after, limit }: ExpiringQuery,
+): Promise<Slice<KeyRecord>> {
+  const beginning = from === undefined ? '-' : `[${startOf(from)}`;
+  const bound = readCursor(after, beginning);
+  const range = { from: bound, to: `(${startOf(before)}`, size: sizeOf(limit) };
+  return readSlice(link, keys, range, limit, ({ row }) => row.revokedAt === null);
+}
+
+/** All records, in the order of their expiry; last those that never expire. */
+function listAll(link: Link, keys: Keys, { after, limit }: SliceQuery): Promise<Slice<KeyRecord>> {
+  const range = { from: readCursor(after, '-'), to: '+', size: sizeOf(limit) };
+  return readSlice(link, keys, range, limit, () => true);
+}
+
+/**
+ * A part of the keys that were marked. An entry is written before its mark: only that of the newest
+ * mark counts, and none of a mark that was never written.
+ */
+async function listChanged(link: Link, keys: Keys, query: ChangedQuery): Promise<ChangedKey[]> {
+  const { limit } = query;
+  const changed: ChangedKey[] = [];
+  const { changedAt, keyId } = readChangesStart(query);
+  const from = behind(positionOf({ time: changedAt, keyId }));
+  const range = { from, to: '+', size: sizeOf(limit) };
+  for await (const page of walkRecords(link, keys, keys.changes, range, filedByMark)) {
+    for (const { entry, row } of page) {
+      const { keyId, time } = entry;
+      if (row.changedAt === time) changed.push({ keyId, changedAt: Number(time) });
+    }
+    if (changed.length >= limit) break;
+  }
+  return changed.slice(0, limit);
+}
+
+/** One record more than is wanted tells whether there is another part. */
+async function readSlice(
+  link: Link,
+  keys: Keys,
+  range: Range,
+  limit: number,
+  isWanted: (found: Found) => boolean,
+): Promise<Slice<KeyRecord>> {
+  const all: Found[] = [];
+  for await (const page of walkRecords(link, keys, keys.expiry, range, filedByExpiry)) {
+    all.push(...page.filter(isWanted));
+    if (all.length > limit) break;
+  }
+  const { items, next } = toSlice(all, limit, ({ entry }) => positionOf(entry));
+  return { items: items.map(({ row }) => row), next };
+}
+
+function sizeOf(limit: number): number {
+  return Math.min(limit + 1, MAX_AT_ONCE);
+}
+
+// ── Cursors ─────────────────────────────────────────────────────────────────────────────────────
+
+const CURSOR = /^(?:\d{17}|never):[^:]+$/;
+
+/** The bound of what follows a cursor; `beginning` if there is none. */
+function readCursor(after: unknown, beginning: string): string {
+  if (after === null || after === undefined) return beginning;
+  const isCursor = typeof after === 'string' && CURSOR.test(after);
+  assert(isCursor, 'after: pass what the previous part had as next');
+  return behind(after);
+}
+
+/** The bound of what follows a position. The semicolon is the character after the colon. */
+function behind(position: string): string {
+  return `(${position};`;
+}
+
+// ── How many live keys each digest scheme has ───────────────────────────────────────────────────
+
+/** What counts of a record: reading all of it takes three times as long. */
+const COUNTED = ['keyId', 'digest', 'revokedAt', 'retireAt', 'expiresAt', 'lastUsedAt'] as const;
+
+type Row = Pick<KeyRecord, (typeof COUNTED)[number]>;
+
+/** Reads every record: which ones are live depends on `now`. */
+async function summarize(link: Link, keys: Keys, now: number): Promise<SchemeSummary[]> {
+  const summaries: Summaries = new Map();
+  const all = { from: '-', to: '+', size: MAX_AT_ONCE };
+  for await (const entries of walkEntries(link, keys.expiry, all)) {
+    const rows = await Promise.all(entries.map((entry) => readRow(link, keys, entry)));
+    for (const row of rows) addIfLive(summaries, row, now);
+  }
+  return [...summaries.values()];
+}
+
+/** Empty if the entry leads to no record, or to that of another key. */
+async function readRow(link: Link, keys: Keys, { keyId, digest }: Entry): Promise<Partial<Row>> {
+  const values = await readValues(link, keys.record(digest));
+  const row: Partial<Record<HashField, unknown>> = {};
+  for (const [index, field] of COUNTED.entries()) row[field] = parseField(values[index]);
+  return row.keyId === keyId && row.digest === digest ? (row as Row) : {};
+}
+
+async function readValues(link: Link, record: string): Promise<readonly unknown[]> {
+  try {
+    return (await readFrom(link, record, 'HMGET', ...COUNTED)) as readonly unknown[];
+  } catch (error) {
+    if (!isWrongType(error)) throw error;
+    return [];
+  }
 }

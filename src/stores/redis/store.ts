@@ -72,11 +72,11 @@
  */
 import type { KeyStore } from '../../core/store.js';
 import { afterStart, startOnce } from '../start.js';
-import type { RedisClient } from './clients.js';
-import { keysUnder } from './layout.js';
+import type { RedisClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
-import { type RedisStoreOptions, readPlace } from './options.js';
+import { type RedisStoreOptions, readPlace } from './place.js';
 import { createReads } from './reads.js';
+import { keysUnder } from './schema.js';
 import { createWrites } from './writes.js';
 
 /**

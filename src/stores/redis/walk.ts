@@ -1,8 +1,7 @@
 /** Reads single records, indexes page by page, and the records that entries lead to. */
 import type { KeyRecord } from '../../core/record.js';
-import { type Hash, toRecord } from './fields.js';
-import { type Entry, type Keys, readMember } from './layout.js';
-import { isWrongType, type Link, readFrom } from './link.js';
+import { isWrongType, type Link, readFrom } from './client.js';
+import { type Entry, type Hash, type Keys, readMember, toRecord } from './schema.js';
 
 /** The record with this digest, or `null`. */
 export async function readByDigest(

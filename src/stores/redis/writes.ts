@@ -1,17 +1,26 @@
 /** Inserts records, marks keys and records usage. */
 import type { KeyRecord } from '../../core/record.js';
-import type { UsageEntry } from '../../core/store.js';
+import type { Mark, UsageEntry } from '../../core/store.js';
 import { within } from '../../core/thenable.js';
-import { isText } from '../bindable.js';
-import type { Writes } from '../reads-and-writes.js';
+import { changesOf } from '../marks.js';
+import { isText } from '../reads.js';
+import type { Writes } from '../writes.js';
+import { type Link, readFrom, runOn } from './client.js';
 import { forEachInParts } from './concurrency.js';
-import { toHash, USED_PREFIX } from './fields.js';
-import { entryOf, type Filing, filingsOf, type Keys, memberOf } from './layout.js';
-import { type Link, runOn } from './link.js';
-import { mark } from './mark.js';
-import type { Place } from './options.js';
-import { INSERT, TOUCH } from './scripts.js';
-import { readPointer } from './walk.js';
+import type { Place } from './place.js';
+import {
+  changeOf,
+  entryOf,
+  type Filing,
+  filingsOf,
+  type Keys,
+  memberOf,
+  parseField,
+  toHash,
+  USED_PREFIX,
+} from './schema.js';
+import { ANOTHER_ID, FILE, INSERT, MARK, TOUCH, WITHDRAW } from './scripts.js';
+import { leadsTo, readPointer } from './walk.js';
 
 /**
  * After how long a batch of usage is given up. A client may never answer what was under way when
@@ -63,6 +72,50 @@ export async function removeFilings(
   await forEachInParts(filings, ({ index, member }) => link.send(index, ['ZREM', index, member]));
   await link.send(pointer, ['DEL', pointer]);
 }
+
+// ── Marks ───────────────────────────────────────────────────────────────────────────────────────
+
+/** Writes a mark if its condition holds; says whether it did. */
+async function mark(link: Link, keys: Keys, keyId: string, change: Mark): Promise<boolean> {
+  if (!isText(keyId)) return false;
+  const entry = await readPointer(link, keys, keyId);
+  if (entry === null) return false;
+  // Filed first, so that no mark is missing from the index. Without its mark, an entry is skipped.
+  const { changedAt = change.at } = change.kind === 'retire' ? change : {};
+  const filing = changeOf(keys, entry, changedAt);
+  await runOn(link, filing.index, FILE, [filing.member]);
+  const record = keys.record(entry.digest);
+  const { script, args } = callOf(change);
+  const answer = Number(await runOn(link, record, script, [JSON.stringify(keyId), ...args]));
+  if (answer !== ANOTHER_ID) return answer === 1;
+  // It is another key's record, or this one's with an edited id: a damaged key can be revoked, too.
+  const edited = String((await readFrom(link, record, 'HGET', 'keyId')) ?? '');
+  if (await leadsTo(link, keys, parseField(edited), entry.digest)) return false;
+  return Number(await runOn(link, record, script, [edited, ...args])) === 1;
+}
+
+/** The script that writes a mark. */
+interface Call {
+  readonly script: string;
+  /** Those after the key id. */
+  readonly args: readonly string[];
+}
+
+function callOf(change: Mark): Call {
+  if (change.kind === 'withdraw') {
+    const { entityUuid, at } = change;
+    return { script: WITHDRAW, args: [entityUuid, JSON.stringify(entityUuid), String(at)] };
+  }
+  const { withdrawn = [] } = change.kind === 'retire' ? change : {};
+  const args: string[] = [change.kind, JSON.stringify(withdrawn)];
+  for (const [field, value] of Object.entries(changesOf(change))) {
+    // A caller without types may leave out what is null.
+    args.push(field, JSON.stringify(value ?? null));
+  }
+  return { script: MARK, args };
+}
+
+// ── Usage ───────────────────────────────────────────────────────────────────────────────────────
 
 async function touchOne(link: Link, keys: Keys, usage: UsageEntry): Promise<void> {
   const { keyId, lastUsedAt, scopesUsed } = usage;

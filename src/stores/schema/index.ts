@@ -1,3 +1,4 @@
 /** `keyscope/stores/schema`. */
-export type { Dialect, SchemaOptions } from './migrations.js';
+export type { Dialect } from './migrations.js';
 export { MIGRATIONS, schemaSql } from './migrations.js';
+export type { SchemaOptions } from './versions.js';

@@ -1,5 +1,5 @@
 /**
- * The tables of the SQL stores, version by version, with a file for each kind of database. Released
+ * The tables of the SQL stores, version by version, from the `schema.ts` of each store. Released
  * versions are never edited: a change adds an element, and the number of elements is the version of
  * the schema. The database keeps it in its own table, `keyscope_schema`.
  *
@@ -7,25 +7,14 @@
  * guard against mistakes in a migration or a console session; the seal guards against somebody who
  * drops the triggers.
  */
-import { assert, readFields } from '../../core/input.js';
-import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from './mysql.js';
-import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './postgres.js';
-import { SQLITE } from './sqlite.js';
-import { MIN_READERS, type Versions } from './versions.js';
+import { assert } from '../../core/input.js';
+import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from '../mysql/schema.js';
+import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from '../postgres/schema.js';
+import { SQLITE } from '../sqlite/schema.js';
+import { minReaderOf, readTriggers, type SchemaOptions, type Versions } from './versions.js';
 
 /** The kinds of database that a schema is written for. D1 is SQLite. */
 export type Dialect = 'postgres' | 'mysql' | 'sqlite';
-
-/** What the schema has. */
-export interface SchemaOptions {
-  /**
-   * If false, the schema has no triggers, for servers that have none or users that may make none.
-   * Then whoever may write the table can also change what keys may do, as far as no pepper seals
-   * it, undo marks, and delete keys, whenever they ended: an audit log may name keys that are not
-   * there. Default: true.
-   */
-  readonly triggers?: boolean | undefined;
-}
 
 /** For each dialect, the statements that migrate version `n` to version `n + 1`. */
 export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
@@ -39,26 +28,6 @@ const WITHOUT_TRIGGERS: Readonly<Partial<Record<Dialect, Versions>>> = {
   mysql: MYSQL_WITHOUT_TRIGGERS,
   postgres: POSTGRES_WITHOUT_TRIGGERS,
 };
-
-/**
- * The migrations of a dialect, with what `options` says.
- *
- * @param where Who was called with the options, for the error.
- * @throws TypeError on an unknown or wrong option, or one that the dialect does not have.
- */
-export function migrationsOf(dialect: Dialect, options: SchemaOptions, where: string): Versions {
-  const { triggers = true } = readFields(options, ['triggers'], where);
-  assert(typeof triggers === 'boolean', `${where}: triggers is true or false`);
-  if (triggers) return MIGRATIONS[dialect];
-  const versions = WITHOUT_TRIGGERS[dialect];
-  assert(versions !== undefined, `${where}: ${dialect} has triggers everywhere; leave them on`);
-  return versions;
-}
-
-/** The oldest version whose releases work with `version`; if nobody has said, `version` itself. */
-export function minReaderOf(version: number): number {
-  return MIN_READERS[version - 1] ?? version;
-}
 
 /**
  * Returns the whole schema as plain SQL, for teams with their own migration tool: what `migrate`
@@ -77,7 +46,10 @@ export function schemaSql(dialect: Dialect, options: SchemaOptions = {}): string
   if (!Object.hasOwn(MIGRATIONS, dialect)) {
     throw new TypeError("schemaSql: pass 'postgres', 'mysql' or 'sqlite'");
   }
-  const versions = migrationsOf(dialect, options, 'schemaSql');
+  const versions = readTriggers(options, 'schemaSql')
+    ? MIGRATIONS[dialect]
+    : WITHOUT_TRIGGERS[dialect];
+  assert(versions !== undefined, `schemaSql: ${dialect} has triggers everywhere; leave them on`);
   const current = versions.length;
   const values = `(1, ${current}, ${minReaderOf(current)})`;
   const writeVersion = `INSERT INTO keyscope_schema (id, version, min_reader) VALUES ${values}`;

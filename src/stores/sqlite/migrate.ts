@@ -1,19 +1,17 @@
 /** Migrates the tables and triggers to the version of this release. */
-import { MIGRATIONS, minReaderOf } from '../schema/migrations.js';
-import { readSchemaVersion } from '../schema-version.js';
-import type { SqliteHandle } from './handle.js';
-import { prepareHandle } from './handle.js';
+import { minReaderOf, readSchemaVersion } from '../schema/versions.js';
+import type { SqliteHandle } from './client.js';
+import { prepareHandle } from './client.js';
+import { SQLITE } from './schema.js';
 import { STATEMENTS } from './statements.js';
 import { transaction } from './transactions.js';
-
-const VERSIONS = MIGRATIONS.sqlite;
 
 /** The schema's version in this file, 0 if there is none. */
 function readVersion(db: SqliteHandle): number {
   const tables = db.prepare(STATEMENTS.hasVersion).all();
   if (tables.length === 0) return 0;
   const [row] = db.prepare(STATEMENTS.version).all();
-  return readSchemaVersion(row as object | undefined, VERSIONS.length, 'the file');
+  return readSchemaVersion(row as object | undefined, SQLITE.length, 'the file');
 }
 
 /**
@@ -37,12 +35,12 @@ export function migrate(db: SqliteHandle): void {
 
 /** The same for a handle that has been checked. */
 export function migrateIfNeeded(db: SqliteHandle): void {
-  if (readVersion(db) === VERSIONS.length) return;
+  if (readVersion(db) === SQLITE.length) return;
   transaction(db, () => {
     // Read again under the lock: another process may have been faster.
-    const missing = VERSIONS.slice(readVersion(db)).flat();
+    const missing = SQLITE.slice(readVersion(db)).flat();
     for (const sql of missing) db.exec(sql);
-    const latest = VERSIONS.length;
+    const latest = SQLITE.length;
     db.prepare(STATEMENTS.writeVersion).run(latest, minReaderOf(latest));
   });
 }

@@ -1,9 +1,9 @@
 /** Deletes the rows of keys that ended long ago. */
-import type { SqliteHandle } from './handle.js';
-import { prepareHandle } from './handle.js';
+import { type PurgeOptions, readPurgeTimes } from '../purge.js';
+import type { SqliteHandle } from './client.js';
+import { prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
-import { PURGE_BATCH, type PurgeOptions, readEndedBefore, toKeyId } from './purge-options.js';
-import { STATEMENTS } from './statements.js';
+import { PURGE_BATCH, STATEMENTS, toKeyId } from './statements.js';
 import { transaction } from './transactions.js';
 
 /**
@@ -29,7 +29,7 @@ import { transaction } from './transactions.js';
  */
 export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly string[] {
   prepareHandle(db, 'purgeEnded');
-  const endedBefore = readEndedBefore(options);
+  const { endedBefore } = readPurgeTimes(options);
   migrateIfNeeded(db);
   const find = db.prepare(STATEMENTS.findPurgeable);
   const allow = db.prepare(STATEMENTS.allowPurge);

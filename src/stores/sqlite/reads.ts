@@ -1,114 +1,139 @@
-/** The methods that read. */
-import type { ChangedKey, ListPosition, SchemeSummary } from '../../core/store.js';
-import { isText } from '../bindable.js';
-import { readChangesStart } from '../changes.js';
-import type { Reads } from '../reads-and-writes.js';
-import type { Value } from '../rows.js';
-import { createRowReader, toRecord } from '../rows.js';
-import type { SqliteHandle } from './handle.js';
-import { readAllCursor, readExpiringStart, toAllSlice, toExpiringSlice } from './slices.js';
-import { STATEMENTS } from './statements.js';
-import { assertNoTransaction } from './transactions.js';
+/** The methods that read a SQLite file, which answers at once, or D1, which answers later. */
+import { MAX_TIME } from '../../core/input.js';
+import type {
+  Awaitable,
+  ChangedKey,
+  ExpiringQuery,
+  ListPosition,
+  SchemeSummary,
+} from '../../core/store.js';
+import { isThenable } from '../../core/thenable.js';
+import {
+  type ExpiryPosition,
+  formatAllCursor,
+  formatExpiringCursor,
+  isText,
+  type Listings,
+  type LookUps,
+  type Reads,
+  type Reports,
+  readAllCursor,
+  readChangesStart,
+  readExpiringCursor,
+  toSlice,
+} from '../reads.js';
+import { createRowReader, toRecord, type Value } from '../rows.js';
+import type { QueryName } from './statements.js';
 
-/** Runs a prepared statement, and returns its rows. */
-type Query = (...values: readonly Value[]) => readonly unknown[];
+/** Runs a query by its name. */
+export type Query = (name: QueryName, ...values: readonly Value[]) => Awaitable<readonly unknown[]>;
 
-/** Prepares a query, which throws if the handle is in the middle of a transaction. */
-function prepareQuery(db: SqliteHandle, sql: string): Query {
-  const statement = db.prepare(sql);
-  return (...values) => {
-    assertNoTransaction(db);
-    return statement.all(...values);
+/** What `read` makes of rows, once they are there. */
+function answer<Answer>(
+  rows: Awaitable<readonly unknown[]>,
+  read: (rows: readonly unknown[]) => Answer,
+): Awaitable<Answer> {
+  return isThenable(rows) ? rows.then(read) : read(rows);
+}
+
+/** @param isSendable Which texts reach the database as they are. Nothing is found by any other. */
+export function createReads(query: Query, isSendable: typeof isText): Reads {
+  return {
+    ...createLookUps(query, isSendable),
+    ...createListings(query, isSendable),
+    ...createReports(query),
   };
 }
 
-// ── Records ─────────────────────────────────────────────────────────────────────────────────────
-
-/** A position before every record. */
-const BEGINNING: ListPosition = { createdAt: Number.POSITIVE_INFINITY, keyId: '' };
-
-/** The methods that requests and management call. */
-type LookUps = Pick<Reads, 'findByDigest' | 'findById' | 'list' | 'listLineage'>;
-
-function createLookUps(db: SqliteHandle): LookUps {
-  const findOneDigest = prepareQuery(db, STATEMENTS.findOneDigest);
-  const findDigests = prepareQuery(db, STATEMENTS.findDigests);
-  const findById = prepareQuery(db, STATEMENTS.findById);
-  const listOwn = prepareQuery(db, STATEMENTS.list);
-  const listAddressing = prepareQuery(db, STATEMENTS.listAddressing);
-  const listLineage = prepareQuery(db, STATEMENTS.listLineage);
-
+function createLookUps(query: Query, isSendable: typeof isText): LookUps {
   const read = createRowReader();
-
   return {
     findByDigest(digests) {
-      const asked = digests.filter(isText);
+      const asked = digests.filter(isSendable);
       const [only] = asked;
       if (only === undefined) return [];
-      const rows = asked.length === 1 ? findOneDigest(only) : findDigests(JSON.stringify(asked));
-      return rows.map(read);
+      // A list is one parameter: D1 accepts at most 100.
+      const rows =
+        asked.length === 1
+          ? query('findOneDigest', only)
+          : query('findDigests', JSON.stringify(asked));
+      return answer(rows, (found) => found.map(read));
     },
 
     findById(keyId) {
-      if (!isText(keyId)) return null;
-      const rows = findById(keyId);
-      return rows.length > 0 ? toRecord(rows[0]) : null;
+      if (!isSendable(keyId)) return null;
+      const rows = query('findById', keyId);
+      return answer(rows, (found) => (found.length > 0 ? toRecord(found[0]) : null));
     },
+  };
+}
 
+// ── The keys of an entity, and of a lineage ─────────────────────────────────────────────────────
+
+/**
+ * A position before every record. D1's parameters are sent as JSON, which has no infinity, so the
+ * time is the largest number.
+ */
+const BEGINNING: ListPosition = { createdAt: Number.MAX_VALUE, keyId: '' };
+
+function createListings(query: Query, isSendable: typeof isText): Listings {
+  return {
     list({ prefix, entityUuid, addressing = false, after, limit }) {
-      if (!isText(entityUuid) || !isText(prefix)) return [];
+      if (!isSendable(entityUuid) || !isSendable(prefix)) return [];
       const { createdAt, keyId } = after ?? BEGINNING;
-      const list = addressing ? listAddressing : listOwn;
-      return list(entityUuid, prefix, createdAt, keyId, limit).map(toRecord);
+      const name = addressing ? 'listAddressing' : 'list';
+      const rows = query(name, entityUuid, prefix, createdAt, keyId, limit);
+      return answer(rows, (found) => found.map(toRecord));
     },
 
     listLineage(rootKeyId) {
-      if (!isText(rootKeyId)) return [];
-      return listLineage(rootKeyId).map(toRecord);
+      if (!isSendable(rootKeyId)) return [];
+      return answer(query('listLineage', rootKeyId), (found) => found.map(toRecord));
     },
   };
 }
 
 // ── Listings over all entities ──────────────────────────────────────────────────────────────────
 
+function createReports(query: Query): Reports {
+  return {
+    summarize(now?: number) {
+      const time = now ?? Date.now();
+      return answer(query('summarize', time, time), copiesOf<SchemeSummary>);
+    },
+
+    // One more row tells whether there is a next part.
+    listExpiring(asked) {
+      const { before, limit } = asked;
+      const { expiresAt, keyId } = readExpiringStart(asked);
+      const rows = query('listExpiring', before, expiresAt, keyId, limit + 1);
+      return answer(rows, (found) => toSlice(found.map(toRecord), limit, formatExpiringCursor));
+    },
+
+    listAll({ after, limit }) {
+      const rows = query('listAll', readAllCursor(after, isKeyId) ?? '', limit + 1);
+      return answer(rows, (found) => toSlice(found.map(toRecord), limit, formatAllCursor));
+    },
+
+    listChanged(asked) {
+      const { changedAt, keyId } = readChangesStart(asked);
+      const rows = query('listChanged', changedAt, keyId, asked.limit);
+      return answer(rows, copiesOf<ChangedKey>);
+    },
+  };
+}
+
 /** Copies rows that are answers as they stand: those of some drivers have no prototype. */
 function copiesOf<Row>(rows: readonly unknown[]): readonly Row[] {
   return rows.map((row) => ({ ...(row as Row) }));
 }
 
-function createReports(db: SqliteHandle): Omit<Reads, keyof LookUps> {
-  const summarize = prepareQuery(db, STATEMENTS.summarize);
-  const listExpiring = prepareQuery(db, STATEMENTS.listExpiring);
-  const listAll = prepareQuery(db, STATEMENTS.listAll);
-  const listChanged = prepareQuery(db, STATEMENTS.listChanged);
-
-  return {
-    summarize(now?: number) {
-      const time = now ?? Date.now();
-      return copiesOf<SchemeSummary>(summarize(time, time));
-    },
-
-    listExpiring(query) {
-      const { before, limit } = query;
-      const { expiresAt, keyId } = readExpiringStart(query);
-      // One more row tells whether there is a next part.
-      const rows = listExpiring(before, expiresAt, keyId, limit + 1);
-      return toExpiringSlice(rows, limit);
-    },
-
-    listAll({ after, limit }) {
-      const rows = listAll(readAllCursor(after), limit + 1);
-      return toAllSlice(rows, limit);
-    },
-
-    listChanged(query) {
-      const { changedAt, keyId } = readChangesStart(query);
-      return copiesOf<ChangedKey>(listChanged(changedAt, keyId, query.limit));
-    },
-  };
+/** A key id that somebody has edited can be any text, but an empty one is before all others. */
+function isKeyId(keyId: string): boolean {
+  return isText(keyId) && keyId !== '';
 }
 
-/** Prepares the statements that read, each of them once. */
-export function createReads(db: SqliteHandle): Reads {
-  return { ...createLookUps(db), ...createReports(db) };
+/** The position after which a part of `listExpiring` begins. */
+function readExpiringStart({ after, from }: ExpiringQuery): ExpiryPosition {
+  return readExpiringCursor(after, isKeyId) ?? { expiresAt: from ?? -MAX_TIME, keyId: '' };
 }

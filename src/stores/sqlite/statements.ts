@@ -1,10 +1,7 @@
-/**
- * The SQL for SQLite, which the stores in `stores/sqlite` and `stores/d1` share. Parameters are
- * positional.
- */
+/** The SQL for SQLite, which D1 is, too. Parameters are positional. */
 import { MAX_TIME } from '../../core/input.js';
 import { COLUMN_LIST } from '../rows.js';
-import { endOf } from '../schema/sqlite.js';
+import { endOf } from './schema.js';
 
 // ── Parts of statements ─────────────────────────────────────────────────────────────────────────
 
@@ -63,17 +60,10 @@ const PURGEABLE = `${endOf('ended')} < ? AND NOT EXISTS (
       AND ${endOf('successor')} >= ?
   )`;
 
-// ── The statements ──────────────────────────────────────────────────────────────────────────────
+// ── The statements that read keys ───────────────────────────────────────────────────────────────
 
-interface Statements {
-  /** Returns a row if the table with the schema's version exists. */
-  readonly hasVersion: string;
-  readonly version: string;
-  /** By the version and the oldest that still works with it. */
-  readonly writeVersion: string;
-
-  /** The table's trigger and its UNIQUE columns refuse an existing key id or digest. */
-  readonly insert: string;
+/** The statements that read keys. */
+interface Queries {
   /** A keyring with one pepper looks up a single digest, which is faster without JSON. */
   readonly findOneDigest: string;
   /** By a JSON list of digests. */
@@ -84,20 +74,6 @@ interface Statements {
   /** The same of other entities that address this one. */
   readonly listAddressing: string;
   readonly listLineage: string;
-
-  readonly revoke: string;
-  readonly suspend: string;
-  /** Compares `withdrawn` with a JSON list. */
-  readonly retire: string;
-  readonly resume: string;
-  /** The entity comes first and last. */
-  readonly withdraw: string;
-
-  /** The usage of one key: its time twice, its scopes as JSON, its id. */
-  readonly touch: string;
-  /** By a JSON list of entries, one per key. */
-  readonly touchAll: string;
-
   /** Counts the keys that are live at a time, which is passed twice. */
   readonly summarize: string;
   /** Before a time, after an expiry and a key id. */
@@ -106,24 +82,12 @@ interface Statements {
   readonly listAll: string;
   /** After the time of a mark and a key id. */
   readonly listChanged: string;
-
-  /** The ids of rows that can be purged, after a key id. */
-  readonly findPurgeable: string;
-  /** Allows rows that ended before a time to be deleted; null for none. */
-  readonly allowPurge: string;
-  /** By a JSON list of key ids. */
-  readonly purge: string;
 }
 
-export const STATEMENTS: Statements = {
-  hasVersion: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'",
+/** The name of such a statement. */
+export type QueryName = keyof Queries;
 
-  version: 'SELECT version AS version, min_reader AS "minReader" FROM keyscope_schema',
-
-  writeVersion: 'INSERT OR REPLACE INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)',
-
-  insert: `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${PLACES})`,
-
+export const QUERIES: Queries = {
   findOneDigest: `${SELECT} digest = ?`,
 
   findDigests: `${SELECT} digest IN (SELECT value FROM json_each(?))`,
@@ -145,6 +109,72 @@ export const STATEMENTS: Statements = {
     ORDER BY place.created_at DESC, place.key_id DESC LIMIT ?`,
 
   listLineage: `${SELECT} root_key_id = ?`,
+
+  summarize: `
+    SELECT
+      substr(digest, 1, instr(digest, '$') - 1) AS scheme,
+      count(*) AS live,
+      max(CASE WHEN last_used_at ${IN_TIME} THEN last_used_at END) AS "lastUsedAt"
+    FROM keyscope_keys
+    WHERE revoked_at IS NULL
+      AND (retire_at IS NULL OR retire_at > ?)
+      AND (expires_at IS NULL OR expires_at > ?)
+    GROUP BY scheme`,
+
+  // `+` keeps the last condition, which is about damaged rows, out of the choice of an index.
+  listExpiring: `${SELECT} revoked_at IS NULL AND expires_at < ?
+    AND (expires_at, key_id) > (?, ?) AND +expires_at <= ${MAX_TIME}
+    ORDER BY keyscope_keys.expires_at, keyscope_keys.key_id LIMIT ?`,
+
+  listAll: `${SELECT} key_id > ? ORDER BY keyscope_keys.key_id LIMIT ?`,
+
+  listChanged: `
+    SELECT key_id AS "keyId", changed_at AS "changedAt" FROM keyscope_keys
+    WHERE (changed_at, key_id) > (?, ?) AND changed_at <= ${MAX_TIME}
+    ORDER BY changed_at, key_id LIMIT ?`,
+};
+
+// ── The others ──────────────────────────────────────────────────────────────────────────────────
+
+interface Statements {
+  /** Returns a row if the table with the schema's version exists. */
+  readonly hasVersion: string;
+  readonly version: string;
+  /** By the version and the oldest that still works with it. */
+  readonly writeVersion: string;
+
+  /** The table's trigger and its UNIQUE columns refuse an existing key id or digest. */
+  readonly insert: string;
+
+  readonly revoke: string;
+  readonly suspend: string;
+  /** Compares `withdrawn` with a JSON list. */
+  readonly retire: string;
+  readonly resume: string;
+  /** The entity comes first and last. */
+  readonly withdraw: string;
+
+  /** The usage of one key: its time twice, its scopes as JSON, its id. */
+  readonly touch: string;
+  /** By a JSON list of entries, one per key. */
+  readonly touchAll: string;
+
+  /** The ids of rows that can be purged, after a key id. */
+  readonly findPurgeable: string;
+  /** Allows rows that ended before a time to be deleted; null for none. */
+  readonly allowPurge: string;
+  /** By a JSON list of key ids. */
+  readonly purge: string;
+}
+
+export const STATEMENTS: Statements = {
+  hasVersion: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'keyscope_schema'",
+
+  version: 'SELECT version AS version, min_reader AS "minReader" FROM keyscope_schema',
+
+  writeVersion: 'INSERT OR REPLACE INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)',
+
+  insert: `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${PLACES})`,
 
   revoke: `
     UPDATE keyscope_keys
@@ -189,29 +219,6 @@ export const STATEMENTS: Statements = {
     ) AS used
     WHERE key_id = used.id AND ${TOUCHABLE}`,
 
-  summarize: `
-    SELECT
-      substr(digest, 1, instr(digest, '$') - 1) AS scheme,
-      count(*) AS live,
-      max(CASE WHEN last_used_at ${IN_TIME} THEN last_used_at END) AS "lastUsedAt"
-    FROM keyscope_keys
-    WHERE revoked_at IS NULL
-      AND (retire_at IS NULL OR retire_at > ?)
-      AND (expires_at IS NULL OR expires_at > ?)
-    GROUP BY scheme`,
-
-  // `+` keeps the last condition, which is about damaged rows, out of the choice of an index.
-  listExpiring: `${SELECT} revoked_at IS NULL AND expires_at < ?
-    AND (expires_at, key_id) > (?, ?) AND +expires_at <= ${MAX_TIME}
-    ORDER BY keyscope_keys.expires_at, keyscope_keys.key_id LIMIT ?`,
-
-  listAll: `${SELECT} key_id > ? ORDER BY keyscope_keys.key_id LIMIT ?`,
-
-  listChanged: `
-    SELECT key_id AS "keyId", changed_at AS "changedAt" FROM keyscope_keys
-    WHERE (changed_at, key_id) > (?, ?) AND changed_at <= ${MAX_TIME}
-    ORDER BY changed_at, key_id LIMIT ?`,
-
   findPurgeable: `
     SELECT key_id AS "keyId" FROM keyscope_keys AS ended
     WHERE key_id > ? AND ${PURGEABLE} ORDER BY key_id LIMIT ?`,
@@ -223,3 +230,13 @@ export const STATEMENTS: Statements = {
     WHERE key_id IN (SELECT value FROM json_each(?)) AND ${PURGEABLE}
     RETURNING key_id AS "keyId"`,
 };
+
+// ── Purges ──────────────────────────────────────────────────────────────────────────────────────
+
+/** At most this many rows are deleted in one transaction: other writers wait for its end. */
+export const PURGE_BATCH = 500;
+
+/** The id in a row that `findPurgeable` or `purge` returned. */
+export function toKeyId(row: unknown): string {
+  return (row as { readonly keyId: string }).keyId;
+}

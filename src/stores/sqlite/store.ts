@@ -14,10 +14,12 @@
  * record, and no other.
  */
 import type { KeyStore } from '../../core/store.js';
-import type { SqliteHandle } from './handle.js';
-import { makeDurable, prepareHandle } from './handle.js';
+import { isText } from '../reads.js';
+import type { SqliteHandle } from './client.js';
+import { makeDurable, prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createReads } from './reads.js';
+import { prepareQueries } from './transactions.js';
 import { createWrites } from './writes.js';
 
 /**
@@ -40,5 +42,5 @@ export function sqliteStore(db: SqliteHandle): Required<KeyStore> {
   prepareHandle(db, 'sqliteStore');
   makeDurable(db);
   migrateIfNeeded(db);
-  return { ...createReads(db), ...createWrites(db) };
+  return { ...createReads(prepareQueries(db), isText), ...createWrites(db) };
 }

@@ -1,7 +1,11 @@
-/** Runs writes in their own transactions, and retries them while another process has the lock. */
+/**
+ * Runs writes in their own transactions, and retries them while another process has the lock; reads
+ * are in none.
+ */
 import type { Awaitable } from '../../core/store.js';
-import type { SqliteHandle } from './handle.js';
-import { readBusyTimeout } from './handle.js';
+import { readBusyTimeout, type SqliteHandle, type SqliteStatement } from './client.js';
+import type { Query } from './reads.js';
+import { QUERIES, type QueryName } from './statements.js';
 
 /** Throws if the handle is in the middle of a transaction. */
 export function assertNoTransaction(db: SqliteHandle): void {
@@ -11,6 +15,21 @@ export function assertNoTransaction(db: SqliteHandle): void {
     );
   }
 }
+
+// ── Reads ───────────────────────────────────────────────────────────────────────────────────────
+
+/** Prepares the queries, each of them once. They throw in the middle of a transaction. */
+export function prepareQueries(db: SqliteHandle): Query {
+  const names = Object.keys(QUERIES) as readonly QueryName[];
+  const prepared = names.map((name) => [name, db.prepare(QUERIES[name])]);
+  const statements = Object.fromEntries(prepared) as Record<QueryName, SqliteStatement>;
+  return (name, ...values) => {
+    assertNoTransaction(db);
+    return statements[name].all(...values);
+  };
+}
+
+// ── Writes ──────────────────────────────────────────────────────────────────────────────────────
 
 function rollBack(db: SqliteHandle): void {
   try {
@@ -53,10 +72,6 @@ function withoutWaiting<Result>(db: SqliteHandle, work: () => Result): Result {
 const PAUSES_MS: readonly number[] = [1, 2, 5, 10, 20, 50];
 const LONGEST_PAUSE_MS = 100;
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 /** Reads SQLite's own message, which every driver passes on. */
 function isLocked(error: unknown): boolean {
   return String((error as Error | undefined)?.message).includes('database is locked');
@@ -78,7 +93,7 @@ async function writeLater<Result>(
   let left = waitMs;
   for (let attempt = 0; ; attempt++) {
     const ms = PAUSES_MS[attempt] ?? LONGEST_PAUSE_MS;
-    await pause(ms);
+    await new Promise((resolve) => setTimeout(resolve, ms));
     left -= ms;
     signal?.throwIfAborted();
     try {

@@ -1,10 +1,9 @@
 /** The methods that write, each in a transaction of its own. */
 import type { Mark } from '../../core/store.js';
-import { isText } from '../bindable.js';
-import type { Writes } from '../reads-and-writes.js';
-import { toValues } from '../rows.js';
-import type { SqliteHandle, SqliteStatement } from './handle.js';
-import { toMarkWrite } from './marks.js';
+import { isText } from '../reads.js';
+import { markValues, toValues } from '../rows.js';
+import type { Writes } from '../writes.js';
+import type { SqliteHandle, SqliteStatement } from './client.js';
 import { STATEMENTS } from './statements.js';
 import { writeWhenUnlocked } from './transactions.js';
 
@@ -32,10 +31,10 @@ export function createWrites(db: SqliteHandle): Writes {
 
     mark(keyId, mark, options) {
       if (!isText(keyId)) return false;
-      const { statement, values } = toMarkWrite(keyId, mark);
+      const values = markValues(keyId, mark);
       function markRow(): boolean {
         // Not counted: what triggers write.
-        const { changes } = marks[statement].run(...values);
+        const { changes } = marks[mark.kind].run(...values);
         return Number(changes) === 1;
       }
       return writeWhenUnlocked(db, markRow, { signal: options?.signal });

@@ -25,7 +25,7 @@ const QUERIES: readonly Safeguard[] = [
   },
   {
     name: 'look-ups: nobody waits any more',
-    file: 'src/stores/look-up-batches.ts',
+    file: 'src/stores/look-ups.ts',
     text: 'caller.since < before && isGone(caller)',
     instead: 'false && isGone(caller)',
     tests: 'test/stores',
@@ -42,7 +42,7 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
   },
   {
     name: 'remembered rows: every field of a hash',
-    file: 'src/stores/redis/fields.ts',
+    file: 'src/stores/redis/schema.ts',
     text: 'hash.length === last.length &&',
     instead: '',
     tests: 'test/stores',

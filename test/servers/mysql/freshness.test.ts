@@ -2,7 +2,7 @@ import type { KeyRecord, KeyStore } from 'keyscope';
 import type { MysqlClient, MysqlPool, MysqlStatement } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
-import { rowsOf } from '../../../src/stores/mysql/answers.js';
+import { rowsOf } from '../../../src/stores/mysql/client.js';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import {
   another,

@@ -2,7 +2,7 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { rowsOf } from '../../../src/stores/mysql/answers.js';
+import { rowsOf } from '../../../src/stores/mysql/client.js';
 import { openConsole } from '../../support/mysql-clients.ts';
 import {
   another,

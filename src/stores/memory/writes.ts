@@ -1,0 +1,49 @@
+/** The methods that write. A record that is marked or used is replaced, and never changed. */
+import { type KeyRecord, readRecord } from '../../core/record.js';
+import { mergeUsage } from '../../core/usage.js';
+import { applyMark } from '../marks.js';
+import type { Writes } from '../writes.js';
+import type { Tables } from './reads.js';
+
+export function createWrites({ byId, byDigest, idsByEntity, idsByRoot }: Tables): Writes {
+  function put(record: KeyRecord): void {
+    // Checked only once, here. A malformed record is kept as it is; the core refuses it.
+    const copy = readRecord(record) ?? structuredClone(record);
+    byId.set(copy.keyId, copy);
+    byDigest.set(copy.digest, copy);
+  }
+
+  return {
+    insert(record) {
+      const { keyId, digest, entityUuid, accessibleEntities, rootKeyId } = record;
+      const isKnown = byId.has(keyId) || byDigest.has(digest);
+      if (isKnown) throw new Error('a record with this key id or digest exists already');
+      const entities = new Set([entityUuid, ...accessibleEntities]);
+      put(record);
+      for (const entity of entities) addTo(idsByEntity, entity, keyId);
+      addTo(idsByRoot, rootKeyId, keyId);
+    },
+
+    mark(keyId, mark) {
+      const record = byId.get(keyId);
+      const marked = record === undefined ? null : applyMark(record, mark);
+      if (marked === null) return false;
+      put(marked);
+      return true;
+    },
+
+    touch(entries) {
+      for (const { keyId, ...usage } of entries) {
+        const record = byId.get(keyId);
+        if (record !== undefined) put({ ...record, ...mergeUsage(record, usage) });
+      }
+    },
+  };
+}
+
+/** Adds to the list under a name. */
+function addTo(lists: Map<string, string[]>, name: string, item: string): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [item]);
+  else list.push(item);
+}

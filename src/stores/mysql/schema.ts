@@ -1,0 +1,172 @@
+/**
+ * MySQL 8.0.16 or newer, MariaDB 10.6 or newer.
+ *
+ * - Every statement can be repeated: DDL commits by itself, so an interrupted migration starts over
+ *   from its beginning. MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
+ * - `digest`, `prefix`: VARBINARY, because every collation that MySQL and MariaDB share ignores
+ *   trailing spaces. A UUID fills its column, so the spaces do not matter there.
+ * - LONGTEXT: unless the SQL mode is strict, a text that is too long for its column is silently
+ *   truncated.
+ * - The triggers are single statements without an inner semicolon, so that command-line clients and
+ *   migration tools need no DELIMITER. They refuse by a sum that overflows: this always fails, in
+ *   every SQL mode and even with IGNORE, and its error shows a text. CAST is needed because
+ *   otherwise trailing spaces could change.
+ * - `keyscope_addressing`: who else is addressed by which key, in the order of the listing. The
+ *   store writes it, in one transaction with the key: servers that speak MySQL's language may have
+ *   no triggers. Whoever inserts rows by hand writes it, too.
+ * - `delete`: keys are ended and never deleted on the way, so that the keys in an audit log can
+ *   still be looked up. `purgeEnded` sets `purge_before` for as long as its transaction lasts. SET
+ *   of a variable is the one statement that can refuse here: DO hides errors, and SIGNAL knows no
+ *   condition. TRUNCATE fires no trigger: grant nobody DROP.
+ */
+import {
+  isTime,
+  MARKS_STAY,
+  NEVER_CHANGES,
+  NEVER_DELETED,
+  type Versions,
+} from '../schema/versions.js';
+
+const ID = 'VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
+
+/** An expression that fails and shows why, without a semicolon. */
+function refusal(why: string): string {
+  const said = why.replaceAll(';', ',');
+  return `18446744073709551615 + LENGTH('keyscope: ${said}')`;
+}
+
+/** A condition: `column` contains JSON of this type. */
+function isJson(column: string, type: 'ARRAY' | 'OBJECT'): string {
+  return `JSON_VALID(${column}) AND JSON_TYPE(${column}) = '${type}'`;
+}
+
+/** The error of the triggers if somebody signs for an ending that was not written. */
+const ENDINGS_BELONG_TO_MARKS = 'ended_by and end_reason change only together with a mark';
+
+/** The tables and indexes. */
+const TABLES: readonly string[] = [
+  `
+CREATE TABLE IF NOT EXISTS keyscope_schema (
+  id INT NOT NULL PRIMARY KEY CHECK (id = 1),
+  version INT NOT NULL CHECK (version > 0),
+  min_reader INT NOT NULL CHECK (min_reader > 0),
+  purge_before BIGINT CHECK (${isTime('purge_before')})
+) ENGINE = InnoDB`,
+  `
+CREATE TABLE IF NOT EXISTS keyscope_keys (
+  format INT NOT NULL,
+  key_id ${ID} NOT NULL PRIMARY KEY,
+  prefix VARBINARY(20) NOT NULL,
+  hint VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  name LONGTEXT NOT NULL,
+  digest VARBINARY(255) NOT NULL UNIQUE,
+  entity_uuid ${ID} NOT NULL,
+  accessible_entities LONGTEXT NOT NULL CHECK (${isJson('accessible_entities', 'ARRAY')}),
+  scopes LONGTEXT NOT NULL CHECK (${isJson('scopes', 'ARRAY')}),
+  justification LONGTEXT,
+  metadata LONGTEXT NOT NULL CHECK (${isJson('metadata', 'OBJECT')}),
+  created_at BIGINT NOT NULL CHECK (${isTime('created_at')}),
+  created_by LONGTEXT,
+  expires_at BIGINT CHECK (${isTime('expires_at')}),
+  rotated_from ${ID},
+  root_key_id ${ID} NOT NULL,
+  delegation LONGTEXT,
+  seal VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin,
+  revoked_at BIGINT CHECK (${isTime('revoked_at')}),
+  suspended_at BIGINT CHECK (${isTime('suspended_at')}),
+  retire_at BIGINT CHECK (${isTime('retire_at')}),
+  withdrawn LONGTEXT NOT NULL CHECK (${isJson('withdrawn', 'ARRAY')}),
+  ended_by LONGTEXT,
+  end_reason LONGTEXT,
+  changed_at BIGINT CHECK (${isTime('changed_at')}),
+  last_used_at BIGINT CHECK (${isTime('last_used_at')}),
+  scopes_used LONGTEXT NOT NULL CHECK (${isJson('scopes_used', 'OBJECT')}),
+  INDEX keyscope_keys_listing (entity_uuid, prefix, created_at, key_id),
+  INDEX keyscope_keys_lineage (root_key_id, rotated_from),
+  INDEX keyscope_keys_expiring (expires_at, key_id),
+  INDEX keyscope_keys_changed (changed_at, key_id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  `
+CREATE TABLE IF NOT EXISTS keyscope_addressing (
+  entity_uuid ${ID} NOT NULL,
+  prefix VARBINARY(20) NOT NULL,
+  created_at BIGINT NOT NULL,
+  key_id ${ID} NOT NULL,
+  PRIMARY KEY (entity_uuid, prefix, created_at, key_id),
+  INDEX keyscope_addressing_key (key_id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+];
+
+/** What may change in a key, and which rows may be deleted. */
+const TRIGGERS: readonly string[] = [
+  `
+DROP TRIGGER IF EXISTS keyscope_keys_update`,
+  `
+CREATE TRIGGER keyscope_keys_update BEFORE UPDATE ON keyscope_keys FOR EACH ROW
+SET NEW.key_id = IF(
+  NEW.key_id <=> OLD.key_id
+  AND NEW.format <=> OLD.format
+  AND NEW.prefix <=> OLD.prefix
+  AND CAST(NEW.hint AS BINARY) <=> CAST(OLD.hint AS BINARY)
+  AND CAST(NEW.name AS BINARY) <=> CAST(OLD.name AS BINARY)
+  AND NEW.digest <=> OLD.digest
+  AND NEW.entity_uuid <=> OLD.entity_uuid
+  AND CAST(NEW.accessible_entities AS BINARY) <=> CAST(OLD.accessible_entities AS BINARY)
+  AND CAST(NEW.scopes AS BINARY) <=> CAST(OLD.scopes AS BINARY)
+  AND CAST(NEW.justification AS BINARY) <=> CAST(OLD.justification AS BINARY)
+  AND CAST(NEW.metadata AS BINARY) <=> CAST(OLD.metadata AS BINARY)
+  AND NEW.created_at <=> OLD.created_at
+  AND CAST(NEW.created_by AS BINARY) <=> CAST(OLD.created_by AS BINARY)
+  AND NEW.expires_at <=> OLD.expires_at
+  AND NEW.rotated_from <=> OLD.rotated_from
+  AND NEW.root_key_id <=> OLD.root_key_id
+  AND CAST(NEW.delegation AS BINARY) <=> CAST(OLD.delegation AS BINARY)
+  AND (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY)
+    OR (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL)),
+  NEW.key_id,
+  ${refusal(NEVER_CHANGES)})`,
+  `
+DROP TRIGGER IF EXISTS keyscope_keys_marks`,
+  `
+CREATE TRIGGER keyscope_keys_marks BEFORE UPDATE ON keyscope_keys FOR EACH ROW
+SET NEW.key_id = IF(
+  (OLD.retire_at IS NULL OR NEW.retire_at <=> OLD.retire_at)
+  AND (NEW.withdrawn <=> OLD.withdrawn OR JSON_CONTAINS(NEW.withdrawn, OLD.withdrawn))
+  AND (OLD.revoked_at IS NULL OR (
+    NEW.revoked_at <=> OLD.revoked_at
+    AND NEW.suspended_at <=> OLD.suspended_at
+    AND NEW.retire_at <=> OLD.retire_at
+    AND (NEW.changed_at <=> OLD.changed_at OR NOT (NEW.withdrawn <=> OLD.withdrawn)))),
+  NEW.key_id,
+  ${refusal(MARKS_STAY)})`,
+  `
+DROP TRIGGER IF EXISTS keyscope_keys_endings`,
+  `
+CREATE TRIGGER keyscope_keys_endings BEFORE UPDATE ON keyscope_keys FOR EACH ROW
+SET NEW.key_id = IF(
+  (CAST(NEW.ended_by AS BINARY) <=> CAST(OLD.ended_by AS BINARY)
+    AND CAST(NEW.end_reason AS BINARY) <=> CAST(OLD.end_reason AS BINARY))
+  OR NOT (NEW.revoked_at <=> OLD.revoked_at)
+  OR NOT (NEW.suspended_at <=> OLD.suspended_at)
+  OR NOT (NEW.retire_at <=> OLD.retire_at),
+  NEW.key_id,
+  ${refusal(ENDINGS_BELONG_TO_MARKS)})`,
+  `
+DROP TRIGGER IF EXISTS keyscope_keys_delete`,
+  `
+CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys FOR EACH ROW
+SET @keyscope_deleted = IF(
+  LEAST(
+    COALESCE(OLD.revoked_at, 9223372036854775807),
+    COALESCE(OLD.retire_at, 9223372036854775807),
+    COALESCE(OLD.expires_at, 9223372036854775807))
+  < (SELECT purge_before FROM keyscope_schema WHERE id = 1),
+  OLD.key_id,
+  ${refusal(NEVER_DELETED)})`,
+];
+
+/** The statements of each version. */
+export const MYSQL: Versions = [[...TABLES, ...TRIGGERS]];
+
+/** The same without triggers, for servers that have none. */
+export const MYSQL_WITHOUT_TRIGGERS: Versions = [TABLES];

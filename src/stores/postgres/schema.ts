@@ -1,0 +1,233 @@
+/**
+ * PostgreSQL 12 or newer.
+ *
+ * - `uuid` and `uuid[]`: half the size of text, no second spelling of an id, and the service's own
+ *   tables join and reference them without a cast. They sort as their text does.
+ * - `COLLATE "C"`: digests and prefixes are compared and sorted byte for byte, whatever the
+ *   database's own collation is.
+ * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
+ *   instead of 55 %.
+ * - `keyscope_keys_lineage`: the keys of one root, and of these the successor of a key, which a
+ *   purge asks for.
+ * - `update`, `marks`, `with_mark`: these triggers run AFTER and have a condition instead of a list
+ *   of columns, so that they see what other triggers did to the row, and call a function only if
+ *   something is wrong. An update of several columns may do at once what updates one after the
+ *   other may do: end a key and suspend it, but not mark it again after its revocation.
+ * - `keyscope_addressing`: who else is addressed by which key, in the order of the listing. The
+ *   store writes it in one statement with the key: servers that speak PostgreSQL's language may
+ *   have no triggers. Whoever inserts rows by hand writes it, too.
+ * - `delete`: keys are ended and never deleted, so that the keys in an audit log can still be
+ *   looked up. The exception is what ended before `keyscope_schema.purge_before`, which is null:
+ *   `keyscope_purge` sets it and clears it in one transaction, so that nobody else ever sees it
+ *   set, and a crash leaves it null.
+ */
+import {
+  isTime,
+  MARKS_STAY,
+  NEVER_CHANGES,
+  NEVER_DELETED,
+  type Versions,
+  WITH_A_MARK,
+} from '../schema/versions.js';
+
+/** When the key of a row ended or will end; null for never. */
+function endOf(row: string): string {
+  return `least(${row}.revoked_at, ${row}.retire_at, ${row}.expires_at)`;
+}
+
+/** The parameters of a purge, as SQL. */
+interface PurgeParameters {
+  readonly endedBefore: string;
+  readonly now: string;
+  /** Only keys with this id or a later one. */
+  readonly firstId: string;
+  readonly batchSize: string;
+  /** Further conditions. Default: none. */
+  readonly more?: string;
+}
+
+/**
+ * The beginning of a statement that deletes a batch of what ended before a time and whose successor
+ * has ended, too; `deleted` has the keys. One whose row somebody else has locked is left for the
+ * next purge.
+ */
+export function deletionOf(parameters: PurgeParameters): string {
+  const { endedBefore, now, firstId, batchSize, more = '' } = parameters;
+  return `WITH ended AS (
+    SELECT key_id FROM keyscope_keys AS old
+    WHERE key_id >= ${firstId}
+      AND ${endOf('old')} < ${endedBefore}
+      AND NOT EXISTS (
+        SELECT FROM keyscope_keys AS successor
+        WHERE successor.root_key_id = old.root_key_id
+          AND successor.rotated_from = old.key_id
+          AND coalesce(${endOf('successor')} > ${now}, true))${more}
+    ORDER BY key_id LIMIT ${batchSize}
+    FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
+    RETURNING key_id, prefix, created_at, accessible_entities
+  ), unaddressed AS (
+    DELETE FROM keyscope_addressing AS pair USING deleted
+    WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
+      AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
+      AND pair.key_id = deleted.key_id
+  )`;
+}
+
+/** The tables and indexes. */
+const TABLES: readonly string[] = [
+  `
+CREATE TABLE keyscope_schema (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  version integer NOT NULL CHECK (version > 0),
+  min_reader integer NOT NULL CHECK (min_reader > 0),
+  purge_before bigint
+)`,
+  `
+CREATE TABLE keyscope_keys (
+  format integer NOT NULL,
+  key_id uuid PRIMARY KEY,
+  prefix text COLLATE "C" NOT NULL,
+  hint text NOT NULL,
+  name text NOT NULL,
+  digest text COLLATE "C" NOT NULL UNIQUE,
+  entity_uuid uuid NOT NULL,
+  accessible_entities uuid[] NOT NULL,
+  scopes text[] NOT NULL,
+  justification text,
+  metadata jsonb NOT NULL CHECK (jsonb_typeof(metadata) = 'object'),
+  created_at bigint NOT NULL CHECK (${isTime('created_at')}),
+  created_by text,
+  expires_at bigint CHECK (${isTime('expires_at')}),
+  rotated_from uuid,
+  root_key_id uuid NOT NULL,
+  delegation text,
+  seal text,
+  revoked_at bigint CHECK (${isTime('revoked_at')}),
+  suspended_at bigint CHECK (${isTime('suspended_at')}),
+  retire_at bigint CHECK (${isTime('retire_at')}),
+  withdrawn uuid[] NOT NULL,
+  ended_by text,
+  end_reason text,
+  changed_at bigint CHECK (${isTime('changed_at')}),
+  last_used_at bigint CHECK (${isTime('last_used_at')}),
+  scopes_used jsonb NOT NULL CHECK (jsonb_typeof(scopes_used) = 'object'),
+  CONSTRAINT keyscope_keys_own_entity CHECK (entity_uuid <> ALL (withdrawn))
+) WITH (fillfactor = 80)`,
+  `
+CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
+  `
+CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, rotated_from)`,
+  `
+CREATE INDEX keyscope_keys_expiring ON keyscope_keys (expires_at, key_id)
+WHERE expires_at IS NOT NULL AND revoked_at IS NULL`,
+  `
+CREATE INDEX keyscope_keys_changed ON keyscope_keys (changed_at, key_id)
+WHERE changed_at IS NOT NULL`,
+  `
+CREATE TABLE keyscope_addressing (
+  entity_uuid uuid NOT NULL,
+  prefix text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  key_id uuid NOT NULL,
+  PRIMARY KEY (entity_uuid, prefix, created_at, key_id)
+)`,
+];
+
+/** What may change in a key. */
+const UPDATES: readonly string[] = [
+  `
+CREATE OR REPLACE FUNCTION keyscope_refuse() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
+BEGIN
+  RAISE EXCEPTION 'keyscope: %', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
+END
+$keyscope$`,
+  `
+CREATE TRIGGER keyscope_keys_update AFTER UPDATE ON keyscope_keys FOR EACH ROW
+WHEN (
+  (OLD.format, OLD.key_id, OLD.prefix, OLD.hint, OLD.name, OLD.digest, OLD.entity_uuid,
+    OLD.accessible_entities, OLD.scopes, OLD.justification, OLD.metadata, OLD.created_at,
+    OLD.created_by, OLD.expires_at, OLD.rotated_from, OLD.root_key_id, OLD.delegation)
+  IS DISTINCT FROM
+  (NEW.format, NEW.key_id, NEW.prefix, NEW.hint, NEW.name, NEW.digest, NEW.entity_uuid,
+    NEW.accessible_entities, NEW.scopes, NEW.justification, NEW.metadata, NEW.created_at,
+    NEW.created_by, NEW.expires_at, NEW.rotated_from, NEW.root_key_id, NEW.delegation)
+  OR (OLD.seal IS DISTINCT FROM NEW.seal
+    AND (OLD.revoked_at IS NOT NULL OR NEW.revoked_at IS NULL))
+)
+EXECUTE FUNCTION keyscope_refuse('${NEVER_CHANGES}')`,
+  `
+CREATE TRIGGER keyscope_keys_marks AFTER UPDATE ON keyscope_keys FOR EACH ROW
+WHEN (
+  (OLD.revoked_at IS NOT NULL
+    AND (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
+    IS DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at))
+  OR (OLD.retire_at IS NOT NULL AND OLD.retire_at IS DISTINCT FROM NEW.retire_at)
+  OR OLD.withdrawn IS DISTINCT FROM NEW.withdrawn[:cardinality(OLD.withdrawn)]
+)
+EXECUTE FUNCTION keyscope_refuse('${MARKS_STAY}')`,
+  `
+CREATE TRIGGER keyscope_keys_with_mark AFTER UPDATE ON keyscope_keys FOR EACH ROW
+WHEN (
+  (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
+  IS NOT DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at)
+  AND (
+    (OLD.ended_by, OLD.end_reason) IS DISTINCT FROM (NEW.ended_by, NEW.end_reason)
+    OR (OLD.changed_at IS DISTINCT FROM NEW.changed_at
+      AND OLD.withdrawn IS NOT DISTINCT FROM NEW.withdrawn)
+  )
+)
+EXECUTE FUNCTION keyscope_refuse('${WITH_A_MARK}')`,
+];
+
+/** Which rows may be deleted, and how. */
+const DELETES: readonly string[] = [
+  `
+CREATE OR REPLACE FUNCTION keyscope_keep() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
+BEGIN
+  IF ${endOf('OLD')} < (SELECT purge_before FROM keyscope_schema) THEN
+    RETURN OLD;
+  END IF;
+  RAISE EXCEPTION 'keyscope: ${NEVER_DELETED}' USING ERRCODE = 'integrity_constraint_violation';
+END
+$keyscope$`,
+  `
+CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys FOR EACH ROW
+EXECUTE FUNCTION keyscope_keep()`,
+  `
+CREATE TRIGGER keyscope_keys_truncate BEFORE TRUNCATE ON keyscope_keys
+EXECUTE FUNCTION keyscope_refuse('${NEVER_DELETED}')`,
+  // The update locks its row until the transaction ends, so purges wait for each other.
+  `
+CREATE OR REPLACE FUNCTION keyscope_purge(
+  ended_before bigint, now bigint, first_id uuid, batch_size integer
+)
+RETURNS uuid[] LANGUAGE plpgsql AS $keyscope$
+DECLARE
+  purged uuid[];
+BEGIN
+  UPDATE keyscope_schema SET purge_before = ended_before;
+  ${deletionOf({
+    endedBefore: 'ended_before',
+    now: 'now',
+    firstId: 'first_id',
+    batchSize: 'batch_size',
+  })}
+  SELECT coalesce(array_agg(key_id ORDER BY key_id), '{}') INTO purged FROM deleted;
+  UPDATE keyscope_schema SET purge_before = NULL;
+  RETURN purged;
+END
+$keyscope$`,
+];
+
+/** The statements of each version. */
+export const POSTGRES: Versions = [[...TABLES, ...UPDATES, ...DELETES]];
+
+/**
+ * The same without triggers, for servers that have none. Nor may a migration there be one
+ * transaction: one that was interrupted begins anew, and leaves what it finds.
+ */
+export const POSTGRES_WITHOUT_TRIGGERS: Versions = [
+  TABLES.map((sql) => sql.replace(/CREATE (?:TABLE|INDEX)/, '$& IF NOT EXISTS')),
+];

@@ -1,0 +1,216 @@
+/**
+ * The Redis clients that a service may pass, which ones are refused, and what the store needs from
+ * them: sending commands, and the list of primaries.
+ */
+import { assert } from '../../core/input.js';
+import type { Awaitable } from '../../core/store.js';
+import { READ } from './scripts.js';
+
+/** An option of node-redis: replies as plain strings, whatever types the client maps them to. */
+export interface PlainReplies {
+  readonly typeMapping: Readonly<Record<never, never>>;
+}
+
+/** `createClient()` or `createClientPool()` of `redis`. */
+export interface NodeRedis {
+  /** Sends a command as a list of words. */
+  sendCommand(command: string[], options: PlainReplies): Promise<unknown>;
+}
+
+/** `createCluster()` of `redis`. */
+export interface NodeRedisCluster {
+  /** The primaries that the client knows; none before it is connected. */
+  readonly masters: readonly object[];
+  /** The client of one of them. */
+  nodeClient(master: object): Awaitable<NodeRedis>;
+  /** Sends a command to the node that has `firstKey`. */
+  sendCommand(
+    firstKey: string | undefined,
+    isReadonly: boolean,
+    command: string[],
+    options: PlainReplies,
+  ): Promise<unknown>;
+}
+
+/** `createSentinel()` of `redis`, which finds its primary through Sentinel. */
+export interface NodeRedisSentinel {
+  /** Distinguishes it from a client of one server; never called. */
+  acquire(): Promise<object>;
+  /** Sends a command to the primary, unless it is marked as a read. */
+  sendCommand(isReadonly: boolean, command: string[], options: PlainReplies): Promise<unknown>;
+}
+
+/** `new Redis()` of `ioredis`, also one that finds its primary through Sentinel. */
+export interface IoRedis {
+  /** Sends a command as a list of words. */
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+/** `new Redis.Cluster()` of `ioredis`, reading from masters, as it does by default. */
+export interface IoRedisCluster extends IoRedis {
+  /** The clients of the primaries that the cluster's client knows. */
+  nodes(role: 'master'): readonly IoRedis[];
+  /** The options that the client was made with. */
+  readonly options: { readonly scaleReads?: unknown };
+}
+
+/** A connected client, recognised by its methods. */
+export type RedisClient =
+  | NodeRedis
+  | NodeRedisCluster
+  | NodeRedisSentinel
+  | IoRedis
+  | IoRedisCluster;
+
+/** Whether `value` is an object with this method. Excludes functions, which all have a `call`. */
+export function hasMethod(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function';
+}
+
+/** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
+export function assertClient(client: RedisClient, what: string): void {
+  // What a `createSentinel` lends has a `sendCommand` too, but only until its `release`.
+  const isLent = hasMethod(client, 'release') && !hasMethod(client, 'acquire');
+  const isNodeRedis = hasMethod(client, 'sendCommand') && !isLent;
+  const kinds =
+    'a client, pool, cluster or sentinel of redis (node-redis), or a Redis or Cluster of ioredis';
+  assert(isNodeRedis || hasMethod(client, 'call'), `${what}: pass ${kinds}`);
+  const danger = 'a replica would accept revoked keys';
+  assert(!readsFromReplicas(client), `${what}: scaleReads must be 'master'; ${danger}`);
+  assert(!seeksReplica(client), `${what}: role must be 'master'; ${danger}`);
+}
+
+/** Whether this is a Redis of ioredis that asks Sentinel for a replica. */
+function seeksReplica(client: RedisClient): boolean {
+  const { options } = client as { readonly options?: { readonly role?: unknown } | undefined };
+  return 'call' in client && options?.role === 'slave';
+}
+
+function readsFromReplicas(client: RedisClient): boolean {
+  if (!('nodes' in client)) return false;
+  const options: IoRedisCluster['options'] | undefined = client.options;
+  const scaleReads = options?.scaleReads;
+  return scaleReads !== undefined && scaleReads !== 'master';
+}
+
+// ── One way to send ─────────────────────────────────────────────────────────────────────────────
+
+/** A command as a list of words. */
+export type Command = [name: string, ...args: string[]];
+
+/** A client of any kind, as the store uses it. */
+export interface Link {
+  /** Sends to the primary that has `key`; to any primary if `key` is undefined. */
+  send(key: string | undefined, command: Command): Promise<unknown>;
+  /** Every primary that the client knows. */
+  primaries(): Promise<readonly Link[]>;
+}
+
+/** A {@link Link} over `client`, whose errors name neither digests nor seals. */
+export function createLink(client: RedisClient): Link {
+  const send = createSend(client);
+  const link: Link = {
+    async send(key, command) {
+      try {
+        return await send(key, command);
+      } catch (error) {
+        throw withoutArguments(error);
+      }
+    },
+
+    async primaries() {
+      if ('nodes' in client) return client.nodes('master').map(createLink);
+      if (!('nodeClient' in client)) return [link];
+      const nodes = client.masters.map((master) => client.nodeClient(master));
+      return (await Promise.all(nodes)).map(createLink);
+    },
+  };
+  return link;
+}
+
+/** Runs a script on one Redis key. */
+export function runOn(
+  link: Link,
+  key: string,
+  script: string,
+  args: readonly string[],
+): Promise<unknown> {
+  return link.send(key, ['EVAL', script, '1', key, ...args]);
+}
+
+const MIXED_UP = 'redis: this answer belongs to another question: use a new client';
+
+let questions = 0;
+
+/** Sends a command that reads one Redis key to the primary that has it; a replica refuses. */
+export async function readFrom(
+  link: Link,
+  key: string,
+  command: string,
+  ...args: readonly string[]
+): Promise<unknown> {
+  questions += 1;
+  const question = String(questions);
+  const reply = await runOn(link, key, READ, [question, command, ...args]);
+  if (!Array.isArray(reply) || reply[0] !== question) throw new Error(MIXED_UP);
+  return reply[1] ?? null;
+}
+
+/** A link that sends nothing more once nobody waits for the answer. */
+export function linkUntil(link: Link, signal: AbortSignal | undefined): Link {
+  if (signal === undefined) return link;
+  return {
+    ...link,
+    async send(key, command) {
+      signal.throwIfAborted();
+      return link.send(key, command);
+    },
+  };
+}
+
+const PLAIN: PlainReplies = { typeMapping: {} };
+
+function createSend(client: RedisClient): Link['send'] {
+  // ioredis finds the key of a command itself.
+  if ('call' in client) return (_key, [name, ...args]) => client.call(name, ...args);
+  // For node-redis, no command is marked as a read: those may go to a replica.
+  if ('nodeClient' in client) {
+    return (key, command) => client.sendCommand(key, false, command, PLAIN);
+  }
+  if ('acquire' in client) return (_key, command) => client.sendCommand(false, command, PLAIN);
+  return (_key, command) => client.sendCommand(command, PLAIN);
+}
+
+/** What to do about an error, by the beginning of its message. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  // From node-redis, which connects only when told to.
+  ['The client is closed', '; await client.connect() first'],
+  ['READONLY ', '; this server is a replica: connect to the primary'],
+  ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
+]);
+
+/** The arguments of a command as clients quote them, and anything that looks like a digest. */
+const ARGUMENTS = /, with args beginning with.*|[0-9a-f]{16,}/gis;
+
+// ioredis attaches the whole command to an error, with digest and seal in its arguments, and Redis
+// quotes unknown commands. So only the message is kept, without arguments and digests.
+function withoutArguments(error: unknown): Error {
+  const text = describe(error);
+  return new Error(`redis: ${text.replace(ARGUMENTS, '…')}${adviceOn(text)}`);
+}
+
+function describe(error: unknown): string {
+  const { message, code, name } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  return String(message || code || name);
+}
+
+function adviceOn(text: string): string {
+  for (const [start, advice] of ADVICE) if (text.startsWith(start)) return advice;
+  return '';
+}
+
+/** Whether a link has said so of a Redis key with another type than the command is for. */
+export function isWrongType(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('redis: WRONGTYPE');
+}

@@ -1,0 +1,239 @@
+/** The layout: the names of the Redis keys, the format of index entries, and records as hashes. */
+import type { KeyRecord } from '../../core/record.js';
+import { rememberRows } from '../remembered-rows.js';
+
+/** The version of the layout that this release reads and writes. */
+export const VERSION = 1;
+
+/**
+ * The oldest version whose releases still work with that layout. If a version only adds to the
+ * layout, it keeps that of the one before, so that a roll-out and a roll-back lock no process out.
+ */
+export const MIN_READER = 1;
+
+/** The Redis keys of one store. */
+export interface Keys {
+  /** The hash with the version of the layout. */
+  readonly schema: string;
+  /** The sorted set of all records, by expiry. */
+  readonly expiry: string;
+  /** The sorted set of marks, by the time at which they were written. */
+  readonly changes: string;
+  /** The hash of the record with this digest. */
+  record(digest: string): string;
+  /** The text with the entry of this key id. */
+  pointer(keyId: string): string;
+  /** The sorted set of an entity's own records with a prefix. */
+  own(prefix: string, entityUuid: string): string;
+  /** The sorted set of the records of others with a prefix that address an entity. */
+  addressing(prefix: string, entityUuid: string): string;
+  /** The sorted set of the records that were rotated from this first key. */
+  lineage(rootKeyId: string): string;
+}
+
+/** The keys under a prefix; the comment at the top of `store.ts` describes them. */
+export function keysUnder(under: string): Keys {
+  return {
+    schema: `${under}schema`,
+    expiry: `${under}expiry`,
+    changes: `${under}changes`,
+    record: (digest) => `${under}rec:${digest}`,
+    pointer: (keyId) => `${under}id:${keyId}`,
+    own: (prefix, entityUuid) => `${under}own:${prefix}:${entityUuid}`,
+    addressing: (prefix, entityUuid) => `${under}addressing:${prefix}:${entityUuid}`,
+    lineage: (rootKeyId) => `${under}lineage:${rootKeyId}`,
+  };
+}
+
+// ── Entries ─────────────────────────────────────────────────────────────────────────────────────
+
+/** What leads to a record: a member of an index, or the text of a pointer. */
+export interface Entry {
+  /** By what the index is sorted; null, which only an expiry can be, is after every time. */
+  readonly time: number | null;
+  readonly keyId: string;
+  readonly entityUuid: string;
+  readonly prefix: string;
+  readonly digest: string;
+}
+
+/** Letters sort after digits. */
+const NEVER = 'never';
+
+/** As text that sorts like the time: 17 digits, also for negative ones. */
+function toDigits(time: number | null): string {
+  if (time === null) return NEVER;
+  const shifted = BigInt(time) + 2n ** 53n;
+  return String(shifted).padStart(17, '0');
+}
+
+function fromDigits(digits: string): number | null {
+  return digits === NEVER ? null : Number(BigInt(digits) - 2n ** 53n);
+}
+
+/** The beginning of the members with this time. */
+export function startOf(time: number | null): string {
+  return `${toDigits(time)}:`;
+}
+
+/** The beginning of the members with this time and key id. */
+export function positionOf({ time, keyId }: Pick<Entry, 'time' | 'keyId'>): string {
+  return `${startOf(time)}${keyId}`;
+}
+
+/** The text of an entry: sorts by time and then by key id. Throws if it could not be read again. */
+export function memberOf(entry: Entry): string {
+  const { keyId, entityUuid, prefix, digest } = entry;
+  const hasColon = [keyId, entityUuid, prefix].some((text) => text.includes(':'));
+  if (hasColon) throw new Error('keyscope: a key id, an entity or a prefix has no colon');
+  return [positionOf(entry), entityUuid, prefix, digest].join(':');
+}
+
+/** Reads the text of an entry; `null` if this store did not write it. */
+export function readMember(member: string): Entry | null {
+  const parts = /^(\d{17}|never):([^:]*):([^:]*):([^:]*):(.*)$/s.exec(member);
+  if (parts === null) return null;
+  const { 1: digits = NEVER, 2: keyId = '', 3: entityUuid = '', 4: prefix = '' } = parts;
+  return { time: fromDigits(digits), keyId, entityUuid, prefix, digest: parts[5] ?? '' };
+}
+
+/** An index and a member of it. */
+export interface Filing {
+  readonly index: string;
+  readonly member: string;
+}
+
+/** The entry of a record, as its pointer has it. */
+export function entryOf(record: KeyRecord): Entry {
+  const { createdAt, keyId, entityUuid, prefix, digest } = record;
+  return { time: createdAt, keyId, entityUuid, prefix, digest };
+}
+
+/** Where a record is filed: one member in each of these indexes. */
+export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
+  const { keyId, prefix, entityUuid, rootKeyId, changedAt } = record;
+  const entry = entryOf(record);
+  const member = memberOf(entry);
+  const filings = [
+    { index: keys.own(prefix, entityUuid), member },
+    { index: keys.expiry, member: memberOf({ ...entry, time: record.expiresAt }) },
+  ];
+  for (const other of record.accessibleEntities) {
+    if (other !== entityUuid) filings.push({ index: keys.addressing(prefix, other), member });
+  }
+  // The first key of a lineage is found by its id: most keys are never rotated.
+  if (rootKeyId !== keyId) filings.push({ index: keys.lineage(rootKeyId), member });
+  if (changedAt !== null) filings.push(changeOf(keys, entry, changedAt));
+  return filings;
+}
+
+/** Where a mark is filed. */
+export function changeOf(keys: Keys, entry: Entry, changedAt: number | null): Filing {
+  return { index: keys.changes, member: memberOf({ ...entry, time: changedAt }) };
+}
+
+// ── Records ─────────────────────────────────────────────────────────────────────────────────────
+
+/** A field of a record that is one field of the hash. */
+export type HashField = Exclude<keyof KeyRecord, 'scopesUsed'>;
+
+const FIELDS: ReadonlySet<string> = new Set<HashField>([
+  'format',
+  'keyId',
+  'prefix',
+  'hint',
+  'name',
+  'digest',
+  'entityUuid',
+  'accessibleEntities',
+  'scopes',
+  'justification',
+  'metadata',
+  'createdAt',
+  'createdBy',
+  'expiresAt',
+  'rotatedFrom',
+  'rootKeyId',
+  'delegation',
+  'seal',
+  'revokedAt',
+  'suspendedAt',
+  'retireAt',
+  'withdrawn',
+  'endedBy',
+  'endReason',
+  'changedAt',
+  'lastUsedAt',
+]);
+
+/**
+ * The prefix of fields with the latest use of a scope. Each scope has its own field, so that a
+ * script can move its time forward without parsing JSON, whose numbers Lua would round.
+ */
+export const USED_PREFIX = 'used:';
+
+/**
+ * Fields and values by turns, as HSET accepts them. Values are JSON, so that null differs from a
+ * field that somebody deleted.
+ */
+export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
+  const hash: string[] = [];
+  for (const [name, value] of Object.entries(fields)) hash.push(name, JSON.stringify(value));
+  for (const [scope, time] of Object.entries(scopesUsed)) {
+    hash.push(USED_PREFIX + scope, JSON.stringify(time));
+  }
+  return hash;
+}
+
+/** Names and values by turns, as HGETALL returns them; without any if there is no hash. */
+export type Hash = readonly unknown[];
+
+/** Makes a record from a hash. Unchecked: the core checks what a store returns. */
+export function toRecord(list: Hash): KeyRecord {
+  const row: Partial<Record<keyof KeyRecord, unknown>> = {};
+  const used: [scope: string, time: unknown][] = [];
+  for (let i = 0; i < list.length; i += 2) {
+    const name = String(list[i]);
+    const value = parseField(list[i + 1]);
+    // Ignores fields that the service has added.
+    if (name.startsWith(USED_PREFIX)) used.push([name.slice(USED_PREFIX.length), value]);
+    else if (FIELDS.has(name)) row[name as HashField] = value;
+  }
+  // From entries, so that a field named `used:__proto__` is a scope like any other.
+  row.scopesUsed = Object.fromEntries(used);
+  return row as unknown as KeyRecord;
+}
+
+/** {@link toRecord}, which reads a hash once for as long as it stays the same. */
+export function createHashReader(): (digest: string, hash: Hash) => KeyRecord {
+  return rememberRows(toRecord, isSameHash);
+}
+
+function isSameHash(hash: Hash, last: Hash): boolean {
+  return hash.length === last.length && hash.every((text, index) => text === last[index]);
+}
+
+/**
+ * Texts and whole numbers that JSON can write in only one way. This is nearly every field, and
+ * testing it is faster than stringifying the value again.
+ */
+const PLAIN_JSON = /^(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14})$/;
+
+/**
+ * Accepts only what {@link toHash} and the scripts write. The scripts compare texts: a mark of
+ * `null` with a space after it would be unset for the core but set for the script, so that the key
+ * could never be ended.
+ *
+ * Anything else becomes `undefined`, which no field of a record may be, so that the core refuses
+ * this record and no other.
+ */
+export function parseField(json: unknown): unknown {
+  if (json === 'null') return null;
+  try {
+    const value: unknown = JSON.parse(json as string);
+    const isOurs = PLAIN_JSON.test(json as string) || JSON.stringify(value) === json;
+    return isOurs ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

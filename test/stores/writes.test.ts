@@ -1,0 +1,73 @@
+import type { UsageEntry } from 'keyscope';
+import { describe, expect, it } from 'vitest';
+import { usageBatches } from '../../src/stores/writes.js';
+
+describe('usageBatches', () => {
+  const any = () => true;
+
+  function entry(
+    keyId: string,
+    lastUsedAt: number = 1,
+    scopesUsed: Readonly<Record<string, number>> = {},
+  ): UsageEntry {
+    return { keyId, lastUsedAt, scopesUsed };
+  }
+
+  function keysOf(json: string): string[] {
+    const entries = JSON.parse(json) as UsageEntry[];
+    return entries.map(({ keyId }) => keyId);
+  }
+
+  it('has each valid id once, in order, with the later of its times', () => {
+    const entries = [
+      entry('b', 5, { x: 5, y: 1 }),
+      entry('no'),
+      entry('a', 2),
+      entry('b', 4, { y: 3, x: 4 }),
+    ];
+    const [json = '', ...more] = usageBatches(entries, (keyId) => keyId !== 'no');
+    expect(JSON.parse(json)).toEqual([entry('a', 2), entry('b', 5, { x: 5, y: 3 })]);
+    expect(more).toEqual([]);
+    expect(usageBatches([], any)).toEqual([]);
+    expect(usageBatches([entry('no')], () => false)).toEqual([]);
+  });
+
+  it('has the shape that a statement reads', () => {
+    const entries = [entry('a', 2), entry('b', 3)];
+    const shape = ({ keyId, lastUsedAt }: UsageEntry) => [keyId, lastUsedAt];
+    expect(usageBatches(entries, any, shape)).toEqual(['[["a",2],["b",3]]']);
+  });
+
+  it('has at most 1,000 keys', () => {
+    const ids = Array.from({ length: 2_001 }, (_, i) => String(i).padStart(5, '0'));
+    const entries = ids.map((id) => entry(id));
+    const batches = usageBatches(entries, any).map(keysOf);
+    expect(batches.map(({ length }) => length)).toEqual([1_000, 1_000, 1]);
+    expect(batches.flat()).toEqual(ids);
+  });
+
+  // With 256 long scopes each, 1,000 keys were 38 MB in one statement: more than a packet may have,
+  // at every attempt.
+  it('has at most a million characters, and one key at the least', () => {
+    const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(125)}:${i}`);
+    const scopesUsed = Object.fromEntries(scopes.map((scope) => [scope, 1e12]));
+    const ids = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(5, '0'));
+    const entries = ids.map((id) => entry(id, 1, scopesUsed));
+    const batches = usageBatches(entries, any);
+    const lengths = batches.map(({ length }) => length);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(1_000_002);
+    expect(Math.min(...lengths.slice(0, -1))).toBeGreaterThan(900_000);
+    expect(batches.flatMap(keysOf)).toEqual(ids);
+    const huge = [entry('a', 1, { ['x'.repeat(2_000_000)]: 1 }), entry('b')];
+    expect(usageBatches(huge, any).map(keysOf)).toEqual([['a'], ['b']]);
+  });
+
+  it('fills batches up to the limits that it is given', () => {
+    const entries = ['a', 'b', 'c', 'd', 'e'].map((keyId) => entry(keyId));
+    const shape = ({ keyId }: UsageEntry) => keyId;
+    const byKeys = usageBatches(entries, any, shape, { keys: 2, characters: 100 });
+    expect(byKeys).toEqual(['["a","b"]', '["c","d"]', '["e"]']);
+    const bySize = usageBatches(entries, any, shape, { keys: 9, characters: 11 });
+    expect(bySize).toEqual(['["a","b","c"]', '["d","e"]']);
+  });
+});
