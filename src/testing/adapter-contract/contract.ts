@@ -1,7 +1,7 @@
 /** The suite that every adapter must pass: `adapterContract`, and the list of tests. */
 import { assert } from '../../core/input.js';
 import type { RegisterTest } from '../assertions.js';
-import { type AdapterFixture, createAdapterFixture } from './client.js';
+import { type AdapterFixture, createAdapterFixture } from './contract-client.js';
 import {
   believesNoOther,
   deniesLongCredentials,

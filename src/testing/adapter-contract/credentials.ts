@@ -4,7 +4,7 @@
 import type { AccessError } from '../../core/errors.js';
 import { hasScopes, type Principal } from '../../core/principal.js';
 import { check } from '../assertions.js';
-import type { AdapterFixture } from './client.js';
+import type { AdapterFixture } from './contract-client.js';
 import { MALFORMED, MISSING } from './denials.js';
 import { bearer, type HeaderLine, headerValues } from './http-exchange.js';
 import { assertDenied, assertLetIn } from './request-assertions.js';

@@ -1,6 +1,6 @@
 /** Tests that an adapter authorizes: the scope of the operation, and the entity that is meant. */
 import type { AccessError } from '../../core/errors.js';
-import type { AdapterFixture } from './client.js';
+import type { AdapterFixture } from './contract-client.js';
 import { MALFORMED, NOT_ACCESSIBLE, UNDER_SCOPED } from './denials.js';
 import { bearer } from './http-exchange.js';
 import { assertDenied, assertLetIn } from './request-assertions.js';

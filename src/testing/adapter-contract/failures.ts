@@ -1,6 +1,6 @@
 /** Tests that no failure lets anybody in: an outage is 503, a bug is an error and no denial. */
 import { check } from '../assertions.js';
-import type { AdapterFixture } from './client.js';
+import type { AdapterFixture } from './contract-client.js';
 import { OUTAGE } from './denials.js';
 import { bearer } from './http-exchange.js';
 import { assertDenied, assertFailure, assertLetIn } from './request-assertions.js';

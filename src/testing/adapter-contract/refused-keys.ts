@@ -1,7 +1,7 @@
 /** A test that an adapter answers all refused keys alike. */
 import { generateKey } from '../../core/keys.js';
 import { same } from '../assertions.js';
-import type { AdapterFixture } from './client.js';
+import type { AdapterFixture } from './contract-client.js';
 import { INVALID } from './denials.js';
 import { type Answer, bearer } from './http-exchange.js';
 import { assertDenied } from './request-assertions.js';

@@ -1,7 +1,7 @@
 /** The possible outcomes of a request: it is denied, it is let in, or the service itself fails. */
 import { toResponse } from '../../http/challenge.js';
 import { check, same } from '../assertions.js';
-import type { AdapterFixture } from './client.js';
+import type { AdapterFixture } from './contract-client.js';
 import { type Answer, type HeaderLine, headerValues } from './http-exchange.js';
 import { type HandlerCall, handlerText, keyIdOf } from './service.js';
 

@@ -1,6 +1,6 @@
 /** Tests of several requests: each is one call to the keyring, and gets its own caller. */
 import { check, same } from '../assertions.js';
-import type { AdapterFixture, Send } from './client.js';
+import type { AdapterFixture, Send } from './contract-client.js';
 import { bearer, type HeaderLine } from './http-exchange.js';
 import { FOREIGN, type Hooks, handlerText, OTHER, OWN } from './service.js';
 

@@ -7,7 +7,7 @@
  * A find is proved by its checksum.
  */
 import { type Candidate, candidatesIn, type Sought, soughtFor } from './candidates.js';
-import { createPlace } from './place.js';
+import { createPlace } from './line-counter.js';
 
 /** A key, and where it stands. */
 export interface Find {
