@@ -15,6 +15,9 @@ const EVENTS = {
   withdraw: 'key.withdrawn',
 } as const;
 
+/** After so many, it is not other calls that undo each other: the store does not write. */
+const MAX_TRIES = 10;
+
 /**
  * Writes a mark, and emits its event. False if another call was faster; if the row does not show
  * it, the store is broken and wrote nothing, and the caller must not be told that it did.
@@ -27,8 +30,8 @@ export async function writeMark(
 ): Promise<boolean> {
   const { keyId, entityUuid: owner } = row;
   const { entityUuid, actor, reason } = authority;
-  // Twice, because a call beside it may do the opposite between the two steps.
-  for (let left = 2; !(await context.store.mark(keyId, mark)); left--) {
+  // Again and again, because other calls may do the opposite between the two steps.
+  for (let left = MAX_TRIES; !(await context.store.mark(keyId, mark)); left--) {
     const now = await context.store.findById(keyId, { fresh: true });
     if (now !== null && isMarked(now, mark.kind, entityUuid)) return false;
     if (left === 1) throw new StoreError('store.mark broke its contract; see KeyStore');

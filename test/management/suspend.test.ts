@@ -264,6 +264,29 @@ describe('what undoes it meanwhile', () => {
   });
 });
 
+describe('what several others do and undo meanwhile', () => {
+  // After two tries the store was taken for broken, while three people were at odds.
+  it.each([
+    ['suspend', 'suspended', 'resume'],
+    ['resume', 'live', 'suspend'],
+  ] as const)('%s is done in the end', async (call, before, other) => {
+    const { keyring, inner, clock, keyId } = await bring(before);
+    let undone = 0;
+    const store = wrap(inner, async (method, _args, act) => {
+      if (method !== 'mark' || undone === 3) return act();
+      if (undone > 0) await keyring[call](keyId, CYD);
+      undone += 1;
+      const answer = await act();
+      await keyring[other](keyId, CYD);
+      return answer;
+    });
+    const racing = setUp({ store, now: clock.now });
+    await racing.keyring[call](keyId, BOB);
+    expect(undone).toBe(3);
+    expect(racing.events).toMatchObject([{ keyId, actor: BOB.actor }]);
+  });
+});
+
 describe('a store that lies', () => {
   it.each(['suspend', 'resume'] as const)(
     'is broken if it wrote nothing and the key is as it was: %s',
