@@ -73,7 +73,8 @@ export async function buildForNode({ write }: { readonly write: boolean }): Prom
     metafile: true,
     write,
   } as const satisfies BuildOptions;
-  // What `keyscope` loads, which also exports what other entries take of it.
+  // Everything that `keyscope` loads goes into `core.js`, which also exports what other entries
+  // import from those files.
   const front = await build({ ...options, entryPoints: ['src/index.ts'], write: false });
   const loaded = Object.keys(front.metafile.inputs)
     .filter((path) => path.startsWith('src/') && path !== 'src/index.ts')

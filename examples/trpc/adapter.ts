@@ -14,8 +14,8 @@ const CODES = { 400: 'BAD_REQUEST', 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' } as c
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   const t = initTRPC.context<Context>().create();
-  // Readers get the input as the client sent it.
-  return (operation: Op, readers?: GuardReaders<unknown>) => {
+  // `entity` gets the input as the client sent it.
+  return (operation: Op, readers?: Pick<GuardReaders<unknown>, 'entity'>) => {
     const guard = define(operation, readers);
     const middleware = t.middleware(async ({ ctx, getRawInput, next }) => {
       const input = await getRawInput();

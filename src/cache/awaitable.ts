@@ -1,4 +1,4 @@
-/** What follows an answer of a store, which is a value or a promise; a value stays a value. */
+/** Continues after a store's answer, without turning a synchronous answer into a promise. */
 import type { Awaitable } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 

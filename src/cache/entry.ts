@@ -18,7 +18,7 @@ export interface Question {
   readonly keyId: string | undefined;
 }
 
-/** The answer to one look-up, and what it answers. */
+/** A question and its answer. */
 export interface Entry extends Question {
   /**
    * The cache that it belongs to. Caches may share one `LRUCache`, but do not see each other's

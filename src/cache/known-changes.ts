@@ -129,7 +129,7 @@ export function addUsage(changes: KnownChanges, keyId: string, usage: Usage): vo
   used.delete(keyId);
   used.set(keyId, { usage: merged, generation: changes.generation, at });
   for (const [oldest, recorded] of used) {
-    // Every entry that lives was looked up after what is older, and has it.
+    // Entries that are still alive were looked up later than this, so they already include it.
     if (recorded.at > at - changes.longestLifeMs) return;
     used.delete(oldest);
   }

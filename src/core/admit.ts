@@ -22,7 +22,7 @@ export interface AdmitInput<Operation extends string = string> {
   readonly entityUuid?: unknown;
   /**
    * What events say about the request, such as its id and the client's address: at most 8 texts,
-   * each cut to 200 characters. It never refuses a request.
+   * each cut to 200 characters and without what looks like a key. It never refuses a request.
    */
   readonly context?: EventContext | undefined;
 }

@@ -98,7 +98,7 @@ export interface Context {
   readonly catalog: Catalog;
   /** The scopes that exist. */
   readonly knownScopes: ReadonlySet<string>;
-  /** The schemes of the keys accepted now; the first makes keys. */
+  /** The schemes of accepted keys; the first makes new ones. */
   readonly schemes: Schemes;
   /** Returns a well-formed answer in time, or throws a `StoreError`. */
   readonly store: KeyStore;

@@ -232,12 +232,17 @@ export function createContextReader(prefix: string): ContextReader {
     return Object.freeze(Object.fromEntries(texts.slice(0, MAX_CONTEXT_TEXTS)));
   }
 
-  return (value) => {
-    try {
-      return read(value);
-    } catch {
-      // A getter that throws, such as that of an address whose connection is gone.
-      return undefined;
-    }
-  };
+  return (value) => quietly(() => read(value));
+}
+
+/**
+ * What `read` says about a request. If it throws, as the address of a lost connection does, nothing
+ * is said: a context admits and refuses nobody.
+ */
+export function quietly<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

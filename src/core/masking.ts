@@ -1,6 +1,6 @@
 /**
- * What texts must not carry into records, events, logs and terminals: invisible characters, and
- * keys. Each rule is here once.
+ * Keeps invisible characters and keys out of records, events, logs and terminals. Each rule is
+ * defined once.
  */
 
 /**
@@ -28,6 +28,14 @@ const LIKE_A_KEY = /_(?![0-9a-f]{32}|[0-9A-F]{32})[0-9A-Za-z]{32}(?![0-9A-Za-z])
 /** Whether a text has what looks like a key of any prefix. Not checked: a checksum. */
 export function looksLikeKey(text: string): boolean {
   return text.search(LIKE_A_KEY) !== -1;
+}
+
+/**
+ * Masks every part of a key of any prefix, from 20 characters on, and much that is none: for texts
+ * that strangers write. Nothing that is left looks like a key, also after the text is cut.
+ */
+export function maskKeyParts(text: string): string {
+  return text.replace(/_[0-9A-Za-z]{20,}/g, '_[redacted]');
 }
 
 /**

@@ -107,10 +107,15 @@ function headersOf(message: Message): object | null {
 /** The request inside that of a framework, of Node or of fetch. */
 function unwrap(message: Message): Message {
   const { raw, req } = message;
-  if (raw?.req) return raw.req; // Hapi: `request.raw.req`.
-  if (raw) return raw; // Fastify: `request.raw`. Hono: `c.req.raw`, where `c.req` was passed.
-  if (req?.raw) return req.raw; // Hono: `c.req.raw`, where `c` was passed.
-  return req ?? message; // Koa: `ctx.req`. Node and fetch wrap nothing.
+  if (isMessage(raw?.req)) return raw.req; // Hapi: `request.raw.req`.
+  if (isMessage(raw)) return raw; // Fastify: `request.raw`; Hono: `c.req.raw`, given `c.req`.
+  if (isMessage(req?.raw)) return req.raw; // Hono: `c.req.raw`, given `c`.
+  return isMessage(req) ? req : message; // Koa: `ctx.req`. Node and fetch wrap nothing.
+}
+
+/** Lines first: reading `headers` of Node's request builds an object from all of them. */
+function isMessage(value: Message | null | undefined): value is Message {
+  return value?.rawHeaders !== undefined || value?.headers !== undefined;
 }
 
 function valuesInFields(fields: object): unknown {

@@ -162,7 +162,7 @@ export interface Scheme {
 }
 
 /** The scheme of keys made without a pepper. */
-export const UNPEPPERED: Scheme = Object.freeze({
+const UNPEPPERED: Scheme = Object.freeze({
   tag: 's1$',
   // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read
   // more slowly.

@@ -1,4 +1,4 @@
-/** Answers that come later, and how long they are awaited. */
+/** Answers that come later, how long they are awaited, and the one runtime that loses them. */
 
 /**
  * Whether `value` is a promise or anything else with a `then`. Functions count: what a call over

@@ -4,8 +4,8 @@
  */
 import type { Admission, Admitting } from '../core/admit.js';
 import { isAccessError, isStoreError, type StoreError } from '../core/errors.js';
-import { createReport, type EventContext } from '../core/events.js';
-import { assert, hasMethods } from '../core/input.js';
+import { createReport, type EventContext, quietly } from '../core/events.js';
+import { assert, assertFunction, hasMethods } from '../core/input.js';
 import type { Policy } from '../core/policy.js';
 import type { RequestLike } from '../core/request.js';
 import { type ChallengeOptions, type DenialResponse, toResponse } from './challenge.js';
@@ -24,7 +24,7 @@ export interface GuardOptions<Operation extends string = string> extends Challen
 export interface GuardReaders<FrameworkRequest> {
   /** The entity that the request asks for: nothing, a text, or all values of a parameter. */
   entity?(request: FrameworkRequest): unknown;
-  /** What events say about the request: see `AdmitInput`. */
+  /** What events say about the request: see `AdmitInput`. If it throws, they do without. */
   context?(request: FrameworkRequest): EventContext | undefined;
 }
 
@@ -79,6 +79,7 @@ export function defineGuard<Operation extends string>(
   const { keyring, policy, onOutage, ...challenge } = Object(options) as GuardOptions<Operation>;
   const isUsable = hasMethods(keyring, 'admit') && hasMethods(policy, 'requires');
   assert(isUsable, 'createGuard: pass { keyring, policy, realm }');
+  if (onOutage !== undefined) assertFunction(onOutage, 'onOutage');
   // Refuses a realm that no header can carry, and an unknown option.
   toResponse(undefined, challenge);
   const report = createReport(onOutage);
@@ -99,9 +100,9 @@ export function defineGuard<Operation extends string>(
     assert(isKnown, 'guard: pass { entity } alone, or with { context }');
     return Object.freeze<Guard<FrameworkRequest>>({
       mark: Object.freeze({ [MARK]: operation }),
-      admit: (request, lines) => {
+      admit: async (request, lines) => {
         const entityUuid = readers.entity?.(request);
-        const context = readers.context?.(request);
+        const context = quietly(() => readers.context?.(request));
         return keyring.admit(lines, { policy, operation, entityUuid, context });
       },
       answer,

@@ -52,7 +52,7 @@ const TIMEOUT_MS = 5_000;
  * Finds keys in a set that is still pending. If the set turns out to be malformed, it is too late
  * to fail at start-up, so every token is answered with a `StoreError`.
  */
-export function createPromisedKeys(
+function createPromisedKeys(
   set: PromiseLike<unknown>,
   algorithms: readonly TokenAlgorithm[],
 ): JWTVerifyGetKey {

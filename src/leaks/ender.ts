@@ -1,7 +1,7 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
 import { isAccessError } from '../core/errors.js';
 import { isKey } from '../core/keys.js';
-import { createKeyMask, replaceInvisible } from '../core/masking.js';
+import { createKeyMask, maskKeyParts, replaceInvisible } from '../core/masking.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
@@ -23,7 +23,7 @@ export interface LeakEnder {
 
 /** Makes it. Reports at the same moment share the places. */
 export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
-  const places = createPlaces();
+  const slots = createSlots();
 
   async function identifyAndEnd(
     keyring: LeakKeyring,
@@ -46,9 +46,9 @@ export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
       const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
       if (found === undefined) return false;
       const { keyring, prefix } = found;
-      return places.take(() => identifyAndEnd(keyring, prefix, source, find));
+      return slots.take(() => identifyAndEnd(keyring, prefix, source, find));
     },
-    isFull: places.isFull,
+    isFull: slots.isFull,
   };
 }
 
@@ -95,26 +95,28 @@ const MAX_WHERE_LENGTH = 180;
 function presentable(text: string, prefix: string): string {
   const whole = text.slice(0, 4 * MAX_WHERE_LENGTH);
   const clean = replaceInvisible(whole.normalize('NFC'));
-  const masked = createKeyMask(prefix)(clean);
+  const masked = maskKeyParts(createKeyMask(prefix)(clean));
   return masked.slice(0, MAX_WHERE_LENGTH).toWellFormed();
 }
 
-/** Reports beside ordinary traffic may take no more of the store than this. */
+// ── How many keys are looked at at once, whoever sends them ──────────────────────────────────────
+
+/** Reports next to ordinary traffic may take no more of the store than this. */
 const AT_ONCE = 4;
 
 /** Holders who may wait for a place. Those beyond are told to come again. */
 const MOST_WAITING = 64;
 
-/** The places. */
-export interface Places {
+/** Places for so many. */
+interface Slots {
   /** Does the work when there is a place. First come, first served. */
   take<T>(work: () => Promise<T>): Promise<T>;
   /** Whether a stranger has to be sent away. */
   isFull(): boolean;
 }
 
-/** Makes the places of one handler. */
-export function createPlaces(): Places {
+/** Makes the slots of one handler. */
+function createSlots(): Slots {
   const waiting: (() => void)[] = [];
   let taken = 0;
 

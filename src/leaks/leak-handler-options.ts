@@ -64,7 +64,10 @@ export interface LeakHandlerOptions {
   readonly gitlab?: GitLabSource | undefined;
   /** Mounts `POST …/revoke`: whoever holds a key may end it (RFC 7009). */
   readonly holder?: LeakSource | undefined;
-  /** The path before those, as requests have it, without a slash at the end. Default: `/leaks`. */
+  /**
+   * The path before those, as requests have it, without a slash at the end; empty for none.
+   * Default: `/leaks`.
+   */
   readonly basePath?: string | undefined;
   /** Told of each key that was found, whatever was done with it. Tell its owner there. */
   readonly onLeak?: ((leak: Leak) => unknown) | undefined;

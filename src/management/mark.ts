@@ -15,7 +15,7 @@ const EVENTS = {
   withdraw: 'key.withdrawn',
 } as const;
 
-/** After so many, it is not other calls that undo each other: the store does not write. */
+/** More failures than this cannot be races with other calls: the store is not writing. */
 const MAX_TRIES = 10;
 
 /**
@@ -30,7 +30,7 @@ export async function writeMark(
 ): Promise<boolean> {
   const { keyId, entityUuid: owner } = row;
   const { entityUuid, actor, reason } = authority;
-  // Again and again, because other calls may do the opposite between the two steps.
+  // Retried, because another call may do the opposite between the two steps.
   for (let left = MAX_TRIES; !(await context.store.mark(keyId, mark)); left--) {
     const now = await context.store.findById(keyId, { fresh: true });
     if (now !== null && isMarked(now, mark.kind, entityUuid)) return false;

@@ -1,7 +1,7 @@
 /** The HTTP gate of an MCP endpoint: admits a request, or answers it with a denial. */
 import { parseAuthorization } from '../core/authorization.js';
 import { AccessError, isAccessError, isStoreError } from '../core/errors.js';
-import type { EventContext } from '../core/events.js';
+import { type EventContext, quietly } from '../core/events.js';
 import { readFields } from '../core/input.js';
 import type { Principal } from '../core/principal.js';
 import { type RequestLike, readAuthorization } from '../core/request.js';
@@ -118,7 +118,7 @@ async function admitRequest(
   request: Request,
   input: McpGateInput,
 ): Promise<McpEntry | Response> {
-  const context = contextOf(config, request);
+  const context = quietly(() => config.context?.(request));
   // 1. Who is calling? Authentication is complete before anything else is answered or read.
   // Read once, so that the keyring verifies the same lines whose audience was checked.
   const lines = readAuthorization(request) as RequestLike;
@@ -157,15 +157,6 @@ function createEntry(fields: Omit<McpEntry, 'signal'>, start: () => AbortSignal)
     return signal;
   }
   return Object.freeze(Object.defineProperty(fields, 'signal', { get }) as McpEntry);
-}
-
-/** What events say about the request. A broken function must neither admit nor refuse anyone. */
-function contextOf({ context }: GateConfig, request: Request): EventContext | undefined {
-  try {
-    return context?.(request);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Verifies the credential, with the only look-up of a request. */

@@ -49,8 +49,8 @@ export function toValues(record: KeyRecord): Value[] {
 }
 
 /**
- * The values of the UPDATE that writes a mark, in the same order wherever places have no numbers. A
- * caller without types may leave out what is null or empty.
+ * The values of the UPDATE that writes a mark, in the order that dialects with unnumbered
+ * placeholders share. A caller without types may leave out what is null or empty.
  */
 export function markValues(keyId: string, mark: Mark): Value[] {
   const { at } = mark;

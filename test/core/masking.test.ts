@@ -3,6 +3,7 @@ import {
   createKeyMask,
   hasInvisible,
   looksLikeKey,
+  maskKeyParts,
   replaceInvisible,
 } from '../../src/core/masking.js';
 
@@ -70,5 +71,23 @@ describe('createKeyMask', () => {
   // A text that a person typed is stored only if it does not look like a key: see readText.
   it('leaves nothing that looks like a key', () => {
     expect(looksLikeKey(mask(`a_${SECRET} acme_${SECRET} b_${SECRET}`))).toBe(false);
+  });
+});
+
+describe('maskKeyParts', () => {
+  it.each([
+    [`any_${SECRET}`, 'any_[redacted]'],
+    [`any_${SECRET}${SECRET}`, 'any_[redacted]'],
+    [`any_${SECRET.slice(0, 20)}`, 'any_[redacted]'],
+    [`any_${SECRET.slice(0, 19)}`, null],
+  ])('writes %j', (text, masked) => {
+    expect(maskKeyParts(text)).toBe(masked ?? text);
+  });
+
+  it('leaves nothing that looks like a key, wherever it is cut', () => {
+    const masked = maskKeyParts(`x_${SECRET}Q y_${SECRET}`);
+    for (let end = 0; end <= masked.length; end++) {
+      expect(looksLikeKey(masked.slice(0, end))).toBe(false);
+    }
   });
 });

@@ -342,6 +342,9 @@ describe('a request with two credentials, or a malformed one', () => {
       { raw: { rawHeaders }, headers },
       { req: { rawHeaders }, headers },
       { raw: { req: { rawHeaders }, res: {} }, headers },
+      // A context of Koa on which a middleware has put the raw body.
+      { raw: Buffer.from('{}'), req: { rawHeaders }, headers },
+      { raw: { req: {} }, req: { rawHeaders }, headers },
     ]) {
       await denied(
         () => keyring.authenticate(untyped(request)),

@@ -73,7 +73,18 @@ describe('defineGuard', () => {
         throw bug;
       },
     });
-    await expect(async () => failing.admit(undefined, undefined)).rejects.toBe(bug);
+    await expect(failing.admit(undefined, undefined)).rejects.toBe(bug);
+  });
+
+  it('admits all the same if the reader of the context throws', async () => {
+    const { define, key, events } = await prepared();
+    const guard = define('listThreats', {
+      context: () => {
+        throw new Error('the connection is gone');
+      },
+    });
+    await guard.admit(undefined, bearer(key));
+    expect(events.at(-1)).toMatchObject({ type: 'access.granted', context: undefined });
   });
 
   it('marks its guards with the operation, for routesOf', async () => {
@@ -95,6 +106,7 @@ describe('defineGuard', () => {
     ['a realm that no header can carry', { realm: 'a\r\nb' }],
     ['no realm', { realm: undefined }],
     ['an unknown option', { onOutages: () => {} }],
+    ['a listener that is none', { onOutage: 'log' }],
   ])('refuses %s at once', async (_what, options) => {
     const { keyring } = await prepared();
     expect(() => defineGuard({ keyring, policy, ...CHALLENGE, ...options } as never)).toThrow(

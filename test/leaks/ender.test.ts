@@ -169,6 +169,16 @@ describe('what is told of it', () => {
     [`https://h/${'long/'.repeat(1_000)}`, null],
     ['e\u0301', '\u00e9'],
     ['\u{1f511}'.repeat(300), null],
+    // Whoever chose such a place kept the key alive: cut, it looked like a key, and a reason that
+    // does is refused.
+    [`https://h/${'x/'.repeat(65)}/aaa_${'0A9zQ7mK'.repeat(4)}QQQQ`, null],
+    [`https://x:ghp_${'a1B2c3D4'.repeat(4)}e5F6@h/`, 'https://x:ghp_[redacted]@h/'],
+    // Keys of another keyring, one against the other, and what is left of one.
+    [
+      `acme_test_${'0A9zQ7mK'.repeat(4)}acme_test_${'0A9zQ7mK'.repeat(4)}`,
+      'acme_test_[redacted]_test_[redacted]',
+    ],
+    [`other_${'0A9zQ7mK'.repeat(4).slice(1)}`, 'other_[redacted]'],
   ])('holds no key, and nothing that a log cannot: %j', async (location, expected) => {
     const { where, shown, events, key, errors } = await reportedAt(location);
     expect(errors).toEqual([]);

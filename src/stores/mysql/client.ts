@@ -215,11 +215,6 @@ export function rowsOf(answer: unknown): readonly Row[] {
   return rows as readonly Row[];
 }
 
-/** A column of the first row. */
-export function firstValue(answer: unknown, column: string): unknown {
-  return rowsOf(answer)[0]?.[column];
-}
-
 /** The number of rows that a write affected. mysql2 returns the header in a list. */
 export function affectedRows(answer: unknown): number {
   const header: unknown = Array.isArray(answer) ? answer[0] : answer;

@@ -1,6 +1,6 @@
 /**
- * Migrates the tables and triggers to the version of this release, and checks before that the
- * connection is what the statements rely on.
+ * Migrates the tables and triggers to the version of this release. First checks that the connection
+ * behaves as the statements require.
  */
 import { toInteger, type Value } from '../rows.js';
 import {

@@ -189,7 +189,7 @@ export const MARKS: Readonly<Record<Mark['kind'], string>> = {
   WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL AND suspended_at IS NULL
     AND REPLACE(withdrawn, ' ', '') = ?`,
 
-  // A list that is none, or no JSON, stays as it is.
+  // A value that is not a JSON array is left alone.
   withdraw: `UPDATE keyscope_keys
   SET withdrawn = JSON_ARRAY_APPEND(withdrawn, '$', CONVERT(? USING utf8mb4)), changed_at = ?
   WHERE key_id = ? AND CASE WHEN JSON_VALID(withdrawn) AND JSON_TYPE(withdrawn) = 'ARRAY'

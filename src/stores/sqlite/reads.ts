@@ -39,13 +39,13 @@ function answer<Answer>(
 /** @param isSendable Which texts reach the database as they are. Nothing is found by any other. */
 export function createReads(query: Query, isSendable: typeof isText): Reads {
   return {
-    ...createLookUps(query, isSendable),
+    ...lookUpsOf(query, isSendable),
     ...createListings(query, isSendable),
     ...createReports(query),
   };
 }
 
-function createLookUps(query: Query, isSendable: typeof isText): LookUps {
+function lookUpsOf(query: Query, isSendable: typeof isText): LookUps {
   const read = createRowReader();
   return {
     findByDigest(digests) {

@@ -169,6 +169,8 @@ async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
   return ['ok', what];
 }
 
+// ── The keyring's `deployment`, compared with what keys were sealed under ───────────────────────
+
 /** How many keys are looked at. */
 const SAMPLE = 50;
 

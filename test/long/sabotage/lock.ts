@@ -1,7 +1,7 @@
 /** The safeguards of the access lock. */
 import type { Safeguard } from './safeguard.ts';
 
-const tests = 'test/lock';
+const tests = 'test/tools/lock';
 
 export const LOCK: readonly Safeguard[] = [
   {

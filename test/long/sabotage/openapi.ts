@@ -1,7 +1,7 @@
 /** The safeguards of OpenAPI documents: nothing in them is passed over, opened or half said. */
 import type { Safeguard } from './safeguard.ts';
 
-const OPENAPI = 'test/openapi';
+const OPENAPI = 'test/tools/openapi';
 const ANSWERS = 'test/examples/openapi-answers.test.ts';
 
 export const DOCUMENTS: readonly Safeguard[] = [

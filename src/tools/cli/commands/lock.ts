@@ -64,6 +64,8 @@ async function withKeys(call: Call, before: AccessLock, now: AccessLock): Promis
   return { ...diff, gains };
 }
 
+// ── The keys of all organizations that could be in use; one page is in memory ───────────────────
+
 /** As many as are read at once. */
 const PAGE = 1000;
 
