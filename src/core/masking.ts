@@ -31,8 +31,8 @@ export function looksLikeKey(text: string): boolean {
 }
 
 /**
- * Masks every part of a key of any prefix, from 20 characters on, and much that is none: for texts
- * that strangers write. Nothing that is left looks like a key, also after the text is cut.
+ * Masks every part of a key of any prefix, from 20 characters on, and other long runs too: for
+ * texts that strangers write. What is left does not look like a key, even after the text is cut.
  */
 export function maskKeyParts(text: string): string {
   return text.replace(/_[0-9A-Za-z]{20,}/g, '_[redacted]');

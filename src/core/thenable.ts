@@ -10,7 +10,7 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
 
 /**
  * Waits for a promise for at most `timeoutMs`. After that, `onLate` decides: it throws, or returns
- * what to answer instead, which may be the promise itself. What was begun goes on.
+ * what to answer instead, which may be the promise itself. The work itself continues.
  *
  * @param isBackground Whether a process may end while this waits.
  */
