@@ -41,7 +41,7 @@ export async function run(call: Call): Promise<undefined> {
     '  --scopes reports:read --expires 1d',
     files.has(server)
       ? `node ${server}`
-      : 'guard your routes with an adapter around defineGuard (README: “In your own framework”)',
+      : 'guard your routes with keyring.admit (README: “In your own framework”)',
   ];
   output.say(`Then:\n${steps.map((step) => `  ${step}`).join('\n')}`);
 }
