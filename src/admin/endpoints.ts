@@ -120,6 +120,9 @@ function withReason(authority: GrantAuthority, reason: string | undefined): Gran
   return reason === undefined ? authority : { ...authority, reason };
 }
 
+/** Where the endpoints are mounted unless an option says otherwise. */
+export const DEFAULT_BASE_PATH = '/keys';
+
 export const ROUTES: readonly Route[] = [
   route({
     operation: 'listKeys',

@@ -11,7 +11,7 @@ import {
 import { toResponse } from '../http/challenge.js';
 import { readBasePath } from '../http/fetch-handler.js';
 import type { AuthorityReader } from './ask-authority.js';
-import type { AdminKeyring } from './endpoints.js';
+import { type AdminKeyring, DEFAULT_BASE_PATH } from './endpoints.js';
 
 /** How the endpoints are mounted. */
 export interface KeyAdminOptions {
@@ -81,7 +81,7 @@ const METHODS = [
 export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
   readFields(options, OPTIONS, 'createKeyAdmin');
   const { keyring, authorityOf, realm = 'keys', onError, origins = [] } = options;
-  const { basePath = '/keys', authorityTimeoutMs = 2000 } = options;
+  const { authorityTimeoutMs = 2000 } = options;
   assert(hasMethods(keyring, ...METHODS), 'keyring: pass what createKeyring returned');
   assert(typeof authorityOf === 'function', 'authorityOf: pass (request) => authority');
   if (onError !== undefined) assertFunction(onError, 'onError');
@@ -90,7 +90,7 @@ export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
   return Object.freeze<KeyAdminConfig>({
     keyring,
     authorityOf,
-    basePath: readBasePath(basePath, '/keys'),
+    basePath: readBasePath(options.basePath, DEFAULT_BASE_PATH),
     realm,
     origins: new Set(readStrings(origins, 'origins', ORIGIN)),
     authorityTimeoutMs: readInteger(authorityTimeoutMs, 1, 600_000, 'authorityTimeoutMs'),

@@ -8,7 +8,7 @@ import { addressedKeyJsonSchema } from '../schemas/addressed-key.js';
 import { damagedKeyJsonSchema } from '../schemas/damaged-key.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import { keyInfoJsonSchema } from '../schemas/key-info.js';
-import { ROUTES, type Route } from './endpoints.js';
+import { DEFAULT_BASE_PATH, ROUTES, type Route } from './endpoints.js';
 
 export interface KeyAdminOpenApiOptions {
   /** As in `createKeyAdmin`, with whatever stands before it in the document. Default: `/keys`. */
@@ -223,10 +223,7 @@ export function keyAdminOpenApi(options: KeyAdminOpenApiOptions = {}): KeyAdminO
   readFields(options, ['basePath', 'securitySchemes'], 'keyAdminOpenApi');
   const { securitySchemes = {} } = options;
   assert(isObject(securitySchemes), 'securitySchemes: pass Security Scheme Objects by name');
-  const basePath = readBasePath(
-    options.basePath === undefined ? '/keys' : options.basePath,
-    '/keys',
-  );
+  const basePath = readBasePath(options.basePath, DEFAULT_BASE_PATH);
   const security = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, object> = {};
   for (const route of ROUTES) {

@@ -128,6 +128,11 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   },
 };
 
+/** The sentence of a refusal, for answers of another form. */
+export function detailOf(reason: RefusalReason): string {
+  return REFUSALS[reason].detail;
+}
+
 /** Answers with a problem document (RFC 9457). */
 export function answerRefusal(reason: RefusalReason, headers: Headers = {}): Response {
   const { status, detail, error } = REFUSALS[reason];

@@ -72,11 +72,12 @@ export function requireBody<Body>(body: Body | null | undefined, ifRead: Refusal
 /**
  * Reads the path below which a handler is mounted. It is compared with paths as `URL` writes them.
  *
- * @param example Such a path, for the error.
+ * @param byDefault What is meant if there is none; also the example in the error.
  */
-export function readBasePath(path: unknown, example: string): string {
+export function readBasePath(path: unknown, byDefault: string): string {
+  if (path === undefined) return byDefault;
   const isPath = typeof path === 'string' && /^\/[^?#{}]*[^/?#{}]$/.test(path);
-  assert(isPath, `basePath: pass a path such as ${example}, without a slash at the end`, path);
+  assert(isPath, `basePath: pass a path such as ${byDefault}, without a slash at the end`, path);
   const { pathname } = new URL(`http://localhost${path}`);
   assert(pathname === path, `basePath: write it as ${quote(pathname)}`);
   return path;

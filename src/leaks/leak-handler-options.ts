@@ -112,7 +112,7 @@ const METHODS = ['identify', 'revoke', 'revokeLineage', 'suspend'] as const;
 /** @throws TypeError on any invalid option, so that it shows at start-up. */
 export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig {
   readFields(options, OPTIONS, 'createLeakHandler');
-  const { github, gitlab, holder, onLeak, onError, basePath = '/leaks' } = options;
+  const { github, gitlab, holder, onLeak, onError, basePath } = options;
   const isAny = [github, gitlab, holder].some((source) => source !== undefined);
   assert(isAny, 'createLeakHandler: pass github, gitlab or holder, or nothing is mounted');
   if (onLeak !== undefined) assertFunction(onLeak, 'onLeak');

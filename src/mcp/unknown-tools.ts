@@ -3,7 +3,7 @@ import { AccessError, isAccessError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
 import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
-import { answerJson, answerRefusal } from '../http/answer.js';
+import { answerJson, answerRefusal, detailOf } from '../http/answer.js';
 import type { GateConfig } from './gate-options.js';
 import type { ToolCall } from './messages.js';
 
@@ -63,6 +63,6 @@ const INVALID_PARAMS = -32_602;
  */
 export function answerUnknownTool(id: string | number | undefined): Response {
   if (id === undefined) return answerRefusal('unknown_tool');
-  const message = 'Unknown tool. The server has no such tool, or did not name it to its gate.';
+  const message = `Unknown tool. ${detailOf('unknown_tool')}`;
   return answerJson(200, { jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message } });
 }

@@ -104,7 +104,7 @@ export function toSlice<T>(
 // ── What has changed ────────────────────────────────────────────────────────────────────────────
 
 /** Not before any other. */
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** The position that all keys of a part of `listChanged` follow: a time, then a key id. */
 export function readChangesStart({ since, after }: ChangedQuery): ChangedKey {

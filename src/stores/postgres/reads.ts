@@ -14,6 +14,7 @@ import {
   formatExpiringCursor,
   isText,
   isWholeText,
+  LAST_ID,
   type Reads,
   type Reports,
   readAllCursor,
@@ -73,7 +74,6 @@ function findersOf(run: RunStatement): Finders {
 
 /** Behind any key of a listing: the largest 64-bit integer and the largest id. */
 const END_OF_TIME = '9223372036854775807';
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** The parameters of `list`. Callers may leave out the position to start at the newest key. */
 function listValues({ entityUuid, prefix, after, limit }: ListQuery): string[] {
