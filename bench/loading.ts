@@ -3,10 +3,11 @@
  * makes of it. Bytes are exact: `test/size.test.ts` holds them to a bound.
  */
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { buildForNode } from '../tsup.config.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -19,12 +20,16 @@ export interface Bundle {
 }
 
 /**
- * The source, bundled for a Worker as `wrangler` does it: one ES module, dependencies in it,
+ * The built package, bundled for a Worker as `wrangler` does it: one ES module, dependencies in it,
  * minified.
+ *
+ * @param from The folder of its `package.json`.
  */
-export async function bundle(entry: string): Promise<Bundle> {
+export async function bundle(entry: string, from = root): Promise<Bundle> {
   const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: root, loader: 'ts' },
+    stdin: { contents: entry, resolveDir: from },
+    // The package as it is published, not the source that the project's own paths lead to.
+    tsconfigRaw: '{}',
     bundle: true,
     minify: true,
     write: false,
@@ -38,11 +43,9 @@ export async function bundle(entry: string): Promise<Bundle> {
 }
 
 /** The bytes of JavaScript that `import 'keyscope'` has Node load, as published. */
-export async function loadedByNode(): Promise<number> {
-  const { core, entries } = await buildForNode({ write: false });
-  const outputs = { ...core.metafile.outputs, ...entries.metafile.outputs };
-  const files = ['index', 'core'].map((name) => outputs[`dist/node/${name}.js`]?.bytes);
-  return files.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
+export function loadedByNode(from = root): number {
+  const files = ['index', 'core', 'native'].map((name) => join(from, `dist/${name}.js`));
+  return files.reduce((sum, file) => sum + readFileSync(file).length, 0);
 }
 
 // ── Time ─────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
 /**
- * What the build for Node has in place of `@noble/hashes`, whose five files take as long to load as
- * the core. There is a native hash in every version of Node, Bun and Deno that is supported.
+ * What Node, Bun and Deno load in place of `@noble/hashes`, whose five files take as long as the
+ * core. There is a native hash in every version of Node, Bun and Deno that is supported.
  */
 const { process } = globalThis as {
   readonly process?: {

@@ -13,7 +13,7 @@ import { chanceFrom, innocentText, keyFrom } from '../support/planted-keys.ts';
 
 const MEBIBYTE = 2 ** 20;
 const BLOCK = 4 * MEBIBYTE;
-const BIN = new URL('../../dist/node/keyscope.js', import.meta.url).pathname;
+const BIN = new URL('../../dist/keyscope.js', import.meta.url).pathname;
 // Of what is read, one piece; the rest is what Node takes by itself.
 const MAX_GROWTH_KIB = 64 * 1024;
 const COMMITS = 2_000;

@@ -74,12 +74,8 @@ function runAsUser(command, args) {
 function pack() {
   const said = run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root });
   const [{ filename, files, size, unpackedSize }] = JSON.parse(said);
-  const ofCommand = files
-    .filter(({ path }) => /(?:src|dist)\/cli\/|node\/keyscope\.js/.test(path))
-    .reduce((sum, file) => sum + file.size, 0);
   const sizes = `${inKilobytes(size)} packed, ${inKilobytes(unpackedSize)} unpacked`;
-  const part = `${inKilobytes(ofCommand)} of those for the command`;
-  console.log(`${filename}: ${files.length} files, ${sizes}, ${part}`);
+  console.log(`${filename}: ${files.length} files, ${sizes}`);
   return join(project, filename);
 }
 
@@ -164,7 +160,7 @@ function findFreePort() {
 
 // ── Stack traces ────────────────────────────────────────────────────────────────────────────────
 
-/** The core is one file for Node; its map names the lines that it comes from. */
+/** The core is one file; its map names the lines that it comes from. */
 function readStack() {
   const code = "import('keyscope').then(({ createKeyring }) => createKeyring({}))";
   const { stderr } = spawnSync('node', ['--enable-source-maps', '--eval', code], {
@@ -213,7 +209,7 @@ function runCommand() {
     keyscope(...args);
   }
   const version = keyscope('--version').trim();
-  const bin = join(project, 'node_modules/keyscope/dist/node/keyscope.js');
+  const bin = join(project, 'node_modules/keyscope/dist/keyscope.js');
   const costs = (args) => fastest(() => runAsUser('node', args));
   const more = Math.round(costs([bin, '--help']) - costs(['--eval', '0']));
   console.log(`the command ${version} runs; its help takes ${more} ms more than Node itself`);

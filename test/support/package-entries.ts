@@ -9,17 +9,22 @@ export interface PackageEntry {
   readonly specifier: string;
   /** From the project's root: `src/tools/lock/index.ts`. */
   readonly source: string;
+  /** The name of its file in `dist`: `lock`. */
+  readonly output: string;
 }
 
 const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url));
 
 export function packageEntries(): readonly PackageEntry[] {
   const { exports } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+    readonly exports: Readonly<
+      Record<string, string | { readonly types: string; readonly default: string }>
+    >;
   };
   return Object.entries(exports).flatMap(([name, entry]) => {
     if (typeof entry === 'string') return [];
-    const source = entry.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts');
-    return [{ name, specifier: `keyscope${name.slice(1)}`, source }];
+    const source = entry.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts');
+    const output = entry.default.replace(/^\.\/dist\/(.+)\.js$/, '$1');
+    return [{ name, specifier: `keyscope${name.slice(1)}`, source, output }];
   });
 }

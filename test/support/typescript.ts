@@ -18,7 +18,10 @@ registerHooks({
   resolve(specifier, context, next) {
     const source = ENTRIES.get(specifier);
     if (source !== undefined) return next(source, context);
-    const isInside = specifier.startsWith('.') && context.parentURL?.startsWith(SOURCE);
-    return next(isInside ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+    if (!context.parentURL?.startsWith(SOURCE)) return next(specifier, context);
+    const inSource = specifier
+      .replace(/^#noble\//, '@noble/hashes/')
+      .replace(/^(\..+)\.js$/, '$1.ts');
+    return next(inSource, context);
   },
 });

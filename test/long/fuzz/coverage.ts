@@ -1,5 +1,5 @@
 /**
- * What of the built package was run, and how often, by V8's own counters. Asking takes a fifth of a
+ * What of the source was run, and how often, by V8's own counters. Asking takes a fifth of a
  * millisecond, many times what an input takes: ask once for a batch, and input by input only where
  * a batch ran something new.
  */

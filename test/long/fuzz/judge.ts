@@ -57,9 +57,9 @@ function timedFunction(act: Act): Act {
   };
 }
 
-/** The functions of an inner module, of the same build as the entries, timed. */
+/** The functions of a file that is no entry, timed. */
 export async function inner<T extends object>(name: string): Promise<T> {
-  const { href } = new URL(`../../../dist/${name}.js`, import.meta.url);
+  const { href } = new URL(`../../../src/${name}.ts`, import.meta.url);
   return timed((await import(href)) as T);
 }
 

@@ -27,7 +27,7 @@ const seconds = Number(values.seconds);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 
 // Before the package is loaded, or what its modules do then is not counted.
-const coverage = startCoverage(new URL('../../../dist/', import.meta.url).href);
+const coverage = startCoverage(new URL('../../../src/', import.meta.url).href);
 const { fuzz } = await import('./fuzz.ts');
 const { TARGETS } = await import('./targets.ts');
 
@@ -57,7 +57,14 @@ function areSoundApart(names: readonly string[]): boolean {
   const timeout = 1000 * (seconds + 300);
   let all = true;
   for (const name of names) {
-    const args = [program, '--here', name, `--seconds=${seconds}`, `--seed=${seed}`];
+    const args = [
+      ...process.execArgv,
+      program,
+      '--here',
+      name,
+      `--seconds=${seconds}`,
+      `--seed=${seed}`,
+    ];
     const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', timeout });
     all &&= status === 0;
   }

@@ -1,0 +1,70 @@
+/** What is published: every entry around one core, the same files for every runtime. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { buildPackage } from './support/built-package.ts';
+import { packageEntries } from './support/package-entries.ts';
+import { readProjectFile } from './support/source.ts';
+
+describe('the build', () => {
+  const built = buildPackage();
+  afterAll(() => built.remove());
+
+  const importsOf = (name: string): readonly string[] => {
+    const statements = built.text(name).matchAll(/^(?:import|\} from|export \* from) .*"(.+)";$/gm);
+    return Array.from(new Set(Array.from(statements, ([, path = '']) => path))).sort();
+  };
+
+  it('has every source file once, so that there is one core, whatever is imported', () => {
+    const sources = Array.from(built.sources.values()).flat();
+    expect(sources.filter((path, index) => sources.indexOf(path) !== index)).toEqual([]);
+    expect(sources).toEqual(expect.arrayContaining(['src/core/principal.ts', 'src/mcp/gate.ts']));
+    const inCore = built.sources.get('core.js') ?? [];
+    expect(inCore).toEqual(expect.arrayContaining(['src/core/verify.ts', 'src/http/guard.ts']));
+  });
+
+  it('loads the core in two files, and of other packages nothing but the hash', () => {
+    expect(importsOf('index.js')).toEqual(['./core.js']);
+    expect(importsOf('core.js')).toEqual(['#noble/sha2.js', '#noble/utils.js']);
+    expect(importsOf('native.js')).toEqual([]);
+  });
+
+  it('takes the hash of the runtime on Node, and noble everywhere else', () => {
+    const { imports } = JSON.parse(readProjectFile('package.json')) as { imports: object };
+    const expected = { node: './dist/native.js', default: '@noble/hashes/*' };
+    expect(imports).toEqual({ '#noble/*': expected });
+  });
+
+  // The bundler renames a class that names itself, and logs then said `_AccessError`.
+  it('keeps the names of errors', () => {
+    const named = built
+      .text('core.js')
+      .matchAll(/(?:var (\w+Error) = class|class (\w+Error)) ext/g);
+    const names = Array.from(named, ([, variable, name]) => variable ?? name);
+    expect(names.sort()).toEqual(['AccessError', 'InputError', 'StoreError']);
+  });
+
+  it('has maps without the sources, which the package has itself', () => {
+    const map = JSON.parse(built.text('core.js.map')) as { sourcesContent?: unknown };
+    expect(map.sourcesContent).toBeUndefined();
+  });
+
+  it.each(packageEntries())(
+    'exports from $specifier what its source does',
+    async ({ output, source }) => {
+      const module = (await import(/* @vite-ignore */ `../${source}`)) as object;
+      const { href } = pathToFileURL(join(built.path, 'dist', `${output}.js`));
+      const published = (await import(/* @vite-ignore */ href)) as object;
+      expect(Object.keys(published).toSorted()).toEqual(Object.keys(module).toSorted());
+    },
+  );
+
+  it('is found at one path by every runtime, after the types', () => {
+    const { exports } = JSON.parse(readProjectFile('package.json')) as {
+      exports: Readonly<Record<string, object>>;
+    };
+    for (const [name, entry] of Object.entries(exports)) {
+      if (name !== './package.json') expect(Object.keys(entry)).toEqual(['types', 'default']);
+    }
+  });
+});

@@ -1,0 +1,43 @@
+/**
+ * The package as it is built, in a folder of its own: `dist` of the checkout could be stale. A
+ * module in that folder imports `keyscope` as a user's does.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { folder } from './folder.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface BuiltPackage {
+  /** Where its `package.json` is. */
+  readonly path: string;
+  /** The sources that each file of `dist` was made of, by the file's name: `core.js`. */
+  readonly sources: ReadonlyMap<string, readonly string[]>;
+  /** The text of a file of `dist`. */
+  text(name: string): string;
+  remove(): void;
+}
+
+export function buildPackage(): BuiltPackage {
+  const own = folder();
+  const dist = own.file('dist');
+  execFileSync('tsup', ['--out-dir', dist], { cwd: ROOT });
+  copyFileSync(join(ROOT, 'package.json'), own.file('package.json'));
+  symlinkSync(join(ROOT, 'node_modules'), own.file('node_modules'));
+  const text = (name: string): string => readFileSync(join(dist, name), 'utf8');
+  const names = readdirSync(dist).filter((name) => name.endsWith('.js'));
+  return {
+    path: own.file(''),
+    sources: new Map(names.map((name) => [name, sourcesIn(text(`${name}.map`))])),
+    text,
+    remove: () => own.remove(),
+  };
+}
+
+/** `src/core/key.ts` of what a map calls `../../../src/core/key.ts`. */
+function sourcesIn(map: string): readonly string[] {
+  const { sources } = JSON.parse(map) as { readonly sources: readonly string[] };
+  return sources.map((source) => source.replace(/^(?:.*\/)?(src\/)/, '$1'));
+}
