@@ -12,7 +12,7 @@ export default defineConfig(
       'test/workerd/**',
       // What is installed for some tests alone.
       'test/{frameworks,orms}/**',
-      'examples/{bun,deno,drizzle,elysia,koa,kysely,nest,next,trpc}/**',
+      'examples/more/{bun,deno,drizzle,elysia,koa,kysely,nest,next,trpc}/**',
     ],
     languageOptions: {
       parser: tseslint.parser,

@@ -30,7 +30,7 @@ describe('docs/frameworks.md', () => {
     const shown = blocksOf(frameworks).map(({ path }) => path);
     const servers = ['bun', 'deno', 'elysia', 'koa', 'nest', 'trpc'];
     expect(shown).toEqual(
-      expect.arrayContaining(servers.map((name) => `examples/${name}/server.ts`)),
+      expect.arrayContaining(servers.map((name) => `examples/more/${name}/server.ts`)),
     );
   });
 

@@ -5,12 +5,12 @@ import type { JSONWebKeySet, JWK } from 'jose';
 import { decodeProtectedHeader, exportJWK, generateKeyPair } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createServer } from '../../examples/hono/server.ts';
-import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
-import { listen, stop } from '../../examples/platform/host/listen.ts';
 import {
   createServer as createResource,
   createTokens,
-} from '../../examples/resource-server/server.ts';
+} from '../../examples/more/resource-server/server.ts';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { folder } from '../support/folder.ts';
 import { NODE_ARGUMENTS } from '../support/store-process.ts';
 

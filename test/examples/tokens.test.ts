@@ -20,16 +20,16 @@ import { createServer as createExpress } from '../../examples/express/server.ts'
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import { createServer as createHono } from '../../examples/hono/server.ts';
 import { createServer as createMcp } from '../../examples/mcp/server.ts';
+import {
+  createServer as createResource,
+  createTokens,
+} from '../../examples/more/resource-server/server.ts';
 import type { Platform } from '../../examples/platform/host/boot.ts';
 import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { answerToken } from '../../examples/platform/host/token-endpoint.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
-import {
-  createServer as createResource,
-  createTokens,
-} from '../../examples/resource-server/server.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';

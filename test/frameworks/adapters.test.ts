@@ -219,7 +219,7 @@ describeInstalled('the guard for Nest', () => {
 
 describe('each adapter', () => {
   test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('is a page: %s', (framework) => {
-    const path = new URL(`../../examples/${framework}/adapter.ts`, import.meta.url);
+    const path = new URL(`../../examples/more/${framework}/adapter.ts`, import.meta.url);
     const source = readFileSync(path, 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
     const code = source.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '');

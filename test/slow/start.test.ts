@@ -217,7 +217,7 @@ describe.concurrent('a server behind the platform', () => {
     expect(await platform.stop()).toBe(0);
   });
 
-  const usage = /^Usage: npx node examples\/resource-server\/server\.ts /;
+  const usage = /^Usage: npx node examples\/more\/resource-server\/server\.ts /;
 
   test('prints its usage where it is asked for help', { timeout }, async () => {
     const ended = await runToEnd(PROGRAMS.resourceServer, ['--help'], { ...env, PORT: '0' });

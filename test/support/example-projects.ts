@@ -32,7 +32,7 @@ export function setup(): void {
   for (const [name, parts] of Object.entries(EXAMPLES)) {
     const folder = `test/${name}`;
     rmSync(join(root, folder, '.project'), { recursive: true, force: true });
-    for (const part of parts) copy(`examples/${part}`, `${folder}/.project/${part}`);
+    for (const part of parts) copy(`examples/more/${part}`, `${folder}/.project/${part}`);
     if (existsSync(join(root, folder, 'node_modules'))) copyPackage(folder);
   }
   copy('test/frameworks/next-routes', 'test/frameworks/.project/next/app');

@@ -19,7 +19,7 @@ export const PROGRAMS = {
   boot: fromRoot('examples/platform/host/run.ts'),
   demo: fromRoot('examples/platform/host/demo.ts'),
   console: fromRoot('examples/console/server.ts'),
-  resourceServer: fromRoot('examples/resource-server/server.ts'),
+  resourceServer: fromRoot('examples/more/resource-server/server.ts'),
   bootChild: fromRoot('test/support/boot-child.ts'),
 } as const;
 

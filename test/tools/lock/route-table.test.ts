@@ -1,7 +1,7 @@
 /** Routes that a caller names. */
 import { expect, test } from 'vitest';
 import { createGuard as createCustomGuard } from '../../../examples/custom-adapter/adapter.ts';
-import { createGuard } from '../../../examples/fetch/adapter.ts';
+import { createGuard } from '../../../examples/more/fetch/adapter.ts';
 import { routesOf } from '../../../src/tools/lock/index.js';
 import { guarding } from '../../support/guarded.ts';
 import { linesOf } from '../../support/route-lines.ts';
@@ -32,7 +32,7 @@ test('takes a table of operations', () => {
 
 test('takes the modules of Next, by paths or files', async () => {
   // Not compiled here: its imports are written as Next has them.
-  const file: string = '../../../examples/next/app/threats/route.ts';
+  const file: string = '../../../examples/more/next/app/threats/route.ts';
   const route: unknown = await import(file);
   const module = { GET: guard('one')(answer), POST: answer, dynamic: 'auto', helper: answer };
   const table = {

@@ -9,8 +9,8 @@
  *   createServer(tokens, 'reports').listen(8080); // without any database
  *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // revocation on use
  *
- * `npx node examples/resource-server/server.ts` starts it behind a platform started with `npm run
- * demo`.
+ * `npx node examples/more/resource-server/server.ts` starts it behind a platform started with `npm
+ * run demo`.
  */
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -19,14 +19,14 @@ import { Hono } from 'hono';
 import type { Principal, TokenVerifier } from 'keyscope';
 import { AccessError, isAccessError, parseAuthorization, toMe, toResponse } from 'keyscope';
 import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
-import { REALM } from '../platform/host/http.ts';
-import { atFirstSignal, listen, readPort, stop, whyNot } from '../platform/host/listen.ts';
-import { createNodeServer } from '../platform/host/node-server.ts';
-import { audiences } from '../platform/host/tokens.ts';
-import { catalog } from '../platform/service/catalog.ts';
-import { policy } from '../platform/service/policy.ts';
-import type { Report } from '../platform/service/problem.ts';
-import { reportError } from '../platform/service/problem.ts';
+import { REALM } from '../../platform/host/http.ts';
+import { atFirstSignal, listen, readPort, stop, whyNot } from '../../platform/host/listen.ts';
+import { createNodeServer } from '../../platform/host/node-server.ts';
+import { audiences } from '../../platform/host/tokens.ts';
+import { catalog } from '../../platform/service/catalog.ts';
+import { policy } from '../../platform/service/policy.ts';
+import type { Report } from '../../platform/service/problem.ts';
+import { reportError } from '../../platform/service/problem.ts';
 
 /** What identifies the caller: a keyring, or just a verifier. */
 interface Door {
@@ -82,7 +82,7 @@ export function createServer(
 
 // ── Behind the demo ─────────────────────────────────────────────────────────────────────────────
 
-const HELP = `Usage: npx node examples/resource-server/server.ts [--help]
+const HELP = `Usage: npx node examples/more/resource-server/server.ts [--help]
 
 Takes the tokens of a platform that is running: start that with npm run demo. The environment
 variables PORT (8788) and PLATFORM_URL (http://127.0.0.1:8787), what the platform calls itself, are
