@@ -80,7 +80,8 @@ function installAll() {
 // ── What is run ─────────────────────────────────────────────────────────────────────────────────
 
 function writeVectors() {
-  const entries = readdirSync(join(root, 'test/vectors')).map((file) => {
+  const files = readdirSync(join(root, 'test/vectors')).filter((file) => file.endsWith('.json'));
+  const entries = files.map((file) => {
     const vectors = readFileSync(join(root, 'test/vectors', file), 'utf8');
     return `"${file.replace('.json', '')}": ${vectors}`;
   });
