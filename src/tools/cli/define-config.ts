@@ -1,12 +1,12 @@
 /** What the command is told of a service: its keyring, and what a keyring does not show. */
 import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
+import { createKeyFormat } from '../../core/key.js';
 import type { Policy } from '../../core/policy.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { Dialect } from '../../stores/schema/migrations.js';
 import type { GuardedRoute } from '../lock/route.js';
-import { isPrefix } from './is-prefix.js';
 
 /** How `keyscope doctor` asks an SQL database what its store does not say. */
 export interface CommandSql {
@@ -178,4 +178,21 @@ export function isConfig(value: unknown): 'config' | 'newer' | 'other' {
   const version = (value as { readonly [VERSION]?: unknown } | null | undefined)?.[VERSION];
   if (typeof version !== 'number') return 'other';
   return version === CURRENT ? 'config' : 'newer';
+}
+
+/** Whether keys can begin with it. */
+export function isPrefix(text: unknown): boolean {
+  try {
+    createKeyFormat(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a pepper is among those of the config; null where the config does not say. */
+export function isConfigured(pepper: string | null, { peppers }: CommandConfig): boolean | null {
+  if (peppers === undefined) return null;
+  const ids: readonly (string | null)[] = peppers === 'none' ? [null] : peppers;
+  return ids.includes(pepper);
 }
