@@ -45,20 +45,6 @@ export interface CommandConfig {
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
 
-const FIELDS = [
-  'keyring',
-  'store',
-  'catalog',
-  'peppers',
-  'prefixes',
-  'migrate',
-  'sql',
-  'connections',
-  'policy',
-  'routes',
-  'close',
-] as const satisfies readonly (keyof CommandConfig)[];
-
 const KEYRING_METHODS = [
   'issue',
   'rotate',
@@ -101,9 +87,9 @@ const CURRENT = 1;
  */
 export function defineConfig(config: CommandConfig): CommandConfig {
   const given = readFields(config, FIELDS, 'defineConfig');
-  for (const [field, { holds, instead }] of Object.entries(RULES)) {
-    const value = given[field as keyof CommandConfig];
-    assert(holds(value), `defineConfig: ${field}: ${instead}`);
+  for (const field of FIELDS) {
+    const { holds, instead } = RULES[field];
+    assert(holds(given[field]), `defineConfig: ${field}: ${instead}`);
   }
   return Object.freeze(Object.defineProperty({ ...config }, VERSION, { value: CURRENT }));
 }
@@ -156,6 +142,8 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   routes: FUNCTION,
   close: FUNCTION,
 };
+
+const FIELDS = Object.keys(RULES) as readonly (keyof CommandConfig)[];
 
 function arePepperIds(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
