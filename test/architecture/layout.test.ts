@@ -171,7 +171,7 @@ describe('layout', () => {
     expect(importing('src/management/reports/ask.ts', '../../stores/rows.js').join()).toContain(
       'folders',
     );
-    expect(importing('src/tools/lock/hono.ts', '../cli/main.js').join()).toContain('folders');
+    expect(importing('src/tools/lock/hono.ts', '../cli/bin.js').join()).toContain('folders');
     expect(importing('src/jwt/issuer.ts', './index.js').join()).toContain('an index');
     expect(importing('src/jwt/issuer.ts', '../index.js').join()).toContain('an index');
     expect(importing('src/jwt/issuer.ts', '../management/keyring.js').join()).toContain(

@@ -1,10 +1,15 @@
 /** Reads the command line by the tables of subcommands and options. */
 import { parseArgs } from 'node:util';
 import { looksLikeKey } from '../../core/masking.js';
-import { type CommandError, usageError } from './command-error.js';
-import type { Given } from './given.js';
-import { suggest } from './nearest.js';
-import { COMMON, OPTIONS, type Option, type OptionName, shownOption } from './options.js';
+import { type CommandError, suggest, usageError } from './command-error.js';
+import {
+  COMMON,
+  type Given,
+  OPTIONS,
+  type Option,
+  type OptionName,
+  shownOption,
+} from './options.js';
 import { SUBCOMMANDS, type Subcommand } from './subcommands.js';
 
 /** A command line that can be carried out. */

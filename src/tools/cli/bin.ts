@@ -1,5 +1,98 @@
 #!/usr/bin/env node
-/** The command `keyscope`. */
-import { main } from './main.js';
+/**
+ * The command `keyscope`: runs one subcommand from its line to the exit code, and closes what the
+ * config opened.
+ */
+import { within } from '../../core/thenable.js';
+import { type Request, readArguments } from './arguments.js';
+import type { Call } from './call.js';
+import type { CommandConfig } from './define-config.js';
+import { watchInterrupts } from './interrupts.js';
+import { readCount } from './options.js';
+import { createOutput, type Output, ReaderGone } from './output.js';
+import { helpFor } from './subcommands.js';
+import { openTerminal } from './terminal.js';
+
+/** How long `close` of the config may take, at most. */
+const CLOSE_MS = 5_000;
+
+/** Ends the process, because what a config opened may keep it alive. */
+async function main(argv: readonly string[]): Promise<never> {
+  // Before the line is read, because what is wrong with it is told as JSON, too.
+  const output = createOutput(argv.includes('--json'));
+  let exit: number;
+  try {
+    exit = await answer(readArguments(argv), output);
+  } catch (error) {
+    exit = await fail(error, output);
+  }
+  process.exit(exit);
+}
+
+async function answer(request: Request, output: Output): Promise<number> {
+  if (request.kind === 'run') return run(request, output);
+  if (request.kind === 'version') {
+    await output.line((await import('./package-file.js')).readVersion());
+  } else {
+    await output.line(helpFor(request.subcommand).trimEnd());
+  }
+  return 0;
+}
+
+type RunRequest = Extract<Request, { readonly kind: 'run' }>;
+
+async function run({ subcommand, given }: RunRequest, output: Output): Promise<number> {
+  const interrupts = watchInterrupts(output.say);
+  const timeoutMs = readTimeout(given.text('timeout'));
+  let opened: CommandConfig | null = null;
+  const call: Call = {
+    given,
+    output,
+    terminal: openTerminal(),
+    interrupts,
+    timeoutMs,
+    async config() {
+      const { loadConfig } = await import('./load-config.js');
+      opened = await loadConfig(given.text('config'), timeoutMs);
+      return opened;
+    },
+  };
+  const work = subcommand.load().then((loaded) => loaded(call));
+  try {
+    const exit = await interrupts.unless(work);
+    const interrupted = interrupts.exit();
+    if (interrupted !== null) output.say('Interrupted; the change had begun, and was completed.');
+    return interrupted ?? exit ?? 0;
+  } finally {
+    await close(opened, Math.min(timeoutMs, CLOSE_MS), output);
+  }
+}
+
+function readTimeout(text = '30'): number {
+  return Math.min(readCount(text, 'timeout'), 3_600) * 1_000;
+}
+
+async function close(config: CommandConfig | null, limitMs: number, output: Output): Promise<void> {
+  try {
+    // Called within the promise, so that what it throws is told like what it rejects with.
+    const closing = Promise.resolve().then(() => config?.close?.());
+    await within(limitMs, closing, () => {
+      throw new Error(`not within ${limitMs / 1_000} s`);
+    });
+  } catch (error) {
+    const { textOf, withoutSecrets } = await import('./explain.js');
+    output.say(`The config's close() failed: ${withoutSecrets(textOf(error))}`);
+  }
+}
+
+async function fail(error: unknown, output: Output): Promise<number> {
+  // What follows is nobody's: the pipe ended because its reader has enough.
+  if (error instanceof ReaderGone) return 0;
+  const { explain } = await import('./explain.js');
+  const { exit, code, message } = explain(error);
+  if (output.isJson) output.say(JSON.stringify({ error: { exit, code, message } }));
+  else output.say(`keyscope: ${message}`);
+  return exit;
+}
 
 await main(process.argv.slice(2));

@@ -2,10 +2,10 @@
 import { userInfo } from 'node:os';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
-import { usageError } from './command-error.js';
-import type { CommandConfig } from './define-config.js';
-import type { Given } from './given.js';
+import { CommandError, usageError } from './command-error.js';
+import { type CommandConfig, isPrefix } from './define-config.js';
 import type { Interrupts } from './interrupts.js';
+import { type Given, readList } from './options.js';
 import type { Output } from './output.js';
 import type { Terminal } from './terminal.js';
 
@@ -50,4 +50,25 @@ function loginName(): string {
 export function keyIdOf({ given }: Call): string {
   if (isUuid(given.operand)) return given.operand;
   throw usageError('A key id is a UUID in lower case, as `keyscope list` shows it.');
+}
+
+/** Reads the prefixes that `--prefix` names; null where it is not written. */
+export function readPrefixes(given: Given): readonly string[] | null {
+  const text = given.text('prefix');
+  if (text === undefined) return null;
+  const prefixes = readList(text);
+  if (prefixes.length === 0 || !prefixes.every(isPrefix)) {
+    const instead = '1 to 20 of a-z, 0-9 and inner _, beginning with a letter; several by commas';
+    throw usageError(`--prefix: ${instead}.`);
+  }
+  return [...new Set(prefixes)];
+}
+
+/** The prefixes that the config names. */
+export function prefixesOf({ prefixes }: CommandConfig): readonly string[] {
+  if (prefixes !== undefined) return prefixes;
+  throw new CommandError(
+    'config',
+    'The config names no prefixes: write --prefix acme, or prefixes in defineConfig.',
+  );
 }

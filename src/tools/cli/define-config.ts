@@ -1,12 +1,12 @@
 /** What the command is told of a service: its keyring, and what a keyring does not show. */
 import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
+import { createKeyFormat } from '../../core/key.js';
 import type { Policy } from '../../core/policy.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { Dialect } from '../../stores/schema/migrations.js';
 import type { GuardedRoute } from '../lock/route.js';
-import { isPrefix } from './is-prefix.js';
 
 /** How `keyscope doctor` asks an SQL database what its store does not say. */
 export interface CommandSql {
@@ -44,20 +44,6 @@ export interface CommandConfig {
   /** Ends the connections. Called at the end in every case, and waited for a few seconds. */
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
-
-const FIELDS = [
-  'keyring',
-  'store',
-  'catalog',
-  'peppers',
-  'prefixes',
-  'migrate',
-  'sql',
-  'connections',
-  'policy',
-  'routes',
-  'close',
-] as const satisfies readonly (keyof CommandConfig)[];
 
 const KEYRING_METHODS = [
   'issue',
@@ -101,9 +87,9 @@ const CURRENT = 1;
  */
 export function defineConfig(config: CommandConfig): CommandConfig {
   const given = readFields(config, FIELDS, 'defineConfig');
-  for (const [field, { holds, instead }] of Object.entries(RULES)) {
-    const value = given[field as keyof CommandConfig];
-    assert(holds(value), `defineConfig: ${field}: ${instead}`);
+  for (const field of FIELDS) {
+    const { holds, instead } = RULES[field];
+    assert(holds(given[field]), `defineConfig: ${field}: ${instead}`);
   }
   return Object.freeze(Object.defineProperty({ ...config }, VERSION, { value: CURRENT }));
 }
@@ -157,6 +143,8 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   close: FUNCTION,
 };
 
+const FIELDS = Object.keys(RULES) as readonly (keyof CommandConfig)[];
+
 function arePepperIds(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   const ids: readonly unknown[] = [...(value as readonly unknown[])];
@@ -178,4 +166,21 @@ export function isConfig(value: unknown): 'config' | 'newer' | 'other' {
   const version = (value as { readonly [VERSION]?: unknown } | null | undefined)?.[VERSION];
   if (typeof version !== 'number') return 'other';
   return version === CURRENT ? 'config' : 'newer';
+}
+
+/** Whether keys can begin with it. */
+export function isPrefix(text: unknown): boolean {
+  try {
+    createKeyFormat(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a pepper is among those of the config; null where the config does not say. */
+export function isConfigured(pepper: string | null, { peppers }: CommandConfig): boolean | null {
+  if (peppers === undefined) return null;
+  const ids: readonly (string | null)[] = peppers === 'none' ? [null] : peppers;
+  return ids.includes(pepper);
 }

@@ -1,8 +1,11 @@
-/** Keys as people see them. What is a secret is in no `KeyInfo`. */
+/** How subcommands find keys, and show them to people. What is a secret is in no `KeyInfo`. */
+import { AccessError } from '../../core/errors.js';
 import type { KeyState } from '../../core/record.js';
+import type { Authority } from '../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../management/info.js';
-import type { AddressedKey } from '../../management/list.js';
-import type { Style } from './output.js';
+import type { Keyring } from '../../management/keyring.js';
+import type { AddressedKey, ListInput, ListPage } from '../../management/list.js';
+import { escapeInvisible, type Style } from './output.js';
 import type { Column } from './table.js';
 
 /** A row of a list. */
@@ -67,4 +70,55 @@ function textOf(value: unknown): string {
   if (typeof value !== 'object') return String(value);
   const pairs = Object.entries(value as Readonly<Record<string, unknown>>);
   return pairs.map(([name, content]) => `${name}=${textOf(content)}`).join(' ');
+}
+
+// ── Finding them ────────────────────────────────────────────────────────────────────────────────
+
+/** A key, and how a question names it. */
+interface FoundKey {
+  readonly info: KeyInfo | DamagedKey;
+  readonly shown: string;
+}
+
+/**
+ * Finds the key that a command shows or is about to end, so that people see which one it is.
+ *
+ * @throws AccessError `not_found` if the organization has no such key.
+ */
+export async function requireKey(
+  keyring: Keyring,
+  keyId: string,
+  authority: Authority,
+): Promise<FoundKey> {
+  const info = await keyring.get(keyId, authority);
+  if (info === null) throw new AccessError('not_found', 'no_such_key');
+  if (!('name' in info)) return { info, shown: `the ${info.state} key ${keyId}` };
+  const used = info.lastUsedAt === null ? '' : `, last used ${info.lastUsedAt.toISOString()}`;
+  const name = escapeInvisible(info.name);
+  return { info, shown: `${shownKey(info)} “${name}” (${info.state}${used})` };
+}
+
+/** As many as a keyring lists at once. */
+const PAGE = 1000;
+
+/**
+ * Goes through an organization's keys page by page: however many there are, one is in memory.
+ *
+ * @param most How many it yields in all.
+ */
+export async function* pagesOf(
+  keyring: Keyring,
+  authority: Authority,
+  addressing: boolean = false,
+  most: number = Number.POSITIVE_INFINITY,
+): AsyncGenerator<readonly ShownKey[]> {
+  let left = most;
+  let after: string | null = null;
+  do {
+    const input: ListInput = { after, limit: Math.min(PAGE, left), addressing };
+    const page: ListPage<ShownKey> = await keyring.list(input, authority);
+    yield page.keys;
+    left -= page.keys.length;
+    after = page.next;
+  } while (after !== null && left > 0);
 }

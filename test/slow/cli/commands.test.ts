@@ -26,6 +26,30 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   return JSON.parse(text) as Readonly<Record<string, unknown>>;
 }
 
+describe('help', () => {
+  it('loads no subcommand, and a subcommand no other', async () => {
+    place.write(
+      'hook.mjs',
+      `import { registerHooks } from 'node:module';
+      registerHooks({
+        load(url, context, next) {
+          process.stderr.write(\`\${url}\\n\`);
+          return next(url, context);
+        },
+      });`,
+    );
+    const loadedBy = async (...args: readonly string[]) => {
+      const { stderr } = await place.run(args, '', { NODE_OPTIONS: '--import ./hook.mjs' });
+      return [...stderr.matchAll(/\/cli\/((?:commands|subcommands)\b.*)\.ts$/gm)].map(
+        ([, path]) => path,
+      );
+    };
+    expect(await loadedBy('--help')).toEqual(['subcommands']);
+    expect(await loadedBy('list', '--help')).toEqual(['subcommands']);
+    expect(await loadedBy('schema', 'mysql')).toEqual(['subcommands', 'commands/schema']);
+  });
+});
+
 describe('migrate and schema', () => {
   it('create the tables, twice if need be, and print them', async () => {
     for (let round = 0; round < 2; round += 1) {

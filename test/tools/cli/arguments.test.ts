@@ -107,6 +107,6 @@ describe('the tables', () => {
 
   it.each(Object.entries(SUBCOMMANDS))('name %s by its name, and load it', async (name, each) => {
     expect(each.usage.split(' ')[0]).toBe(name);
-    expect((await each.load()).run).toBeTypeOf('function');
+    expect(await each.load()).toBeTypeOf('function');
   });
 });

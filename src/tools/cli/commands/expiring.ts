@@ -6,9 +6,9 @@ import {
 } from '../../../management/reports/expiring-keys.js';
 import type { Call } from '../call.js';
 import { usageError } from '../command-error.js';
+import { readSpan } from '../options.js';
 import { shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
-import { readSpan } from '../values.js';
 
 type Row = ExpiringKey | UnreadableKey;
 

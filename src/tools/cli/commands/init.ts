@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Call } from '../call.js';
-import { CommandError, usageError } from '../command-error.js';
-import { suggest } from '../nearest.js';
+import { CommandError, suggest, usageError } from '../command-error.js';
 import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.js';
 
 /** Writes what a service starts from. Nothing that is there is overwritten. */

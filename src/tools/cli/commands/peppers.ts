@@ -1,7 +1,7 @@
 /** `keyscope peppers` */
 import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
 import type { Call } from '../call.js';
-import { isConfigured } from '../configured.js';
+import { isConfigured } from '../define-config.js';
 import { shownDay } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 
@@ -30,6 +30,6 @@ const COLUMNS: readonly Column<Row>[] = [
 export async function run({ output, timeoutMs, config }: Call): Promise<undefined> {
   const opened = await config();
   const uses = await pepperReport(opened.store, { timeoutMs });
-  const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use, opened) }));
+  const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);
 }

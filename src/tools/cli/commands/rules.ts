@@ -1,8 +1,6 @@
 /** `keyscope rules` */
-import type { Call } from '../call.js';
-import { usageError } from '../command-error.js';
-import { suggest } from '../nearest.js';
-import { prefixesOf, readPrefixes } from '../prefixes.js';
+import { type Call, prefixesOf, readPrefixes } from '../call.js';
+import { suggest, usageError } from '../command-error.js';
 import { isScanner, RULES } from '../scanner-rules.js';
 
 /** Prints rules for a scanner of others. Asks nobody. */

@@ -2,11 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Keyring } from '../../../management/keyring.js';
-import type { Call } from '../call.js';
+import { type Call, prefixesOf, readPrefixes } from '../call.js';
 import { EXIT, usageError } from '../command-error.js';
 import { escapeInvisible, ReaderGone } from '../output.js';
 import { readVersion } from '../package-file.js';
-import { prefixesOf, readPrefixes } from '../prefixes.js';
 import { filesUnder, STANDARD_INPUT } from '../scan/files.js';
 import { finderFor } from '../scan/finder.js';
 import { topOfRepository } from '../scan/git.js';

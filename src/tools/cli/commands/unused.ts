@@ -2,10 +2,9 @@
 import { unusedScopes } from '../../../management/reports/unused-scopes.js';
 import { authorityOf, type Call } from '../call.js';
 import { usageError } from '../command-error.js';
-import { pagesOf } from '../pages.js';
-import { type ShownKey, shownDay, shownKey } from '../shown-keys.js';
+import { readSpan } from '../options.js';
+import { pagesOf, type ShownKey, shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
-import { readSpan } from '../values.js';
 
 /** A live key and what it could do without. */
 interface Row {

@@ -1,9 +1,8 @@
 /** Help, and the documentation that says the same. */
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/tools/cli/command-error.js';
-import { helpFor } from '../../../src/tools/cli/help.js';
 import { OPTIONS } from '../../../src/tools/cli/options.js';
-import { SUBCOMMANDS } from '../../../src/tools/cli/subcommands.js';
+import { helpFor, SUBCOMMANDS } from '../../../src/tools/cli/subcommands.js';
 import { readProjectFile } from '../../support/source.ts';
 
 const page = readProjectFile('docs/command.md');

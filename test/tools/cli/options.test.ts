@@ -6,7 +6,7 @@ import {
   readList,
   readPairs,
   readSpan,
-} from '../../../src/tools/cli/values.js';
+} from '../../../src/tools/cli/options.js';
 
 const NOW = Date.parse('2026-03-01T00:00:00Z');
 

@@ -4,8 +4,7 @@ import { type CommandConfig, type CommandSql, defineConfig } from 'keyscope/cli'
 import { memoryStore } from 'keyscope/stores/memory';
 import { schemaSql } from 'keyscope/stores/schema';
 import { describe, expect, it } from 'vitest';
-import { CHECKS } from '../../../src/tools/cli/checks.js';
-import type { Finding } from '../../../src/tools/cli/finding.js';
+import { CHECKS, type Finding } from '../../../../src/tools/cli/commands/doctor.js';
 
 const catalog = defineScopes({ threats: { read: 'Read.' } });
 const P1 = { id: 'p1', secret: 'a pepper of at least thirty-two bytes' };

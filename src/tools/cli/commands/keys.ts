@@ -1,0 +1,88 @@
+/** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: the keys that there are. */
+import type { Authority } from '../../../management/authority.js';
+import type { Keyring } from '../../../management/keyring.js';
+import { authorityOf, type Call, keyIdOf } from '../call.js';
+import { CommandError } from '../command-error.js';
+import { readCount } from '../options.js';
+import { fieldsOf, KEY_COLUMNS, pagesOf, requireKey, type ShownKey } from '../shown-keys.js';
+import { printFields, tablePrinter } from '../table.js';
+
+/** Lists keys, newest first. */
+export async function list(call: Call): Promise<undefined> {
+  const { given, output } = call;
+  const authority = authorityOf(call);
+  const limit = given.text('limit');
+  const most = limit === undefined ? undefined : readCount(limit, 'limit');
+  const { keyring } = await call.config();
+  const print = tablePrinter<ShownKey>(output, KEY_COLUMNS);
+  const pages = pagesOf(keyring, authority, given.flag('addressing'), most);
+  for await (const keys of pages) await print(keys);
+}
+
+/** Shows one key of the organization. */
+export async function show(call: Call): Promise<undefined> {
+  const { output } = call;
+  const keyId = keyIdOf(call);
+  const authority = authorityOf(call);
+  const { keyring } = await call.config();
+  const { info } = await requireKey(keyring, keyId, authority);
+  await printFields(output, info, fieldsOf(info));
+}
+
+/** Tells whose key a string is, whatever its state. The string comes from standard input alone. */
+export async function whois({ output, terminal, config }: Call): Promise<undefined> {
+  // Before anything is opened, because people type slowly.
+  const key = await terminal.readSecret('Key (not shown): ');
+  const { keyring } = await config();
+  const info = await keyring.identify(key);
+  if (info === null)
+    throw new CommandError('refused', 'This is no key of this keyring, or was mistyped.');
+  await printFields(output, info, fieldsOf(info));
+}
+
+/** Takes a key out of use until it is resumed. */
+export async function suspend(call: Call): Promise<undefined> {
+  const question = (shown: string) => `Suspend ${shown}?`;
+  await changeKey(call, question, (keyring, ...key) => keyring.suspend(...key));
+}
+
+/** Ends a suspension. Nothing is asked, because it can be undone. */
+export async function resume(call: Call): Promise<undefined> {
+  await changeKey(call, null, (keyring, ...key) => keyring.resume(...key));
+}
+
+/** Ends a key for good, or with `--lineage` all that it was rotated from and into. */
+export async function revoke(call: Call): Promise<undefined> {
+  const isLineage = call.given.flag('lineage');
+  const question = (shown: string) =>
+    `Revoke ${shown}${isLineage ? ' and its lineage' : ''}, for good?`;
+  await changeKey(call, question, async (keyring, ...key) => {
+    if (!isLineage) return keyring.revoke(...key);
+    const ended = await keyring.revokeLineage(...key);
+    call.output.say(`Revoked by this call: ${ended.join(' ') || 'none, they had ended'}.`);
+  });
+}
+
+/** A call of the keyring. */
+type Change = (keyring: Keyring, keyId: string, authority: Authority) => Promise<unknown>;
+
+/**
+ * Changes one key: shows which, asks if it ends, and prints what became of it.
+ *
+ * @param question From how the key is shown; null where nothing is asked.
+ */
+async function changeKey(
+  call: Call,
+  question: ((shown: string) => string) | null,
+  change: Change,
+): Promise<void> {
+  const { given, output, terminal, interrupts } = call;
+  const keyId = keyIdOf(call);
+  const authority = authorityOf(call);
+  const { keyring } = await call.config();
+  const { shown } = await requireKey(keyring, keyId, authority);
+  if (question !== null) await terminal.confirm(question(shown), given.flag('yes'));
+  await interrupts.change(() => change(keyring, keyId, authority));
+  const { info } = await requireKey(keyring, keyId, authority);
+  await tablePrinter<ShownKey>(output, KEY_COLUMNS)([info]);
+}
