@@ -12,7 +12,17 @@ const { readRecord } = await inner<typeof import('../../../src/core/record.js')>
 /** The row of the live key. */
 export const ROW: KeyRecord = { ...((await store.findById(LIVE_ID)) as KeyRecord) };
 
-const UNSEALED = ['revokedAt', 'retireAt', 'lastUsedAt', 'scopesUsed'];
+const UNSEALED = [
+  'revokedAt',
+  'suspendedAt',
+  'retireAt',
+  'withdrawn',
+  'endedBy',
+  'endReason',
+  'changedAt',
+  'lastUsedAt',
+  'scopesUsed',
+];
 const SEALED = Object.keys(ROW).filter((name) => !UNSEALED.includes(name)) as (keyof KeyRecord)[];
 
 function sealedPart(row: KeyRecord): readonly unknown[] {
@@ -25,7 +35,7 @@ function ringOver(row: KeyRecord): Ring {
     findByDigest: () => [row],
     findById: () => row,
     list: () => [row],
-    markEnded: () => true,
+    mark: () => true,
   };
   return timed(createKeyring({ ...base, store: { ...memoryStore(), ...hostile } }));
 }
@@ -72,7 +82,8 @@ export const record: Target = {
     const row = readRecord(given);
     if (row !== null) checkRecord(row);
     // What is under the seal is as it was, and nothing beside it ended the key.
-    const isAlive = row?.revokedAt === null && (row.retireAt === null || row.retireAt > START);
+    const isMarked = row?.revokedAt !== null || row.suspendedAt !== null;
+    const isAlive = !isMarked && (row.retireAt === null || row.retireAt > START);
     const isSound = row !== null && isAlive && isEqual(sealedPart(row), sealedPart(ROW));
     const over = ringOver(given as KeyRecord);
     const verified = await settled(over.verify(LIVE));
