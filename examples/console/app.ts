@@ -40,8 +40,8 @@ const HEADERS: HeaderOptions = {
     frameAncestors: ["'none'"],
     baseUri: ["'none'"],
   },
-  // No address of a page in it, for that of the sign-in has a link. Not `no-referrer`: with that,
-  // browsers do not say where a form comes from.
+  // A `Referer` names no page, because the address of the sign-in has a link. With `no-referrer`,
+  // browsers would send `Origin: null` with a form, which is refused.
   referrerPolicy: 'strict-origin',
   xFrameOptions: 'DENY',
 };

@@ -112,7 +112,6 @@ describe('a link', () => {
     expect((await site.enter(session)).status).toBe(403);
   });
 
-  // With `no-referrer`, the browser would send `Origin: null` with the form, which is refused.
   it('is in no cache and no Referer', async () => {
     for (const { headers } of [await open(site.openLink()), await open('wrong')]) {
       expect(headers.get('Cache-Control')).toBe('no-store');

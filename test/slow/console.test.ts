@@ -107,6 +107,17 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     expect(await page.content()).not.toContain(key);
   });
 
+  it('sends the link in no Referer, on the way in', async () => {
+    const referers: unknown[] = [];
+    server.on('request', ({ headers }) => referers.push(headers.referer));
+    const page = await visit();
+    await signIn(page);
+    await page.getByText('ana@example.com, admin').waitFor();
+    expect(page.url()).toBe(`${origin}/console`);
+    expect(referers).toContain(`${origin}/`);
+    expect(referers.filter((referer) => String(referer).includes('link'))).toEqual([]);
+  });
+
   /** Signs in and fills the form in, up to the last step. */
   async function fillIn(page: Page, name: string): Promise<void> {
     await signIn(page);
@@ -261,7 +272,15 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await withdraw.press('Enter');
     await page.getByRole('row', { name: new RegExp(`^${name} .* Withdrawn$`) }).waitFor();
     await look();
-    expect(complaints).toEqual([expect.stringContaining('400')]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('Open the link that the demo printed').waitFor();
+    await look();
+    const { pathname, search } = new URL(link.open());
+    await page.goto(`${origin}${pathname}${search}x`);
+    await page.getByRole('alert').waitFor();
+    await look();
+    const statuses = [expect.stringContaining('400'), expect.stringContaining('403')];
+    expect(complaints).toEqual(statuses);
     complaints = [];
   });
 });
