@@ -37,7 +37,7 @@ function readAddress(text: string, where: string): string {
 }
 
 /** The address at the other end of the connection. */
-export const socketAddress: ClientAddress = ({ socket }) => canonical(socket.remoteAddress ?? '');
+const socketAddress: ClientAddress = ({ socket }) => canonical(socket.remoteAddress ?? '');
 
 /**
  * Each proxy appends whom it was called by, so the last entry is the nearest proxy's, and what

@@ -1,6 +1,6 @@
 /**
- * Signing in by a link that works once, for a demo: it has one visitor, who also starts it. In a
- * service, write a `SignIn` with your own sessions in the place of this file.
+ * Signing in by a link that works once, for a demo: its only visitor is the one who starts it. In a
+ * service, write a `SignIn` of your own instead of this file.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
@@ -19,7 +19,7 @@ const SESSION_MS = 8 * 3_600_000;
 type FindMember = () => Member | null;
 
 export interface Link extends SignIn {
-  /** A new link. It signs in whoever opens it first, once, within a quarter of an hour. */
+  /** Makes a link. It signs in one visitor, once, within a quarter of an hour. */
   open(): string;
 }
 
@@ -50,7 +50,7 @@ function cookieFor(service: Pick<ConsoleService, 'publicUrl'>): SessionCookie {
 /** 256 random bits: nobody guesses them, so tries need no limit. */
 const randomText = (): string => randomBytes(32).toString('base64url');
 
-/** Random texts that are valid for a while, by their digests: nothing here opens a door by itself. */
+/** Random texts that are valid for a while. Only their digests are kept. */
 interface Tickets {
   make(): string;
   isValid(ticket: string): boolean;
@@ -112,7 +112,7 @@ export function createLink(
   }
 
   return {
-    open: () => `${publicUrl}${SIGN_IN}?link=${links.make()}`,
+    open: () => new URL(`${SIGN_IN}?link=${links.make()}`, publicUrl).href,
     whoIs(request) {
       const session = sessionOf(request);
       const member = sessions.isValid(session) ? findMember() : null;

@@ -76,8 +76,8 @@ export function createServer(
 }
 
 function trySignIn(link: string): string {
-  return `Console: open this link, then Settings, Configuration, API Keys. It signs you in once,
-within 15 minutes; start again for another.
+  return `Console: open this link, then Settings, Configuration, API Keys. The link works once,
+within 15 minutes; for another, start the demo again.
 
   ${link}
 `;
