@@ -14,7 +14,7 @@ import { messagePage } from './pages/frame.ts';
 import { MENUS, menuPage } from './pages/menus.ts';
 import { BASE } from './paths.ts';
 import { type ConsoleService, isSecure } from './service.ts';
-import { serveSessions } from './sessions.ts';
+import { requireMember } from './sessions.ts';
 import type { Env, Visit } from './visit.ts';
 import { Refused, readForm } from './visit.ts';
 
@@ -40,7 +40,9 @@ const HEADERS: HeaderOptions = {
     frameAncestors: ["'none'"],
     baseUri: ["'none'"],
   },
-  referrerPolicy: 'same-origin',
+  // A `Referer` names no page, because the address of the sign-in has a link. With `no-referrer`,
+  // browsers would send `Origin: null` with a form, which is refused.
+  referrerPolicy: 'strict-origin',
   xFrameOptions: 'DENY',
 };
 
@@ -122,7 +124,8 @@ export function createConsole(service: ConsoleService): Hono<Env> {
   });
   refuseOtherSites(app, service);
   receiveForms(app);
-  serveSessions(app, service);
+  service.signIn.serve(app);
+  requireMember(app, service);
   for (const menu of MENUS)
     app.get(menu.path.slice(BASE.length) || '/', (c) => c.html(menuPage(menu, c.var.member)));
   serveKeys(app, service);

@@ -3,69 +3,99 @@
  * people; for programs, it serves REST and MCP as well. `npm run demo` starts it, and so does
  * `npx node examples/console/server.ts`.
  */
-import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
+import type { GrantAuthority } from 'keyscope';
 import { createHandler, tryMcp } from '../mcp/server.ts';
 import { ENTITY, type Platform } from '../platform/host/boot.ts';
-import { socketAddress } from '../platform/host/client-address.ts';
 import { fetchListener } from '../platform/host/fetch.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
-import { Busy } from '../platform/host/turns.ts';
 import { catalog } from '../platform/service/catalog.ts';
 import { reportError } from '../platform/service/problem.ts';
+import type { User } from '../platform/service/records.ts';
 import { createConsole } from './app.ts';
+import { createLink, type Link } from './link.ts';
 import { BASE } from './paths.ts';
-import type { ConsoleService } from './service.ts';
+import type { ConsoleService, SignIn } from './service.ts';
+import type { Member } from './visit.ts';
+
+/**
+ * What a role may grant, and so what its form offers. The keyring enforces it whatever the form
+ * says. Ending a key is not granting: whoever manages keys may end any of their organization.
+ */
+const GRANTABLE: Readonly<Record<User['role'], GrantAuthority['scopes'] | null>> = {
+  admin: 'all',
+  analyst: ['threats:*', 'interactions:*', 'decoys:*', 'canaries:*', 'reports:*'],
+  viewer: null,
+};
+
+function authorityOf({ role, email }: User, entityUuid: string): GrantAuthority | null {
+  const scopes = GRANTABLE[role];
+  if (scopes === null) return null;
+  return { entityUuid, scopes, actor: email };
+}
+
+/** A user as they are now; `null` once they are deleted. */
+export function findMember(
+  { domain }: Pick<Platform, 'domain'>,
+  entityUuid: string,
+  userId: string,
+): Member | null {
+  const user = domain.readUser(entityUuid, userId);
+  if (user === null) return null;
+  return { user, entityUuid, authority: authorityOf(user, entityUuid) };
+}
+
+/** Signs in an admin of the demo's organization, by a link. */
+export function createDemoLink(platform: Platform): Link {
+  const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
+  const admin = users.find(({ role }) => role === 'admin');
+  return createLink(platform, () => findMember(platform, ENTITY, admin?.id ?? ''));
+}
 
 /** The platform, as the console wants it. */
-export function serviceOf(platform: Platform): ConsoleService {
-  const { keyring, accounts, publicUrl, now, clientAddress = socketAddress } = platform;
-  const isBusy = (error: unknown) => error instanceof Busy;
-  return { keyring, catalog, accounts, publicUrl, now, clientAddress, isBusy, report: reportError };
+export function serviceOf(platform: Platform, signIn: SignIn): ConsoleService {
+  const { keyring, publicUrl, now } = platform;
+  return { keyring, catalog, signIn, publicUrl, now, report: reportError };
 }
 
 /** The whole platform: the console, REST and MCP. */
-export function createServer(platform: Platform): Server {
-  const pages = createConsole(serviceOf(platform));
+export function createServer(
+  platform: Platform,
+  signIn: SignIn = createDemoLink(platform),
+): Server {
+  const pages = createConsole(serviceOf(platform, signIn));
   const programs = createHandler(platform);
-  const listener = fetchListener((request, env) => {
+  const listener = fetchListener((request) => {
     const { pathname } = new URL(request.url);
     const isConsole = pathname === BASE || pathname.startsWith(`${BASE}/`);
-    if (isConsole) return pages.fetch(request, env);
+    if (isConsole) return pages.fetch(request);
     return programs(request);
   });
   return createNodeServer(listener, platform);
 }
 
-export interface Credentials {
-  readonly email: string;
-  readonly password: string;
+function trySignIn(link: string): string {
+  return `Console: open this link, then Settings, Configuration, API Keys. The link works once,
+within 15 minutes; for another, start the demo again.
+
+  ${link}
+`;
 }
 
-/** A new password for an admin of the demo's organization; `null` if it has no admin. */
-export async function openAccount({ accounts, domain }: Platform): Promise<Credentials | null> {
-  const users = domain.listUsers(ENTITY, { limit: 10, after: null }).items;
-  const admin = users.find(({ role }) => role === 'admin');
-  if (!admin) return null;
-  const password = randomBytes(12).toString('base64url');
-  await accounts.setPassword({ entityUuid: ENTITY, userId: admin.id }, password);
-  return { email: admin.email, password };
+/**
+ * Starts it, says how to call it and how to sign in, and stays up.
+ *
+ * @param folder As `run` takes it.
+ */
+export async function runDemo(folder?: string): Promise<void> {
+  let link = '';
+  const createWithLink = (platform: Platform): Server => {
+    const signIn = createDemoLink(platform);
+    link = signIn.open();
+    return createServer(platform, signIn);
+  };
+  await run(createWithLink, (origin) => `${tryMcp(origin)}\n${trySignIn(link)}`, folder);
 }
 
-/** If nobody can sign in yet, creates a sign-in; says how to sign in. */
-async function trySignIn(origin: string, platform: Platform): Promise<string> {
-  const address = `Console: ${origin}${BASE}, then Settings, Configuration, API Keys`;
-  if (platform.accounts.any()) return `${address}. The password was shown on the first run.`;
-  const account = await openAccount(platform);
-  if (account === null) return '';
-  const { email, password } = account;
-  return `${address}\n\n  sign in as ${email} with the password ${password} (shown this once)`;
-}
-
-/** For whoever has just started it. */
-export async function tryDoors(origin: string, platform: Platform): Promise<string> {
-  return `${tryMcp(origin)}\n${await trySignIn(origin, platform)}\n`;
-}
-
-if (import.meta.main) await run(createServer, tryDoors);
+if (import.meta.main) await runDemo();

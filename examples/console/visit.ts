@@ -1,13 +1,18 @@
 /** What the console knows of a request while it answers it, and how it refuses one. */
-import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { IssuedKey } from 'keyscope';
+import type { GrantAuthority, IssuedKey } from 'keyscope';
 import type { LRUCache } from 'lru-cache';
-import type { Member, SignedIn } from './service.ts';
 
-/** A person who is signed in. */
+/** A person who may use the console. */
+export interface Member {
+  readonly user: { readonly email: string; readonly role: string };
+  readonly entityUuid: string;
+  /** On whose behalf this member manages keys; `null` if the role may only look. */
+  readonly authority: GrantAuthority | null;
+}
+
+/** What is kept for a visitor between two pages. */
 export interface Session {
-  readonly account: SignedIn;
   /** Forms that were shown and not yet sent, so that none makes two keys. */
   readonly forms: LRUCache<string, true>;
   /** By key id: keys that were made and not yet shown. Each is read once, within a minute. */
@@ -15,7 +20,6 @@ export interface Session {
 }
 
 export interface Env {
-  Bindings: HttpBindings;
   Variables: {
     /** Of a POST. */
     form: URLSearchParams;

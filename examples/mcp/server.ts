@@ -76,14 +76,13 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
   const handler = createMcpHandler((context) => createMcpServer(service, context), {
     maxSubscriptions: 0,
   });
-  const { corsOrigins = [] } = service;
-  const origins = [resource, ...corsOrigins].map((url) => new URL(url).hostname);
+  const hostnames = [new URL(resource).hostname];
 
   return async (request) => {
     const { pathname } = new URL(request.url);
     if (pathname === metadata.path) return answerMetadata(metadata, request);
     if (pathname !== MCP_PATH) return null;
-    const entry = originValidationResponse(request, origins) ?? (await gate(request));
+    const entry = originValidationResponse(request, hostnames) ?? (await gate(request));
     const response = entry instanceof Response ? entry : await handler.fetch(request, entry);
     // This answers a request with a credential; and a stream must stay untransformed.
     const streamed = response.headers.get('Content-Type') === 'text/event-stream';

@@ -5,8 +5,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createServer } from '../../examples/console/server.ts';
-import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { createDemoLink, createServer } from '../../examples/console/server.ts';
+import { openPlatform } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
 import type { Browser, Page } from '../support/browser.ts';
 import { launch } from '../support/browser.ts';
@@ -14,9 +14,6 @@ import { folder } from '../support/folder.ts';
 import type { Year } from './keys.ts';
 import { makeKeys, TODAY } from './keys.ts';
 import { withPalette } from './palette.ts';
-
-const EMAIL = 'ana@example.com';
-const PASSWORD = 'correct horse battery staple';
 
 interface Look {
   readonly name: string;
@@ -44,11 +41,6 @@ const main = (page: Page) => page.getByRole('main');
 
 async function signIn(page: Page, take: Take): Promise<void> {
   await take('sign-in');
-  await page.getByLabel('Email').fill(EMAIL);
-  await page.getByLabel('Password').fill('a wrong one');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await take('sign-in-refused');
-  await page.getByLabel('Password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await take('menu');
   for (const name of ['Settings', 'Configuration', 'API Keys'])
@@ -126,19 +118,24 @@ async function others(page: Page, take: Take): Promise<void> {
   await take('others-withdrawn');
 }
 
-async function open(file: string): Promise<Year & { close(): Promise<void> }> {
+interface Opened extends Year {
+  /** Signs in. */
+  readonly link: string;
+  close(): Promise<void>;
+}
+
+async function open(file: string): Promise<Opened> {
   const clock = { at: TODAY };
   const platform = await openPlatform(file, { now: () => clock.at });
-  const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
-  const userId = users.find(({ email }) => email === EMAIL)?.id ?? '';
-  await platform.accounts.setPassword({ entityUuid: ENTITY, userId }, PASSWORD);
-  const server = createServer(platform);
+  const link = createDemoLink(platform);
+  const server = createServer(platform, link);
   const { origin } = new URL(await listen(server, 0));
   const close = async () => {
     await stop(server);
     await platform.close();
   };
-  return { platform, clock, origin, close };
+  const { pathname, search } = new URL(link.open());
+  return { platform, clock, origin, link: `${origin}${pathname}${search}`, close };
 }
 
 /** Each look has a platform of its own, for the walk changes keys. */
@@ -157,7 +154,7 @@ async function walk(browser: Browser, look: Look, file: string): Promise<void> {
     writeFileSync(join(destination, `${picture}.png`), png);
     console.log(`${picture}.png, ${Math.ceil(png.length / 1000)} kB`);
   };
-  await page.goto(`${year.origin}/console`);
+  await page.goto(year.link);
   await signIn(page, take);
   await search(page, take);
   await create(page, take);

@@ -1,11 +1,7 @@
 /** Where a client's address stands, and what clients write there. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import {
-  type ClientAddress,
-  readClientAddress,
-  requireClientAddress,
-} from '../../examples/platform/host/client-address.ts';
+import { readClientAddress } from '../../examples/client-address.ts';
 import { untyped } from '../support/keyring.ts';
 
 type Lines = Readonly<Record<string, readonly string[]>>;
@@ -47,7 +43,7 @@ describe('X-Forwarded-For', () => {
   ])('is refused, and not repeated, where an address is expected: %s', (_, option, lines) => {
     const proxies = option.slice(-1);
     const where = `x-forwarded-for, entry ${proxies} from the right`;
-    const words = `--client-address: there is no address in ${where}`;
+    const words = `clientAddress: there is no address in ${where}`;
     expect(() => forwarded(option, ...lines)).toThrow(new Error(words));
   });
 });
@@ -70,9 +66,7 @@ describe('the connection', () => {
   });
 });
 
-describe('the option', () => {
-  const isRead = (address: ClientAddress): boolean => typeof address === 'function';
-
+describe('readClientAddress', () => {
   it.each([
     ['x-forwarded-for'],
     ['x-forwarded-for:0'],
@@ -80,23 +74,9 @@ describe('the option', () => {
     ['forwarded'],
     ['x forwarded'],
     [''],
-  ])('does not take %s', (option) => {
-    expect(() => readClientAddress(option)).toThrow('--client-address: pass socket, x-forwarded-f');
+  ])('refuses %s', (option) => {
+    expect(() => readClientAddress(option)).toThrow(
+      'readClientAddress: pass socket, x-forwarded-f',
+    );
   });
-
-  // Behind a proxy all visitors were one: who guessed made everybody wait.
-  it.each(['https://deception.example', 'http://deception.example', 'https://127.0.0.1'])(
-    'cannot be left out where clients come through a proxy: %s',
-    (publicUrl) => {
-      expect(() => requireClientAddress(undefined, publicUrl)).toThrow(/^PUBLIC_URL says that/);
-      expect(isRead(requireClientAddress('socket', publicUrl))).toBe(true);
-    },
-  );
-
-  it.each(['http://127.0.0.1:8787', 'http://localhost:1', 'http://[::1]:1'])(
-    'can be left out without one: %s',
-    (publicUrl) => {
-      expect(isRead(requireClientAddress(undefined, publicUrl))).toBe(true);
-    },
-  );
 });

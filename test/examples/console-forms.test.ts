@@ -1,22 +1,13 @@
 /** The forms of the console: where they come from, and how they arrive. */
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
-import { createServer, serviceOf } from '../../examples/console/server.ts';
-import type { Accounts, Member } from '../../examples/platform/host/accounts.ts';
-import { ENTITY, type Platform } from '../../examples/platform/host/boot.ts';
+import { createDemoLink, createServer, serviceOf } from '../../examples/console/server.ts';
+import type { SignedIn, SignIn } from '../../examples/console/service.ts';
+import { ENTITY } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
-import {
-  connectionFrom,
-  cookieOf,
-  formBody,
-  KEYS,
-  onceOf,
-  PASSWORD,
-  useSite,
-  WHOLE,
-} from './console-site.ts';
+import { formBody, KEYS, linkIn, onceOf, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
@@ -24,7 +15,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 describe('a form', () => {
   it('is one that the console sends, and nothing of another type', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const keyId = await site.issue();
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
       const headers = { Cookie: cookie, Origin: site.origin, 'Content-Type': type };
@@ -37,12 +28,12 @@ describe('a form', () => {
   });
 
   it('is not taken from another site', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
     const once = onceOf(await site.get(`${KEYS}/new`, cookie));
     const forms = [
       { path: KEYS, fields: { once, ...WHOLE } },
-      { path: '/sign-in', fields: { email: 'ana@example.com', password: PASSWORD } },
+      { path: '/sign-in', fields: { link: site.openLink() } },
     ];
     const origins: Record<string, string>[] = [
       { Origin: 'https://evil.example' },
@@ -57,7 +48,7 @@ describe('a form', () => {
   });
 
   it('is 413 where it is more than a form can be', async () => {
-    const { status, headers, text } = await site.post('/sign-in', { email: 'x'.repeat(70_000) });
+    const { status, headers, text } = await site.post('/sign-in', { link: 'x'.repeat(70_000) });
     expect([status, headers.get('Cache-Control')]).toEqual([413, 'no-store']);
     expect(text).toContain('This is more than a form can be.');
   });
@@ -89,23 +80,17 @@ function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Arr
   );
 }
 
-/** A console that is asked in this process, from one address. */
-function consoleWith(platform: Platform) {
-  const app = createConsole(serviceOf(platform));
+/** A console that is asked in this process. */
+function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}) {
+  const app = createConsole({ ...serviceOf(site.platform, signIn), report });
   const request = async (path: string, init: RequestInit = {}) =>
-    app.request(`${site.origin}/console${path}`, init, connectionFrom('a'));
+    app.request(`${site.origin}/console${path}`, init);
   return {
     request,
     /** Sends a form of this length as a stream. */
-    stream(
-      path: string,
-      body: ReadableStream,
-      framing: Framing,
-      length: number,
-      headers: Record<string, string> = {},
-    ) {
-      const all = { ...framing(length), Origin: site.origin, ...headers };
-      const init = { method: 'POST', body, headers: all, duplex: 'half' };
+    stream(path: string, body: ReadableStream, framing: Framing, length: number) {
+      const headers = { ...framing(length), Origin: site.origin };
+      const init = { method: 'POST', body, headers, duplex: 'half' };
       return request(path, init as RequestInit);
     },
   };
@@ -114,25 +99,19 @@ function consoleWith(platform: Platform) {
 // A form was judged by who had begun to send it: one who was deleted in between still made a key,
 // or ended one.
 describe('a form that is long on its way', () => {
-  const admin: Member = {
-    user: { id: 'x', created_at: '', email: 'x', name: 'Ana', role: 'admin' },
+  const admin: SignedIn = {
+    user: { email: 'ana@example.com', role: 'admin' },
+    session: 'x',
     entityUuid: ENTITY,
     authority: { entityUuid: ENTITY, scopes: ['*:*'] },
   };
 
   it.each([
-    { what: 'deleted, or has another password', later: null, status: 303 },
+    { what: 'deleted, or has signed out', later: null, status: 303 },
     { what: 'given a role that only looks on', later: { ...admin, authority: null }, status: 403 },
   ])('does nothing where who sends it is $what meanwhile', async ({ later, status }) => {
-    let member: Member | null = admin;
-    const accounts: Accounts = {
-      ...site.platform.accounts,
-      find: () => member,
-      signIn: async () => ({ entityUuid: ENTITY, userId: 'x', version: '' }),
-    };
-    const { request, stream } = consoleWith({ ...site.platform, accounts });
-    const init = { method: 'POST', body: formBody({}), headers: { Origin: site.origin } };
-    const Cookie = cookieOf(await request('/sign-in', init));
+    let member: SignedIn | null = admin;
+    const { request, stream } = consoleWith({ whoIs: () => member, serve() {} });
     const keyId = await site.issue();
     const before = await site.countOf();
     const forms = [
@@ -143,13 +122,13 @@ describe('a form that is long on its way', () => {
     for (const framing of FRAMINGS) {
       for (const { path, fields } of forms) {
         member = admin;
-        const page = await request(`${KEYS}/new`, { headers: { Cookie } });
+        const page = await request(`${KEYS}/new`);
         const once = onceOf({ text: await page.text() });
         const text = formBody({ once, ...fields }).toString();
         const body = slowly(text, () => {
           member = later;
         });
-        const answer = await stream(path, body, framing, text.length, { Cookie });
+        const answer = await stream(path, body, framing, text.length);
         expect({ path, fields, status: answer.status }).toEqual({ path, fields, status });
       }
     }
@@ -159,9 +138,10 @@ describe('a form that is long on its way', () => {
   });
 
   it('is taken from who is still the same', async () => {
-    const { stream } = consoleWith(site.platform);
+    const link = createDemoLink(site.platform);
+    const { stream } = consoleWith(link);
     for (const framing of FRAMINGS) {
-      const text = formBody({ email: 'ana@example.com', password: PASSWORD }).toString();
+      const text = formBody({ link: linkIn(link.open()) }).toString();
       const body = slowly(text, () => {});
       expect((await stream('/sign-in', body, framing, text.length)).status).toBe(303);
     }
@@ -173,9 +153,9 @@ describe('a form that ends before its time', () => {
   it('is 400, which is no error of the service', async () => {
     const reported: unknown[] = [];
     const report = (error: unknown) => reported.push(error);
-    const { stream } = consoleWith({ ...site.platform, report } as Platform);
+    const { stream } = consoleWith(createDemoLink(site.platform), report);
     for (const framing of FRAMINGS) {
-      const body = slowly('email=ana', () => Promise.reject(new Error('aborted')));
+      const body = slowly('link=abcd', () => Promise.reject(new Error('aborted')));
       const answer = await stream('/sign-in', body, framing, 50);
       expect(answer.status).toBe(400);
       expect(await answer.text()).toContain('did not arrive');
@@ -186,7 +166,8 @@ describe('a form that ends before its time', () => {
   it('is no error of the service either where the connection is cut', async () => {
     const reported: unknown[] = [];
     const report = (error: unknown) => reported.push(error);
-    const server = createServer({ ...site.platform, report } as Platform);
+    const spied = vi.spyOn(console, 'error').mockImplementation(report);
+    const server = createServer(site.platform);
     const { host, port, hostname, origin } = new URL(await listen(server, 0));
     const lines = [
       'POST /console/sign-in HTTP/1.1',
@@ -209,6 +190,7 @@ describe('a form that ends before its time', () => {
       expect((await site.send('/sign-in', {}, origin)).status).toBe(200);
     }
     await stop(server);
+    spied.mockRestore();
     expect(reported).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ const site = useSite();
 
 describe('making a key', () => {
   it('leads through Settings, Configuration and API Keys to the form', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     let path = '';
     for (const name of ['Settings', 'Configuration', 'API Keys', 'Create API Key']) {
       const { text } = await site.get(path, cookie);
@@ -20,7 +20,7 @@ describe('making a key', () => {
   });
 
   it('shows the key once, and it reaches what was ticked', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const page = await site.create(cookie);
     const key = keyOf(page);
     expect(page.status).toBe(200);
@@ -38,7 +38,7 @@ describe('making a key', () => {
   });
 
   it('makes no second key of one form, however often it is sent', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const once = onceOf(await site.get(`${KEYS}/new`, cookie));
     const before = await site.countOf();
     const twice = await Promise.all([1, 2].map(() => site.post(KEYS, { once, ...WHOLE }, cookie)));
@@ -48,8 +48,8 @@ describe('making a key', () => {
   });
 
   it('keeps fifty forms open, of those who can send them', async () => {
-    const ana = await site.signIn('ana@example.com');
-    const chi = await site.signIn('chi@example.com');
+    const ana = site.signIn('ana@example.com');
+    const chi = site.signIn('chi@example.com');
     const once = onceOf(await site.get(`${KEYS}/new`, ana));
     const keyId = await site.issue();
     expect(onceOf(await site.get(`${KEYS}/${keyId}`, chi))).toBe('none');
@@ -63,15 +63,15 @@ describe('making a key', () => {
   });
 
   it('takes no form that was shown in another session, or none at all', async () => {
-    const ana = await site.signIn('ana@example.com');
-    const ben = await site.signIn('ben@example.com');
+    const ana = site.signIn('ana@example.com');
+    const ben = site.signIn('ben@example.com');
     const once = onceOf(await site.get(`${KEYS}/new`, ana));
     expect((await site.post(KEYS, { once, ...WHOLE }, ben)).status).toBe(409);
     expect((await site.post(KEYS, WHOLE, ana)).status).toBe(409);
   });
 
   it('wants a reason for reserved scopes, and keeps what was entered', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
     const wanting = {
       name: 'Off "boarding"',
@@ -114,7 +114,7 @@ describe('making a key', () => {
     ['a life that nobody offered', { lifetime: '36500' }, 'expiresAt', 'expiresAt: '],
     ['a name of Object', { lifetime: 'constructor' }, 'expiresAt', 'expiresAt: '],
   ])('answers %s with the form and a sentence at its field', async (_, fields, name, sentence) => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
     const page = await site.create(cookie, fields);
     expect([page.status, await site.countOf()]).toEqual([400, before]);
@@ -125,7 +125,7 @@ describe('making a key', () => {
   });
 
   it('shows names as text', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const name = `<script>alert(1)</script>"'&`;
     const { key_id } = await site.me(keyOf(await site.create(cookie, { name })));
     for (const path of [KEYS, `${KEYS}/${key_id}`]) {
@@ -138,14 +138,14 @@ describe('making a key', () => {
 
 describe('a new key', () => {
   it('waits for its page a minute at most, and is shown once', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const open = async () => {
       const once = onceOf(await site.get(`${KEYS}/new`, cookie));
       const { headers } = await site.post(KEYS, { once, ...WHOLE }, cookie);
       return String(headers.get('Location')).replace('/console', '');
     };
     const path = await open();
-    const other = await site.signIn('ana@example.com');
+    const other = site.signIn('ana@example.com');
     expect((await site.get(path, other)).status).toBe(303);
     const first = await site.get(path, cookie);
     expect(isKey(keyOf(first), { prefix: PREFIX })).toBe(true);
@@ -161,7 +161,7 @@ describe('a new key', () => {
   });
 
   it('is found by its name, its end, a scope or its state', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie, { name: 'Needle', scopes: ['canaries:read'] }));
     const { key_id } = await site.me(key);
     const finds = async (query: string) =>
@@ -183,13 +183,13 @@ describe('a key of another organization', () => {
     } as const;
     const authority = { entityUuid: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
     const { key, info } = await site.platform.keyring.issue(input, authority);
-    const chi = await site.signIn('chi@example.com');
+    const chi = site.signIn('chi@example.com');
     const path = `${KEYS}/addressing`;
     const seen = await site.get(path, chi);
     expect(seen.text).toContain('From there');
     expect(seen.text).not.toContain('Withdraw from');
     expect((await site.post(`${path}/${info.keyId}`, {}, chi)).status).toBe(403);
-    const ana = await site.signIn('ana@example.com');
+    const ana = site.signIn('ana@example.com');
     expect((await site.get(path, ana)).text).toContain('Withdraw from From there');
     expect((await site.post(`${path}/${info.keyId}`, {}, ana)).status).toBe(303);
     expect((await site.get(path, ana)).text).toContain('>Withdrawn</td>');
@@ -199,7 +199,7 @@ describe('a key of another organization', () => {
 
 describe('a key of one’s own', () => {
   it('is revoked at once and for good', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie));
     const { key_id } = await site.me(key);
     const path = `${KEYS}/${key_id}`;
@@ -216,7 +216,7 @@ describe('a key of one’s own', () => {
   });
 
   it('is replaced with an overlap, and the new key is shown once', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const old = keyOf(await site.create(cookie));
     const { key_id } = await site.me(old);
     const path = `${KEYS}/${key_id}`;
@@ -239,12 +239,12 @@ describe('a key of one’s own', () => {
 
   it('is replaced by one without the scopes that nobody has called for long', async () => {
     const unused = ({ text }: Page) => text.match(/could do without/g)?.length ?? 0;
-    const before = await site.signIn('ana@example.com');
+    const before = site.signIn('ana@example.com');
     const key = keyOf(await site.create(before, { lifetime: 'never' }));
     const path = `${KEYS}/${(await site.me(key)).key_id}`;
     expect(unused(await site.get(path, before))).toBe(0);
     site.clock.ahead = 91 * 86_400_000;
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     // Not used lately: unknown, which is not unused.
     expect(unused(await site.get(path, cookie))).toBe(0);
     await site.me(key);
@@ -258,7 +258,7 @@ describe('a key of one’s own', () => {
   });
 
   it('is suspended with a reason, and taken back into use', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie));
     const path = `${KEYS}/${(await site.me(key)).key_id}`;
     await site.post(path, { action: 'suspend', reason: 'looks odd' }, cookie);
@@ -274,7 +274,7 @@ describe('a key of one’s own', () => {
   });
 
   it('takes no reason that nobody can read, and says so', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const keyId = await site.issue();
     const reason = 'right\u202eleft';
     const page = await site.post(`${KEYS}/${keyId}`, { action: 'suspend', reason }, cookie);
@@ -284,7 +284,7 @@ describe('a key of one’s own', () => {
   });
 
   it('ends with all that it was rotated from and to', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const old = keyOf(await site.create(cookie));
     const path = `${KEYS}/${(await site.me(old)).key_id}`;
     const once = onceOf(await site.get(path, cookie));
@@ -296,7 +296,7 @@ describe('a key of one’s own', () => {
   });
 
   it('that has ended is not replaced, which is no matter of who is signed in', async () => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const { key_id } = await site.me(keyOf(await site.create(cookie)));
     const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
     await site.platform.keyring.revoke(String(key_id), { entityUuid: ENTITY, scopes: 'all' });
@@ -315,7 +315,7 @@ describe('a key of one’s own', () => {
     ['another overlap', { action: 'rotate', overlap: '99999' }],
     ['a name of Object', { action: 'rotate', overlap: 'toString' }],
   ])('is left as it is by a form with %s', async (_, fields) => {
-    const cookie = await site.signIn('ana@example.com');
+    const cookie = site.signIn('ana@example.com');
     const { key_id } = await site.me(keyOf(await site.create(cookie)));
     const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
     expect((await site.post(`${KEYS}/${key_id}`, { once, ...fields }, cookie)).status).toBe(400);
@@ -324,7 +324,7 @@ describe('a key of one’s own', () => {
   });
 
   it('is found behind the first page, and an unknown page is a wrong address', async () => {
-    const dan = await site.signIn('dan@example.com');
+    const dan = site.signIn('dan@example.com');
     for (let index = 0; index < 52; index++) {
       const input = { name: `n${index}`, scopes: [], expiresAt: 'never' } as const;
       await site.platform.keyring.issue(input, { entityUuid: OTHER_ENTITY, scopes: 'all' });

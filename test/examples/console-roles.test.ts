@@ -6,7 +6,7 @@ const site = useSite();
 
 describe('roles and organizations', () => {
   it('an analyst is offered what an analyst may hand out, and gets no more by asking', async () => {
-    const cookie = await site.signIn('ben@example.com');
+    const cookie = site.signIn('ben@example.com');
     const { text } = await site.get(`${KEYS}/new`, cookie);
     expect(text).toContain('value="canaries:delete"');
     expect(text).not.toContain('value="users:');
@@ -22,7 +22,7 @@ describe('roles and organizations', () => {
   it('an analyst does not replace a key that can do more', async () => {
     const keyId = await site.issue(['users:read']);
     const path = `${KEYS}/${keyId}`;
-    const cookie = await site.signIn('ben@example.com');
+    const cookie = site.signIn('ben@example.com');
     const once = onceOf(await site.get(path, cookie));
     const page = await site.post(path, { once, action: 'rotate', overlap: '0' }, cookie);
     expect(page.status).toBe(403);
@@ -32,7 +32,7 @@ describe('roles and organizations', () => {
 
   it('a viewer looks on', async () => {
     const keyId = await site.issue();
-    const cookie = await site.signIn('chi@example.com');
+    const cookie = site.signIn('chi@example.com');
     const list = await site.get(KEYS, cookie);
     const one = await site.get(`${KEYS}/${keyId}`, cookie);
     expect([list.status, list.text.includes('Create API Key')]).toEqual([200, false]);
@@ -50,8 +50,8 @@ describe('roles and organizations', () => {
   });
 
   it("another organization's keys are not there", async () => {
-    const ana = await site.signIn('ana@example.com');
-    const dan = await site.signIn('dan@example.com');
+    const ana = site.signIn('ana@example.com');
+    const dan = site.signIn('dan@example.com');
     const { key_id } = await site.me(keyOf(await site.create(ana)));
     const once = onceOf(await site.get(`${KEYS}/new`, dan));
     const path = `${KEYS}/${key_id}`;

@@ -1,26 +1,32 @@
-/** Signing in to the console: whom it knows, and how long. */
-import { scryptSync } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
+/** Signing in to the console by a link, and how long a session lasts. */
 import { describe, expect, it } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
-import { serviceOf } from '../../examples/console/server.ts';
-import { createAccounts } from '../../examples/platform/host/accounts.ts';
-import { ENTITY, OTHER_ENTITY } from '../../examples/platform/host/boot.ts';
-import { createDomain } from '../../examples/platform/service/domain.ts';
-import {
-  connectionFrom,
-  cookieOf,
-  formBody,
-  KEYS,
-  PASSWORD,
-  useSite,
-  WHOLE,
-} from './console-site.ts';
+import { createDemoLink, createServer, serviceOf } from '../../examples/console/server.ts';
+import { ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
+import { listen, stop } from '../../examples/platform/host/listen.ts';
+import { folder } from '../support/folder.ts';
+import type { Page } from './console-site.ts';
+import { cookieOf, formBody, KEYS, linkIn, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
-describe('signing in', () => {
-  it('leads from every address to the sign-in, and does nothing on the way', async () => {
+const QUARTER_MS = 15 * 60_000;
+const NO_LINK = 'This link does not work.';
+
+/** Opens a link as a browser does, without its button. */
+const open = (link: string): Promise<Page> => site.get(`/sign-in?link=${link}`);
+
+const statusOf = async (cookie: string): Promise<number> => (await site.get('', cookie)).status;
+
+/** Signs in by a link. @returns The cookie of the session. */
+async function enter(cookie?: string): Promise<string> {
+  const page = await site.enter(site.openLink(), cookie);
+  expect([page.status, page.headers.get('Location')]).toEqual([303, '/console']);
+  return cookieOf(page);
+}
+
+describe('without a session', () => {
+  it('every address leads to the sign-in, and does nothing on the way', async () => {
     const before = await site.countOf();
     const keys = [KEYS, `${KEYS}/new`, `${KEYS}/${ENTITY}`];
     for (const path of ['', '/settings', '/settings/configuration', ...keys, '/none']) {
@@ -35,19 +41,114 @@ describe('signing in', () => {
     expect(await site.countOf()).toBe(before);
   });
 
-  it('says the same of a wrong password and of an address that nobody has', async () => {
-    const answers = [
-      await site.enter('ana@example.com', 'wrong'),
-      await site.enter('nobody@example.com'),
-    ];
-    const [wrong, unknown] = answers.map(({ text }) => text.replace(/value="[^"]*@[^"]*"/, ''));
-    expect(answers.map(({ status }) => status)).toEqual([401, 401]);
-    expect(wrong).toBe(unknown);
-    expect(answers.map(({ headers }) => headers.get('Set-Cookie'))).toEqual([null, null]);
+  it('the sign-in says where the link is', async () => {
+    const { status, text } = await site.get('/sign-in');
+    expect(status).toBe(200);
+    expect(text).toContain('Open the link that the demo printed when it started.');
+    expect(text).not.toContain('<form');
+  });
+});
+
+describe('a link', () => {
+  it('signs in the admin of the demo, who may make keys', async () => {
+    const { text } = await site.get(KEYS, await enter());
+    expect(text).toContain('ana@example.com, admin');
+    expect(text).toContain('Create API Key');
   });
 
-  it('gives a cookie that scripts and other sites do not get, anew at each sign-in', async () => {
-    const pages = [await site.enter('ana@example.com'), await site.enter('ana@example.com')];
+  it('works once', async () => {
+    const link = site.openLink();
+    expect((await site.enter(link)).status).toBe(303);
+    for (const page of [await site.enter(link), await open(link)]) {
+      expect([page.status, page.headers.get('Set-Cookie')]).toEqual([403, null]);
+      expect(page.text).toContain(NO_LINK);
+      expect(page.text).toContain('For a new link, stop the demo and start it again.');
+    }
+  });
+
+  it('works once, also if two send it at the same time', async () => {
+    const link = site.openLink();
+    const pages = await Promise.all(Array.from({ length: 8 }, () => site.enter(link)));
+    expect(pages.map(({ status }) => status).sort()).toEqual([
+      303, 403, 403, 403, 403, 403, 403, 403,
+    ]);
+  });
+
+  // A chat that shows a preview, or a browser that loads ahead, sends such requests.
+  it('is neither used up nor lets anybody in when it is only opened', async () => {
+    const link = site.openLink();
+    for (const method of ['GET', 'HEAD', 'GET']) {
+      const page = await site.send(`/sign-in?link=${link}`, { method });
+      expect([page.status, page.headers.get('Set-Cookie')]).toEqual([200, null]);
+    }
+    const { text } = await open(link);
+    expect(text).toContain(`<input type="hidden" name="link" value="${link}">`);
+    expect(text).toContain('This link signs you in as ana@example.com.');
+    expect((await site.enter(link)).status).toBe(303);
+  });
+
+  it('ends after a quarter of an hour', async () => {
+    const link = site.openLink();
+    site.clock.ahead = QUARTER_MS - 1;
+    expect((await open(link)).status).toBe(200);
+    site.clock.ahead = QUARTER_MS;
+    expect([(await open(link)).status, (await site.enter(link)).status]).toEqual([403, 403]);
+  });
+
+  it('is 256 random bits, and nothing else is one', async () => {
+    const link = site.openLink();
+    expect(link).toMatch(/^[\w-]{43}$/);
+    expect(site.openLink()).not.toBe(link);
+    const last = link.endsWith('A') ? 'B' : 'A';
+    for (const wrong of ['', 'x', link.slice(0, -1), `${link} `, `${link.slice(0, -1)}${last}`]) {
+      const pages = [await open(encodeURIComponent(wrong)), await site.enter(wrong)];
+      expect(pages.map(({ status }) => status)).toEqual([403, 403]);
+    }
+    expect((await site.enter(link)).status).toBe(303);
+  });
+
+  it('is no session, and a session is no link', async () => {
+    const link = site.openLink();
+    expect(await statusOf(`session=${link}`)).toBe(303);
+    const session = (await enter()).replace('session=', '');
+    expect((await site.enter(session)).status).toBe(403);
+  });
+
+  it('is in no cache and no Referer', async () => {
+    for (const { headers } of [await open(site.openLink()), await open('wrong')]) {
+      expect(headers.get('Cache-Control')).toBe('no-store');
+      expect(headers.get('Referrer-Policy')).toBe('strict-origin');
+    }
+  });
+
+  it('lets nobody in once its member is deleted', async () => {
+    const files = folder();
+    const platform = await openPlatform(files.file('deleted'));
+    const signIn = createDemoLink(platform);
+    const server = createServer(platform, signIn);
+    const { origin } = new URL(await listen(server, 0));
+    const send = (link: string) => {
+      const headers = { Origin: origin };
+      const init = { method: 'POST', body: formBody({ link: linkIn(link) }), headers };
+      return fetch(`${origin}/console/sign-in`, { ...init, redirect: 'manual' });
+    };
+    const Cookie = cookieOf({ headers: (await send(signIn.open())).headers });
+    const visit = async () =>
+      (await fetch(`${origin}/console`, { headers: { Cookie }, redirect: 'manual' })).status;
+    expect(await visit()).toBe(200);
+    const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
+    const ana = users.find(({ email }) => email === 'ana@example.com');
+    platform.domain.deleteUser(ENTITY, ana?.id ?? '');
+    expect([await visit(), (await send(signIn.open())).status]).toEqual([303, 403]);
+    await stop(server);
+    await platform.close();
+    files.remove();
+  });
+});
+
+describe('a session', () => {
+  it('has a cookie that scripts and other sites do not get, anew at each sign-in', async () => {
+    const pages = [await site.enter(site.openLink()), await site.enter(site.openLink())];
     const cookies = pages.map(({ headers }) => String(headers.get('Set-Cookie')));
     for (const cookie of cookies) {
       expect(cookie).toMatch(
@@ -61,11 +162,12 @@ describe('signing in', () => {
   // somebody else.
   it('has a cookie of its host and for TLS alone where the service is reached by it', async () => {
     const publicUrl = 'https://deception.example';
-    const app = createConsole({ ...serviceOf(site.platform), publicUrl });
-    const ask = async (path: string, init: RequestInit) =>
-      app.request(`/console${path}`, init, connectionFrom('192.0.2.1'));
-    const body = formBody({ email: 'ana@example.com', password: PASSWORD });
-    const headers = { Origin: 'https://deception.example' };
+    const platform = { ...site.platform, publicUrl };
+    const link = createDemoLink(platform);
+    const app = createConsole(serviceOf(platform, link));
+    const ask = async (path: string, init: RequestInit) => app.request(`/console${path}`, init);
+    const body = formBody({ link: linkIn(link.open()) });
+    const headers = { Origin: publicUrl };
     const entered = await ask('/sign-in', { method: 'POST', body, headers });
     expect(entered.headers.get('Set-Cookie')).toMatch(
       /^__Host-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
@@ -85,89 +187,39 @@ describe('signing in', () => {
     expect(await statusWith(own)).toBe(303);
   });
 
-  it('ends a session at sign-out, not only in the browser', async () => {
-    const cookie = await site.signIn('ana@example.com');
-    expect((await site.get('', cookie)).status).toBe(200);
-    expect((await site.post('/sign-out', {}, cookie)).status).toBe(303);
-    expect((await site.get('', cookie)).status).toBe(303);
+  it('ends at sign-out, not only in the browser', async () => {
+    const cookie = await enter();
+    expect(await statusOf(cookie)).toBe(200);
+    const left = await site.post('/sign-out', {}, cookie);
+    expect([left.status, left.headers.get('Location')]).toEqual([303, '/console/sign-in']);
+    expect(await statusOf(cookie)).toBe(303);
   });
 
-  it('ends a session after eight hours', async () => {
-    const cookie = await site.signIn('ana@example.com');
-    site.clock.ahead = 8 * 3_600_000 - 60_000;
-    expect((await site.get('', cookie)).status).toBe(200);
-    site.clock.ahead = 8 * 3_600_000 + 60_000;
-    expect((await site.get('', cookie)).status).toBe(303);
+  it('ends after eight hours', async () => {
+    const cookie = await enter();
+    site.clock.ahead = 8 * 3_600_000 - 1;
+    expect(await statusOf(cookie)).toBe(200);
+    site.clock.ahead = 8 * 3_600_000;
+    expect(await statusOf(cookie)).toBe(303);
   });
 
-  it('ends the sessions of a user who is deleted', async () => {
-    const { domain, accounts } = site.platform;
-    const eve = domain.createUser(ENTITY, { email: 'eve@example.com', name: 'Eve', role: 'admin' });
-    await accounts.setPassword({ entityUuid: ENTITY, userId: eve.id }, PASSWORD);
-    const cookie = await site.signIn('eve@example.com');
-    expect((await site.get(KEYS, cookie)).status).toBe(200);
-    domain.deleteUser(ENTITY, eve.id);
-    expect((await site.get(KEYS, cookie)).status).toBe(303);
-    expect((await site.enter('eve@example.com')).status).toBe(401);
-  });
-
-  it('ends sessions with their password, and a browser’s own at its next sign-in', async () => {
-    const { domain, accounts } = site.platform;
-    const { id } = domain.createUser(ENTITY, {
-      email: 'flo@example.com',
-      name: 'Flo',
-      role: 'viewer',
-    });
-    await accounts.setPassword({ entityUuid: ENTITY, userId: id }, PASSWORD);
-    const first = await site.signIn('flo@example.com');
-    const second = await site.post(
-      '/sign-in',
-      { email: 'flo@example.com', password: PASSWORD },
-      first,
-    );
-    const cookie = cookieOf(second);
-    expect([(await site.get('', first)).status, (await site.get('', cookie)).status]).toEqual([
-      303, 200,
-    ]);
-    await accounts.setPassword({ entityUuid: ENTITY, userId: id }, `${PASSWORD}!`);
-    expect((await site.get('', cookie)).status).toBe(303);
-  });
-
-  it('knows one user by an email, and one who is deleted is in nobody’s way', async () => {
-    const { domain, accounts } = site.platform;
-    const create = (entityUuid: string) => {
-      const { id } = domain.createUser(entityUuid, {
-        email: 'gus@example.com',
-        name: 'Gus',
-        role: 'viewer',
-      });
-      return { entityUuid, userId: id };
-    };
-    const gus = create(ENTITY);
-    const namesake = create(OTHER_ENTITY);
-    await accounts.setPassword(gus, PASSWORD);
-    await expect(accounts.setPassword(namesake, 'x')).rejects.toThrow(
-      'Another user signs in with this email.',
-    );
-    expect(await accounts.signIn('gus@example.com', PASSWORD)).toMatchObject(gus);
-    domain.deleteUser(ENTITY, gus.userId);
-    await accounts.setPassword(namesake, 'x');
-    expect(await accounts.signIn('gus@example.com', PASSWORD)).toBeNull();
-    expect(await accounts.signIn('gus@example.com', 'x')).toMatchObject(namesake);
+  it('ends at the next sign-in of its browser, and no other does', async () => {
+    const first = await enter();
+    const other = await enter();
+    const next = await enter(first);
+    const statuses = [await statusOf(first), await statusOf(other), await statusOf(next)];
+    expect(statuses).toEqual([303, 200, 200]);
   });
 });
 
-describe('a password', () => {
-  it('costs what OWASP asks for, unless a test says otherwise', async () => {
-    const db = new DatabaseSync(':memory:');
-    const domain = createDomain(db);
-    const user = { email: 'ida@example.com', name: 'Ida', role: 'viewer' } as const;
-    const { id } = domain.createUser(ENTITY, user);
-    await createAccounts(db, domain).setPassword({ entityUuid: ENTITY, userId: id }, PASSWORD);
-    const row = db.prepare('SELECT salt, hash FROM passwords').get();
-    const { salt, hash } = row as { readonly salt: Uint8Array; readonly hash: Uint8Array };
-    const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
-    expect(Buffer.from(hash)).toEqual(scryptSync(PASSWORD, salt, 32, cost));
-    db.close();
+describe('another sign-in in the place of the link', () => {
+  it('ends the visits of a user who is deleted', async () => {
+    const { domain } = site.platform;
+    const eve = { email: 'eve@example.com', name: 'Eve', role: 'admin' } as const;
+    const { id } = domain.createUser(ENTITY, eve);
+    const cookie = site.signIn(eve.email);
+    expect((await site.get(`${KEYS}/new`, cookie)).status).toBe(200);
+    domain.deleteUser(ENTITY, id);
+    expect((await site.get(KEYS, cookie)).status).toBe(303);
   });
 });

@@ -2,11 +2,13 @@
  * The console over real sockets, for tests that visit it as somebody does who sends what its forms
  * do not. The walk by hand is in `test/slow`.
  */
+import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { KeyInfo } from 'keyscope';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { createServer } from '../../examples/console/server.ts';
-import type { PlatformOptions } from '../../examples/platform/host/boot.ts';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { Link } from '../../examples/console/link.ts';
+import { createDemoLink, createServer, findMember } from '../../examples/console/server.ts';
+import type { SignIn } from '../../examples/console/service.ts';
 import {
   ENTITY,
   OTHER_ENTITY,
@@ -16,11 +18,7 @@ import {
 import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { folder } from '../support/folder.ts';
 
-export const PASSWORD = 'correct horse battery staple';
 export const KEYS = '/settings/configuration/api-keys';
-
-/** These tests sign in often, and try no password by force. */
-export const CHEAP = { cost: 2, blockSize: 1, parallelization: 1 };
 
 export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
@@ -38,15 +36,6 @@ export const WHOLE = {
   justification: '',
 };
 
-/** What Hono knows of a connection from there. */
-export function connectionFrom(
-  remoteAddress: string,
-  headersDistinct: Readonly<Record<string, readonly string[]>> = {},
-): object {
-  const socket = { remoteAddress, remotePort: 1, remoteFamily: 'IPv4' };
-  return { incoming: { socket, headersDistinct } };
-}
-
 export function formBody(fields: Fields): URLSearchParams {
   const body = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
@@ -59,6 +48,11 @@ export function formBody(fields: Fields): URLSearchParams {
 /** The cookie that an answer sets, as it is sent back. */
 export function cookieOf({ headers }: Pick<Page, 'headers'>): string {
   return String(headers.get('Set-Cookie')).split(';')[0] ?? '';
+}
+
+/** What an address says that signs in. */
+export function linkIn(url: string): string {
+  return new URL(url).searchParams.get('link') ?? 'none';
 }
 
 /** The token of the form on a page. */
@@ -92,9 +86,11 @@ export interface Site {
     cookie?: string,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Page>;
-  enter(email: string, password?: string): Promise<Page>;
-  /** @returns The cookie of the session. */
-  signIn(email: string): Promise<string>;
+  /** A link of the demo, which signs in as Ana. @returns What its form sends. */
+  openLink(): string;
+  enter(link: string, cookie?: string): Promise<Page>;
+  /** Another sign-in than the link, for any member. @returns The cookie of the session. */
+  signIn(email: string): string;
   /** Makes a key by the form. @returns The page that shows it, or the form with its faults. */
   create(cookie: string, fields?: Fields): Promise<Page>;
   /** The page that an answer leads to; the answer itself if it leads nowhere. */
@@ -108,19 +104,42 @@ export interface Site {
   countOf(entityUuid?: string): Promise<number>;
 }
 
-/** With one password for all: Ana is an admin, Ben an analyst, Chi a viewer; Dan is elsewhere. */
-async function openSite(file: string, options: PlatformOptions): Promise<Platform> {
-  const platform = await openPlatform(file, { ...options, passwordCost: CHEAP });
-  const { accounts, domain } = platform;
-  for (const { id } of domain.listUsers(ENTITY, { limit: 10, after: null }).items)
-    await accounts.setPassword({ entityUuid: ENTITY, userId: id }, PASSWORD);
-  const dan = domain.createUser(OTHER_ENTITY, {
-    email: 'dan@example.com',
-    name: 'Dan',
-    role: 'admin',
-  });
-  await accounts.setPassword({ entityUuid: OTHER_ENTITY, userId: dan.id }, PASSWORD);
+/** Ana is an admin, Ben an analyst, Chi a viewer; Dan is elsewhere. */
+async function openSite(file: string, now: () => number): Promise<Platform> {
+  const platform = await openPlatform(file, { now });
+  const dan = { email: 'dan@example.com', name: 'Dan', role: 'admin' } as const;
+  platform.domain.createUser(OTHER_ENTITY, dan);
   return platform;
+}
+
+interface OwnSignIn extends SignIn {
+  enter(email: string): string;
+}
+
+/** What a service puts in the place of the link; the link works beside it. */
+function createSignIn(platform: Platform, link: Link): OwnSignIn {
+  const visitors = new Map<string, readonly [entityUuid: string, userId: string]>();
+  return {
+    ...link,
+    whoIs(request) {
+      const session = request.headers.get('Cookie') ?? '';
+      const visitor = visitors.get(session);
+      if (visitor === undefined) return link.whoIs(request);
+      const member = findMember(platform, ...visitor);
+      return member && { ...member, session };
+    },
+    enter(email) {
+      for (const entityUuid of [ENTITY, OTHER_ENTITY]) {
+        const users = platform.domain.listUsers(entityUuid, { limit: 100, after: null }).items;
+        const user = users.find((one) => one.email === email);
+        if (user === undefined) continue;
+        const session = `visitor=${randomUUID()}`;
+        visitors.set(session, [entityUuid, user.id]);
+        return session;
+      }
+      throw new Error(`there is no ${email}`);
+    },
+  };
 }
 
 /** Serves the console for the tests of a file. Called at its top, before any test runs. */
@@ -129,13 +148,17 @@ export function useSite(): Site {
   const clock = { ahead: 0 };
   const answers: string[] = [];
   let platform: Platform;
+  let link: Link;
+  let signIn: OwnSignIn;
   let server: Server;
   let origin: string;
 
   beforeAll(async () => {
     const start = Date.now();
-    platform = await openSite(files.file('console'), { now: () => start + clock.ahead });
-    server = createServer(platform);
+    platform = await openSite(files.file('console'), () => start + clock.ahead);
+    link = createDemoLink(platform);
+    signIn = createSignIn(platform, link);
+    server = createServer(platform, signIn);
     origin = new URL(await listen(server, 0)).origin;
   });
   afterEach(() => {
@@ -167,12 +190,9 @@ export function useSite(): Site {
       const all = { Cookie: cookie, Origin: origin, ...headers };
       return site.send(path, { method: 'POST', body: formBody(fields), headers: all });
     },
-    enter: (email, password = PASSWORD) => site.post('/sign-in', { email, password }),
-    async signIn(email) {
-      const page = await site.enter(email);
-      expect([page.status, page.headers.get('Location')]).toEqual([303, '/console']);
-      return cookieOf(page);
-    },
+    openLink: () => linkIn(link.open()),
+    enter: (sent, cookie) => site.post('/sign-in', { link: sent }, cookie),
+    signIn: (email) => signIn.enter(email),
     async create(cookie, fields = {}) {
       const once = onceOf(await site.get(`${KEYS}/new`, cookie));
       return site.follow(await site.post(KEYS, { once, ...WHOLE, ...fields }, cookie), cookie);

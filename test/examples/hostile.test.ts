@@ -6,8 +6,9 @@ import type { Server } from 'node:http';
 import { createKeyring, type KeyringEvent } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import type { Link } from '../../examples/console/link.ts';
 import { KEYS } from '../../examples/console/paths.ts';
-import { createServer as createWhole, openAccount } from '../../examples/console/server.ts';
+import { createDemoLink, createServer as createWhole } from '../../examples/console/server.ts';
 import { createServer as createExpress } from '../../examples/express/server.ts';
 import { createServer as createFastify } from '../../examples/fastify/server.ts';
 import type { Platform } from '../../examples/platform/host/boot.ts';
@@ -17,11 +18,15 @@ import { BODY_LIMIT } from '../../examples/platform/service/problem.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
 import { folder } from '../support/folder.ts';
 import { wrap } from '../support/keyring.ts';
-import { CHEAP } from './console-site.ts';
+import { linkIn } from './console-site.ts';
 import { close, exchange, listen } from './http-harness.ts';
 
 // The whole platform is REST by Hono, MCP, tokens and the console.
-const SERVERS = { whole: createWhole, express: createExpress, fastify: createFastify };
+const SERVERS = {
+  whole: (service: Platform) => createWhole(service, link),
+  express: createExpress,
+  fastify: createFastify,
+};
 type Name = keyof typeof SERVERS;
 const NAMES = Object.keys(SERVERS) as Name[];
 
@@ -32,10 +37,10 @@ const ports: Partial<Record<Name, number>> = {};
 const servers: Server[] = [];
 let platform: Platform;
 let key: string;
-let account: { email: string; password: string };
+let link: Link;
 
 beforeAll(async () => {
-  const opened = await openPlatform(files.file('hostile'), { passwordCost: CHEAP });
+  const opened = await openPlatform(files.file('hostile'));
   // A driver that quotes what it was given, as some do.
   const store = wrap(memoryStore(), (_method, args, call) => {
     if (driver.broken) throw new Error(`broken by ${HOSTILE} in ${args}`);
@@ -55,7 +60,7 @@ beforeAll(async () => {
     justification: 'tests',
   } as const;
   key = (await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' })).key;
-  account = (await openAccount(platform)) ?? { email: '', password: '' };
+  link = createDemoLink(platform);
   for (const name of NAMES) {
     const server = await SERVERS[name](platform);
     servers.push(server);
@@ -253,11 +258,12 @@ async function everyForm(cookie: string): Promise<void> {
   }
   for (const path of [`${KEYS}?after=${RAW}`, `${KEYS}/${RAW}`, `/console/${RAW}`])
     await page(path);
-  await post('/console/sign-in', { email: HOSTILE, password: HOSTILE });
+  await post('/console/sign-in', { link: HOSTILE });
 }
 
 async function signIn(): Promise<string> {
-  const init = { method: 'POST', body: new URLSearchParams(account), redirect: 'manual' } as const;
+  const body = new URLSearchParams({ link: linkIn(link.open()) });
+  const init = { method: 'POST', body, redirect: 'manual' } as const;
   const response = await fetch(urlOf('whole', '/console/sign-in'), {
     ...init,
     headers: { Origin: urlOf('whole', '') },

@@ -9,8 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
 import { listen as listenAt, stop } from '../../examples/platform/host/listen.ts';
 import { createNodeServer } from '../../examples/platform/host/node-server.ts';
-import type { Place } from '../../examples/platform/host/open-store.ts';
-import { whereabouts } from '../../examples/platform/host/whereabouts.ts';
+import { type Whereabouts, whereabouts } from '../../examples/platform/host/whereabouts.ts';
 import { keyPattern } from '../../src/index.js';
 import { close, listen } from './http-harness.ts';
 
@@ -152,39 +151,30 @@ describe('a server that stops', () => {
   });
 });
 
-// Whoever kept the keys in PostgreSQL was told that they were in the folder, and offered to remove
-// their pepper with it.
-describe('whoever starts the service is told', () => {
-  const folder = '/srv/demo';
-  const file = '/srv/demo/platform.db';
-  const pepper = 'the pepper of the tests';
-  const told = (keys: Place): string => whereabouts({ file, pepper, keys }, folder);
+// Somebody who kept the keys in PostgreSQL was told that they were in the folder, and offered to
+// remove their pepper with it.
+describe('whereabouts', () => {
+  const stored = { file: '/srv/demo/platform.db', pepper: 'the pepper of the tests' };
+  const told = (keys: Whereabouts['keys']): string => whereabouts({ ...stored, keys }, '/srv/demo');
 
-  test.each(['/srv/demo/platform.db', '/srv/demo/keys.db'])(
-    'to remove the folder, where the keys are in it: %s',
-    (path) => {
-      const text = told({ kind: 'file', path });
-      expect(text).toContain(path.slice(1));
-      expect(text).toMatch(/Pepper: the pepper of the tests\.\n.*Start afresh: rm -r \S+demo/);
-      expect(text).not.toContain('Keep the pepper');
-    },
-  );
-
-  test.each([
-    ['server', { kind: 'server', name: 'postgres://db/keys' }, 'Keys: postgres://db/keys'],
-    ['file', { kind: 'file', path: '/srv/keys.db' }, 'srv/keys.db'],
-    ['neighbour', { kind: 'file', path: '/srv/demo2/keys.db' }, 'srv/demo2/keys.db'],
-  ] as const)('to keep the pepper, where the keys are elsewhere: %s', (_, keys, where) => {
-    const text = told(keys);
-    expect(text).toContain(where);
+  test('offers to remove the folder if the keys are in it', () => {
+    const text = told('file');
     expect(text).toMatch(
-      /Rows of the service: \S+demo\/platform\.db\..*\nKeep the pepper: without it/,
+      /^Database: \S+srv\/demo\/platform\.db .+Pepper: the pepper of the tests\.\n/,
     );
+    expect(text).toMatch(/\nStop: Ctrl-C\. Start afresh: rm -r \S+demo$/);
+    expect(text).not.toContain('Keep the pepper');
+  });
+
+  test('says to keep the pepper if the keys are elsewhere', () => {
+    const text = told('store');
+    expect(text).toMatch(/^Keys: in the store that you named .+demo\/platform\.db\. Pepper: .+/);
+    expect(text).toMatch(/\nKeep the pepper: without it .+\nStop: Ctrl-C$/);
     expect(text).not.toContain('rm -r');
   });
 
-  test('that keys in memory end with the process', () => {
-    const text = told({ kind: 'memory' });
+  test('says that keys in memory end with the process', () => {
+    const text = told('memory');
     expect(text).toMatch(
       /^Keys: in memory, until it stops\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/,
     );

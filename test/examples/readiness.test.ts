@@ -74,12 +74,6 @@ describe('the service', () => {
     expect(state.asked).toBe(3);
   });
 
-  it('is not ready from the moment on in which it is to stop', async () => {
-    const { readiness, ask } = service();
-    readiness.drain();
-    expect(await ask()).toEqual([503, { status: 'draining', channel: 'up' }]);
-  });
-
   it('says so at /readyz, to anyone, and nothing more', async () => {
     const { file, remove } = folder();
     const platform = await openPlatform(file('ready'));
@@ -89,8 +83,6 @@ describe('the service', () => {
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', channel: 'none' }]);
     expect(ready.headers.get('Cache-Control')).toBe('no-store');
     expect((await fetch(`${origin}/readyz`, { method: 'POST' })).status).toBe(405);
-    platform.readiness.drain();
-    expect((await fetch(`${origin}/readyz`)).status).toBe(503);
     await stop(server);
     await platform.close();
     remove();

@@ -9,11 +9,8 @@ import { generateKey, type KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { type RateLimiterAbstract, RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type ClientAddress, readClientAddress } from '../../examples/client-address.ts';
 import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
-import {
-  type ClientAddress,
-  readClientAddress,
-} from '../../examples/platform/host/client-address.ts';
 import { close, exchange, listen } from '../examples/http-harness.ts';
 import { AUTHORITY, OTHER, PLAIN, policy, setUp, wrap } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';

@@ -2,11 +2,10 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { resolve } from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readArguments } from '../../examples/platform/host/arguments.ts';
-import { openStore, placeOf } from '../../examples/platform/host/open-store.ts';
+import { openStore } from '../../examples/platform/host/open-store.ts';
 
 describe('the command line', () => {
   afterEach(() => {
@@ -37,7 +36,7 @@ describe('the command line', () => {
   test('may ask for help', () => {
     const { printed, ...others } = read('--check', '--help');
     const usage =
-      /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){5}\nThe environment variables PORT .+$/;
+      /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/;
     expect(printed).toHaveLength(1);
     expect(printed[0]).toMatch(usage);
     expect(others).toEqual({ given: null, complained: [], exitCode: undefined });
@@ -108,29 +107,5 @@ describe('openStore', () => {
       ended.mockRestore();
       away.close();
     }
-  });
-});
-
-describe('placeOf', () => {
-  test.each([
-    ['postgres://root:hunter2@db:5432/keys?password=hunter2', 'postgres://db:5432/keys'],
-    ['postgresql:///keys?host=/run/postgresql', 'postgresql:///keys'],
-    ['mariadb://root:hunter2@[::1]/keys', 'mariadb://[::1]/keys'],
-    ['rediss://:hunter2@cache:6380/2?prefix=a:', 'rediss://cache:6380/2'],
-    ['postgres://root:hunter#2@db/keys', 'postgres://…'],
-  ])('shows of %s no more than where it is', (address, name) => {
-    expect(placeOf(address)).toEqual({ kind: 'server', name });
-  });
-
-  test.each([
-    ['sqlite::memory:', { kind: 'memory' }],
-    ['sqlite:file::memory:', { kind: 'memory' }],
-    ['sqlite:file:keys?mode=memory&cache=shared', { kind: 'memory' }],
-    ['sqlite:/srv/keys.db', { kind: 'file', path: '/srv/keys.db' }],
-    ['sqlite:keys.db', { kind: 'file', path: resolve('keys.db') }],
-    ['sqlite:file:/srv/my%20keys.db?mode=rw', { kind: 'file', path: '/srv/my keys.db' }],
-    ['sqlite:file:///srv/keys.db', { kind: 'file', path: '/srv/keys.db' }],
-  ])('knows a file from memory: %s', (address, place) => {
-    expect(placeOf(address)).toEqual(place);
   });
 });

@@ -3,16 +3,14 @@
  */
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createServer } from '../../examples/console/server.ts';
+import type { Link } from '../../examples/console/link.ts';
+import { createDemoLink, createServer } from '../../examples/console/server.ts';
 import type { Platform } from '../../examples/platform/host/boot.ts';
 import { ENTITY, OTHER_ENTITY, openPlatform } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
 import type { Browser, BrowserContext, Page } from '../support/browser.ts';
 import { barriers, describeWithBrowser, launch } from '../support/browser.ts';
 import { folder } from '../support/folder.ts';
-
-const EMAIL = 'ana@example.com';
-const PASSWORD = 'correct horse battery staple';
 
 /** What in a page is wider than its place, so that a part of it is not seen. */
 const CUT = `[...document.querySelectorAll('main *')]
@@ -22,16 +20,15 @@ const CUT = `[...document.querySelectorAll('main *')]
 describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
   const files = folder();
   let platform: Platform;
+  let link: Link;
   let server: Server;
   let origin: string;
   let browser: Browser;
 
   beforeAll(async () => {
     platform = await openPlatform(files.file('console'));
-    const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
-    const userId = users.find(({ email }) => email === EMAIL)?.id ?? '';
-    await platform.accounts.setPassword({ entityUuid: ENTITY, userId }, PASSWORD);
-    server = createServer(platform);
+    link = createDemoLink(platform);
+    server = createServer(platform, link);
     origin = new URL(await listen(server, 0)).origin;
     browser = await launch();
   });
@@ -53,7 +50,9 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     const page = await context.newPage();
     for (const event of ['console', 'pageerror'] as const)
       page.on(event, (message) => complaints.push(String(message.text?.() ?? message.message)));
-    await page.goto(`${at}/console`);
+    // As it is printed, where this server is.
+    const { pathname, search } = new URL(link.open());
+    await page.goto(`${at}${pathname}${search}`);
     return page;
   };
   beforeEach(() => {
@@ -66,8 +65,6 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
 
   const main = (page: Page) => page.getByRole('main');
   async function signIn(page: Page): Promise<void> {
-    await page.getByLabel('Email').fill(EMAIL);
-    await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
   async function openForm(page: Page): Promise<void> {
@@ -110,6 +107,17 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     expect(await page.content()).not.toContain(key);
   });
 
+  it('sends the link in no Referer, on the way in', async () => {
+    const referers: unknown[] = [];
+    server.on('request', ({ headers }) => referers.push(headers.referer));
+    const page = await visit();
+    await signIn(page);
+    await page.getByText('ana@example.com, admin').waitFor();
+    expect(page.url()).toBe(`${origin}/console`);
+    expect(referers).toContain(`${origin}/`);
+    expect(referers.filter((referer) => String(referer).includes('link'))).toEqual([]);
+  });
+
   /** Signs in and fills the form in, up to the last step. */
   async function fillIn(page: Page, name: string): Promise<void> {
     await signIn(page);
@@ -132,7 +140,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
       return platform.keyring.issue(...given);
     };
-    const slow = createServer({ ...platform, keyring: { ...platform.keyring, issue } });
+    const slow = createServer({ ...platform, keyring: { ...platform.keyring, issue } }, link);
     const page = await visit({}, new URL(await listen(slow, 0)).origin);
     await fillIn(page, 'Two clicks');
     const before = await count();
@@ -264,7 +272,15 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await withdraw.press('Enter');
     await page.getByRole('row', { name: new RegExp(`^${name} .* Withdrawn$`) }).waitFor();
     await look();
-    expect(complaints).toEqual([expect.stringContaining('400')]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('Open the link that the demo printed').waitFor();
+    await look();
+    const { pathname, search } = new URL(link.open());
+    await page.goto(`${origin}${pathname}${search}x`);
+    await page.getByRole('alert').waitFor();
+    await look();
+    const statuses = [expect.stringContaining('400'), expect.stringContaining('403')];
+    expect(complaints).toEqual(statuses);
     complaints = [];
   });
 });

@@ -38,7 +38,7 @@ describe.concurrent('the demo', () => {
   test('refuses a flag that it does not know', { timeout }, async () => {
     const { out, err, code } = await demo('flag', '--chekc');
     expect(err).toMatch(/^Usage: npm run demo -- \[--check\] \[--store <address>\]\n/);
-    expect(err).toMatch(/\n(?: {2}--\S+ .+\n){6}\nThe environment variables PORT .+\n$/);
+    expect(err).toMatch(/\n(?: {2}--\S+ .+\n){3}\nThe environment variables PORT .+\n$/);
     expect(out).toBe('');
     expect(code).toBe(1);
   });

@@ -141,18 +141,4 @@ describe.concurrent('at SIGTERM, the service', () => {
     server.kill('SIGINT');
     expect(await server.ended).toBe('SIGINT');
   });
-
-  test('goes on while it drains, and says that it is not ready', { timeout }, async () => {
-    const server = await startPlatform(file('draining'), ['--drain', '3600'], env);
-    const key = keyIn(server);
-    const ready = `${server.origin}/readyz`;
-    expect((await fetch(ready)).status).toBe(200);
-    server.kill('SIGTERM');
-    await until(async () => (await fetch(ready)).status === 503);
-    expect(await (await fetch(ready)).json()).toMatchObject({ status: 'draining' });
-    const headers = { Authorization: `Bearer ${key}` };
-    expect((await fetch(`${server.origin}/v1/me`, { headers })).status).toBe(200);
-    server.kill('SIGTERM');
-    expect(await server.ended).toBe('SIGTERM');
-  });
 });

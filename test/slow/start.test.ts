@@ -15,12 +15,12 @@ import { folder } from '../support/folder.ts';
 import {
   environmentWith,
   PROGRAMS,
+  type RunningServer,
   runToEnd,
   START_TIMEOUT,
   startPlatform,
   startServer,
   startSilent,
-  writePlatform,
 } from '../support/service-process.ts';
 import { NODE_ARGUMENTS } from '../support/store-process.ts';
 
@@ -185,7 +185,8 @@ describe.concurrent('a server', () => {
     expect(await second.stop()).toBe(0);
     expect(second.out).toContain('shown on the first run');
     for (const { out } of [first, second]) {
-      expect(out).toMatch(/Keys: \S+elsewhere\.db .+Pepper: \S+pepper\.\nKeep the pepper: /);
+      expect(out).toMatch(/Keys: in the store that you named .+\S+pepper\.\nKeep the pepper: /);
+      expect(out).not.toContain('elsewhere.db');
       expect(out).not.toContain('rm -r');
     }
     const whole = await startConsole('whole');
@@ -239,47 +240,68 @@ describe.concurrent('a server behind the platform', () => {
   });
 });
 
-describe.concurrent('a server behind a proxy', () => {
-  const PUBLIC_URL = 'https://deception.example';
-  const behind = { ...env, PUBLIC_URL, PORT: '0' };
+/** The link that a server printed. */
+function linkIn({ out }: RunningServer): string {
+  return /^ {2}(https?:\/\/\S+\/console\/sign-in\?link=[\w-]{43})$/m.exec(out)?.[1] ?? 'none';
+}
 
-  // It started, and took all visitors for one: the proxy.
-  test('does not start before it is told where the address of a client stands', {
-    timeout,
-  }, async () => {
-    const ended = await runToEnd(PROGRAMS.console, [], behind);
-    expect(ended).toMatchObject({ code: 1, out: '' });
-    expect(ended.err).toMatch(/^PUBLIC_URL says that .+: say with --client-address .+\n$/);
+/** Opens a link and presses its button, as a browser does. @returns The answer to the button. */
+async function signIn(link: string, origin: string): Promise<Response> {
+  const { origin: publicUrl, pathname, search } = new URL(link);
+  const opened = await (await fetch(`${origin}${pathname}${search}`)).text();
+  const value = /name="link" value="([^"]+)"/.exec(opened)?.[1] ?? 'none';
+  return fetch(`${origin}${pathname}`, {
+    method: 'POST',
+    body: new URLSearchParams({ link: value }),
+    headers: { Origin: publicUrl },
+    redirect: 'manual',
+  });
+}
+
+describe.concurrent('the link that the demo prints', () => {
+  test('signs in once, and is printed once', { timeout }, async () => {
+    const server = await startConsole('link');
+    const link = linkIn(server);
+    const entered = await signIn(link, server.origin);
+    expect(entered.status).toBe(303);
+    const Cookie = entered.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const page = await fetch(`${server.origin}/console`, { headers: { Cookie } });
+    expect(await page.text()).toContain('ana@example.com, admin');
+    const again = await signIn(link, server.origin);
+    expect([again.status, again.headers.getSetCookie()]).toEqual([403, []]);
+    expect(await server.stop()).toBe(0);
+    // In all that it ever printed.
+    const { out, err } = server.written;
+    const value = new URL(link).searchParams.get('link') ?? 'none';
+    expect([out.split(value).length, err]).toEqual([2, '']);
   });
 
-  test.each([
-    ['--client-address', 'x-forwarded-for', '--client-address: pass socket, '],
-    ['--drain', 'soon', '--drain: pass a whole number of seconds'],
-    ['--cors-origin', '*', '--cors-origin: pass an origin such as '],
-  ])('refuses what is wrong in a sentence: %s %s', { timeout }, async (flag, value, words) => {
-    const wrong = ['--client-address', 'socket', flag, value];
-    const script = writePlatform(file(`wrong${flag}`));
-    const { code, err, out } = await runToEnd(script, wrong, behind);
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toContain(words);
+  test('is another one at each start, and sessions end with the process', { timeout }, async () => {
+    const first = await startConsole('restarted');
+    const link = linkIn(first);
+    const entered = await signIn(link, first.origin);
+    const Cookie = entered.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    expect(await first.stop()).toBe(0);
+    const second = await startConsole('restarted');
+    expect(linkIn(second)).not.toBe(link);
+    const { pathname, search } = new URL(link);
+    expect((await fetch(`${second.origin}${pathname}${search}`)).status).toBe(403);
+    const visit = { headers: { Cookie }, redirect: 'manual' } as const;
+    expect((await fetch(`${second.origin}/console`, visit)).status).toBe(303);
+    expect(await second.stop()).toBe(0);
   });
 
-  test('counts tries by what the proxy says, whatever a client writes before it', {
-    timeout,
-  }, async () => {
-    const args = ['--client-address', 'x-forwarded-for:1'];
-    const { origin, stop } = await startPlatform(file('proxied'), args, behind);
-    const enter = async (forwarded: string) => {
-      const response = await fetch(`${origin}/console/sign-in`, {
-        method: 'POST',
-        body: new URLSearchParams({ email: 'nobody@example.com', password: 'guess' }),
-        headers: { Origin: PUBLIC_URL, 'X-Forwarded-For': forwarded },
-      });
-      return response.status;
-    };
-    for (let i = 0; i < 10; i++) expect(await enter(`198.51.100.${i}, 192.0.2.1`)).toBe(401);
-    expect(await enter('198.51.100.99, 192.0.2.1')).toBe(429);
-    expect(await enter('192.0.2.1, 192.0.2.2')).toBe(401);
-    expect(await stop()).toBe(0);
+  test('has the name by which clients reach the service', { timeout }, async () => {
+    const publicUrl = 'https://deception.example';
+    const behind = { ...env, PUBLIC_URL: publicUrl };
+    const server = await startPlatform(file('proxied'), [], behind);
+    const link = linkIn(server);
+    expect(new URL(link).origin).toBe(publicUrl);
+    const entered = await signIn(link, server.origin);
+    expect([entered.status, entered.headers.get('Set-Cookie')]).toEqual([
+      303,
+      expect.stringMatching(/^__Host-session=/),
+    ]);
+    expect(await server.stop()).toBe(0);
   });
 });

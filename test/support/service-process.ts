@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { NODE_ARGUMENTS } from './store-process.ts';
@@ -16,7 +15,6 @@ const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import
 
 /** Where the programs are. */
 export const PROGRAMS = {
-  boot: fromRoot('examples/platform/host/run.ts'),
   demo: fromRoot('examples/platform/host/demo.ts'),
   console: fromRoot('examples/console/server.ts'),
   resourceServer: fromRoot('examples/more/resource-server/server.ts'),
@@ -27,7 +25,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** The environment of a service that takes no secret from the one of the tests. */
 export function environmentWith(cache: string, more: Environment = {}): NodeJS.ProcessEnv {
-  const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '', KEYSCOPE_OTHER_KEYS: '' };
+  const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
   // Without the cache, each start would strip the types of the whole source again.
   return { ...process.env, ...none, NODE_COMPILE_CACHE: cache, ...more };
 }
@@ -62,6 +60,8 @@ export interface RunningServer {
   /** What it said until it was up. */
   readonly out: string;
   readonly origin: string;
+  /** Everything that it has written, until now. */
+  readonly written: Readonly<Pick<Ended, 'out' | 'err'>>;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
   kill(signal: NodeJS.Signals): void;
@@ -77,17 +77,30 @@ export async function startServer(
 ): Promise<RunningServer> {
   const child = spawn(process.execPath, [...NODE_ARGUMENTS, script, ...args], {
     env: { ...env, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     timeout: START_TIMEOUT / 2,
+  });
+  const written = { out: '', err: '' };
+  child.stderr.on('data', (data: Buffer) => {
+    written.err += data.toString();
+    process.stderr.write(data);
   });
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   const ended = closed.then(([code, signal]) => code ?? signal);
-  const out = await readUntil(child.stdout, 'Ctrl-C');
+  await new Promise<void>((resolve) => {
+    child.stdout.once('end', resolve);
+    child.stdout.on('data', (data: Buffer) => {
+      written.out += data.toString();
+      if (written.out.includes('Ctrl-C')) resolve();
+    });
+  });
+  const { out } = written;
   const origin = /up at (http:\/\/127\.0\.0\.1:[1-9]\d*)\/v1\n/.exec(out)?.[1] ?? 'none';
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
   return {
     out,
     origin,
+    written,
     ended,
     kill,
     stop() {
@@ -98,13 +111,9 @@ export async function startServer(
 }
 
 /** Writes the program that starts the console, with REST and MCP, in a folder of its own. */
-export function writePlatform(folder: string): string {
+function writePlatform(folder: string): string {
   const script = `${folder}.mjs`;
-  const lines = [
-    `import { run } from '${PROGRAMS.boot}';`,
-    `import { createServer, tryDoors } from '${PROGRAMS.console}';`,
-    `await run(createServer, tryDoors, '${folder}');`,
-  ];
+  const lines = [`import { runDemo } from '${PROGRAMS.console}';`, `await runDemo('${folder}');`];
   writeFileSync(script, `${lines.join('\n')}\n`);
   return script;
 }
@@ -116,15 +125,6 @@ export function startPlatform(
   env: NodeJS.ProcessEnv,
 ): Promise<RunningServer> {
   return startServer(writePlatform(folder), args, env);
-}
-
-async function readUntil(stream: Readable, mark: string): Promise<string> {
-  let out = '';
-  for await (const data of stream as AsyncIterable<Buffer>) {
-    out += data.toString();
-    if (out.includes(mark)) break;
-  }
-  return out;
 }
 
 /** A server that takes connections, and says nothing: no greeting, no answer, no farewell. */

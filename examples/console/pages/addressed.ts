@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { AddressedKey, DamagedKey, ListPage } from 'keyscope';
 import { ADDRESSING } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { cell, page, TO_KEYS, time } from './frame.ts';
 import { handleOf, scopeName, stateOf } from './key-state.ts';

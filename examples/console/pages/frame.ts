@@ -4,7 +4,7 @@
  */
 import { html } from 'hono/html';
 import { BASE, CONFIGURATION, KEYS, SETTINGS, SIGN_OUT } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 
 export type Html = ReturnType<typeof html>;
 

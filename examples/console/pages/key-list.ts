@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { DamagedKey, KeyInfo } from 'keyscope';
 import { ADDRESSING, KEYS } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { cell, options, page, TO_KEYS, time } from './frame.ts';
 import { handleOf, STATES, scopeName, stateOf } from './key-state.ts';

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { Catalog, DamagedKey, KeyInfo } from 'keyscope';
 import { KEYS } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { cell, page, TO_KEYS, time } from './frame.ts';
 import { endingOf, handleOf, isOver, scopeName, stateOf } from './key-state.ts';

@@ -1,7 +1,7 @@
 /** Pages that only lead to others: the way to the keys. */
 import { html } from 'hono/html';
 import { BASE, CONFIGURATION, KEYS, SETTINGS } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 import type { Html, Step, Trail } from './frame.ts';
 import { page, TO_CONFIGURATION, TO_HOME, TO_SETTINGS } from './frame.ts';
 

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { Catalog } from 'keyscope';
 import { KEYS } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { alert, options, page, TO_KEYS } from './frame.ts';
 import { scopeName } from './key-state.ts';

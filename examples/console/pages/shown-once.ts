@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { IssuedKey } from 'keyscope';
 import { KEYS } from '../paths.ts';
-import type { Member } from '../service.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { page, TO_KEYS } from './frame.ts';
 

@@ -1,21 +1,26 @@
-/** The page where a visitor signs in. */
+/** The pages of the link that signs in. */
 import { html } from 'hono/html';
 import { SIGN_IN } from '../paths.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { alert, page, TO_HOME } from './frame.ts';
 
-/** @param email What was entered before, if it was wrong. */
-export function signInPage(error: string | null, email: string): Html {
+/** What an unused link shows. Opening it does nothing: the button signs in. */
+export function signInPage(link: string, { user }: Member): Html {
   const content = html`<h1>Sign in</h1>
       <form method="post" action="${SIGN_IN}" class="fields">
-        ${alert(error)}
-        <label for="email">Email</label>
-        <input id="email" name="email" type="email" value="${email}"
-          autocomplete="username" required>
-        <label for="password">Password</label>
-        <input id="password" name="password" type="password"
-          autocomplete="current-password" required>
+        <input type="hidden" name="link" value="${link}">
+        <p>This link signs you in as ${user.email}. It works once.</p>
         <p><button class="button">Sign in</button></p>
       </form>`;
+  return page('Sign in', null, TO_HOME, content);
+}
+
+/** @param problem What is wrong with the link; `null` for a visitor who came without one. */
+export function noLinkPage(problem: string | null): Html {
+  const content = html`<h1>Sign in</h1>
+      ${alert(problem)}
+      <p>Open the link that the demo printed when it started. It works once, within 15 minutes.</p>
+      <p>For a new link, stop the demo and start it again.</p>`;
   return page('Sign in', null, TO_HOME, content);
 }

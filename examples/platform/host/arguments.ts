@@ -1,36 +1,26 @@
 /** The command line of the demo and of the servers. */
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { parseArgs } from 'node:util';
-import { CLIENT_ADDRESSES } from './client-address.ts';
 import { ADDRESSES } from './open-store.ts';
 
 const ENVIRONMENT =
   'The environment variables PORT (8787) and PUBLIC_URL, how clients reach the service, ' +
-  'are read as well; so are the secrets KEYSCOPE_PEPPER and KEYSCOPE_SIGNING_KEY, and ' +
-  'KEYSCOPE_OTHER_KEYS, for when the signing key changes: see examples/platform/README.md.';
+  'are read as well; so are the secrets KEYSCOPE_PEPPER and KEYSCOPE_SIGNING_KEY: ' +
+  'see examples/platform/README.md.';
 
 const HELP = `
   --store <address>         keep the keys there: ${ADDRESSES}
-  --client-address <where>  where a client's address stands: ${CLIENT_ADDRESSES}
-  --cors-origin <origin>    a site that may call the service from a browser; may be repeated
-  --drain <seconds>         go on for so long after a signal, while /readyz says 503 (0)
   --help                    print this
 
 ${ENVIRONMENT}`;
 
 const COMMON = {
   store: { type: 'string' },
-  'client-address': { type: 'string' },
-  'cors-origin': { type: 'string', multiple: true },
-  drain: { type: 'string' },
   help: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 export interface Arguments {
   readonly store?: string;
-  readonly 'client-address'?: string;
-  readonly 'cors-origin'?: readonly string[];
-  readonly drain?: string;
   /** The demo's own. */
   readonly check?: boolean;
   readonly instance?: string;

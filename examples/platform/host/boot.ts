@@ -13,12 +13,9 @@ import { catalog } from '../service/catalog.ts';
 import type { Domain } from '../service/domain.ts';
 import { createDomain } from '../service/domain.ts';
 import { reportError } from '../service/problem.ts';
-import type { Accounts, AccountsOptions } from './accounts.ts';
-import { createAccounts } from './accounts.ts';
-import type { ClientAddress } from './client-address.ts';
 import { reportChannel } from './connections.ts';
 import type { OpenedStore } from './open-store.ts';
-import { openStore, placeOf } from './open-store.ts';
+import { openStore } from './open-store.ts';
 import { readPeppers } from './peppers.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import type { Tokens } from './tokens.ts';
@@ -37,18 +34,14 @@ export interface Platform extends Whereabouts {
   readonly tokens: Tokens;
   readonly publicUrl: string;
   readonly domain: Domain;
-  readonly accounts: Accounts;
   readonly readiness: Readiness;
-  readonly corsOrigins: readonly string[];
-  /** How to tell visitors of the console apart. */
-  readonly clientAddress: ClientAddress | undefined;
   /** Milliseconds since the epoch, for the whole platform. */
   readonly now: () => number;
   /** Writes what is still in memory and closes the file. */
   close(): Promise<void>;
 }
 
-export interface PlatformOptions extends AccountsOptions {
+export interface PlatformOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /**
@@ -58,10 +51,6 @@ export interface PlatformOptions extends AccountsOptions {
   readonly store?: string | undefined;
   /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
   readonly publicUrl?: string;
-  /** The other sites that may call the service from a browser. Default: none. */
-  readonly corsOrigins?: readonly string[] | undefined;
-  /** Default: the other end of the connection. */
-  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /**
@@ -100,17 +89,24 @@ async function openKeys(address: string): Promise<OpenedKeys> {
   };
 }
 
-interface Service extends Pick<Platform, 'domain' | 'accounts'> {
+interface Service extends Pick<Platform, 'domain'> {
   close(): void;
 }
 
 /** The service's own rows, with some for each of the demo's organizations. */
-function openService(file: string, now: () => number, options: AccountsOptions): Service {
+function openService(file: string, now: () => number): Service {
   const rows = new DatabaseSync(file, { timeout: 5_000 });
   const domain = createDomain(rows, { now });
   for (const entity of [ENTITY, OTHER_ENTITY]) domain.seed(entity);
-  const accounts = createAccounts(rows, domain, options);
-  return { domain, accounts, close: () => rows.close() };
+  return { domain, close: () => rows.close() };
+}
+
+/** As SQLite is told to keep a database in memory: by the name, or by a URI's parameter. */
+const IN_MEMORY = /:memory:|[?&]mode=memory(?:&|$)/;
+
+function placeOf(store: string | undefined): Whereabouts['keys'] {
+  if (store === undefined) return 'file';
+  return store.startsWith('sqlite:') && IN_MEMORY.test(store) ? 'memory' : 'store';
 }
 
 export async function openPlatform(
@@ -140,7 +136,7 @@ export async function openPlatform(
     const { rest, mcp } = audiences(publicUrl);
     const keyring = keyringFor(rest);
     const mcpKeyring = keyringFor(mcp);
-    const { domain, accounts, close: closeService } = openService(file, now, options);
+    const { domain, close: closeService } = openService(file, now);
     const close = async (): Promise<void> => {
       try {
         await Promise.all([keyring.flush(), mcpKeyring.flush()]);
@@ -149,13 +145,12 @@ export async function openPlatform(
         closeService();
       }
     };
-    const { clientAddress, corsOrigins = [] } = options;
     const { channelState } = opened;
     const { verify } = keyring;
     const asked = { verify, prefix: PREFIX, channelState, report: reportError, now };
-    const doors = { keyring, mcpKeyring, tokens, publicUrl, domain, accounts };
-    const edge = { clientAddress, corsOrigins, readiness: createReadiness(asked) };
-    return { ...doors, ...edge, now, file, keys: placeOf(address), pepper, close };
+    const doors = { keyring, mcpKeyring, tokens, publicUrl, domain, now };
+    const stored = { file, keys: placeOf(options.store), pepper };
+    return { ...doors, ...stored, readiness: createReadiness(asked), close };
   } catch (error) {
     await opened.close();
     throw error;

@@ -4,10 +4,9 @@
  * `--store <address>` keeps the keys in another database (`postgres://…`, `mysql://…`,
  * `redis://…`), where a second instance joins the walk, unless it is in memory.
  */
-import { createServer, tryDoors } from '../../console/server.ts';
+import { runDemo } from '../../console/server.ts';
 import { explain } from '../service/problem.ts';
 import { readArguments } from './arguments.ts';
-import { run } from './run.ts';
 import { runInstance } from './walk/instances.ts';
 import { check } from './walk/walk.ts';
 
@@ -19,7 +18,7 @@ try {
   const args = readArguments(USAGE, { check: { type: 'boolean' }, instance: { type: 'string' } });
   if (args?.instance !== undefined) await runInstance(args.instance, args.store ?? '');
   else if (args?.check) await check(args.store);
-  else if (args !== null) await run(createServer, tryDoors);
+  else if (args !== null) await runDemo();
 } catch (error) {
   console.error(`The service could not start. ${explain(error)}`);
   process.exitCode = 1;

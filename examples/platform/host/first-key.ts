@@ -1,6 +1,6 @@
 /** The key that newcomers try the platform with. */
 import { ENTITY, type Platform } from './boot.ts';
-import { isWhole, shownPath } from './whereabouts.ts';
+import { shownPath } from './whereabouts.ts';
 
 const SCOPES = [
   'threats:read',
@@ -36,9 +36,10 @@ export async function firstKey(platform: Platform, url: string, folder: string):
   const authority = { entityUuid: ENTITY, scopes: 'all', actor: 'first-key' } as const;
   const { keys } = await keyring.list({ limit: 1 }, authority);
   if (keys.length > 0) {
-    const another = isWhole(platform, folder)
-      ? `Afresh: rm -r ${shownPath(folder)}`
-      : 'Others are made in the console of npm run demo';
+    const another =
+      platform.keys === 'file'
+        ? `Afresh: rm -r ${shownPath(folder)}`
+        : 'Others are made in the console of npm run demo';
     return `The key was shown on the first run and cannot be shown again. ${another}`;
   }
   const input = { name: 'Demo', scopes: SCOPES, expiresAt: 'never' } as const;

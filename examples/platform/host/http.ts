@@ -25,8 +25,6 @@ export interface Service {
   readonly mcpKeyring?: Keyring<typeof catalog>;
   /** Makes tokens, if the service does. */
   readonly tokens?: Tokens;
-  /** The other sites that may call the service from a browser. Default: none. */
-  readonly corsOrigins?: readonly string[];
   /** Answers `/readyz`, if the service does. */
   readonly readiness?: Readiness;
   /**

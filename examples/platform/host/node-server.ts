@@ -7,7 +7,6 @@ import { createServer } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Answer } from '../service/problem.ts';
 import { BODY_LIMIT, problem, refused } from '../service/problem.ts';
-import { createCors } from './cors.ts';
 import type { Service } from './http.ts';
 import { REALM } from './http.ts';
 import { createOpenEndpoints } from './open-endpoints.ts';
@@ -102,14 +101,12 @@ function answerUnparsed({ code = '' }: Error & { code?: string }, socket: Duplex
  */
 export function createNodeServer(listener: RequestListener, service?: Service): Server {
   const endpoints = service && createOpenEndpoints(service, REALM);
-  const cors = createCors(service?.corsOrigins ?? []);
   const server = createServer({ requireHostHeader: false });
   followResponses(server);
   server.on('request', (req, res) => {
-    const preflight = cors(req, res);
-    const early = refusalOf(req) ?? preflight;
-    if (early !== null) {
-      send(res, early);
+    const refusal = refusalOf(req);
+    if (refusal !== null) {
+      send(res, refusal);
       return;
     }
     const answered = endpoints?.(req) ?? null;

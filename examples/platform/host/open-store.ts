@@ -2,7 +2,6 @@
  * Opens the store at an address. Only here does the platform know database drivers; each is loaded
  * only for its own addresses, so a service installs just the one that it uses.
  */
-import { resolve } from 'node:path';
 import type { KeyStore } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
 import {
@@ -149,37 +148,6 @@ export const ADDRESSES =
 
 /** Empty for an address without one. */
 const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
-
-/** Where a store's keys are, in words that may be shown: no user, password or parameters. */
-export type Place =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'server'; readonly name: string };
-
-function placeOfServer(url: string): Place {
-  const scheme = schemeOf(url);
-  if (!URL.canParse(url)) return { kind: 'server', name: `${scheme}://…` };
-  const { host, pathname } = new URL(url);
-  return { kind: 'server', name: `${scheme}://${host}${pathname}` };
-}
-
-/** SQLite reads a path that begins with `file:` as a URI: its path, and its parameters. */
-const FILE_URI = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)(?:\?([^#]*))?/;
-
-function placeOfSqlite(path: string): Place {
-  const uri = FILE_URI.exec(path);
-  const name = uri === null ? path : (uri[1] ?? '');
-  const mode = new URLSearchParams(uri?.[2]).get('mode');
-  if (name === ':memory:' || mode === 'memory') return { kind: 'memory' };
-  const plain = uri === null ? name : decodeURIComponent(name);
-  return { kind: 'file', path: resolve(plain) };
-}
-
-/** Where the keys are for an address that `openStore` accepts. */
-export function placeOf(url: string): Place {
-  if (schemeOf(url) !== 'sqlite') return placeOfServer(url);
-  return placeOfSqlite(url.slice('sqlite:'.length));
-}
 
 /**
  * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own

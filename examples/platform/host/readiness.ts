@@ -17,14 +17,12 @@ export interface ReadinessOptions {
 export interface Readiness {
   /** 200 if it is ready, and 503 if it is not; the body says why, and how the channel stands. */
   answer(): Promise<Answer>;
-  /** It is to stop: from now on, it is not ready. */
-  drain(): void;
 }
 
 /** The store is asked at most this often, however often others ask. */
 const MEMORY_MS = 1_000;
 
-type Status = 'ready' | 'draining' | 'starting' | 'store away';
+type Status = 'ready' | 'starting' | 'store away';
 
 /**
  * An instance that has not subscribed yet is not ready: it would hear of no key that another one
@@ -34,7 +32,6 @@ type Status = 'ready' | 'draining' | 'starting' | 'store away';
  */
 export function createReadiness(options: ReadinessOptions): Readiness {
   const { verify, prefix, channelState, report, now } = options;
-  let isDraining = false;
   let asked: { readonly at: number; readonly isUp: Promise<boolean> } | undefined;
 
   /** A key that nobody has, so that no cache answers. */
@@ -56,7 +53,6 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   }
 
   async function statusOf(channel: ChannelState): Promise<Status> {
-    if (isDraining) return 'draining';
     if (!(await isStoreUp())) return 'store away';
     return channel === 'starting' ? 'starting' : 'ready';
   }
@@ -68,9 +64,6 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
       const body = JSON.stringify({ status, channel });
       return { status: status === 'ready' ? 200 : 503, headers, body };
-    },
-    drain() {
-      isDraining = true;
     },
   };
 }

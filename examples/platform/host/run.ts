@@ -2,20 +2,17 @@
 import type { Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { explain } from '../service/problem.ts';
 import { type Arguments, readArguments } from './arguments.ts';
 import type { Platform } from './boot.ts';
 import { openPlatform } from './boot.ts';
-import { requireClientAddress } from './client-address.ts';
-import { readOrigins } from './cors.ts';
 import { firstKey } from './first-key.ts';
 import { atFirstSignal, holdPort, listen, readPort, stop, whyNot } from './listen.ts';
 import { shownPath, whereabouts } from './whereabouts.ts';
 
 type CreateServer = (platform: Platform) => Server | Promise<Server>;
 /** What else there is to try besides REST. */
-type TryAlso = (origin: string, platform: Platform) => string | Promise<string>;
+type TryAlso = (origin: string) => string;
 
 /** Where the demo's files are, unless told otherwise. */
 const FOLDER = join(import.meta.dirname, '../../../.demo');
@@ -52,40 +49,24 @@ async function findAddress(opened: Opened): Promise<Address> {
   return { at: holder, origin };
 }
 
-/** In milliseconds. @throws RangeError if it is no number of seconds up to an hour. */
-function readDrain(text = '0'): number {
-  const seconds = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds <= 3_600) return seconds * 1_000;
-  throw new RangeError('--drain: pass a whole number of seconds, 3600 at most');
-}
-
 async function start(
   createServer: CreateServer,
   tryAlso: TryAlso,
   folder: string,
-  args: Arguments,
+  { store }: Arguments,
   opened: Opened,
 ): Promise<void> {
-  const { store, 'client-address': where, 'cors-origin': origins } = args;
-  const corsOrigins = readOrigins(origins);
-  const drainMs = readDrain(args.drain);
   const { at, origin } = await findAddress(opened);
   const { PUBLIC_URL } = process.env;
-  const publicUrl = PUBLIC_URL || origin;
-  const clientAddress = requireClientAddress(where, publicUrl);
-  const platform = await openPlatform(folder, { store, publicUrl, clientAddress, corsOrigins });
+  const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL || origin });
   opened.push(() => platform.close());
   const server = await createServer(platform);
   opened.push(() => stop(server));
   const url = await listen(server, at);
   const key = await firstKey(platform, url, folder);
-  const also = await tryAlso(origin, platform);
+  const also = tryAlso(origin);
   // Before it says that it is up: whoever waits for that may end it at once.
-  atFirstSignal(async () => {
-    platform.readiness.drain();
-    await sleep(drainMs);
-    await shutDown(opened);
-  });
+  atFirstSignal(() => shutDown(opened));
   const words = `${key}\n${also}\n${whereabouts(platform, folder)}`;
   console.log(`The deception platform is up at ${url}\n\n${words}`);
 }

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { catalog } from '../service/catalog.ts';
 import { readSecret } from './secret-file.ts';
 
-export const ALG = 'ES256';
+const ALG = 'ES256';
 
 /** What is published (RFC 7517 §5): the public parts, and which tokens they are for. */
 export const keySet = z.object({
@@ -49,48 +49,24 @@ export function audiences(publicUrl: string): Audiences {
   return { rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` };
 }
 
-/** A private key, as JSON. */
-export async function generate(): Promise<string> {
+async function generate(): Promise<string> {
   const { privateKey } = await generateKeyPair(ALG, { extractable: true });
   return JSON.stringify(await exportJWK(privateKey));
 }
 
-/** Reads JSON without repeating any of it: an error of `JSON.parse` quotes what it was given. */
-function readJson(text: string, instead: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new TypeError(instead);
-  }
-}
-
 /**
- * From the environment, as in production; or, so that newcomers need no setup, from a file made on
- * the first run.
+ * A private JWK from the environment, as in production; or, so that newcomers need no setup, from a
+ * file made on the first run.
  */
 async function readSigningKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
   const text = given || (await readSecret(join(folder, 'signing-key.json'), generate));
-  return readJson(text, 'KEYSCOPE_SIGNING_KEY: pass a private JWK') as JWK;
-}
-
-const OTHERS_INSTEAD =
-  'KEYSCOPE_OTHER_KEYS: pass a JWK Set of public keys, as at /.well-known/jwks.json';
-
-/**
- * Public keys besides that of the signing key, which are published and accepted like it: the next
- * one, before it signs, and the last one, until its tokens have expired. The signing key's own may
- * be among them, so that the same set does before and after the change.
- */
-function readOtherKeys(own: string): readonly JWK[] {
-  const { KEYSCOPE_OTHER_KEYS: given } = process.env;
-  if (!given) return [];
-  const set = readJson(given, OTHERS_INSTEAD);
-  const isSet = keySet.safeParse(set).success;
-  if (!isSet) throw new TypeError(OTHERS_INSTEAD);
-  // As they were given, not as the schema leaves them: the issuer refuses a private key.
-  const { keys } = set as JSONWebKeySet;
-  return keys.filter(({ kid }) => kid !== own);
+  try {
+    return JSON.parse(text) as JWK;
+  } catch {
+    // The parser's own error quotes the secret.
+    throw new TypeError('KEYSCOPE_SIGNING_KEY: pass a private JWK for ES256');
+  }
 }
 
 export async function openTokens(
@@ -102,9 +78,8 @@ export async function openTokens(
   const privateKey = await readSigningKey(folder);
   // An id derived from the key: another key has another.
   const kid = await calculateJwkThumbprint(privateKey);
-  const otherKeys = readOtherKeys(kid);
   const issuerFor = (audience: string): TokenIssuer =>
-    createTokenIssuer({ issuer, audience, privateKey, alg: ALG, kid, otherKeys, now });
+    createTokenIssuer({ issuer, audience, privateKey, alg: ALG, kid, now });
   const jwks = await issuerFor(publicUrl).jwks();
   const verifierFor = (audience: string): TokenVerifier =>
     createTokenVerifier({ issuer, audience, jwks, algorithms: [ALG], catalog, now });

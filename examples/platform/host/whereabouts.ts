@@ -1,12 +1,11 @@
 /** What is stored where, in words for whoever has just started the service. */
-import { isAbsolute, relative } from 'node:path';
-import type { Place } from './open-store.ts';
+import { relative } from 'node:path';
 
 export interface Whereabouts {
-  /** Where the service's own rows are. */
+  /** The file with the service's own rows. */
   readonly file: string;
-  /** Where the keys' digests are. */
-  readonly keys: Place;
+  /** Where the digests of keys are: in that file, in a store that was named, or in memory. */
+  readonly keys: 'file' | 'store' | 'memory';
   /** Where the pepper came from. */
   readonly pepper: string;
 }
@@ -16,32 +15,22 @@ export function shownPath(path: string): string {
   return relative(process.cwd(), path) || '.';
 }
 
-/** Whether the folder contains all of the service's data. */
-export function isWhole({ keys }: Pick<Whereabouts, 'keys'>, folder: string): boolean {
-  if (keys.kind !== 'file') return false;
-  const path = relative(folder, keys.path);
-  return !isAbsolute(path) && !path.startsWith('..');
-}
-
 const STOP = 'Stop: Ctrl-C';
 
 /**
  * What is stored where. Starting afresh is offered only if keys and pepper are deleted together:
- * keys that stay in a database without their pepper no longer work.
+ * keys that stay in a database without their pepper no longer work. The address of a store is not
+ * repeated, because it may contain a password.
  */
-export function whereabouts(stored: Whereabouts, folder: string): string {
-  const { keys, pepper } = stored;
-  const rows = shownPath(stored.file);
-  if (keys.kind === 'memory') {
-    const where = `Keys: in memory, until it stops. The service's own rows: ${rows}.`;
-    return `${where} Pepper: ${pepper}.\n${STOP}`;
+export function whereabouts({ file, keys, pepper }: Whereabouts, folder: string): string {
+  const rows = shownPath(file);
+  if (keys === 'file') {
+    const all = `Database: ${rows} (digests of keys, never keys). Pepper: ${pepper}.`;
+    return `${all}\n${STOP}. Start afresh: rm -r ${shownPath(folder)}`;
   }
-  const digests = keys.kind === 'file' ? shownPath(keys.path) : keys.name;
-  const isOneFile = digests === rows;
-  const where = isOneFile ? `Database: ${rows}` : `Rows of the service: ${rows}. Keys: ${digests}`;
-  const all = `${where} (digests of keys, never keys). Pepper: ${pepper}.`;
-  if (isWhole(stored, folder)) return `${all}\n${STOP}. Start afresh: rm -r ${shownPath(folder)}`;
-  const warning =
-    'Keep the pepper: without it none of these keys works any more, wherever they are.';
-  return `${all}\n${warning}\n${STOP}`;
+  const others = `The service's own rows: ${rows}. Pepper: ${pepper}.`;
+  if (keys === 'memory') return `Keys: in memory, until it stops. ${others}\n${STOP}`;
+  return `Keys: in the store that you named (digests, never keys). ${others}
+Keep the pepper: without it none of these keys works any more.
+${STOP}`;
 }

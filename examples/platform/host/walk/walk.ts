@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer } from '../../../console/server.ts';
+import type { Link } from '../../../console/link.ts';
+import { createDemoLink, createServer } from '../../../console/server.ts';
 import { explain } from '../../service/problem.ts';
 import type { Platform } from '../boot.ts';
 import { ENTITY, OTHER_ENTITY, openPlatform } from '../boot.ts';
@@ -26,6 +27,7 @@ interface Clock {
 /** Where the service is on the walk, and what it keeps the keys in. */
 interface Walk {
   readonly platform: Platform;
+  readonly link: Link;
   readonly clock: Clock;
   readonly folder: string;
   readonly store: string | undefined;
@@ -42,12 +44,12 @@ interface WalkedKey {
   readonly me: Readonly<Record<string, unknown>>;
 }
 
-async function makeKey({ platform, base, store }: Walk): Promise<WalkedKey> {
+async function makeKey({ platform, link, base, store }: Walk): Promise<WalkedKey> {
   say('1. The console: sign in, and create a key with threats:read and decoys:read');
-  const key = await obtainKey(new URL(base).origin, platform, SCOPES);
+  const key = await obtainKey(new URL(base).origin, link.open(), SCOPES);
   const { keyId } = await platform.keyring.verify(key);
   say(`   ${key}, key id ${keyId}`);
-  const stays = Boolean(store) && platform.keys.kind !== 'memory';
+  const stays = Boolean(store) && platform.keys !== 'memory';
   if (stays) {
     const others = 'as do its tables and the other keys made here';
     say(`   It stays in that database, ${others}, of entity ${ENTITY}`);
@@ -119,7 +121,7 @@ async function walkLife(walk: Walk, { key, keyId, me }: WalkedKey): Promise<void
 }
 
 async function walkInstances({ platform, base, folder, store }: Walk): Promise<void> {
-  if (platform.keys.kind === 'memory')
+  if (platform.keys === 'memory')
     say('12. Two instances: left out, for no other process shares this memory');
   else if (store !== undefined) await walkTwoInstances(base, platform, folder, store);
 }
@@ -148,9 +150,10 @@ export async function check(store: string | undefined): Promise<void> {
   try {
     const now = (): number => Date.now() + clock.ahead;
     const platform = await openPlatform(folder, { now, store, publicUrl: PUBLIC_URL });
-    const server = createServer(platform);
+    const link = createDemoLink(platform);
+    const server = createServer(platform, link);
     try {
-      await walkAll(server, { platform, clock, folder, store });
+      await walkAll(server, { platform, link, clock, folder, store });
     } catch (error) {
       sayFailure(error);
     } finally {

@@ -14,9 +14,7 @@ type Headed = Pick<IncomingMessage, 'headersDistinct' | 'socket'>;
  */
 export type ClientAddress = (request: Headed) => string;
 
-/** For usage and errors. */
-export const CLIENT_ADDRESSES =
-  'socket, x-forwarded-for:<number of proxies>, or <name of a header>';
+const CLIENT_ADDRESSES = 'socket, x-forwarded-for:<number of proxies>, or <name of a header>';
 
 const FORWARDED = 'x-forwarded-for';
 /** An address as proxies write it: some with the port, and then IPv6 in brackets (RFC 7239 §6). */
@@ -34,12 +32,12 @@ function readAddress(text: string, where: string): string {
   const matched = WITH_PORT.exec(bare);
   const address = matched?.[1] ?? matched?.[2] ?? bare;
   // What it is instead is not repeated: a client may have written it.
-  if (isIP(address) === 0) throw new Error(`--client-address: there is no address in ${where}`);
+  if (isIP(address) === 0) throw new Error(`clientAddress: there is no address in ${where}`);
   return canonical(address);
 }
 
 /** The address at the other end of the connection. */
-export const socketAddress: ClientAddress = ({ socket }) => canonical(socket.remoteAddress ?? '');
+const socketAddress: ClientAddress = ({ socket }) => canonical(socket.remoteAddress ?? '');
 
 /**
  * Each proxy appends whom it was called by, so the last entry is the nearest proxy's, and what
@@ -73,22 +71,5 @@ export function readClientAddress(text: string): ClientAddress {
   // Its first entry is anybody's.
   const isOther = HEADER.test(name) && name !== FORWARDED && name !== 'forwarded';
   if (isOther) return inHeader(name);
-  throw new TypeError(`--client-address: pass ${CLIENT_ADDRESSES}`);
-}
-
-const LOCAL_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
-
-/**
- * Reads the option of a service that listens on this machine alone and without TLS. If clients
- * reach it by another name, there is a proxy between.
- *
- * @throws TypeError behind a proxy, if nobody said where the address stands.
- */
-export function requireClientAddress(option: string | undefined, publicUrl: string): ClientAddress {
-  if (option !== undefined) return readClientAddress(option);
-  const { protocol, hostname } = new URL(publicUrl);
-  if (protocol === 'http:' && LOCAL_HOSTS.includes(hostname)) return socketAddress;
-  const problem = 'PUBLIC_URL says that clients come through a proxy';
-  const instead = `say with --client-address where it puts their address: ${CLIENT_ADDRESSES}`;
-  throw new TypeError(`${problem}: ${instead}`);
+  throw new TypeError(`readClientAddress: pass ${CLIENT_ADDRESSES}`);
 }
