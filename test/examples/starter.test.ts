@@ -35,6 +35,7 @@ describe('what it writes', () => {
         types: ['node'],
         typeRoots: [join(ROOT, 'node_modules/@types')],
         paths: {
+          '#noble/*': [join(ROOT, 'node_modules/@noble/hashes/*')],
           keyscope: [join(ROOT, 'src/index.ts')],
           'keyscope/cli': [join(ROOT, 'src/tools/cli/index.ts')],
           'keyscope/*': [join(ROOT, 'src/*/index.ts')],

@@ -19,7 +19,10 @@ const OPTIONS: ts.CompilerOptions = {
   exactOptionalPropertyTypes: true,
   noEmit: true,
   skipLibCheck: true,
-  paths: { keyscope: [join(ROOT, 'src/index.ts')] },
+  paths: {
+    '#noble/*': [join(ROOT, 'node_modules/@noble/hashes/*')],
+    keyscope: [join(ROOT, 'src/index.ts')],
+  },
 };
 
 /** Keeps the parsed libraries from one project to the next. */
