@@ -117,7 +117,7 @@ function sampleOf(prefix: string): string {
  * way that would leave a line or a path out.
  */
 export const STAGED_DIFF =
-  'git diff --cached -a -U0 --no-renames --no-relative --no-textconv --no-ext-diff --no-color';
+  'git diff --cached -a --no-renames --no-relative --no-textconv --no-ext-diff --no-color';
 
 function preCommitHook(prefixes: readonly string[]): string {
   const scan = `npx keyscope scan --diff --prefix ${prefixes.join(',')}`;
