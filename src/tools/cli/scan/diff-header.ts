@@ -25,11 +25,11 @@ export function readHunk(text: string): AnnouncedHunk | null {
 
 /** What a line between `diff --git` and the first hunk says. */
 export type HeaderLine =
-  | { readonly kind: 'old' | 'new' | 'renamed'; readonly name: string }
-  | { readonly kind: 'deleted' | 'binary' | 'other' };
+  | { readonly kind: 'old' | 'new' | 'renamed' | 'binary'; readonly name: string }
+  | { readonly kind: 'deleted' | 'other' };
 
 const NAME = /^(---|\+\+\+|rename to|copy to) (.*)$/s;
-const BINARY = /^(?:GIT binary patch$|Binary files (?:.* )?differ$)/s;
+const BINARY = /^(?:GIT binary patch|Binary files (?:(?:.* and )?(.*) )?differ)$/s;
 const DELETED = /^deleted file mode /;
 const OTHER =
   /^(?:(?:old|new|new file) mode|mode|copy from|rename from|(?:dis)?similarity index|index) /;
@@ -40,7 +40,8 @@ export function readHeaderLine(text: string): HeaderLine | null {
   if (word === '---') return { kind: 'old', name: withoutDate(name) };
   if (word === '+++') return { kind: 'new', name: withoutDate(name) };
   if (word !== undefined) return { kind: 'renamed', name: unquoted(name) };
-  if (BINARY.test(text)) return { kind: 'binary' };
+  const binary = BINARY.exec(text);
+  if (binary !== null) return { kind: 'binary', name: unquoted(binary[1] ?? '') };
   if (DELETED.test(text)) return { kind: 'deleted' };
   return OTHER.test(text) ? { kind: 'other' } : null;
 }

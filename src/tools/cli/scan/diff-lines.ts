@@ -40,8 +40,10 @@ export interface DiffListener {
 export interface DiffLines {
   /** Whether anything was there that only a diff or a log has. */
   readonly isDiff: boolean;
+  /** So many bytes of the next line are enough. */
+  readonly needs: number;
   /**
-   * Takes the next line, without its end; of a long one its beginning is enough.
+   * Takes the next line, without its end.
    *
    * @returns Null for a line that is in no new file: of a header, of context, or removed.
    */
@@ -49,6 +51,9 @@ export interface DiffLines {
   /** No more lines follow. */
   end(): void;
 }
+
+/** No header is longer: a path has 4 KiB, an escape writes a byte as four, and there are two. */
+const HEADER_BYTES = 65_536;
 
 /** Where the reader is. */
 interface State {
@@ -102,6 +107,9 @@ export function createDiffLines(listener: DiffListener): DiffLines {
   return {
     get isDiff() {
       return state.isDiff;
+    },
+    get needs() {
+      return state.hunk === null ? HEADER_BYTES : state.hunk.old.length + 1;
     },
     read(line) {
       state.count += 1;
@@ -212,7 +220,7 @@ function readPlain(state: State, text: string): void {
   if (line.kind === 'old') state.header = { ...header, oldName: line.name };
   if (line.kind === 'binary') {
     state.isDiff = true;
-    tell(state, { ...header, newName: text, isBinary: true });
+    tell(state, { ...header, newName: line.name, isBinary: true });
   }
 }
 

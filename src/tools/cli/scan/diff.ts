@@ -6,11 +6,10 @@ import { type Found, keysInName, type Scan } from './scanner.js';
 
 const LINE_FEED = 0x0a;
 
-/** No header is longer: a path has 4 KiB, and an escape writes one byte as four. */
-const HEADER_BYTES = 65_536;
-
 /** Of one commit; beyond them, a key may be named twice. */
 const MAX_REMEMBERED = 10_000;
+
+const BINARY = 'the diff does not show what is in it. Give git the option -a';
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
@@ -99,8 +98,7 @@ function createReading(scan: Scan): Reading {
         if (ignored(file.path) || file.isDeleted) return;
         tally.texts += 1;
         reading.found.push(...keysInName(scan, file.path, file));
-        if (file.isBinary)
-          tellUnread(shownFile(file), 'the diff leaves it out. Give git the option -a');
+        if (file.isBinary) tellUnread(shownFile(file), BINARY);
       },
       onBroken: tellUnread,
     }),
@@ -124,7 +122,6 @@ function readPiece(scan: Scan, reading: Reading, piece: Buffer): void {
     for (; !find.done && find.value.line === line.number; find = finds.next()) {
       line.held.push(find.value);
     }
-    if (end !== -1 && line.place === undefined) decide(reading);
     handOn(scan, reading);
     if (end === -1) return;
     line.number += 1;
@@ -136,13 +133,14 @@ function readPiece(scan: Scan, reading: Reading, piece: Buffer): void {
 
 /** Adds to the beginning of the line, until that is long enough to say what the line is. */
 function readPart(reading: Reading, part: Buffer, isLast: boolean): void {
-  const { line } = reading;
+  const { line, lines } = reading;
   if (line.place !== undefined) return;
-  const more = part.subarray(0, HEADER_BYTES - line.head.length);
-  // A copy, unless the line is here as a whole: the piece may be used again.
-  const isWhole = isLast && line.head.length === 0;
-  line.head = isWhole ? more : Buffer.concat([line.head, more]);
-  if (line.head.length === HEADER_BYTES) decide(reading);
+  const isBegun = line.head.length > 0;
+  const more = part.subarray(0, lines.needs - line.head.length);
+  line.head = isBegun ? Buffer.concat([line.head, more]) : more;
+  if (isLast || line.head.length >= lines.needs) decide(reading);
+  // A copy, because the piece may be used again.
+  else if (!isBegun) line.head = Buffer.from(more);
 }
 
 function decide({ lines, line }: Reading): void {
