@@ -21,9 +21,7 @@ export interface LinePlace {
 /** A file of a diff, once its header has been read. */
 export interface DiffFile {
   readonly commit: string | null;
-  /** After the change. */
   readonly path: string;
-  readonly isDeleted: boolean;
   /** The diff says that it differs, and not how. */
   readonly isBinary: boolean;
 }
@@ -31,6 +29,7 @@ export interface DiffFile {
 /** Hears of what is more than one line. */
 export interface DiffListener {
   onCommit(commit: string): void;
+  /** Not of one that is deleted. */
   onFile(file: DiffFile): void;
   /** A hunk has other lines than it announces, or fewer. */
   onBroken(path: string, why: string): void;
@@ -40,8 +39,8 @@ export interface DiffListener {
 export interface DiffLines {
   /** Whether anything was there that only a diff or a log has. */
   readonly isDiff: boolean;
-  /** So many bytes of the next line are enough. */
-  readonly needs: number;
+  /** How many bytes of the next line are enough, by its first one. */
+  needs(first: number | undefined): number;
   /**
    * Takes the next line, without its end.
    *
@@ -108,8 +107,9 @@ export function createDiffLines(listener: DiffListener): DiffLines {
     get isDiff() {
       return state.isDiff;
     },
-    get needs() {
-      return state.hunk === null ? HEADER_BYTES : state.hunk.old.length + 1;
+    needs(first) {
+      if (state.hunk === null || !MARKS.includes(first)) return HEADER_BYTES;
+      return state.hunk.old.length + 1;
     },
     read(line) {
       state.count += 1;
@@ -144,6 +144,7 @@ const MINUS = 0x2d;
 const SPACE = 0x20;
 const BACKSLASH = 0x5c;
 const CARRIAGE_RETURN = 0x0d;
+const MARKS: readonly unknown[] = [PLUS, MINUS, SPACE, BACKSLASH];
 
 /** Takes a line from what the hunk announces: `stray` if it is none of these. */
 function kindIn(hunk: Hunk, line: Buffer): 'added' | 'other' | 'stray' {
@@ -257,9 +258,9 @@ function tell(state: State, header: Header): void {
   const { names, newName, isBinary, isTold } = header;
   if (isTold || (names === null && newName === null)) return;
   header.isTold = true;
-  const isDeleted = header.isDeleted || newName === ABSENT;
   state.path = Buffer.from(pathOf(header), 'latin1').toString('utf8');
-  state.listener.onFile({ commit: state.commit, path: state.path, isDeleted, isBinary });
+  if (header.isDeleted || newName === ABSENT) return;
+  state.listener.onFile({ commit: state.commit, path: state.path, isBinary });
 }
 
 /** Without what git writes in front, such as `b/`, which its settings change. */

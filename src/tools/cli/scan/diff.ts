@@ -95,7 +95,7 @@ function createReading(scan: Scan): Reading {
         last = commit;
       },
       onFile(file) {
-        if (ignored(file.path) || file.isDeleted) return;
+        if (ignored(file.path)) return;
         tally.texts += 1;
         reading.found.push(...keysInName(scan, file.path, file));
         if (file.isBinary) tellUnread(shownFile(file), BINARY);
@@ -136,9 +136,10 @@ function readPart(reading: Reading, part: Buffer, isLast: boolean): void {
   const { line, lines } = reading;
   if (line.place !== undefined) return;
   const isBegun = line.head.length > 0;
-  const more = part.subarray(0, lines.needs - line.head.length);
+  const needs = lines.needs(isBegun ? line.head[0] : part[0]);
+  const more = part.subarray(0, needs - line.head.length);
   line.head = isBegun ? Buffer.concat([line.head, more]) : more;
-  if (isLast || line.head.length >= lines.needs) decide(reading);
+  if (isLast || line.head.length === needs) decide(reading);
   // A copy, because the piece may be used again.
   else if (!isBegun) line.head = Buffer.from(more);
 }
