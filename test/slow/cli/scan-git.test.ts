@@ -137,7 +137,10 @@ describeWithGit('the pipe over a whole history', () => {
     const start = performance.now();
     const { shown, exit, stderr } = scanned(LOG);
     const ms = (performance.now() - start).toFixed(0);
-    expect({ exit, stderr }).toEqual({ exit: 1, stderr: expect.not.stringContaining('read') });
+    expect({ exit, stderr }).toEqual({
+      exit: 1,
+      stderr: expect.not.stringContaining('read') as string,
+    });
     const finds = expectAll(planted, shown);
     const kinds = [planted.inFiles, planted.inMessages, planted.inNames].map((keys) => keys.length);
     expect(kinds.reduce((sum, each) => sum + each)).toBe(1_000);

@@ -100,7 +100,8 @@ describe('files', () => {
   });
 
   it('are named where a key is in their name, and folders once', async () => {
-    const [file, outer] = [newKey(), newKey()];
+    const file = newKey();
+    const outer = newKey();
     write({ [`x-${outer}/a.txt`]: 'none', [`x-${outer}/b.txt`]: 'none', [`y/${file}`]: '' });
     symlinkSync('gone', place.file(`${newKey()}.link`));
     write({ [`fixtures/${newKey()}`]: '', '.keyscopeignore': 'fixtures/\n*.link' });
@@ -329,9 +330,10 @@ describe('--diff', () => {
     `diff --git a/${name} b/${name}\n--- a/${name}\n+++ b/${name}\n${lines.join('\n')}\n`;
 
   it('shows what is added by its file, line and commit, and messages', async () => {
-    const [added, inMessage, removed, context] = [newKey(), newKey(), newKey(), newKey()];
+    const added = newKey();
+    const inMessage = newKey();
     const head = `commit ${'a1'.repeat(20)}\nAuthor: a\n\n    é ${inMessage}\n\n`;
-    const hunk = ['@@ -7,2 +7,2 @@', ` ${context}`, `-${removed}`, `+é ${added}`];
+    const hunk = ['@@ -7,2 +7,2 @@', ` ${newKey()}`, `-${newKey()}`, `+é ${added}`];
     const { stdout, stderr, exit } = await place.run(DIFF, head + of('x/a.txt', ...hunk));
     expect(stdout.split('\n')).toEqual([
       `a1a1a1a1a1a1:(message):4:7: ${shown(inMessage)}`,
@@ -399,12 +401,13 @@ describe('--diff', () => {
     const peak = (count: number, length: number): number => {
       write({ 'peak.mjs': PEAK });
       const lines = `yes "+$(head -c ${length} /dev/zero | tr '\\0' a)" | head -${count}`;
-      const head = `printf 'diff --git a/x b/x\\n--- a/x\\n+++ b/x\\n@@ -0,0 +1,${count + 1} @@\\n'`;
+      const names = '--- a/x\\n+++ b/x\\n';
+      const head = `printf -- '${names}@@ -0,0 +1,${count + 1} @@\\n'`;
       const line = `(${head}; ${lines}; echo +${newKey()}) | ${place.line(DIFF)}`;
       const env = { ...process.env, NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
       const ran = spawnSync('bash', ['-c', line], { cwd: place.file(''), env, encoding: 'utf8' });
       expect(ran.status, ran.stderr).toBe(1);
-      expect(ran.stdout).toContain(`x:${count + 1}:1: `);
+      expect(ran.stdout).toContain(`b/x:${count + 1}:1: `);
       return Number(/peak (\d+)/.exec(ran.stderr)?.[1]);
     };
     const few = peak(1, 10);

@@ -13,8 +13,8 @@ import { createReport, type ReportFormat, shownFind } from '../scan/report.js';
 import { createScan, shownTally, type Tally } from '../scan/scanner.js';
 
 /**
- * Looks for keys in files, or in a diff on standard input. The keyring is asked about them only where a config is
- * used.
+ * Looks for keys in files, or in a diff on standard input. Asks the keyring about them only where a
+ * config is used.
  */
 export async function run(call: Call): Promise<number> {
   const { given, output } = call;

@@ -52,8 +52,8 @@ function withoutDate(name: string): string {
 }
 
 /**
- * The path in `a/x b/x`, whatever the two are called by the settings of git; null if the names do not end alike,
- * as after a renaming.
+ * The path in `a/x b/x`, whatever settings of git put in front; null if the two do not end alike, as
+ * after a renaming.
  */
 export function pathOfBoth(names: string): string | null {
   const [, first = '', second = ''] = /^("(?:[^"\\]|\\.)*") (".*")$/s.exec(names) ?? [];
@@ -63,7 +63,7 @@ export function pathOfBoth(names: string): string | null {
   return endOfBoth(names.slice(0, middle), names.slice(middle + 1));
 }
 
-/** What two names have in common from the right, in whole folders; all of it if they are the same. */
+/** What two names have in common from the right, in whole folders; all of it if they are equal. */
 export function endOfBoth(first: string, second: string): string | null {
   if (first === second) return second;
   for (let at = second.indexOf('/'); at !== -1; at = second.indexOf('/', at + 1)) {

@@ -1,6 +1,6 @@
 /**
- * What each line of a unified diff is: as `git diff`, `git show` and `git log -p` print it, of merges
- * too, and as `diff -u` does. Pure: it takes one line after the other, and keeps the last header.
+ * What each line of a unified diff is, as `git diff`, `git show`, `git log -p` and `diff -u` print
+ * it, of merges too. Pure: it takes one line after the other, and keeps the last header.
  *
  * A hunk announces how many lines it has, and only what follows is text: so no line of a file is
  * taken for a header. Every line that belongs to no file is a message, so that none is lost.
@@ -71,7 +71,7 @@ interface State {
 
 /** What is known of a file; the hunks follow. */
 interface Header {
-  /** `a/x b/x` of `diff --git`, the one path of a merge; null for `diff -u`, which has no such line. */
+  /** `a/x b/x` of `diff --git`, the one path of a merge; null for `diff -u`, which has no such. */
   readonly names: string | null;
   readonly isMerge: boolean;
   oldName: string | null;
@@ -132,7 +132,7 @@ export function createDiffLines(listener: DiffListener): DiffLines {
   };
 }
 
-/** One character a byte; a diff that passed through a text file of Windows has a CR at line ends. */
+/** One character a byte. A diff that went through a text file of Windows has a CR at line ends. */
 function textOf(line: Buffer): string {
   return line.toString('latin1').replace(/\r$/, '');
 }
@@ -156,7 +156,7 @@ function kindIn(hunk: Hunk, line: Buffer): 'added' | 'other' | 'stray' {
   const marks = isBlank ? old.map(() => SPACE) : old.map((_, parent) => line[parent]);
   const isAdded = marks.includes(PLUS);
   const isRemoved = marks.includes(MINUS);
-  // A parent that has a line of the new file has a space there, one that has a removed line a minus.
+  // A space is the mark of a parent that has the line too, a minus of one that had a removed line.
   const mark = isRemoved ? MINUS : SPACE;
   for (const [parent, each] of marks.entries()) {
     if (each !== SPACE && each !== (isAdded ? PLUS : MINUS)) return 'stray';

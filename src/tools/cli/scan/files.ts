@@ -69,8 +69,8 @@ interface Entry {
 }
 
 /**
- * A folder is read entry by entry, and no link in it is followed: the scan reaches what a link leads
- * to where that is itself.
+ * A folder is read entry by entry, and no link in it is followed: what a link leads to is looked
+ * through where it is itself.
  */
 async function* entriesFrom(path: string, scan: Scan): AsyncGenerator<Entry> {
   const entry = { path: slashed(path), name: basename(path) };

@@ -191,16 +191,17 @@ function createPlace(): Place {
   let line = 1;
   let column = 1;
   function count(bytes: Buffer, from: number, to: number): void {
-    let start = from;
-    for (let index = from; index < to; index += 1) {
-      if (bytes[index] !== LINE_FEED) continue;
+    if (from >= to) return;
+    const part = bytes.subarray(from, to);
+    let start = 0;
+    for (let end = part.indexOf(LINE_FEED); end !== -1; end = part.indexOf(LINE_FEED, start)) {
       line += 1;
       column = 1;
-      start = index + 1;
+      start = end + 1;
     }
-    for (let index = start; index < to; index += 1) {
+    for (let index = start; index < part.length; index += 1) {
       // Of UTF-8, the second and later bytes of a character begin with the bits 10.
-      if (((bytes[index] ?? 0) & 0xc0) !== 0x80) column += 1;
+      if (((part[index] ?? 0) & 0xc0) !== 0x80) column += 1;
     }
   }
   return {

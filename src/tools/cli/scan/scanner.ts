@@ -9,7 +9,7 @@ export interface Found {
   readonly find: Find;
   /** The commit that the line or message belongs to; null outside a history. */
   readonly commit: string | null;
-  /** As it was given or found, with `/`; `-` for standard input; null for the message of a commit. */
+  /** As it was given or found, with `/`; `-` for standard input; null for a message of a commit. */
   readonly path: string | null;
   /** Null for a key in the name of the file. */
   readonly line: number | null;

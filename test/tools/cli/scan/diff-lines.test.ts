@@ -1,4 +1,4 @@
-/** What each line of a diff is, where `git` prints it in one of its ways and where it breaks off. */
+/** What each line of a diff is, in all the ways that git prints one, and where it breaks off. */
 import { describe, expect, it } from 'vitest';
 import { createDiffLines } from '../../../../src/tools/cli/scan/diff-lines.js';
 
@@ -104,7 +104,8 @@ after`;
 describe('a log', () => {
   it('names the commit of each line, also with marks and in mails', () => {
     const texts = [
-      `commit ${id('a1')} (from ${id('b2')})\nAuthor: a\n\n    one\n\n${file('x', '@@ -0,0 +1 @@\n+1')}`,
+      `commit ${id('a1')} (from ${id('b2')})\nAuthor: a\n\n    one\n`,
+      file('x', '@@ -0,0 +1 @@\n+1'),
       `\ncommit - ${id('c3')}\n\n    two`,
       `From ${id('d4')} Mon Sep 17 00:00:00 2001\nthree\n${file('y', '@@ -0,0 +1 @@\n+4')}`,
       '-- \n2.39.5',

@@ -109,7 +109,7 @@ describe('a find', () => {
     expect(pieces.tally.bytes).toBe(text.length);
   });
 
-  it('is there once where a merge is shown for each parent, and again in another commit', async () => {
+  it('is there once where a merge is shown for each parent, and once a commit', async () => {
     const shown = (id: string) => `commit ${id}\n\n    ${inMessage}\n\n`;
     const diff = diffOf('x', Buffer.from(`${added}`), 'a');
     const of = async (...ids: string[]) => {
@@ -117,7 +117,8 @@ describe('a find', () => {
       const { found, tally } = await findIn(Buffer.concat(parts));
       return [found.length, tally.texts];
     };
-    const [one, other] = ['a'.repeat(40), 'b'.repeat(40)];
+    const one = 'a'.repeat(40);
+    const other = 'b'.repeat(40);
     expect(await of(one)).toEqual([2, 2]);
     expect(await of(one, one)).toEqual([2, 3]);
     expect(await of(one, other)).toEqual([4, 4]);
