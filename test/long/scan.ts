@@ -1,9 +1,9 @@
 /**
  * `npm run test:scan`: the command over a file of 1 GiB with a key every 4 MiB, beside `grep -P`
- * over the same file, and over the diffs of a history of git with 2,000 commits. Prints how fast each was, how
- * much memory the command took, and how many keys it found; the exit code says whether it found all
- * of them and nothing else, in memory that did not grow with the file. Takes `-- --quick` for
- * 64 MiB. No part of `npm test`, because it writes a file of that size.
+ * over the same file, and over the diffs of a history of git with 2,000 commits. Prints how fast
+ * each was, how much memory the command took, and how many keys it found; the exit code says
+ * whether it found all of them and nothing else, in memory that did not grow with the file. Takes
+ * `-- --quick` for 64 MiB. No part of `npm test`, because it writes a file of that size.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';

@@ -52,8 +52,8 @@ function withoutDate(name: string): string {
 }
 
 /**
- * The path in `a/x b/x`, whatever settings of git put in front; null if the two do not end alike, as
- * after a renaming.
+ * The path in `a/x b/x`, whatever settings of git put in front; null if the two do not end alike,
+ * as after a renaming.
  */
 export function pathOfBoth(names: string): string | null {
   const [, first = '', second = ''] = /^("(?:[^"\\]|\\.)*") (".*")$/s.exec(names) ?? [];
