@@ -29,7 +29,7 @@ export type HeaderLine =
   | { readonly kind: 'deleted' | 'other' };
 
 const NAME = /^(---|\+\+\+|rename to|copy to) (.*)$/s;
-const BINARY = /^(?:GIT binary patch|Binary files (?:(?:.* and )?(.*) )?differ)$/s;
+const BINARY = /^(?:GIT binary patch|Binary files .*differ)$/s;
 const DELETED = /^deleted file mode /;
 const OTHER =
   /^(?:(?:old|new|new file) mode|mode|copy from|rename from|(?:dis)?similarity index|index) /;
@@ -40,10 +40,15 @@ export function readHeaderLine(text: string): HeaderLine | null {
   if (word === '---') return { kind: 'old', name: withoutDate(name) };
   if (word === '+++') return { kind: 'new', name: withoutDate(name) };
   if (word !== undefined) return { kind: 'renamed', name: unquoted(name) };
-  const binary = BINARY.exec(text);
-  if (binary !== null) return { kind: 'binary', name: unquoted(binary[1] ?? '') };
+  if (BINARY.test(text)) return { kind: 'binary', name: secondName(text) };
   if (DELETED.test(text)) return { kind: 'deleted' };
   return OTHER.test(text) ? { kind: 'other' } : null;
+}
+
+/** `b/x` of `Binary files a/x and b/x differ`. Merges and binary patches name none. */
+function secondName(text: string): string {
+  const at = text.lastIndexOf(' and ');
+  return at === -1 ? '' : unquoted(text.slice(at + ' and '.length, -' differ'.length));
 }
 
 /** `diff -u` writes a tab and a time behind a name, git a tab if the name has a space. */
