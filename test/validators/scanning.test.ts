@@ -76,6 +76,7 @@ describe('a SARIF log', () => {
         for (const path of paths) {
           await report.found({ ...find, path, commit: null }, undefined);
           await report.found({ ...find, path, commit }, null);
+          await report.found({ ...find, path, commit, line: null, column: null }, null);
         }
         await report.end({ ...tally, unread });
       });
@@ -84,7 +85,7 @@ describe('a SARIF log', () => {
         valid: true,
         errors: null,
       });
-      expect(value.runs[0]?.results).toHaveLength(2 * paths.length);
+      expect(value.runs[0]?.results).toHaveLength(3 * paths.length);
     }
   });
 

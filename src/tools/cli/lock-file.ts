@@ -1,7 +1,11 @@
 /** The lock of a service: as it is, as it was committed, and as a commit of git has it. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { within } from '../../core/thenable.js';
 import { type AccessLock, lockOf } from '../lock/access-lock.js';
 import { parseLock } from '../lock/lock-text.js';
@@ -9,7 +13,7 @@ import type { GuardedRoute } from '../lock/route.js';
 import type { Call } from './call.js';
 import { CommandError, usageError } from './command-error.js';
 import { textOf, withoutSecrets } from './explain.js';
-import { startGit } from './scan/git.js';
+import { escapeInvisible } from './output.js';
 
 /** The committed lock, or null if there is none. */
 export async function readLock(path: string): Promise<AccessLock | null> {
@@ -84,4 +88,75 @@ export async function currentLock(
     if (reason !== null && bare.has(name)) reasons[name] = reason;
   }
   return lockOf({ catalog, policy, routes: found, reasons });
+}
+
+/** One run of git. */
+interface Git {
+  readonly stdout: AsyncIterable<Buffer>;
+  /** Waits until it has ended. Throws where it failed. */
+  done(): Promise<void>;
+  /** Ends it where nobody reads on. */
+  stop(): void;
+}
+
+/** No hook of the repository, no network, no lock. */
+const SETTINGS = [
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'core.quotePath=false',
+  '--no-replace-objects',
+];
+const VARIABLES = { GIT_NO_LAZY_FETCH: '1', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+
+const MAX_COMPLAINT = 1_000;
+
+/**
+ * Starts git in a folder, with what it is to read on its standard input.
+ *
+ * @param input Pieces of bytes, which are taken as git takes them.
+ */
+function startGit(
+  folder: string,
+  args: readonly string[],
+  input: AsyncIterable<Uint8Array> | null = null,
+): Git {
+  const env = { ...process.env, ...VARIABLES };
+  const child = spawn('git', [...SETTINGS, ...args], { cwd: folder, env });
+  const ended = endOf(child, args[0] ?? '');
+  const fed = input === null ? Promise.resolve() : pipeline(Readable.from(input), child.stdin);
+  if (input === null) child.stdin.end();
+  // Both are told by `done`.
+  ended.catch(() => {});
+  fed.catch(() => {});
+  child.stdin.on('error', () => {});
+  return {
+    stdout: child.stdout,
+    async done() {
+      await ended;
+      await fed;
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+async function endOf(child: ChildProcessWithoutNullStreams, name: string): Promise<void> {
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    complaint = (complaint + String(text)).slice(0, MAX_COMPLAINT);
+  });
+  let code: unknown;
+  try {
+    [code] = (await once(child, 'close')) as [unknown];
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw gitError(missing ? 'git is not installed.' : 'git cannot be run.');
+  }
+  if (code === 0) return;
+  const said = escapeInvisible(withoutSecrets(complaint.trim()));
+  throw gitError(`git ${name} failed: ${said}`);
+}
+
+function gitError(message: string): CommandError {
+  return new CommandError('store', message);
 }

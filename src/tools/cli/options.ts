@@ -45,8 +45,7 @@ export const OPTIONS = {
   framework: { value: '<name>', help: 'express, fastify or hono; default: what package.json has' },
   database: { value: '<name>', help: 'sqlite, postgres, mysql or redis; default: likewise' },
   prefix: { value: '<list>', help: 'prefixes of keys, by commas; default: those of the config' },
-  git: { help: 'look through the whole history: every commit, file and message' },
-  staged: { help: 'look through what is staged for the next commit' },
+  diff: { help: 'standard input is a diff: look through what it adds, and through messages' },
   sarif: { help: 'print a SARIF 2.1.0 log' },
   revoke: { help: 'end the keys that were found and still work, after a question' },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -112,7 +112,15 @@ function sampleOf(prefix: string): string {
   return createKeyFormat(prefix).complete('0123456789ABCDEFGHIJKLMNOP');
 }
 
+/**
+ * What is staged, as a diff. Each option takes a setting of git, or of the repository, out of the
+ * way that would leave a line or a path out.
+ */
+export const STAGED_DIFF =
+  'git diff --cached -a --no-renames --no-relative --no-textconv --no-ext-diff --no-color';
+
 function preCommitHook(prefixes: readonly string[]): string {
+  const scan = `npx keyscope scan --diff --prefix ${prefixes.join(',')}`;
   return `# .pre-commit-config.yaml
 repos:
   - repo: local
@@ -120,7 +128,7 @@ repos:
       - id: keyscope-scan
         name: API keys
         language: system
-        entry: npx keyscope scan --staged --prefix ${prefixes.join(',')}
+        entry: bash -o pipefail -c '${STAGED_DIFF} | ${scan}'
         pass_filenames: false
         always_run: true
 `;

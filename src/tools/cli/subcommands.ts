@@ -120,8 +120,8 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   scan: {
     usage: 'scan [path…]',
-    summary: 'find keys in files, a git history or standard input (-); shows none',
-    takes: ['prefix', 'git', 'staged', 'sarif', 'revoke', 'lineage', 'yes', ...WHO],
+    summary: 'find keys in files, a diff or standard input (-); shows none',
+    takes: ['prefix', 'diff', 'sarif', 'revoke', 'lineage', 'yes', ...WHO],
     load: async () => (await import('./commands/scan.js')).run,
   },
   rules: {

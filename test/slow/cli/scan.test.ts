@@ -1,15 +1,7 @@
 /** `keyscope scan` as a process: files, pipes and what goes wrong with them. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { generateKey } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -107,6 +99,25 @@ describe('files', () => {
     }
   });
 
+  it('are named where a key is in their name, and folders once', async () => {
+    const file = newKey();
+    const outer = newKey();
+    write({ [`x-${outer}/a.txt`]: 'none', [`x-${outer}/b.txt`]: 'none', [`y/${file}`]: '' });
+    symlinkSync('gone', place.file(`${newKey()}.link`));
+    write({ [`fixtures/${newKey()}`]: '', '.keyscopeignore': 'fixtures/\n*.link' });
+    const { stdout, exit } = await place.run(SCAN);
+    expect(sorted(stdout)).toEqual([
+      `x-acme_[redacted]:(name): ${shown(outer)}`,
+      `y/acme_[redacted]:(name): ${shown(file)}`,
+    ]);
+    expect(exit).toBe(1);
+    const { stdout: log } = await place.run([...SCAN, '--sarif', 'y']);
+    const { runs } = JSON.parse(log) as { runs: { results: { locations: object[] }[] }[] };
+    expect(runs[0]?.results[0]?.locations).toEqual([
+      { physicalLocation: { artifactLocation: { uri: 'y/acme_%5Bredacted%5D' } } },
+    ]);
+  });
+
   it('are ignored as .keyscopeignore says; one that is not understood is refused', async () => {
     write({ 'a.txt': newKey(), 'x/b.txt': newKey(), 'x/dist/c.txt': newKey() });
     write({ '.keyscopeignore': '# ours\n/x/b.txt\ndist/\n' });
@@ -150,12 +161,13 @@ describe('what cannot be read', () => {
     const key = newKey();
     const name = Buffer.from(`${place.file('')}/\u001b[2J${key}`);
     writeFileSync(Buffer.concat([name, Buffer.from([0xff])]), key);
-    const { stderr, exit } = await place.run(SCAN);
+    const { stdout, stderr, exit } = await place.run(SCAN);
     expect(stderr).toContain('\\u001b[2Jacme_[redacted]');
     expect(stderr).toContain('cannot be read: ENOENT.');
     expect(stderr).not.toContain('\u001b');
     expect(stderr).not.toContain(key.slice(5, 20));
-    expect(exit).toBe(4);
+    expect(stdout).toContain(`acme_[redacted]\ufffd:(name): ${shown(key)}`);
+    expect(exit).toBe(1);
   });
 
   it('is no clean result: the exit code is 4', async () => {
@@ -270,9 +282,9 @@ describe('an end that comes early', () => {
 describe('options that contradict each other', () => {
   it.each([
     [['--json', '--sarif']],
-    [['--git', '--staged']],
-    [['--git', 'x']],
-    [['--staged', '-']],
+    [['--diff', 'x']],
+    [['--diff', '-', 'x']],
+    [['--diff', '--revoke']],
     [['--revoke']],
     [['--revoke', '-']],
   ])('are refused before anything is read: %j', async (options) => {
@@ -312,160 +324,96 @@ describe('--sarif', () => {
   });
 });
 
-const hasGit = spawnSync('git', ['--version']).status === 0;
+describe('--diff', () => {
+  const DIFF = [...SCAN, '--diff'];
+  const of = (name: string, ...lines: readonly string[]) =>
+    `diff --git a/${name} b/${name}\n--- a/${name}\n+++ b/${name}\n${lines.join('\n')}\n`;
 
-describe.skipIf(!hasGit)('a repository', () => {
-  function git(...args: string[]): string {
-    const who = ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgSign=false'];
-    return execFileSync('git', [...who, ...args], { cwd: place.file(''), encoding: 'utf8' }).trim();
-  }
-  function commit(message: string): string {
-    git('add', '--all');
-    git('commit', '--quiet', '--allow-empty', '--message', message);
-    return git('rev-parse', 'HEAD').slice(0, 12);
-  }
-  beforeEach(() => void git('init', '--quiet', '--initial-branch', 'main'));
-  const HISTORY = [...SCAN, '--git'];
-
-  it('without commits has no keys', async () => {
-    expect((await place.run(HISTORY)).exit).toBe(0);
-    expect((await place.run([...SCAN, '--staged'])).exit).toBe(0);
-  });
-
-  it('shows a deleted key by the commit and the path that brought it', async () => {
-    const key = newKey();
-    write({ 'x/a b.txt': `\n${key}\n`, 'bin.dat': `\0${key}` });
-    const first = commit('one');
-    rmSync(place.file('x'), { recursive: true });
-    rmSync(place.file('bin.dat'));
-    commit('two');
-    write({ 'other/again.txt': `\n${key}\n` });
-    commit('three');
-    const { stdout, exit } = await place.run(HISTORY);
-    expect(exit).toBe(1);
-    expect(sorted(stdout)).toEqual([
-      `${first}:bin.dat:1:2: ${shown(key)}`,
-      `${first}:x/a b.txt:2:1: ${shown(key)}`,
+  it('shows what is added by its file, line and commit, and messages', async () => {
+    const added = newKey();
+    const inMessage = newKey();
+    const head = `commit ${'a1'.repeat(20)}\nAuthor: a\n\n    é ${inMessage}\n\n`;
+    const hunk = ['@@ -7,2 +7,2 @@', ` ${newKey()}`, `-${newKey()}`, `+é ${added}`];
+    const { stdout, stderr, exit } = await place.run(DIFF, head + of('x/a.txt', ...hunk));
+    expect(stdout.split('\n')).toEqual([
+      `a1a1a1a1a1a1:(message):4:7: ${shown(inMessage)}`,
+      `a1a1a1a1a1a1:x/a.txt:8:3: ${shown(added)}`,
+      '',
     ]);
-    expect((await place.run(SCAN)).stdout).toBe(`other/again.txt:2:1: ${shown(key)}\n`);
-  });
-
-  it('shows keys of messages, of tags, of other branches and of a merge alone', async () => {
-    const keys = Array.from({ length: 4 }, newKey);
-    const [inMessage = '', inTag = '', onBranch = '', inMerge = ''] = keys;
-    write({ a: 'a' });
-    const first = commit(`a key: ${inMessage}`);
-    git('tag', '--annotate', 'v1', '--message', inTag);
-    git('checkout', '--quiet', '-b', 'side');
-    write({ b: onBranch });
-    const side = commit('side');
-    git('checkout', '--quiet', 'main');
-    write({ c: 'c' });
-    commit('main');
-    git('merge', '--quiet', '--no-commit', '--no-ff', '--strategy', 'ours', 'side');
-    write({ evil: inMerge });
-    const merge = commit('merge');
-    git('branch', '--delete', '--force', 'side');
-    const { stdout } = await place.run(HISTORY);
-    const lines = sorted(stdout);
-    expect(lines).toHaveLength(4);
-    const tag = git('rev-parse', 'v1').slice(0, 12);
-    for (const [place, key] of [
-      [`${first}:(message)`, inMessage],
-      [`${tag}:(message)`, inTag],
-      [`${side}:b`, onBranch],
-      [`${merge}:evil`, inMerge],
-    ] as const) {
-      expect(
-        lines.filter((line) => line.startsWith(place) && line.endsWith(shown(key))),
-      ).toHaveLength(1);
-    }
-  });
-
-  it('ignores paths, but no copy of the same text elsewhere', async () => {
-    const fixture = newKey();
-    const copied = newKey();
-    write({ '.keyscopeignore': 'fixtures/\n', 'fixtures/a': fixture, 'fixtures/b': copied });
-    commit('fixtures');
-    write({ 'src/b': copied });
-    const second = commit('a copy');
-    const { stdout } = await place.run(HISTORY);
-    expect(sorted(stdout)).toEqual([`${second}:src/b:1:1: ${shown(copied)}`]);
-    // From a folder below, it is the same repository.
-    const below = spawnSync('bash', ['-c', place.line(HISTORY)], { cwd: place.file('src') });
-    expect(below.stdout.toString()).toBe(stdout);
-  });
-
-  it('shows what is staged, and not what is only in the folder', async () => {
-    write({ old: newKey() });
-    commit('one');
-    const staged = newKey();
-    write({ 'x/a': staged, 'y\nz': staged, untracked: '' });
-    git('add', 'x', 'y\nz');
-    write({ 'x/a': 'gone again', untracked: newKey() });
-    const { stdout, exit } = await place.run([...SCAN, '--staged']);
+    expect(stderr).toBe('2 found in 2 texts (0.0 MB).\n');
     expect(exit).toBe(1);
-    expect(sorted(stdout)).toEqual([`x/a:1:1: ${shown(staged)}`, `y?z:1:1: ${shown(staged)}`]);
-    git('rm', '--quiet', '--cached', 'old');
-    write({ '.keyscopeignore': 'x/\ny*\n' });
-    expect((await place.run([...SCAN, '--staged'])).exit).toBe(0);
   });
 
-  it('is told to be shallow', async () => {
-    write({ a: newKey() });
-    commit('one');
-    write({ a: 'none' });
-    commit('two');
-    git('clone', '--quiet', '--depth', '1', `file://${place.file('')}`, place.file('clone'));
-    const line = place.line(HISTORY);
-    const ran = spawnSync('bash', ['-c', line], { cwd: place.file('clone'), encoding: 'utf8' });
-    expect([ran.status, ran.stdout]).toEqual([0, '']);
-    expect(ran.stderr).toContain('This clone is shallow: older commits are not here.');
-  });
-
-  it('may be bare', async () => {
+  it('leaves out what .keyscopeignore names, binaries too, but no message', async () => {
+    write({ '.keyscopeignore': 'fixtures/\n' });
     const key = newKey();
-    write({ a: key });
-    const id = commit('one');
-    git('clone', '--quiet', '--bare', '.', 'bare.git');
-    const line = place.line(HISTORY);
-    const ran = spawnSync('bash', ['-c', line], { cwd: place.file('bare.git'), encoding: 'utf8' });
-    expect([ran.status, ran.stdout]).toEqual([1, `${id}:a:1:1: ${shown(key)}\n`]);
+    const ignored = of('fixtures/a', '@@ -0,0 +1 @@', `+${newKey()}`);
+    const binary =
+      'diff --git a/fixtures/b b/fixtures/b\nBinary files a/fixtures/b and b/fixtures/b differ\n';
+    const clean = await place.run(DIFF, ignored + binary);
+    expect([clean.exit, clean.stdout]).toEqual([0, '']);
+    const { stdout } = await place.run(DIFF, `${ignored}commit ${'b'.repeat(40)}\n\n    ${key}\n`);
+    expect(stdout).toBe(`bbbbbbbbbbbb:(message):3:5: ${shown(key)}\n`);
   });
 
-  it('whose objects are damaged is no clean result', async () => {
-    write({ a: newKey() });
-    commit('one');
-    const id = git('rev-parse', 'HEAD:a');
-    rmSync(place.file(`.git/objects/${id.slice(0, 2)}/${id.slice(2)}`));
-    const { exit, stderr } = await place.run(HISTORY);
+  it('tells what a diff leaves out, and says how to get it', async () => {
+    const name = newKey();
+    const header = `diff --git a/${name} b/${name}\nindex 1..2 100644\n`;
+    const input = `${header}Binary files a/${name} and b/${name} differ\n`;
+    const { stdout, stderr, exit } = await place.run([...DIFF, '--json'], input);
+    expect(JSON.parse(stdout)).toMatchObject({ path: 'acme_[redacted]', line: null, column: null });
+    const why = 'the diff does not show what is in it. Give git the option -a';
+    expect(stderr).toContain(`acme_[redacted] cannot be read: ${why}.\n`);
+    expect(stderr).not.toContain(name.slice(5, 20));
+    expect(exit).toBe(1);
+    const other = await place.run(DIFF, 'Binary files x/a.bin and y/a.bin differ\n');
+    expect(other.stderr).toContain(`y/a.bin cannot be read: ${why}.\n`);
+    expect(other.exit).toBe(4);
+  });
+
+  it('tells a diff that ends in the middle', async () => {
+    const { stderr, exit } = await place.run(DIFF, of('a', '@@ -1,3 +1,4 @@', '+x', ' y'));
+    expect(stderr).toContain('a cannot be read: the diff ends in one of its hunks.\n');
     expect(exit).toBe(4);
-    expect(stderr).toMatch(/failed|cannot be read/);
   });
 
-  it('runs no command that its settings name', async () => {
-    write({ 'run.sh': '#!/bin/sh\ntouch ran\nexit 0\n', a: 'a', '.gitattributes': '* diff=x\n' });
-    chmodSync(place.file('run.sh'), 0o755);
-    commit('one');
-    const run = place.file('run.sh');
-    for (const name of ['core.fsmonitor', 'diff.external', 'diff.x.textconv', 'diff.x.command']) {
-      git('config', name, run);
-    }
-    git('config', 'log.showSignature', 'true');
-    git('config', 'gpg.program', run);
-    writeFileSync(place.file('a'), newKey());
-    git('-c', 'core.fsmonitor=false', 'add', 'a');
-    rmSync(place.file('ran'), { force: true });
-    expect((await place.run([...SCAN, '--staged'])).exit).toBe(1);
-    expect((await place.run(HISTORY)).exit).toBe(0);
-    expect(existsSync(place.file('ran'))).toBe(false);
-    expect(readFileSync(place.file('a'), 'utf8')).toContain('acme_');
+  it('takes an empty diff for one that adds nothing, and says so', async () => {
+    const { stdout, stderr, exit } = await place.run([...DIFF, '-'], '');
+    expect({ stdout, exit }).toEqual({ stdout: '', exit: 0 });
+    expect(stderr).toBe('Standard input was empty.\n0 found in 0 texts (0.0 MB).\n');
   });
 
-  it('has to be there', async () => {
-    rmSync(place.file('.git'), { recursive: true });
-    const { exit, stderr } = await place.run(HISTORY);
-    expect(exit).toBe(4);
-    expect(stderr).toContain('not a git repository');
+  it.each([
+    ['text', 'a\nb\n'],
+    ['a diff in colours', of('a', '@@ -0,0 +1 @@', '+x').replace(/^/gm, '\u001b[1m')],
+    ['a diff in UTF-16', of('a', '@@ -0,0 +1 @@', '+x').replace(/./g, '$&\0')],
+  ])('refuses %s', async (_, input) => {
+    const { stdout, stderr, exit } = await place.run(DIFF, input);
+    expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 });
+    expect(stderr).toContain('holds no diff');
+    const key = newKey();
+    const found = await place.run(DIFF, input + key);
+    expect([found.stdout, found.exit]).toEqual([expect.stringContaining(shown(key)), 1]);
+    expect(found.stderr).toContain('Standard input cannot be read: it holds no diff');
+  });
+
+  it('takes memory that does not grow with a line, nor with the lines', async () => {
+    const peak = (count: number, length: number): number => {
+      write({ 'peak.mjs': PEAK });
+      const lines = `yes "+$(head -c ${length} /dev/zero | tr '\\0' a)" | head -${count}`;
+      const names = '--- a/x\\n+++ b/x\\n';
+      const head = `printf -- '${names}@@ -0,0 +1,${count + 1} @@\\n'`;
+      const line = `(${head}; ${lines}; echo +${newKey()}) | ${place.line(DIFF)}`;
+      const env = { ...process.env, NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
+      const ran = spawnSync('bash', ['-c', line], { cwd: place.file(''), env, encoding: 'utf8' });
+      expect(ran.status, ran.stderr).toBe(1);
+      expect(ran.stdout).toContain(`b/x:${count + 1}:1: `);
+      return Number(/peak (\d+)/.exec(ran.stderr)?.[1]);
+    };
+    const few = peak(1, 10);
+    const many = peak(2_000_000, 100);
+    const long = peak(2_000, 100_000);
+    console.log(`scan --diff: ${few} KiB, ${many} KiB for many lines, ${long} KiB for long ones`);
+    expect(Math.max(many, long) - few).toBeLessThan(64 * 1024);
   });
 });

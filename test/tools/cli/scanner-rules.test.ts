@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { isKey, keyPattern } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { RULES, scannerPattern } from '../../../src/tools/cli/scanner-rules.js';
+import { RULES, STAGED_DIFF, scannerPattern } from '../../../src/tools/cli/scanner-rules.js';
 import { CONTEXTS, chanceFrom, countIn, keyFrom, nearKeyFrom } from '../../support/planted-keys.ts';
 
 const PREFIXES = ['acme', 'acme_test'];
@@ -79,8 +79,9 @@ describe('rules', () => {
       'pattern-regex': PATTERN,
     });
     const hook = parse(RULES['pre-commit'](PREFIXES)) as unknown;
+    const pipe = `${STAGED_DIFF} | npx keyscope scan --diff --prefix acme,acme_test`;
     expect(hook).toMatchObject({
-      repos: [{ hooks: [{ entry: 'npx keyscope scan --staged --prefix acme,acme_test' }] }],
+      repos: [{ hooks: [{ entry: `bash -o pipefail -c '${pipe}'` }] }],
     });
   });
 

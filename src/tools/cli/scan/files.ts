@@ -1,82 +1,110 @@
-/** Files: those that were named, and those in folders. */
+/** Keys in files: those that were named, those in folders, and standard input. */
 import { createReadStream } from 'node:fs';
 import { open, opendir, stat } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { basename, join, relative, resolve, sep } from 'node:path';
 import type { Ignored } from './ignored.js';
-import type { Text } from './text.js';
+import { type Found, keysInName, type Scan } from './scanner.js';
 
 /** Folders that are passed over, unless they are named themselves. */
 const PASSED_OVER: readonly string[] = ['.git', 'node_modules'];
 
-/** Stands for standard input. */
+/** Names standard input. */
 export const STANDARD_INPUT = '-';
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Hears of what could not be read, and why: a code of the system, such as `EACCES`. */
-export type TellUnread = (path: string, error: unknown) => void;
-
 /**
- * The files under these paths, in no order. A folder is read entry by entry, and no link in it is
- * followed: what a link leads to is looked through where it stands itself.
+ * The keys in the files under these paths and in the names of files and folders, in no order. What
+ * cannot be read, or not to its end, is told and passed over.
  */
-export async function* filesUnder(
-  paths: readonly string[],
-  ignored: Ignored,
-  tellUnread: TellUnread,
-): AsyncGenerator<Text> {
+export async function* keysInFiles(scan: Scan, paths: readonly string[]): AsyncGenerator<Found> {
   const buffer = Buffer.allocUnsafe(PIECE_BYTES);
   for (const path of paths) {
     if (path === STANDARD_INPUT) {
-      yield { path, object: null, pieces: process.stdin };
+      yield* keysInPieces(scan, path, process.stdin);
       continue;
     }
-    for await (const file of filesFrom(path, ignored, tellUnread)) {
-      yield { path: slashed(file.path), object: null, pieces: piecesOf(file, buffer) };
+    for await (const entry of entriesFrom(path, scan)) {
+      yield* keysInName(scan, entry.name, { path: entry.path, commit: null });
+      if (entry.kind === 'name') continue;
+      yield* keysInPieces(scan, entry.path, piecesOf(entry, buffer));
     }
   }
 }
 
-interface File {
-  readonly path: string;
-  /** A pipe, say, which can be read but not from a place. */
-  readonly isStream: boolean;
-}
-
-async function* filesFrom(
+async function* keysInPieces(
+  { createFinder, tally, advance, tellUnread }: Scan,
   path: string,
-  ignored: Ignored,
-  tellUnread: TellUnread,
-): AsyncGenerator<File> {
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Found> {
+  const finder = createFinder();
+  tally.texts += 1;
   try {
-    const found = await stat(path);
-    if (found.isDirectory()) yield* filesIn(path, ignored, tellUnread);
-    else if (!isIgnored(path, ignored, false)) yield { path, isStream: !found.isFile() };
+    for await (const piece of pieces) {
+      const finds = finder.push(piece);
+      advance(piece.length);
+      for (const find of finds) {
+        yield { find, path, commit: null, line: find.line, column: find.column };
+      }
+    }
   } catch (error) {
-    tellUnread(slashed(path), error);
+    tellUnread(path, codeOf(error));
   }
 }
 
-async function* filesIn(
-  folder: string,
-  ignored: Ignored,
-  tellUnread: TellUnread,
-): AsyncGenerator<File> {
+/** A code of the system, such as `EACCES`. */
+export function codeOf(error: unknown): string {
+  const { code } = Object(error) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : 'it failed';
+}
+
+/** A file, or something of which the name alone is looked at. */
+interface Entry {
+  /** With `/`. */
+  readonly path: string;
+  /** The last part of the path, so that the name of a folder is looked at once. */
+  readonly name: string;
+  /** A stream is a pipe, say, which can be read but not from a place. */
+  readonly kind: 'file' | 'stream' | 'name';
+}
+
+/**
+ * A folder is read entry by entry, and no link in it is followed: what a link leads to is looked
+ * through where it is itself.
+ */
+async function* entriesFrom(path: string, scan: Scan): AsyncGenerator<Entry> {
+  const entry = { path: slashed(path), name: basename(path) };
+  try {
+    const found = await stat(path);
+    if (isIgnored(path, scan.ignored, found.isDirectory())) return;
+    if (found.isDirectory()) {
+      yield { ...entry, kind: 'name' };
+      yield* entriesIn(path, scan);
+    } else {
+      yield { ...entry, kind: found.isFile() ? 'file' : 'stream' };
+    }
+  } catch (error) {
+    scan.tellUnread(entry.path, codeOf(error));
+  }
+}
+
+async function* entriesIn(folder: string, scan: Scan): AsyncGenerator<Entry> {
   // Gone into once this folder is closed, so that no more than one is open.
   const folders: string[] = [];
   try {
     for await (const entry of await opendir(folder)) {
-      const path = join(folder, entry.name);
+      const { name } = entry;
+      const path = join(folder, name);
       const isFolder = entry.isDirectory();
-      if (isFolder && PASSED_OVER.includes(entry.name)) continue;
-      if (isIgnored(path, ignored, isFolder)) continue;
+      if (isFolder && PASSED_OVER.includes(name)) continue;
+      if (isIgnored(path, scan.ignored, isFolder)) continue;
       if (isFolder) folders.push(path);
-      else if (entry.isFile()) yield { path, isStream: false };
+      yield { path: slashed(path), name, kind: entry.isFile() ? 'file' : 'name' };
     }
   } catch (error) {
-    tellUnread(slashed(folder), error);
+    scan.tellUnread(slashed(folder), codeOf(error));
   }
-  for (const path of folders) yield* filesIn(path, ignored, tellUnread);
+  for (const path of folders) yield* entriesIn(path, scan);
 }
 
 /** Patterns count from the working directory. */
@@ -89,8 +117,8 @@ function slashed(path: string): string {
   return path.split(sep).join('/');
 }
 
-async function* piecesOf({ path, isStream }: File, buffer: Buffer): AsyncGenerator<Uint8Array> {
-  if (isStream) {
+async function* piecesOf({ path, kind }: Entry, buffer: Buffer): AsyncGenerator<Uint8Array> {
+  if (kind === 'stream') {
     yield* createReadStream(path) as AsyncIterable<Buffer>;
     return;
   }

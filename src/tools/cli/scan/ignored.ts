@@ -7,16 +7,19 @@
  * or in its middle counts from the folder of the file, any other at any depth. With a `/` at its
  * end it is for folders alone. What is in an ignored folder is ignored.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { usageError } from '../command-error.js';
 
-/** Where the patterns stand, in the folder from which paths count. */
-export const IGNORE_FILE = '.keyscopeignore';
+/** In the working directory, from which paths count. */
+const IGNORE_FILE = '.keyscopeignore';
 
-/** Whether a path, relative to the folder of the file and with `/`, is ignored. */
+/** Whether a path, relative to the working directory and with `/`, is ignored. */
 export type Ignored = (path: string) => boolean;
 
-/** Nothing is. */
-export const IGNORE_NOTHING: Ignored = () => false;
+/** Those of the working directory; without a file, nothing is ignored. */
+export function ignoredHere(): Ignored {
+  return readIgnored(existsSync(IGNORE_FILE) ? readFileSync(IGNORE_FILE, 'utf8') : '');
+}
 
 /**
  * Reads the patterns.

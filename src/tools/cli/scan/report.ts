@@ -1,17 +1,63 @@
-/** Says what was found: for people, as JSON or as SARIF. No key is in it. */
+/**
+ * What was found, as people and programs may see it: in lines, as JSON or as SARIF 2.1.0 (OASIS),
+ * which code hosts read. No key is in it.
+ */
+import { isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { SECRET_LENGTH } from '../../../core/key.js';
 import { escapeInvisible, type Output } from '../output.js';
 import { shownKey } from '../shown-keys.js';
-import type { Known } from './known.js';
-import { createSarifReport } from './sarif.js';
-import { type Report, shownKnown, shownPlace } from './shown-find.js';
+import type { Known } from './known-keys.js';
+import { type Found, type Tally, withoutKeys } from './scanner.js';
 
 /** How finds are printed. */
 export type ReportFormat = 'text' | 'json' | 'sarif';
+
+/** Where finds go. */
+export interface Report {
+  /** @param known What the keyring says; undefined where none was asked. */
+  found(shown: ShownFind, known: Known | undefined): Promise<void>;
+  end(tally: Tally): Promise<void>;
+}
 
 /** Returns what prints them. */
 export function createReport(output: Output, format: ReportFormat, version: string): Report {
   if (format === 'sarif') return createSarifReport(output, version);
   return format === 'json' ? createJsonReport(output) : createTextReport(output);
+}
+
+/** A find as it may be shown. */
+export interface ShownFind {
+  readonly commit: string | null;
+  /** Null for the message of a commit. */
+  readonly path: string | null;
+  /** Null for a key in the name of the file. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly prefix: string;
+  readonly hint: string;
+}
+
+/** Takes the key away, and masks those that are in a path. */
+export function shownFind(found: Found, prefixes: readonly string[]): ShownFind {
+  const { commit, line, column } = found;
+  const { prefix, hint } = found.find;
+  const path = found.path === null ? null : withoutKeys(found.path, prefixes);
+  return { commit, path, line, column, prefix, hint };
+}
+
+/** How a text is named before the line, as `git grep` does it. */
+function shownPlace({ commit, path, line, column }: ShownFind): string {
+  const before = commit === null ? [] : [commit.slice(0, 12)];
+  const within = line === null ? ['(name)'] : [line, column];
+  return [...before, path ?? '(message)', ...within].join(':');
+}
+
+/** What is known of a key, in a line. */
+function shownKnown(known: Known): string {
+  if (known === null) return 'unknown to the keyring';
+  const name = 'name' in known ? ` “${escapeInvisible(known.name)}”` : '';
+  return `${known.state}, key id ${known.keyId}, entity ${known.entityUuid}${name}`;
 }
 
 function createJsonReport(output: Output): Report {
@@ -37,4 +83,72 @@ function createTextReport(output: Output): Report {
     },
     end: async () => {},
   };
+}
+
+// ── SARIF ───────────────────────────────────────────────────────────────────────────────────────
+
+const RULE = {
+  id: 'keyscope/api-key',
+  name: 'ApiKey',
+  shortDescription: { text: 'An API key' },
+  fullDescription: { text: 'A string with the shape and the checksum of an API key.' },
+  help: { text: 'Revoke the key first. Then remove it, from the history too.' },
+  defaultConfiguration: { level: 'error' },
+};
+
+/** Prints one log as it comes, in constant memory. */
+function createSarifReport(output: Output, version: string): Report {
+  let count = 0;
+  async function begin(): Promise<void> {
+    const schema = 'https://json.schemastore.org/sarif-2.1.0.json';
+    const driver = JSON.stringify({ name: 'keyscope', version, rules: [RULE] });
+    await output.line(`{"$schema":"${schema}","version":"2.1.0","runs":[{`);
+    await output.line(`"tool":{"driver":${driver}},"columnKind":"unicodeCodePoints","results":[`);
+  }
+  return {
+    async found(shown, known) {
+      if (count === 0) await begin();
+      const comma = count === 0 ? '' : ',';
+      count += 1;
+      await output.line(`${comma}${escapeInvisible(JSON.stringify(resultOf(shown, known)))}`);
+    },
+    async end(tally) {
+      if (count === 0) await begin();
+      await output.line(`],"invocations":[${JSON.stringify(invocationOf(tally))}]}]}`);
+    },
+  };
+}
+
+function invocationOf({ unread }: Tally) {
+  const text = `${unread} could not be read.`;
+  const notifications = unread === 0 ? [] : [{ level: 'error', message: { text } }];
+  return { executionSuccessful: unread === 0, toolExecutionNotifications: notifications };
+}
+
+function resultOf(shown: ShownFind, known: Known | undefined) {
+  const { commit, path } = shown;
+  const said = known === undefined ? '' : ` (${shownKnown(known)})`;
+  const when = commit === null ? '' : ` in commit ${commit}`;
+  const artifactLocation = { uri: path === null ? 'message' : uriOf(path) };
+  const physicalLocation = { artifactLocation, ...regionOf(shown) };
+  return {
+    ruleId: RULE.id,
+    ruleIndex: 0,
+    level: 'error',
+    message: { text: `The API key ${shownKey(shown)}${said}${when}.` },
+    locations: [{ physicalLocation }],
+    ...(commit === null ? {} : { properties: { commit } }),
+  };
+}
+
+/** None for a name, which is no part of the text. */
+function regionOf({ line, column, prefix }: ShownFind) {
+  if (line === null || column === null) return {};
+  const endColumn = column + prefix.length + 1 + SECRET_LENGTH;
+  return { region: { startLine: line, startColumn: column, endColumn } };
+}
+
+function uriOf(path: string): string {
+  if (isAbsolute(path)) return pathToFileURL(resolve(path)).href;
+  return path.split('/').map(encodeURIComponent).join('/');
 }

@@ -1,4 +1,4 @@
-/** Ends the keys that a scan has found and that still work. */
+/** What the keyring knows of the keys that a scan has found, and how those that still work end. */
 import type { Authority } from '../../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
@@ -6,7 +6,25 @@ import { actorOf, type Call } from '../call.js';
 import { usageError } from '../command-error.js';
 import { escapeInvisible } from '../output.js';
 import { shownKey } from '../shown-keys.js';
-import type { Known } from './known.js';
+
+/** Whose key it is; null if the keyring does not know it. */
+export type Known = KeyInfo | DamagedKey | null;
+
+/** More than are found anywhere at once; a key that is found everywhere is asked for once. */
+const MAX_REMEMBERED = 1_000;
+
+/** Returns what asks the keyring for a key, but not twice in a row of so many. */
+export function lookUpsOf(keyring: Keyring): (key: string) => Promise<Known> {
+  const remembered = new Map<string, Known>();
+  return async (key) => {
+    const known = remembered.get(key);
+    if (known !== undefined) return known;
+    const info = await keyring.identify(key);
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(key, info);
+    return info;
+  };
+}
 
 /** What is on the record where `--reason` is not written. */
 const REASON = 'found by keyscope scan';
