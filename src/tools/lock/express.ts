@@ -1,6 +1,6 @@
 /** Routes of Express 5: the layers of its routers. */
 import { assert, hasMethods } from '../../core/input.js';
-import { type Front, isProxy, operationsAbove, operationsOf, readChain } from './guards.js';
+import { type Front, isProxy, operationOf, operationsAbove, readChain } from './guards.js';
 import { assertFew, type GuardedRoute } from './route.js';
 
 interface Layer {
@@ -67,13 +67,10 @@ function walk(router: Router, place: Place): void {
   const fronts = [...place.fronts];
   const here = { ...place, routers: [...place.routers, router], fronts };
   for (const layer of router.stack) {
-    const stack = layer.route?.stack;
-    const operations = operationsOf((stack ?? [layer]).map(({ handle }) => handle));
-    const isPrefix = stack === undefined;
     for (const path of pathsOf(layer, place.path)) {
-      if (stack === undefined) readMounted(layer.handle, { ...here, path });
-      else here.found.push(...readRoute(path, stack, here));
-      fronts.push(...operations.map((operation) => ({ operation, path, isPrefix })));
+      if (layer.route === undefined) readMounted(layer.handle, { ...here, path });
+      else here.found.push(...readRoute(path, layer.route.stack, here));
+      fronts.push(...frontsOf(layer, path));
     }
     assertFew(here.found.length);
   }
@@ -87,8 +84,8 @@ function readMounted(handle: Layer['handle'], place: Place): void {
 
 /** A row for each method, or one for all of them. */
 function readRoute(path: string, stack: readonly Layer[], place: Place): readonly GuardedRoute[] {
-  const above = operationsAbove(path, place.fronts);
   const rows = [...new Set(stack.map(methodOf))].map((method) => {
+    const above = operationsAbove(method, path, place.fronts);
     return { method, path, ...readChain(chainOf(stack, method), above) };
   });
   // `app.all` declares each method that Node knows.
@@ -97,6 +94,15 @@ function readRoute(path: string, stack: readonly Layer[], place: Place): readonl
   const kinds = new Set(rows.map(({ operations }) => operations.join()));
   if (!isAll || kinds.size > 1) return rows;
   return rows.slice(0, 1).map((row) => ({ ...row, method: 'ALL' }));
+}
+
+/** The guards that a layer has for what follows it. */
+function frontsOf({ route, handle, method }: Layer, path: string): readonly Front[] {
+  const isPrefix = route === undefined;
+  return (route?.stack ?? [{ handle, method }]).flatMap((layer) => {
+    const operation = operationOf(layer.handle);
+    return operation === undefined ? [] : [{ operation, method: methodOf(layer), path, isPrefix }];
+  });
 }
 
 /** The functions that a request of this method meets. */

@@ -1,7 +1,7 @@
 /** Routes of Fastify 5, which tells of each one when it is declared, and never again. */
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf, readChain } from './guards.js';
-import { assertFew, type GuardedRoute } from './route.js';
+import { assertFew, type GuardedRoute, sortRoutes } from './route.js';
 
 /** What Fastify runs before the handler, in order. */
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
@@ -80,29 +80,37 @@ export function readFastify(app: unknown): readonly GuardedRoute[] {
   const recording = recordings.get(app as object);
   assert(recording !== undefined, `routesOf: call ${FIRST}`);
   assert(recording.isReady, 'routesOf: await app.ready() before, so that all plugins are loaded');
-  const { routes } = recording;
-  return routes
-    .filter((declared) => !routes.some((other) => isHeadOf(declared, other)))
-    .flatMap(({ methods, url, options, instance }) => {
-      const guards = readChain(hooksOf(options as Hooks), operationsOf(hooksAround(instance)));
-      const { supportedMethods = [] } = instance as Partial<FastifyMethods>;
-      const isAll = supportedMethods.every((method) => methods.includes(method));
-      const names = isAll && supportedMethods.length > 0 ? ['ALL'] : methods;
-      return names.map((method) => ({ method, path: url, ...guards }));
-    });
+  const rows = sortRoutes(recording.routes.flatMap((each) => rowsOf(each, recording.routes)));
+  const names = new Set(rows.map(nameOf));
+  // Fastify adds a HEAD to each GET.
+  return rows.filter(
+    (row) => row.method !== 'HEAD' || !names.has(nameOf({ ...row, method: 'GET' })),
+  );
+}
+
+function nameOf({ method, path, operations }: GuardedRoute): string {
+  return [method, path, ...operations].join(' ');
+}
+
+function rowsOf(declared: Declared, all: readonly Declared[]): readonly GuardedRoute[] {
+  const { methods, options, instance } = declared;
+  const guards = readChain(hooksOf(options as Hooks), operationsOf(hooksAround(instance)));
+  const { supportedMethods = [] } = instance as Partial<FastifyMethods>;
+  const isAll = supportedMethods.every((method) => methods.includes(method));
+  const names = isAll && supportedMethods.length > 0 ? ['ALL'] : methods;
+  return names.map((method) => ({ method, path: pathOf(declared, all), ...guards }));
 }
 
 interface FastifyMethods {
   readonly supportedMethods: readonly string[];
 }
 
-/** Whether Fastify added it to a GET: of `/` below a prefix, with the slash at its end. */
-function isHeadOf({ methods, url, options }: Declared, get: Declared): boolean {
-  if (methods.join() !== 'HEAD' || !get.methods.includes('GET')) return false;
-  if (url !== get.url && url !== `${get.url}/`) return false;
-  const own = readChain(hooksOf(options as Hooks)).operations.join();
-  const isGuardedAlike = own === readChain(hooksOf(get.options as Hooks)).operations.join();
-  return options.handler === get.options.handler && isGuardedAlike;
+/** Of `/` below a prefix, Fastify declares GET without the slash at the end, and HEAD with it. */
+function pathOf({ methods, url, options }: Declared, all: readonly Declared[]): string {
+  if (methods[0] !== 'HEAD' || !url.endsWith('/')) return url;
+  const { handler } = options;
+  const get = all.find((other) => `${other.url}/` === url && other.options.handler === handler);
+  return get?.url ?? url;
 }
 
 function hooksOf(hooks: Hooks): readonly unknown[] {

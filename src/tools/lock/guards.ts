@@ -33,6 +33,8 @@ export function readChain(chain: readonly unknown[], before: readonly string[] =
 /** A guard that was declared for a path and everything below it, or for that path alone. */
 export interface Front {
   readonly operation: string;
+  /** `ALL`, or the one method. */
+  readonly method: string;
   readonly path: string;
   readonly isPrefix: boolean;
 }
@@ -41,8 +43,13 @@ export interface Front {
  * The operations of the guards whose path, read as a text, is above a route. Routers may read the
  * paths otherwise: this is a hint for people, and nothing is decided by it.
  */
-export function operationsAbove(path: string, fronts: readonly Front[]): readonly string[] {
+export function operationsAbove(
+  method: string,
+  path: string,
+  fronts: readonly Front[],
+): readonly string[] {
   const above = fronts.filter((front) => {
+    if (front.method !== 'ALL' && front.method !== method) return false;
     const prefix = front.path.endsWith('/') ? front.path : `${front.path}/`;
     return front.path === path || (front.isPrefix && path.startsWith(prefix));
   });

@@ -39,11 +39,11 @@ export function readHono(app: unknown): readonly GuardedRoute[] {
   const fronts: Front[] = [];
   for (const { method, path, handler } of routes as readonly Entry[]) {
     const key = `${method} ${path}`;
-    const started = { method, path, chain: [], above: operationsAbove(path, fronts) };
+    const started = { method, path, chain: [], above: operationsAbove(method, path, fronts) };
     const group: Group = groups.get(key) ?? started;
     group.chain.push(unwrapped(handler));
     groups.set(key, group);
-    fronts.push(...frontsOf(path, unwrapped(handler)));
+    fronts.push(...frontsOf(method, path, unwrapped(handler)));
   }
   return [...groups.values()].map(({ method, path, chain, above }) => {
     return { method, path, ...readChain(chain, above) };
@@ -63,9 +63,9 @@ function unwrapped(handler: unknown): unknown {
   return inner;
 }
 
-function frontsOf(path: string, handler: unknown): readonly Front[] {
+function frontsOf(method: string, path: string, handler: unknown): readonly Front[] {
   const operation = operationOf(handler);
   if (operation === undefined) return [];
   const isPrefix = path.endsWith('/*');
-  return [{ operation, path: isPrefix ? path.slice(0, -'/*'.length) : path, isPrefix }];
+  return [{ operation, method, path: isPrefix ? path.slice(0, -'/*'.length) : path, isPrefix }];
 }
