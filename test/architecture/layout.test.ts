@@ -52,7 +52,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
   'src/tools/cli/': [
-    // Runs git: for scans of a history, and for the lock of a commit.
+    // Runs git, for scans of a history.
     'node:child_process',
     'node:console',
     'node:crypto',

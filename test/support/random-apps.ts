@@ -40,7 +40,7 @@ export interface Declaration {
   readonly methods: ReadonlySet<string>;
   /** The paths of its rows. */
   paths(): readonly string[];
-  /** Whether the framework adds a HEAD to its GET, which has a row if its guards are others. */
+  /** Whether the framework adds a HEAD to its GET, which has no row if its guards are the same. */
   readonly hasOwnHead?: boolean;
 }
 
@@ -127,7 +127,7 @@ async function ask(
   const row = rowMethod(method, declared?.methods ?? new Set());
   for (const each of path === undefined ? (declared?.paths() ?? []) : [path]) {
     const isHead = method === 'HEAD' && declared?.hasOwnHead === true;
-    const names = [...(isHead ? [`HEAD ${each}`] : []), `${row} ${each}`];
+    const names = [...(isHead ? [`HEAD ${each}`, `GET ${each}`] : []), `${row} ${each}`];
     const found = names.flatMap((name) => routes.find((route) => nameOf(route) === name) ?? [])[0];
     const words = `${method} ${url} met handler ${handler} of ${row} ${each}`;
     if (found === undefined) tally.unlisted.push(words);

@@ -59,7 +59,7 @@ function block(lines: readonly string[]): string {
 export function assertAsWritten(text: string, lock: AccessLock): void {
   const expected = formatLock(lock);
   const isCarried = text.replaceAll('\r\n', '\n') === expected && text !== expected;
-  const attributes = '`keyscope.lock.json text eol=lf` in .gitattributes';
+  const attributes = '`keyscope.lock.json text eol=lf` into .gitattributes';
   assert(!isCarried, `the lock ends its lines with CR LF: write ${attributes}`);
   const lines = expected.split('\n');
   const given = text.split('\n');

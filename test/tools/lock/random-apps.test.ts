@@ -32,6 +32,6 @@ describe.each(MAKERS)('routesOf of random apps of %s', (_, make) => {
       misread: [],
     });
     const { guarded, unguarded, behind, answered, denied } = tally;
-    expect(Math.min(guarded, unguarded, behind, answered, denied)).toBeGreaterThan(20);
+    expect(Math.min(guarded, unguarded, behind, answered, denied)).toBeGreaterThan(5);
   });
 });
