@@ -137,7 +137,7 @@ class Builder {
       return this.#answer(declared);
     });
     const last = dice.chance(0.85) ? [this.#answer(declared)] : [pass];
-    return [...chain, ...last].flat();
+    return chain.concat(last).flat();
   }
 
   #answer(declared: Declaration): Handler {

@@ -84,8 +84,8 @@ class Builder {
       return this.#answer(declared);
     });
     const last = dice.chance(0.85) ? this.#answer(declared) : pass;
-    const [first = last, ...rest] = [...chain, last];
-    return [first, ...rest];
+    const [first, ...rest] = chain;
+    return first === undefined ? [last] : [first, ...rest, last];
   }
 
   #answer(declared: Declaration): MiddlewareHandler {

@@ -31,7 +31,7 @@ const MOST_ARGUMENTS = 3;
 
 const TABLE = "or pass a table, such as { 'GET /threats': 'listThreats' }";
 const VERSION = `routesOf: install Express 5 with the package "router" 2.3 or later, ${TABLE}`;
-const MOUNTED = `routesOf: it cannot read an app that is mounted in another; mount a Router, ${TABLE}`;
+const MOUNTED = `routesOf: it cannot read an app mounted in another; mount a Router, ${TABLE}`;
 const PROXY = `routesOf: it cannot read a router through a Proxy; pass the router itself, ${TABLE}`;
 const CYCLE = 'routesOf: a router is mounted within itself, so its routes have no end';
 const PATHS = `routesOf: of Express it reads paths that are texts and expressions, ${TABLE}`;

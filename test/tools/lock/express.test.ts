@@ -123,7 +123,7 @@ test('does not take a function for a guard, or a guard for what only errors meet
 
 test('refuses apps that are mounted, whoever mounts them', () => {
   const inner = express().get('/a', answer);
-  const words = 'it cannot read an app that is mounted in another; mount a Router';
+  const words = 'it cannot read an app mounted in another; mount a Router';
   expect(() => routesOf(express().use('/x', inner))).toThrow(words);
   expect(() => routesOf(express.Router().use('/x', inner))).toThrow(words);
   expect(() => routesOf(express().use(new Proxy(inner, {}) as never))).toThrow(words);
