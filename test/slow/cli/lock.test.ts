@@ -64,7 +64,7 @@ describe('the lock of a service', () => {
   });
 
   it.each([
-    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 8 is not'],
+    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 is not'],
     ['two rows of one route', '    "GET /threats"', '    "GET /threats": {},\n$&', 'a name twice'],
     ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
   ])('is refused for %s', async (_, from, to, said) => {
