@@ -60,11 +60,12 @@ interface Util {
   readonly types: { isProxy(value: unknown): boolean };
 }
 
-const { process } = globalThis as {
+interface Runtime {
   readonly process?: { getBuiltinModule?(name: 'node:util'): Util | undefined };
-};
+}
 
 /** Whether something else answers for it. Node, Bun and Deno can tell; elsewhere nothing is one. */
 export function isProxy(value: unknown): boolean {
+  const { process } = globalThis as Runtime;
   return process?.getBuiltinModule?.('node:util')?.types.isProxy(value) ?? false;
 }

@@ -23,9 +23,11 @@ test('does not take the mark of what a Proxy answers for', () => {
 });
 
 test('takes nothing for a Proxy where nobody can tell', () => {
-  vi.stubGlobal('process', undefined);
   expect(isProxy(new Proxy({}, {}))).toBe(true);
+  vi.stubGlobal('process', undefined);
+  const isTold = isProxy(new Proxy({}, {}));
   vi.unstubAllGlobals();
+  expect(isTold).toBe(false);
 });
 
 const other = (): void => {};
