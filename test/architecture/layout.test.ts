@@ -53,17 +53,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/jwt/': ['jose'],
   'src/schemas/': ['zod'],
   'src/tools/cli/': [
-    // Runs git: for scans of a history, and for the lock of a commit.
-    'node:child_process',
     'node:console',
     'node:crypto',
-    'node:events',
     'node:fs',
     'node:module',
     'node:os',
     'node:path',
     'node:readline',
-    'node:stream',
     'node:url',
     'node:util',
   ],

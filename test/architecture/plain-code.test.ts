@@ -88,7 +88,6 @@ describe('in the source there is', () => {
       'src/schemas/person-text.ts: text.normalize',
       'src/stores/postgres/query.ts: Math.random', // How long it waits before it asks again.
       'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node names them.
-      'src/tools/lock/paths.ts: text.toLowerCase', // Paths that routers fold, in ASCII alone.
       'src/tools/openapi/refusals.ts: name.toLowerCase', // Likewise: those that refusals have.
     ]);
     expect(foldingIn(sourceFrom('a.toUpperCase(); b.localeCompare(c);'))).toHaveLength(2);

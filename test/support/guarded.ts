@@ -1,6 +1,6 @@
 /** Guards of the adapters on a keyring without keys: whoever meets one gets 401. */
-import { createKeyring, definePolicy, defineScopes } from '../../src/index.js';
-import { memoryStore } from '../../src/stores/memory/index.js';
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
 
 const catalog = defineScopes({ a: { read: 'Read.' } });
 

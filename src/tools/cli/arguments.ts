@@ -89,7 +89,8 @@ function readValue(name: OptionName, value: unknown, isInline: boolean | undefin
   }
   if (typeof value !== 'string') throw usageError(`Write a value: ${shownOption(name)}`);
   // Else a forgotten value would swallow the option behind it.
-  if (isInline !== true && value.startsWith('-')) {
+  const isInput = name === 'against' && value === '-';
+  if (isInline !== true && value.startsWith('-') && !isInput) {
     throw usageError(`A value that begins with a dash is written --${name}=-…`);
   }
   return value;

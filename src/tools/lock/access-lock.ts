@@ -24,6 +24,8 @@ export interface LockedRoute {
   readonly scopes: readonly string[];
   /** Why a route without a guard has none; null while nobody has said, or if it has a guard. */
   readonly reason: string | null;
+  /** Guards that may stand before a route without one, sorted: a hint, which decides nothing. */
+  readonly behind?: readonly string[] | undefined;
 }
 
 /** What a lock is made of. */
@@ -62,7 +64,7 @@ export function lockOf(input: LockInput): AccessLock {
     const name = nameOf(route);
     const locked = lockRoute(name, route, policy, reasons.get(name) ?? null);
     const other = routes.get(name);
-    const isSame = other === undefined || other.operations.join() === locked.operations.join();
+    const isSame = other === undefined || guardsOf(other) === guardsOf(locked);
     assert(isSame, `lockOf: ${quote(name)} is there twice, with different guards`);
     routes.set(name, locked);
   }
@@ -73,18 +75,22 @@ export function lockOf(input: LockInput): AccessLock {
   return createLock(catalog.all, reserved, routes);
 }
 
+function guardsOf({ operations, behind = [] }: LockedRoute): string {
+  return [...operations, '', ...behind].join();
+}
+
 function lockRoute(
   name: string,
-  { operations }: GuardedRoute,
+  { operations, behind = [] }: GuardedRoute,
   policy: Policy,
   reason: string | null,
 ): LockedRoute {
-  const unknown = policy.unmapped(operations);
+  const unknown = policy.unmapped([...operations, ...behind]);
   assert(unknown.length === 0, `lockOf: ${quote(name)}: the policy has no ${unknown.join(', ')}`);
   const isGuarded = operations.length > 0;
   assert(!isGuarded || reason === null, `lockOf: reasons: ${quote(name)} has a guard`);
   const scopes = new Set(operations.flatMap((operation) => policy.requires(operation)));
-  return { operations: [...operations], scopes: [...scopes], reason };
+  return { operations: [...operations], scopes: [...scopes], reason, behind };
 }
 
 function readReasons(value: unknown): ReadonlyMap<string, string> {
@@ -115,20 +121,25 @@ export function createLock(
   routes: ReadonlyMap<string, LockedRoute>,
 ): AccessLock {
   const sorted = [...routes].sort(([a], [b]) => compareText(keyOf(a), keyOf(b)));
-  const frozen = sorted.map(([name, { operations, scopes: needed, reason }]) => {
-    const route: LockedRoute = {
-      operations: Object.freeze(readStrings(operations, name)),
-      scopes: Object.freeze([...needed].sort(compareText)),
-      reason,
-    };
-    return [name, Object.freeze(route)] as const;
-  });
+  const frozen = sorted.map(([name, route]) => [name, freezeRoute(name, route)] as const);
   return Object.freeze<AccessLock>({
     version: 1,
     scopes: Object.freeze([...scopes].sort(compareText)),
     reserved: Object.freeze([...reserved].sort(compareText)),
     routes: new Map(frozen),
   });
+}
+
+function freezeRoute(name: string, route: LockedRoute): LockedRoute {
+  const { operations, scopes, reason, behind = [] } = route;
+  const sorted: LockedRoute = {
+    operations: Object.freeze(readStrings(operations, name)),
+    scopes: Object.freeze([...scopes].sort(compareText)),
+    reason,
+  };
+  if (operations.length > 0 || behind.length === 0) return Object.freeze(sorted);
+  const hints = Object.freeze(readStrings(behind, name).sort(compareText));
+  return Object.freeze({ ...sorted, behind: hints });
 }
 
 /** By path first, so that the methods of one path stand together. */
@@ -143,8 +154,9 @@ function compareText(a: string, b: string): number {
 }
 
 /** Who may call a route, in words. */
-export function whoMay({ operations, scopes, reason }: LockedRoute): string {
+export function whoMay({ operations, scopes, reason, behind = [] }: LockedRoute): string {
   if (operations.length > 0)
     return scopes.length === 0 ? 'any key' : `keys with ${scopes.join(', ')}`;
-  return reason === null ? 'anyone, for no reason that is written' : `anyone: ${reason}`;
+  const unless = behind.length === 0 ? '' : `, unless ${behind.join(' or ')} before it covers it`;
+  return reason === null ? `anyone${unless}, and nobody wrote why` : `anyone${unless}: ${reason}`;
 }

@@ -12,7 +12,7 @@ export type RouteChangeKind =
   | 'added'
   /** It is gone. */
   | 'removed'
-  /** It has other operations that need the same, or another reason to have none. */
+  /** It has other operations that need the same, another reason to have none, or another hint. */
   | 'changed'
   /** It has no guard, and nobody wrote why. */
   | 'unguarded';
@@ -155,15 +155,21 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
     if (narrower !== null) add('narrowed', narrowing(before, after, old, now));
     const isRenamed = before.operations.join(' ') !== after.operations.join(' ');
     const isAsOpen = wider === null && narrower === null;
+    const hints = hintsOf(after);
     if (isRenamed && isAsOpen) add('changed', renaming(before, after));
     if (isAsOpen && before.reason !== after.reason && after.reason !== null) {
       add('changed', `has another reason to have no guard: ${after.reason}`);
     }
+    if (isAsOpen && hintsOf(before) !== hints) add('changed', `has before it now: ${hints}`);
   }
   if (after !== undefined && isUnguarded(after) && after.reason === null) {
     add('unguarded', 'has no guard, and nobody wrote why');
   }
   return changes;
+}
+
+function hintsOf({ behind = [] }: LockedRoute): string {
+  return behind.length === 0 ? 'no guard' : behind.join(' and ');
 }
 
 function isUnguarded({ operations }: LockedRoute): boolean {
@@ -181,7 +187,8 @@ function widening(
   now: AccessLock,
 ): string | null {
   if (isUnguarded(before)) return null;
-  if (isUnguarded(after)) return `has no guard any more: ${operationsOf(before)} stood there`;
+  if (isUnguarded(after))
+    return `has no guard of its own any more, which was ${operationsOf(before)}`;
   const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));
   const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
   const freed = kept.filter((scope) => {

@@ -1,7 +1,7 @@
 /** Routes of Fastify 5, which tells of each one when it is declared, and never again. */
 import { assert, hasMethods } from '../../core/input.js';
-import { operationsOf } from './guards.js';
-import { assertFew, type GuardedRoute } from './route.js';
+import { operationsOf, readChain } from './guards.js';
+import { assertFew, type GuardedRoute, sortRoutes } from './route.js';
 
 /** What Fastify runs before the handler, in order. */
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
@@ -13,6 +13,7 @@ export interface FastifyLike {
   addHook(name: 'onRoute', hook: (options: RouteOptionsLike) => void): unknown;
   addHook(name: 'onReady', hook: () => Promise<void>): unknown;
   printRoutes(): string;
+  readonly version: string;
 }
 
 /** What Fastify tells of a route. */
@@ -57,7 +58,8 @@ export function isFastify(app: unknown): boolean {
  * const routes = routesOf(app);
  */
 export function recordRoutes(app: FastifyLike): void {
-  assert(isFastify(app), 'recordRoutes: pass a Fastify 5 app');
+  const isKnown = isFastify(app) && /^5\./.test(String(app.version));
+  assert(isKnown, 'recordRoutes: pass a Fastify 5 app');
   if (recordings.has(app)) return;
   assert(/^\(empty tree\)\s*$/.test(app.printRoutes()), `recordRoutes: too late; call ${FIRST}`);
   const recording: Recording = { routes: [], isReady: false };
@@ -78,41 +80,50 @@ export function readFastify(app: unknown): readonly GuardedRoute[] {
   const recording = recordings.get(app as object);
   assert(recording !== undefined, `routesOf: call ${FIRST}`);
   assert(recording.isReady, 'routesOf: await app.ready() before, so that all plugins are loaded');
-  const { routes } = recording;
-  return routes.flatMap((declared) => {
-    const operations = operationsBefore(declared);
-    const path = pathOf(declared, routes);
-    return declared.methods.map((method) => ({ method, path, operations }));
-  });
+  const rows = sortRoutes(recording.routes.flatMap((each) => rowsOf(each, recording.routes)));
+  const names = new Set(rows.map(nameOf));
+  // Fastify adds a HEAD to each GET.
+  return rows.filter(
+    (row) => row.method !== 'HEAD' || !names.has(nameOf({ ...row, method: 'GET' })),
+  );
 }
 
-function operationsBefore({ options, instance }: Declared): readonly string[] {
-  const hooks = hooksOf(instance);
-  return HOOKS.flatMap((name) => [
-    ...operationsOf(listed(hooks[name])),
-    ...operationsOf(listed((options as Hooks)[name])),
-  ]);
+function nameOf({ method, path, operations }: GuardedRoute): string {
+  return [method, path, ...operations].join(' ');
+}
+
+function rowsOf(declared: Declared, all: readonly Declared[]): readonly GuardedRoute[] {
+  const { methods, options, instance } = declared;
+  const guards = readChain(hooksOf(options as Hooks), operationsOf(hooksAround(instance)));
+  const { supportedMethods = [] } = instance as Partial<FastifyMethods>;
+  const isAll = supportedMethods.every((method) => methods.includes(method));
+  const names = isAll && supportedMethods.length > 0 ? ['ALL'] : methods;
+  return names.map((method) => ({ method, path: pathOf(declared, all), ...guards }));
+}
+
+interface FastifyMethods {
+  readonly supportedMethods: readonly string[];
 }
 
 /** Of `/` below a prefix, Fastify declares GET without the slash at the end, and HEAD with it. */
-function pathOf({ methods, url, options }: Declared, routes: readonly Declared[]): string {
+function pathOf({ methods, url, options }: Declared, all: readonly Declared[]): string {
   if (methods[0] !== 'HEAD' || !url.endsWith('/')) return url;
   const { handler } = options;
-  const get = routes.find((other) => `${other.url}/` === url && other.options.handler === handler);
+  const get = all.find((other) => `${other.url}/` === url && other.options.handler === handler);
   return get?.url ?? url;
 }
 
-/** The hooks of a plugin, its parents' among them, which Fastify keeps under a symbol. */
-function hooksOf(instance: object): Hooks {
+function hooksOf(hooks: Hooks): readonly unknown[] {
+  return HOOKS.flatMap((name) => hooks[name] ?? []);
+}
+
+/** The hooks of a plugin and of those around it, which Fastify keeps under a symbol. */
+function hooksAround(instance: object): readonly unknown[] {
   for (let holder: object | null = instance; holder !== null; ) {
     const symbols = Object.getOwnPropertySymbols(holder);
     const key = symbols.find(({ description }) => description === 'fastify.hooks');
-    if (key !== undefined) return Reflect.get(holder, key) as Hooks;
+    if (key !== undefined) return hooksOf(Reflect.get(holder, key) as Hooks);
     holder = Object.getPrototypeOf(holder) as object | null;
   }
-  return {};
-}
-
-function listed(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value];
+  return [];
 }

@@ -1,11 +1,15 @@
-/** Recognises guards by the mark that an adapter leaves on them, and finds those of a chain. */
+/** Recognises guards by the mark that an adapter leaves on them, and says which ones count. */
+import type { GuardedRoute } from './route.js';
 
 const MARK = Symbol.for('keyscope.operation');
+
+/** What a route's own guards are, and those that only may stand before it. */
+type Guards = Pick<GuardedRoute, 'operations' | 'behind'>;
 
 /** The operation that a guard carries; `undefined` for anything else. */
 export function operationOf(value: unknown): string | undefined {
   const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null);
-  if (!isHolder || !Object.hasOwn(value, MARK)) return undefined;
+  if (!isHolder || isProxy(value) || !Object.hasOwn(value, MARK)) return undefined;
   const { [MARK]: operation } = value as { readonly [MARK]: unknown };
   return typeof operation === 'string' && operation !== '' ? operation : undefined;
 }
@@ -16,29 +20,52 @@ export function operationsOf(values: readonly unknown[]): readonly string[] {
 }
 
 /**
- * The operations of the guards in front of the handler of a chain; `null` if it has none, because
- * it has guards alone. The handler is the last function that is no guard, or the first that takes
- * no `next`. Not noticed: a function before a guard that takes `next` and answers itself.
- *
- * @param next Which argument `next` is, from 1.
+ * Reads the functions that a request meets on one route, in order. A guard counts if nothing but
+ * guards stands before it: any other function may answer, and then nobody asks the guard.
  */
-export function operationsBeforeHandler(
-  chain: readonly unknown[],
-  next: number,
-): readonly string[] | null {
-  const last = chain.findLastIndex((each) => operationOf(each) === undefined);
-  if (last === -1) return null;
-  const first = chain.findIndex((each) => operationOf(each) === undefined && endsBy(each, next));
-  return operationsOf(chain.slice(0, first === -1 ? last : first));
-}
-
-/** A function without parameters may still read its arguments, as wrappers do. */
-function endsBy(value: unknown, next: number): boolean {
-  return typeof value === 'function' && value.length > 0 && value.length < next;
-}
-
-/** Those before the first function that is none: nothing leads past them. */
-export function leadingOperations(chain: readonly unknown[]): readonly string[] {
+export function readChain(chain: readonly unknown[], before: readonly string[] = []): Guards {
   const end = chain.findIndex((each) => operationOf(each) === undefined);
-  return operationsOf(end === -1 ? chain : chain.slice(0, end));
+  const first = end === -1 ? chain.length : end;
+  const operations = operationsOf(chain.slice(0, first));
+  return { operations, behind: [...before, ...operationsOf(chain.slice(first))] };
+}
+
+/** A guard that was declared for a path and everything below it, or for that path alone. */
+export interface Front {
+  readonly operation: string;
+  /** `ALL`, or the one method. */
+  readonly method: string;
+  readonly path: string;
+  readonly isPrefix: boolean;
+}
+
+/**
+ * The operations of the guards whose path, read as a text, is above a route. Routers may read the
+ * paths otherwise: this is a hint for people, and nothing is decided by it.
+ */
+export function operationsAbove(
+  method: string,
+  path: string,
+  fronts: readonly Front[],
+): readonly string[] {
+  const above = fronts.filter((front) => {
+    if (front.method !== 'ALL' && front.method !== method) return false;
+    const prefix = front.path.endsWith('/') ? front.path : `${front.path}/`;
+    return front.path === path || (front.isPrefix && path.startsWith(prefix));
+  });
+  return above.map(({ operation }) => operation);
+}
+
+interface Util {
+  readonly types: { isProxy(value: unknown): boolean };
+}
+
+interface Runtime {
+  readonly process?: { getBuiltinModule?(name: 'node:util'): Util | undefined };
+}
+
+/** Whether something else answers for it. Node, Bun and Deno can tell; elsewhere nothing is one. */
+export function isProxy(value: unknown): boolean {
+  const { process } = globalThis as Runtime;
+  return process?.getBuiltinModule?.('node:util')?.types.isProxy(value) ?? false;
 }

@@ -1,71 +1,71 @@
 /** Routes of Hono 4: `app.routes`, in which middleware and handlers stand side by side. */
 import { assert, hasMethods } from '../../core/input.js';
-import { operationOf } from './guards.js';
-import { covers, type Front, honoSegments } from './paths.js';
+import { type Front, isProxy, operationOf, operationsAbove, readChain } from './guards.js';
 import type { GuardedRoute } from './route.js';
-
-type Handler = (...args: never[]) => unknown;
 
 interface Entry {
   readonly path: string;
   readonly method: string;
-  readonly handler: Handler;
+  readonly handler: unknown;
 }
 
-interface App {
-  readonly routes: readonly Entry[];
+/** What was declared for one method and path, in order. */
+interface Group {
+  readonly method: string;
+  readonly path: string;
+  readonly chain: unknown[];
+  readonly above: readonly string[];
 }
 
 /** Where `route()` keeps the handler of an app that has its own `onError`. */
 const COMPOSED = '__COMPOSED_HANDLER';
 
-const USAGE = 'routesOf: of Hono it takes version 4; upgrade, or pass a table';
+const USAGE = "routesOf: pass a Hono 4 app itself, or a table: { 'GET /threats': 'listThreats' }";
 
 export function isHono(app: unknown): boolean {
   return hasMethods(app, 'fetch', 'route', 'basePath', 'mount', 'on');
 }
 
+/**
+ * Lists each method and path once, with all functions that were declared for exactly these. Hono
+ * keeps what `use`, `all` and `mount` were given alike, as the method `ALL`.
+ *
+ * @throws TypeError if this is not Hono 4.
+ */
 export function readHono(app: unknown): readonly GuardedRoute[] {
-  const { routes } = app as App;
-  assert(Array.isArray(routes) && routes.every(isEntry), USAGE);
-  const entries = (routes as readonly Entry[]).map(unwrapped);
+  const { routes } = app as { readonly routes: unknown };
+  assert(!isProxy(app) && Array.isArray(routes) && routes.every(isEntry), USAGE);
+  const groups = new Map<string, Group>();
   const fronts: Front[] = [];
-  const found: GuardedRoute[] = [];
-  for (const [at, { path, method, handler }] of entries.entries()) {
-    const operation = operationOf(handler);
-    const segments = honoSegments(path);
-    if (operation !== undefined) fronts.push({ operation, method, segments, isPrefix: false });
-    if (operation !== undefined || !isHandler(entries, at)) continue;
-    const met = fronts.filter((front) => covers(front, { method, segments }));
-    found.push({ method, path, operations: met.map((front) => front.operation) });
+  for (const { method, path, handler } of routes as readonly Entry[]) {
+    const key = `${method} ${path}`;
+    const started = { method, path, chain: [], above: operationsAbove(method, path, fronts) };
+    const group: Group = groups.get(key) ?? started;
+    group.chain.push(unwrapped(handler));
+    groups.set(key, group);
+    fronts.push(...frontsOf(method, path, unwrapped(handler)));
   }
-  return found;
+  return [...groups.values()].map(({ method, path, chain, above }) => {
+    return { method, path, ...readChain(chain, above) };
+  });
 }
 
-function isEntry({ path, method, handler }: Partial<Entry>): boolean {
+function isEntry(entry: unknown): boolean {
+  const { path, method, handler } = Object(entry) as Partial<Entry>;
   return typeof path === 'string' && typeof method === 'string' && typeof handler === 'function';
 }
 
-function unwrapped(entry: Entry): Entry {
-  let { handler } = entry;
-  for (;;) {
-    const { [COMPOSED]: inner } = handler as { readonly [COMPOSED]?: unknown };
-    if (typeof inner !== 'function') return { ...entry, handler };
-    handler = inner as Handler;
+function unwrapped(handler: unknown): unknown {
+  let inner = handler;
+  while (Object.hasOwn(Object(inner) as object, COMPOSED)) {
+    inner = (inner as { readonly [COMPOSED]: unknown })[COMPOSED];
   }
+  return inner;
 }
 
-/**
- * Whether it answers, as far as can be seen: what takes no `next` does, and so does the last of
- * those that were declared together for one method. For every method it is middleware, unless
- * `mount` made it.
- */
-function isHandler(entries: readonly Entry[], at: number): boolean {
-  const { method, path, handler } = entries[at] as Entry;
-  if (handler.length < 2) return true;
-  if (method === 'ALL') return handler.name === 'handler' && path.endsWith('/*');
-  const rest = entries.slice(at + 1);
-  const end = rest.findIndex((entry) => entry.method !== method || entry.path !== path);
-  const together = end === -1 ? rest : rest.slice(0, end);
-  return together.every((entry) => operationOf(entry.handler) !== undefined);
+function frontsOf(method: string, path: string, handler: unknown): readonly Front[] {
+  const operation = operationOf(handler);
+  if (operation === undefined) return [];
+  const isPrefix = path.endsWith('/*');
+  return [{ operation, method, path: isPrefix ? path.slice(0, -'/*'.length) : path, isPrefix }];
 }

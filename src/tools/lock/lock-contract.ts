@@ -2,7 +2,7 @@
 import type { AccessLock } from './access-lock.js';
 import { diffLocks } from './diff-locks.js';
 import { lockMarkdown } from './lock-markdown.js';
-import { parseLock } from './lock-text.js';
+import { assertAsWritten, parseLock } from './lock-text.js';
 
 /** The function that makes a test, such as `test` of Vitest, Jest or `node:test`. */
 type TestFunction = (name: string, body: () => Promise<void>) => unknown;
@@ -17,7 +17,7 @@ export interface LockContractInput {
 
 /**
  * Tests that a service is what its committed lock says: every route has a guard or a reason, and
- * nobody may call more or less than is written.
+ * nobody may call more or less than is written. The text is compared exactly.
  *
  * @example
  * lockContract(test, async () => ({
@@ -40,7 +40,7 @@ export function lockContract(
   test('who may call what is as committed', async () => {
     const { committed, lock } = await make();
     const diff = diffLocks(parseLock(committed), lock);
-    if (diff.isEmpty) return;
-    throw new Error(`the lock is of another service:\n\n${lockMarkdown(diff)}`);
+    if (!diff.isEmpty) throw new Error(`the lock is of another service:\n\n${lockMarkdown(diff)}`);
+    assertAsWritten(committed, lock);
   });
 }

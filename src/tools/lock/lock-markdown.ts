@@ -1,4 +1,5 @@
 /** What lies between two locks, for a pull request. */
+import { replaceInvisible } from '../../core/masking.js';
 import type { CatalogChange, KeyGain, LockDiff, RouteChange } from './diff-locks.js';
 
 /** Of the keys that gain something, as many are named. */
@@ -56,23 +57,27 @@ function scopeLinesOf(catalog: CatalogChange): readonly string[] {
 function keysSection(gains: readonly KeyGain[]): string {
   const lines = gains.slice(0, SHOWN_KEYS).map((gain) => {
     const { keyId, prefix, hint, name, entityUuid, routes } = gain;
-    const key = `${codeOf(`${prefix}_…${hint}`)} ${codeOf(name)} of ${entityUuid}`;
-    return `- ${key} (${keyId}): ${routes.map(codeOf).join(', ')}`;
+    const key = `${codeOf(`${prefix}_…${hint}`)} ${codeOf(name)} of ${codeOf(entityUuid)}`;
+    return `- ${key} (${codeOf(keyId)}): ${routes.map(codeOf).join(', ')}`;
   });
   const left = gains.length - SHOWN_KEYS;
   if (left > 0) lines.push(`- and ${left} more`);
   return sectionOf(`Live keys that may do more (${gains.length})`, lines);
 }
 
-/** In as many backticks as it takes (CommonMark §6.1). */
-function codeOf(text: string): string {
+/**
+ * In as many backticks as it takes (CommonMark §6.1), on one line. What a key is called and even
+ * its ids come from a database, which others may write.
+ */
+function codeOf(value: string): string {
+  const text = replaceInvisible(String(value));
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   const space = longest > 0 ? ' ' : '';
   return `${fence}${space}${text}${space}${fence}`;
 }
 
-/** Reasons and names of operations are texts of others, and may be anything on a line. */
+/** Reasons and names of operations are texts of others, and may be anything. */
 function escapeMarkdown(text: string): string {
-  return text.replaceAll(/[\\`*_[\]<>#&~@]/g, '\\$&');
+  return replaceInvisible(text).replaceAll(/[\\`*_[\]<>#&~@]/g, '\\$&');
 }

@@ -15,6 +15,9 @@ import {
 /** Of the shape of the file. */
 const VERSION = 1;
 
+const REWRITE = 'run keyscope lock --write, which keeps its reasons';
+const REPAIR = 'repair or delete it, and run keyscope lock --write';
+
 /**
  * Writes a lock. The same lock is always the same text.
  *
@@ -38,9 +41,9 @@ export function formatLock({ scopes, reserved, routes }: AccessLock): string {
 }
 
 function rowOf(route: LockedRoute): object {
-  const { operations, scopes, reason } = route;
+  const { operations, scopes, reason, behind } = route;
   const who = whoMay(route);
-  return operations.length > 0 ? { operations, scopes, who } : { unguarded: reason, who };
+  return operations.length > 0 ? { operations, scopes, who } : { unguarded: reason, behind, who };
 }
 
 function block(lines: readonly string[]): string {
@@ -48,24 +51,42 @@ function block(lines: readonly string[]): string {
 }
 
 /**
+ * Refuses a file that means the same as the lock but is another text: two rows of one route, of
+ * which JSON keeps the last, or a `who` that is not what its row says.
+ *
+ * @throws TypeError that names the first line, and says what to do.
+ */
+export function assertAsWritten(text: string, lock: AccessLock): void {
+  const expected = formatLock(lock);
+  const isCarried = text.replaceAll('\r\n', '\n') === expected && text !== expected;
+  const attributes = '`keyscope.lock.json text eol=lf` into .gitattributes';
+  assert(!isCarried, `the lock ends its lines with CR LF: write ${attributes}`);
+  const lines = expected.split('\n');
+  const given = text.split('\n');
+  const at = lines.findIndex((line, index) => line !== given[index]);
+  const line = (at === -1 ? lines.length : at) + 1;
+  assert(text === expected, `the lock: line ${line} is not as keyscope writes it: ${REWRITE}`);
+}
+
+/**
  * Reads a lock that {@link formatLock} wrote. `who` is for people, and not read.
  *
- * @throws TypeError on anything else: another shape, a merge conflict, a later version. It says
- *   what to do.
+ * @throws TypeError on anything else: another shape, a name that is there twice, a merge conflict,
+ *   a later version. It says what to do.
  * @example
  * const committed = parseLock(readFileSync('keyscope.lock.json', 'utf8'));
  */
 export function parseLock(text: string): AccessLock {
   assert(typeof text === 'string', 'parseLock: pass the text of the file', text);
   const conflict = /^(?:<{7}|={7}|>{7})(?: |$)/m;
-  assert(!conflict.test(text), 'the lock has a merge conflict: write it anew, lock --write');
+  assert(!conflict.test(text), `the lock has a merge conflict: ${REPAIR}`);
   const file = readJson(text);
   const { version, scopes, routes, ...others } = file;
   const isKnown = typeof version !== 'number' || version <= VERSION;
   assert(isKnown, 'the lock was written by a newer keyscope: upgrade this one');
-  assert(version === VERSION, 'the lock has no version that was ever written: lock --write');
+  assert(version === VERSION, `the lock has no version that was ever written: ${REPAIR}`);
   const [odd] = Object.keys(others);
-  assert(odd === undefined, `the lock has an unknown field ${quote(odd)}: lock --write`);
+  assert(odd === undefined, `the lock has an unknown field ${quote(odd)}: ${REPAIR}`);
   const states = Object.entries(readObject(scopes, 'scopes'));
   for (const [scope, state] of states) {
     const isState = isScope(scope) && (state === 'open' || state === 'reserved');
@@ -82,17 +103,27 @@ export function parseLock(text: string): AccessLock {
 type Fields = Readonly<Record<string, unknown>>;
 
 function readJson(text: string): Fields {
+  let file: unknown;
   try {
-    return readObject(JSON.parse(text), 'file');
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new TypeError('the lock is no JSON: lock --write');
-    throw error;
+    file = JSON.parse(text);
+  } catch {
+    throw new TypeError(`the lock is no JSON: ${REPAIR}`);
   }
+  // Of two rows of one route JSON keeps the last: the first could hide what a change widens.
+  const isWhole = namesIn(text) === namesIn(JSON.stringify(file));
+  assert(isWhole, `the lock has a name twice in one object: ${REPAIR}`);
+  return readObject(file, 'file');
+}
+
+/** How many names a JSON text has, in all its objects. */
+function namesIn(text: string): number {
+  const strings = text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g);
+  return [...strings].filter(([, colon]) => colon !== undefined).length;
 }
 
 function readObject(value: unknown, what: string): Fields {
   const isMap = isObject(value) && !Array.isArray(value);
-  assert(isMap, `the lock: ${what}: an object was expected; write it anew, lock --write`);
+  assert(isMap, `the lock: ${what}: an object was expected; ${REPAIR}`);
   return value as Fields;
 }
 
@@ -101,14 +132,17 @@ const NAME = /^[A-Z][A-Z-]* \S/;
 function readRow(name: string, value: unknown, known: ReadonlySet<string>): LockedRoute {
   const where = `the lock: ${quote(name)}`;
   assert(NAME.test(name), `${where}: a method and a path were expected`);
-  const { operations, scopes, unguarded, who: _, ...others } = readObject(value, quote(name));
+  const row = readObject(value, quote(name));
+  const { operations, scopes, unguarded, behind, who: _, ...others } = row;
   const [odd] = Object.keys(others);
   assert(odd === undefined, `${where}: unknown field ${quote(odd)}`);
   if (operations === undefined) {
     assert(scopes === undefined, `${where}: scopes: a route without operations needs none`);
-    return { operations: [], scopes: [], reason: readReason(unguarded, where) };
+    const hints = readStrings(behind ?? [], `${where}: behind`);
+    return { operations: [], scopes: [], reason: readReason(unguarded, where), behind: hints };
   }
   assert(unguarded === undefined, `${where}: unguarded: it has operations`);
+  assert(behind === undefined, `${where}: behind: it has operations`);
   const guards = readStrings(operations, `${where}: operations`);
   assert(guards.length > 0, `${where}: operations: write "unguarded" where there is none`);
   const needed = readStrings(scopes, `${where}: scopes`, {

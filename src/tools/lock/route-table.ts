@@ -1,4 +1,4 @@
-/** Routes that a caller names: a list of them, or a table by paths. */
+/** Routes that a caller names: a list of them, or a table. */
 import { assert, quote, readFields, readStrings } from '../../core/input.js';
 import { operationsOf } from './guards.js';
 import type { GuardedRoute } from './route.js';
@@ -6,15 +6,7 @@ import type { GuardedRoute } from './route.js';
 /** `GET /threats`, or `TOOL listThreats`. */
 const ROUTE = /^([A-Z][A-Z-]*) (\S+)$/;
 
-/** The files of Next that have handlers, and the folders that are not in a path. */
-const FILE = /(?:^|\/)route\.[cm]?[jt]sx?$/;
-const APP_FOLDER = /^(?:\.\/)?(?:src\/)?app\//;
-const NO_SEGMENT = /^(?:\(.*\)|@.*|)$/;
-
-const METHOD = /^[A-Z]+$/;
-
 const USAGE = "{ 'GET /threats': 'listThreats' }, with null for a route without a guard";
-const MODULES = "{ '/threats': await import('./app/threats/route.ts') }";
 
 export function isRouteList(app: unknown): boolean {
   return Array.isArray(app);
@@ -24,17 +16,19 @@ export function isRouteList(app: unknown): boolean {
 export function readRouteList(app: unknown): readonly GuardedRoute[] {
   return (app as readonly unknown[]).map((element, at) => {
     const what = `routesOf: element ${at}`;
-    const { method, path, operations } = readFields(
-      element,
-      ['method', 'path', 'operations'],
-      what,
-    );
+    const fields = readFields(element, ['method', 'path', 'operations', 'behind'], what);
+    const { method, path, operations, behind = [] } = fields;
     const isRoute = typeof method === 'string' && typeof path === 'string';
     assert(
       isRoute && ROUTE.test(`${method} ${path}`),
       `${what}: pass { method, path, operations }`,
     );
-    return { method, path, operations: readStrings(operations, `${what}: operations`, OPERATION) };
+    return {
+      method,
+      path,
+      operations: readStrings(operations, `${what}: operations`, OPERATION),
+      behind: readStrings(behind, `${what}: behind`, OPERATION),
+    };
   });
 }
 
@@ -50,21 +44,13 @@ export function isTable(app: unknown): boolean {
 /** @throws TypeError on a key that is no route, or a value that says nothing of guards. */
 export function readTable(app: unknown): readonly GuardedRoute[] {
   const entries = Object.entries(app as object) as readonly (readonly [string, unknown])[];
-  assert(entries.length > 0, `routesOf: the table is empty; pass ${USAGE}, or ${MODULES}`);
-  return entries.flatMap(([key, value]) => readEntry(key, value));
-}
-
-function readEntry(key: string, value: unknown): readonly GuardedRoute[] {
-  const [, method, path] = ROUTE.exec(key) ?? [];
-  if (method !== undefined && path !== undefined) {
-    return [{ method, path, operations: readGuards(key, value) }];
-  }
-  const folder = pathOf(key);
-  assert(folder !== undefined, `routesOf: ${quote(key)} is no route; pass ${USAGE}`);
-  if (typeof value === 'function') {
-    return [{ method: 'ALL', path: folder, operations: operationsOf([value]) }];
-  }
-  return readModule(folder, value);
+  assert(entries.length > 0, `routesOf: the table is empty; pass ${USAGE}`);
+  return entries.map(([key, value]) => {
+    const [, method, path] = ROUTE.exec(key) ?? [];
+    const isRoute = method !== undefined && path !== undefined;
+    assert(isRoute, `routesOf: ${quote(key)} is no route; pass ${USAGE}`);
+    return { method, path, operations: readGuards(key, value) };
+  });
 }
 
 /** What a value says of the guards of its route: their operations, or a handler with its mark. */
@@ -73,26 +59,4 @@ function readGuards(key: string, value: unknown): readonly string[] {
   if (typeof value === 'function') return operationsOf([value]);
   const names = typeof value === 'string' ? [value] : value;
   return readStrings(names, `routesOf: ${quote(key)}`, OPERATION);
-}
-
-/** The handlers of a module, which it exports under the names of methods. */
-function readModule(path: string, value: unknown): readonly GuardedRoute[] {
-  const exported = Object.entries(Object(value) as object) as readonly [string, unknown][];
-  const handlers = exported.filter(
-    ([name, each]) => METHOD.test(name) && typeof each === 'function',
-  );
-  const isModule = handlers.length > 0;
-  assert(isModule, `routesOf: ${quote(path)}: this has no GET, POST, …; pass ${MODULES}`);
-  return handlers.map(([method, handler]) => {
-    return { method, path, operations: operationsOf([handler]) };
-  });
-}
-
-/** `/threats/[id]` of itself, and of the file `app/(api)/threats/[id]/route.ts`. */
-function pathOf(key: string): string | undefined {
-  const file = key.replaceAll('\\', '/');
-  if (!FILE.test(file)) return key.startsWith('/') ? key : undefined;
-  if (file.startsWith('/')) return undefined;
-  const folders = file.replace(APP_FOLDER, '').split('/').slice(0, -1);
-  return `/${folders.filter((folder) => !NO_SEGMENT.test(folder)).join('/')}`;
 }

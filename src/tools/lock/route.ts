@@ -1,14 +1,19 @@
 /** A route and its guards, as every framework's routes are listed. */
 import { assert } from '../../core/input.js';
 
-/** What is in front of it. */
+/** A route, and what stands before its handler. */
 export interface GuardedRoute {
   /** `GET`, …; `ALL` for every method; or `TOOL` for an MCP tool. */
   readonly method: string;
   /** As it is declared, with the mount paths before it: `/v1/threats/:id`; a tool's name. */
   readonly path: string;
-  /** The operations of the guards in front of it, in order: none if it has no guard. */
+  /** The operations of the guards on the route itself, in order: none if it has no guard. */
   readonly operations: readonly string[];
+  /**
+   * Of a route without a guard: the operations of guards on its router, prefix or plugin, or later
+   * on the route, sorted. A hint for people; the route counts as unguarded.
+   */
+  readonly behind?: readonly string[] | undefined;
 }
 
 /** A cyclic or generated tree must end in an error, not in a list that nobody reads. */
@@ -19,24 +24,33 @@ export function assertFew(count: number): void {
 }
 
 /**
- * Sorted by path, method and operations, each once. A HEAD like the GET of the same path is left
- * out: routers add it by themselves.
+ * Sorts routes by path and method, one for each. Of two with the same method and path, only the
+ * guards that both have count.
  */
 export function sortRoutes(routes: readonly GuardedRoute[]): readonly GuardedRoute[] {
   assertFew(routes.length);
-  const known = new Map<string, GuardedRoute>();
-  for (const { method, path, operations } of routes) {
-    const each = Object.freeze([...new Set(operations)]);
-    const route = Object.freeze({ method, path, operations: each });
-    known.set(keyOf(route), route);
+  const found = new Map<string, GuardedRoute>();
+  for (const route of routes) {
+    const key = `${route.path}\0${route.method}`;
+    const other = found.get(key);
+    found.set(key, other === undefined ? route : bothOf(other, route));
   }
-  const kept = [...known].filter(
-    ([, route]) => route.method !== 'HEAD' || !known.has(keyOf({ ...route, method: 'GET' })),
-  );
-  kept.sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.freeze(kept.map(([, route]) => route));
+  const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.freeze(sorted.map(([, route]) => frozen(route)));
 }
 
-function keyOf({ method, path, operations }: GuardedRoute): string {
-  return [path, method, ...operations].join('\0');
+function bothOf(one: GuardedRoute, other: GuardedRoute): GuardedRoute {
+  const { method, path } = one;
+  const operations = one.operations.filter((operation) => other.operations.includes(operation));
+  return { method, path, operations, behind: [...guardsOf(one), ...guardsOf(other)] };
+}
+
+function guardsOf({ operations, behind = [] }: GuardedRoute): readonly string[] {
+  return [...operations, ...behind];
+}
+
+function frozen({ method, path, operations, behind = [] }: GuardedRoute): GuardedRoute {
+  const route = { method, path, operations: Object.freeze([...new Set(operations)]) };
+  if (operations.length > 0 || behind.length === 0) return Object.freeze(route);
+  return Object.freeze({ ...route, behind: Object.freeze([...new Set(behind)].sort()) });
 }

@@ -1,41 +1,37 @@
-/** The routes that a service really has, and the guards in front of each. */
-import { isElysia, readElysia } from './elysia.js';
+/** The routes that a service really has, and the guards on each. */
 import { isExpress, readExpress } from './express.js';
 import { isFastify, readFastify } from './fastify.js';
 import { isHono, readHono } from './hono.js';
-import { isKoa, readKoa } from './koa.js';
-import { isNest, readNest } from './nest.js';
 import { type GuardedRoute, sortRoutes } from './route.js';
 import { isRouteList, isTable, readRouteList, readTable } from './route-table.js';
-import { isTrpc, readTrpc } from './trpc.js';
 
 /** A kind of service: how it is recognised, and how its routes are found. */
 interface Reader {
-  readonly takes: string;
   readonly is: (app: unknown) => boolean;
   readonly read: (app: unknown) => readonly GuardedRoute[];
 }
 
 const READERS: readonly Reader[] = [
-  { takes: 'an Express 5 app or router', is: isExpress, read: readExpress },
-  { takes: 'a Fastify 5 app, after recordRoutes(app)', is: isFastify, read: readFastify },
-  { takes: 'a Hono 4 app', is: isHono, read: readHono },
-  { takes: 'a Koa app or a router of @koa/router', is: isKoa, read: readKoa },
-  { takes: 'an Elysia app', is: isElysia, read: readElysia },
-  { takes: 'a Nest app', is: isNest, read: readNest },
-  { takes: 'a tRPC router', is: isTrpc, read: readTrpc },
-  { takes: 'a list of { method, path, operations }', is: isRouteList, read: readRouteList },
-  { takes: 'a table of routes or of modules by their paths', is: isTable, read: readTable },
+  { is: isExpress, read: readExpress },
+  { is: isFastify, read: readFastify },
+  { is: isHono, read: readHono },
+  { is: isRouteList, read: readRouteList },
+  { is: isTable, read: readTable },
 ];
 
+const USAGE =
+  'routesOf: unsupported app. Pass an Express 5 app or router, a Fastify 5 app after ' +
+  "recordRoutes(app), a Hono 4 app, or a table: { 'GET /threats': 'listThreats' }";
+
 /**
- * Lists the routes of a service, sorted by path and method, each with the operations of the guards
- * in front of its handler. A guard is recognised by the mark that the adapters leave on it; a guard
- * that covers only some paths of a route does not count for it.
+ * Lists the routes of a service, sorted by path and method, each with the operations of its guards.
+ * A guard counts only on the route itself, with nothing but guards before it: first in the route's
+ * list (Express), among its hooks (Fastify), or among what was declared for the same method and
+ * path (Hono). Any other guard is `behind`, a hint. A guard is recognised by the mark that the
+ * adapters leave on it.
  *
- * Not listed: middleware that answers by itself; the HEAD that follows a GET; what is answered
- * outside of the router. Not noticed: a function in front of a guard that takes `next` and answers
- * by itself. A method and path that are declared twice with other guards are in the list twice.
+ * Not listed: middleware, hooks of plugins and `app.param` that answer by themselves, the HEAD that
+ * follows a GET, and what is answered outside of the router.
  *
  * @param app An app or router of a framework, or a table: `{ 'GET /threats': 'listThreats' }`.
  * @throws TypeError if it is none of these, or hides a part of its routes; the message says what to
@@ -45,9 +41,6 @@ const READERS: readonly Reader[] = [
  */
 export function routesOf(app: unknown): readonly GuardedRoute[] {
   const reader = READERS.find(({ is }) => is(app));
-  if (reader === undefined) {
-    const known = READERS.map(({ takes }) => takes).join('; ');
-    throw new TypeError(`routesOf: this is nothing whose routes it can list; pass ${known}`);
-  }
+  if (reader === undefined) throw new TypeError(USAGE);
   return sortRoutes(reader.read(app));
 }

@@ -1,5 +1,4 @@
-/** `keyscope lock`, over a service that is a table, in a repository of its own. */
-import { execFileSync } from 'node:child_process';
+/** `keyscope lock`, over a service that is a table, in a folder of its own. */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
@@ -26,11 +25,6 @@ function configOf(routes: readonly Route[] = ROUTES, update = "'threats:write'")
   return config.replace('import { createKeyring,', 'import { createKeyring, definePolicy,');
 }
 
-function git(...args: readonly string[]): void {
-  const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
-  execFileSync('git', [...identity, ...args], { cwd: place.file(''), stdio: 'pipe' });
-}
-
 /** A service whose lock is committed, with a reason for the route without a guard. */
 async function committed(): Promise<void> {
   place = openPlace(configOf());
@@ -38,9 +32,9 @@ async function committed(): Promise<void> {
   const file = place.file('keyscope.lock.json');
   const text = readFileSync(file, 'utf8');
   place.write('keyscope.lock.json', text.replace('"unguarded":null', '"unguarded":"liveness"'));
-  git('init', '--quiet', '--initial-branch=main');
-  git('add', 'keyscope.lock.json');
-  git('commit', '--quiet', '--message=lock');
+  // `who` follows the reason.
+  expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
+  place.write('main.lock.json', readFileSync(file, 'utf8'));
 }
 
 describe('the lock of a service', () => {
@@ -48,7 +42,7 @@ describe('the lock of a service', () => {
     place = openPlace(configOf());
     const before = await place.run(['lock', '--check']);
     expect(before).toMatchObject({ exit: 1, stdout: '' });
-    expect(before.stderr).toContain('There is no keyscope.lock.json here: write it');
+    expect(before.stderr).toContain('There is no keyscope.lock.json here. Write it');
     const written = await place.run(['lock', '--write']);
     expect(written).toMatchObject({ exit: 0, stdout: '' });
     expect(written.stderr).toBe('keyscope.lock.json: 3 routes, 3 scopes.\n');
@@ -64,9 +58,23 @@ describe('the lock of a service', () => {
       stdout: 'Who may call what has not changed.\n',
     });
     const text = readFileSync(place.file('keyscope.lock.json'), 'utf8');
+    expect(text).toContain('{"unguarded":"liveness","who":"anyone: liveness"}');
     await place.run(['lock', '--write']);
-    const again = readFileSync(place.file('keyscope.lock.json'), 'utf8');
-    expect(again).toBe(text.replace('anyone, for no reason that is written', 'anyone: liveness'));
+    expect(readFileSync(place.file('keyscope.lock.json'), 'utf8')).toBe(text);
+  });
+
+  it.each([
+    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 is not'],
+    ['two rows of one route', '    "GET /threats"', '    "GET /threats": {},\n$&', 'a name twice'],
+    ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
+  ])('is refused for %s', async (_, from, to, said) => {
+    await committed();
+    const text = readFileSync(place.file('keyscope.lock.json'), 'utf8');
+    place.write('keyscope.lock.json', text.replace(from, to));
+    const { exit, stdout, stderr } = await place.run(['lock', '--check']);
+    expect(stderr).toContain(`keyscope.lock.json: the lock`);
+    expect(stderr).toContain(said);
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
   });
 
   it.each<[string, string, string]>([
@@ -99,7 +107,7 @@ describe('the lock of a service', () => {
     expect(exit).toBe(1);
   });
 
-  it('is compared with that of a commit, with the keys that gain', async () => {
+  it('is compared with another file or standard input, with the keys that gain', async () => {
     await committed();
     const { keyId } = await issueIn(place, 'CI');
     const { keyId: ended } = await issueIn(place, 'old');
@@ -107,29 +115,34 @@ describe('the lock of a service', () => {
     expect(await place.run(['revoke', ended, ...on])).toMatchObject({ exit: 0 });
     place.write('keyscope.config.mjs', configOf(ROUTES, "'threats:read'"));
     expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
-    const { exit, stdout } = await place.run(['lock', '--against', 'main', '--keys']);
+    const { exit, stdout } = await place.run(['lock', '--against', 'main.lock.json', '--keys']);
     expect(exit).toBe(0);
     expect(stdout).toContain('### Widened\n\n- `PUT /threats/:id` needs threats:write no longer.');
     expect(stdout).toContain('### Live keys that may do more (1)');
     expect(stdout).toContain(keyId);
     expect(stdout).not.toContain(ended);
-    const json = await place.run(['lock', '--against', 'main', '--json']);
+    const main = readFileSync(place.file('main.lock.json'), 'utf8');
+    const aged = main.replaceAll('"who":"', '"who":"nobody and ');
+    const piped = await place.run(['lock', '--against', '-', '--keys'], aged);
+    expect(piped).toMatchObject({ exit, stdout });
+    const json = await place.run(['lock', '--against', 'main.lock.json', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ isEmpty: false, gains: [] });
-    const sarif = await place.run(['lock', '--against', 'main', '--sarif']);
+    const sarif = await place.run(['lock', '--against', 'main.lock.json', '--sarif']);
     expect(JSON.parse(sarif.stdout)).toMatchObject({ version: '2.1.0' });
   });
 
   it.each<[readonly string[], number, string]>([
     [[], 2, 'Write one of --write, --check and --against'],
     [['--write', '--check'], 2, 'Write one of --write, --check and --against'],
-    [['--against', 'nowhere'], 1, 'Git knows no commit nowhere here'],
+    [['--against', 'main'], 1, 'There is no file main. For that of a commit: git show'],
     [['--against', '--output=x'], 2, ''],
-    [['--against', 'main:x'], 2, 'write a commit, a branch or a tag'],
-    [['--against', 'main', '--file', '/etc/passwd'], 2, 'write a path in the repository'],
-    [['--against', 'main', '--file', 'other.json'], 1, 'There is no other.json at main'],
+    [['--against', 'empty.json'], 1, 'empty.json is empty. Does what fills it work?'],
+    [['--against', '-'], 1, 'Standard input is empty. Does what fills it work? git show'],
+    [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is no JSON'],
     [['--check', '--file', 'other.json'], 1, 'There is no other.json here'],
   ])('is asked for in a way that means something: %j', async (args, exit, said) => {
     await committed();
+    place.write('empty.json', '\n');
     const ran = await place.run(['lock', ...args]);
     expect(ran.stderr).toContain(said);
     expect(ran.exit).toBe(exit);

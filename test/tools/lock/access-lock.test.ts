@@ -57,6 +57,16 @@ describe('lockOf', () => {
       'the policy has no nothing',
     ],
     [
+      'an unknown operation before a route',
+      { routes: [{ ...route('GET', '/x'), behind: ['nothing'] }] },
+      'the policy has no nothing',
+    ],
+    [
+      'other guards before one route',
+      { routes: [{ ...route('GET', '/x'), behind: ['whoami'] }, route('GET', '/x')] },
+      '"GET /x" is there twice, with different guards',
+    ],
+    [
       'other guards for one route',
       { routes: [route('GET', '/x', 'whoami'), route('GET', '/x')] },
       '"GET /x" is there twice, with different guards',

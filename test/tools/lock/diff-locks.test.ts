@@ -45,7 +45,7 @@ describe('a change', () => {
 
 ### Widened
 
-- \`GET /threats\` has no guard any more: do GET /threats stood there.
+- \`GET /threats\` has no guard of its own any more, which was do GET /threats.
 `,
     ],
     [
@@ -101,7 +101,7 @@ describe('a change', () => {
 
 ### Added
 
-- \`GET /debug\` is new, for anyone, for no reason that is written.
+- \`GET /debug\` is new, for anyone, and nobody wrote why.
 `,
     ],
     [
@@ -234,7 +234,7 @@ describe('the keys that gain', () => {
     expect(diff.gains).toEqual([{ ...key, routes: ['PUT /threats/:id', 'POST /threats'] }]);
     expect(lockMarkdown(diff)).toContain(
       '### Live keys that may do more (1)\n\n' +
-        '- `acme_…KrPP` `a *star*` of e (1): `PUT /threats/:id`, `POST /threats`\n',
+        '- `acme_…KrPP` `a *star*` of `e` (`1`): `PUT /threats/:id`, `POST /threats`\n',
     );
   });
 
@@ -258,7 +258,44 @@ describe('the keys that gain', () => {
   });
 });
 
+describe('a guard before a route', () => {
+  const routeWith = (behind: readonly string[], reasons?: Record<string, string>) => {
+    const catalog = defineScopes({ threats: { read: 'Read.' } });
+    const policy = definePolicy(catalog, { one: ['threats:read'], two: [] });
+    const routes = [{ method: 'GET', path: '/a', operations: [], behind }];
+    return lockOf({ catalog, policy, routes, reasons });
+  };
+  const reasons = { 'GET /a': 'why' };
+
+  it('leaves the route unguarded', () => {
+    const lock = routeWith(['one', 'two']);
+    const [change] = diffLocks(lock, lock).unguarded;
+    expect(change).toMatchObject({ kind: 'unguarded', route: 'GET /a' });
+  });
+
+  it('is no widening if it is gone, and is named', () => {
+    const diff = diffLocks(routeWith(['one', 'two'], reasons), routeWith([], reasons));
+    expect(diff).toMatchObject({ isEmpty: false, widened: [], narrowed: [], unguarded: [] });
+    expect(lockMarkdown(diff)).toContain('- `GET /a` has before it now: no guard.');
+    const back = diffLocks(routeWith([], reasons), routeWith(['one', 'two'], reasons));
+    expect(lockMarkdown(back)).toContain('- `GET /a` has before it now: one and two.');
+    const same = diffLocks(routeWith(['one'], reasons), routeWith(['one'], reasons));
+    expect(same.isEmpty).toBe(true);
+  });
+});
+
 describe('Markdown', () => {
+  it('is broken out of by no text from a database', () => {
+    const after = changed({ 'PUT /threats/:id': ['threats:read'] });
+    const odd = 'x`\n## Nothing widened\u202e';
+    const key = { keyId: odd, prefix: odd, hint: odd, name: odd, entityUuid: odd };
+    const keys = [{ ...key, scopes: ['threats:read'] }];
+    const said = lockMarkdown(diffLocks(before, after, { keys }));
+    expect(said).not.toContain('\n## ');
+    expect(said).not.toContain('\u202e');
+    expect(said).toContain('of `` x`\ufffd## Nothing widened\ufffd ``');
+  });
+
   it('is broken out of by no path, reason or name', () => {
     const odd = 'GET /`x`/[a](javascript:b)';
     const plain = lockWith(SCOPES, {});

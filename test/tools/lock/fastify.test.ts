@@ -1,6 +1,5 @@
 /** Routes of real Fastify apps. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
@@ -8,8 +7,6 @@ import { createGuard } from '../../../examples/fastify/adapter.ts';
 import { recordRoutes, routesOf } from '../../../src/tools/lock/index.js';
 import { guarding } from '../../support/guarded.ts';
 import { linesOf } from '../../support/route-lines.ts';
-import { expectAgreement, type Node, treesOf } from '../../support/route-trees.ts';
-import { runs } from '../../support/runs.ts';
 
 const guard = createGuard(guarding);
 const answer = async () => 'done';
@@ -20,7 +17,7 @@ function recorded(): FastifyInstance {
   return app;
 }
 
-test('lists each route with the guards among its hooks, as they run', async () => {
+test('lists each route with the guards that are first among its hooks', async () => {
   const app = recorded();
   app.get('/a', { onRequest: guard('one') }, answer);
   app.post('/a', { preHandler: [guard('one')], preParsing: async () => {} }, answer);
@@ -29,20 +26,22 @@ test('lists each route with the guards among its hooks, as they run', async () =
   app.head('/c', { onRequest: guard('one') }, answer);
   app.get('/c', { onRequest: guard('two') }, answer);
   app.get('/d', { onSend: async () => {}, exposeHeadRoute: false }, answer);
+  app.all('/f*', { onRequest: [guard('one'), async () => {}] }, answer);
   await app.ready();
   expect(linesOf(app)).toEqual([
     'GET /a: one',
-    'POST /a: one',
+    'POST /a: (one)',
     'PUT /a: two one',
     'DELETE /b/:id:',
     'PATCH /b/:id:',
     'GET /c: two',
     'HEAD /c: one',
     'GET /d:',
+    'ALL /f*: one',
   ]);
 });
 
-test('counts hooks of plugins for the routes within', async () => {
+test('counts no hook of a plugin, and hints at it', async () => {
   const app = recorded();
   await app.register(
     async (plugin) => {
@@ -62,10 +61,21 @@ test('counts hooks of plugins for the routes within', async () => {
   expect(linesOf(app)).toEqual([
     'GET /:',
     'GET /late: three',
-    'GET /v1: one',
-    'GET /v1/a: one two',
-    'GET /v1/in/b: one',
+    'GET /v1: (one)',
+    'GET /v1/a: two',
+    'GET /v1/in/b: (one)',
   ]);
+});
+
+test('counts of two hosts of a route what both have', async () => {
+  const app = recorded();
+  app.get('/a', { onRequest: guard('one'), constraints: { host: 'a.example' } }, answer);
+  app.get('/a', { constraints: { host: 'b.example' } }, answer);
+  app.get('/b', { onRequest: guard('one'), exposeHeadRoute: false }, answer);
+  app.head('/b', { onRequest: guard('one'), constraints: { host: 'a.example' } }, answer);
+  app.head('/b', { constraints: { host: 'b.example' } }, answer);
+  await app.ready();
+  expect(linesOf(app)).toEqual(['GET /a: (one)', 'GET /b: one', 'HEAD /b: (one)']);
 });
 
 test('keeps the routes of each app by itself, and once', async () => {
@@ -85,7 +95,10 @@ test('refuses apps that were not recorded, not in time, or are not ready', async
   expect(() => routesOf(app)).toThrow(`routesOf: ${first}`);
   app.get('/a', answer);
   expect(() => recordRoutes(app)).toThrow(`recordRoutes: too late; ${first}`);
-  expect(() => recordRoutes({} as FastifyInstance)).toThrow('recordRoutes: pass a Fastify 5 app');
+  const older = Object.defineProperty(fastify(), 'version', { value: '4.29.0' });
+  for (const other of [{} as FastifyInstance, older]) {
+    expect(() => recordRoutes(other)).toThrow('recordRoutes: pass a Fastify 5 app');
+  }
   expect(() => routesOf(recorded())).toThrow('await app.ready() before');
 });
 
@@ -101,65 +114,14 @@ test('records the app of a service that is not changed, by the channel of Fastif
   expect(linesOf(app)).toEqual(['GET /a:']);
 });
 
-test('lists a route without the hooks of its plugin where Fastify hides them', async () => {
+test('has no hint where Fastify hides the hooks of a plugin', async () => {
   const app = recorded();
   app.addHook('onRequest', guard('one'));
-  app.get('/a', { preHandler: guard('two') }, answer);
+  app.get('/a', answer);
   await app.ready();
   const symbols = Object.getOwnPropertySymbols(app);
   const key = symbols.find(({ description }) => description === 'fastify.hooks');
-  expect(linesOf(app)).toEqual(['GET /a: one two']);
+  expect(linesOf(app)).toEqual(['GET /a: (one)']);
   Reflect.deleteProperty(app, key as symbol);
-  expect(linesOf(app)).toEqual(['GET /a: two']);
-});
-
-const trees = treesOf({
-  routes: ['/r_#', '/:p_#', '/a/r_#', '/a/:p_#', '/r_#/*'],
-  guards: ['/'],
-  guardRoutes: ['/'],
-  branches: ['/', '/a', '/:q', '/b'],
-});
-
-function build(app: FastifyInstance, nodes: readonly Node[], next: () => number): void {
-  for (const node of nodes) {
-    const { path } = node;
-    if (node.kind === 'guard') app.addHook('onRequest', guard('one'));
-    else if (node.kind === 'guard route') app.addHook('preHandler', guard('two'));
-    else if (node.kind === 'branch') {
-      app.register(async (plugin) => build(plugin, node.children, next), { prefix: path });
-    } else {
-      const number = next();
-      const own = node.own ? { preValidation: guard('three') } : {};
-      app[node.method === 'all' ? 'put' : node.method](
-        // Two parameters at one place must have one name.
-        path.replace(':p_#', `x_${number}/:p_${number}`).replace('#', `${number}`),
-        own,
-        (_request, reply) => reply.header('x-route', `${number}`).send(),
-      );
-    }
-  }
-}
-
-test('lists no guard that a request can get past, and no route as open that has one', async () => {
-  await fc.assert(
-    fc.asyncProperty(trees, async (nodes) => {
-      const app = recorded();
-      let count = 0;
-      build(app, nodes, () => count++);
-      await app.ready();
-      const routes = routesOf(app);
-      await expectAgreement(routes, async (method, url) => {
-        const { headers, statusCode } = await app.inject({ method: method as 'GET', url });
-        const { 'x-route': route } = headers;
-        return route === undefined ? `${statusCode}` : `route ${String(route)}`;
-      });
-      for (const { method, path, operations } of routes) {
-        if (operations.length > 0) continue;
-        const url = path.replaceAll(/:\w+|\*/g, 'x');
-        const { statusCode } = await app.inject({ method: method as 'GET', url });
-        expect(statusCode, `${method} ${url}`).toBe(200);
-      }
-    }),
-    { numRuns: runs(50) },
-  );
+  expect(linesOf(app)).toEqual(['GET /a:']);
 });

@@ -1,6 +1,11 @@
 /** The mark of a guard. */
-import { expect, test } from 'vitest';
-import { operationOf, operationsBeforeHandler } from '../../../src/tools/lock/guards.js';
+import { expect, test, vi } from 'vitest';
+import {
+  isProxy,
+  operationOf,
+  operationsAbove,
+  readChain,
+} from '../../../src/tools/lock/guards.js';
 
 const MARK = Symbol.for('keyscope.operation');
 
@@ -13,15 +18,47 @@ test('reads the mark of functions and objects, where it is a text of their own',
   expect(others.map(operationOf)).toEqual(others.map(() => undefined));
 });
 
+test('does not take the mark of what a Proxy answers for', () => {
+  expect(operationOf(new Proxy(marked('one'), {}))).toBe(undefined);
+});
+
+test('takes nothing for a Proxy where nobody can tell', () => {
+  expect(isProxy(new Proxy({}, {}))).toBe(true);
+  vi.stubGlobal('process', undefined);
+  const isTold = isProxy(new Proxy({}, {}));
+  vi.unstubAllGlobals();
+  expect(isTold).toBe(false);
+});
+
+const other = (): void => {};
+const one = marked('one');
+const two = marked('two');
+
 test.each([
-  [[marked('one'), (_a: 1, _b: 2) => {}], ['one']],
-  [[marked('one')], null],
-  [[], null],
-  // Whoever has no parameters may be a wrapper, which passes its arguments on.
-  [[(..._rest: unknown[]) => {}, marked('one'), (_a: 1) => {}], ['one']],
-  [[(_a: 1) => {}, marked('one'), (_a: 1) => {}], []],
-  [[(_a: 1, _b: 2, _next: 3) => {}, marked('one'), (_a: 1) => {}], ['one']],
-  [[(_a: 1) => {}, marked('one')], []],
-])('finds the guards in front of the handler: %#', (chain, operations) => {
-  expect(operationsBeforeHandler(chain, 3)).toEqual(operations);
+  [[one, other], ['one'], []],
+  [[one, two, other], ['one', 'two'], []],
+  [[one], ['one'], []],
+  [[], [], []],
+  [[other, one, other], [], ['one']],
+  [[one, other, two], ['one'], ['two']],
+])('counts guards with nothing but guards before them: %#', (chain, operations, behind) => {
+  expect(readChain(chain)).toEqual({ operations, behind });
+  expect(readChain(chain, ['three'])).toEqual({ operations, behind: ['three', ...behind] });
+});
+
+test.each([
+  ['/', true, ['/', '/a', '/a/b', '/ab']],
+  ['', true, ['/', '/a', '/a/b', '/ab']],
+  ['/a', true, ['/a', '/a/b']],
+  ['/a/', true, ['/a/b']],
+  ['/a', false, ['/a']],
+])('hints at guards of %s that are above a path (prefix: %s)', (path, isPrefix, below) => {
+  for (const method of ['ALL', 'GET']) {
+    const fronts = [{ operation: 'one', method, path, isPrefix }];
+    const above = (each: string) => operationsAbove('GET', each, fronts).length > 0;
+    expect(['/', '/a', '/a/b', '/ab'].filter(above)).toEqual(below);
+    expect(operationsAbove('PUT', '/a/b', fronts).length).toBe(
+      method === 'ALL' && above('/a/b') ? 1 : 0,
+    );
+  }
 });

@@ -26,6 +26,27 @@ describe('lockContract', () => {
     expect(await run(formatLock(before))).toEqual([]);
   });
 
+  it.each([
+    ['a `who` that is not what the row says', 'keys with threats:read', 'any key', 8],
+    ['white space', '"version": 1', '"version":  1', 2],
+    ['an escape', 'GET /old', 'GET \\u002fold', 7],
+    ['no line end', '}\n}\n', '}\n}', 11],
+    ['more at its end', '}\n}\n', '}\n}\n\n', 12],
+  ])('fails at the line of %s', async (_, text, instead, line) => {
+    const committed = formatLock(before).replace(text, instead);
+    const [said, ...more] = await run(committed);
+    expect(said).toContain(`the lock: line ${line} is not as keyscope writes it`);
+    expect(said).toContain('run keyscope lock --write, which keeps its reasons');
+    expect(more).toEqual([]);
+  });
+
+  it('says what to do about lines that end with CR LF', async () => {
+    const [said] = await run(formatLock(before).replaceAll('\n', '\r\n'));
+    expect(said).toContain(
+      'ends its lines with CR LF: write `keyscope.lock.json text eol=lf` into',
+    );
+  });
+
   it('fails by name where it is not', async () => {
     const [unguarded, changed] = await run(formatLock(before), after);
     expect(unguarded).toContain('GET /bare: add a guard, or write in the lock why there is none');

@@ -1,6 +1,7 @@
 /** The file: the same service, the same text; and everything that is no lock of this version. */
 import fc from 'fast-check';
-import { formatLock, parseLock } from 'keyscope/lock';
+import { definePolicy, defineScopes } from 'keyscope';
+import { formatLock, lockOf, parseLock } from 'keyscope/lock';
 import { describe, expect, it } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { lockWith } from '../../support/locks.ts';
@@ -54,6 +55,27 @@ describe('a lock as a file', () => {
     expect(parseLock(rewritten)).toEqual(lock);
   });
 
+  it('has what may be before a route without a guard', () => {
+    const catalog = defineScopes({ a: { b: 'Whatever.' } });
+    const policy = definePolicy(catalog, { one: ['a:b'], two: [] });
+    const routes = [
+      { method: 'GET', path: '/a', operations: [], behind: ['two', 'one'] },
+      { method: 'GET', path: '/b', operations: [], behind: ['one'] },
+      { method: 'GET', path: '/c', operations: ['two'], behind: ['one'] },
+    ];
+    const hinted = lockOf({ catalog, policy, routes, reasons: { 'GET /b': 'a "b": c' } });
+    const text = formatLock(hinted);
+    expect(text.split('\n').slice(6, 9)).toEqual([
+      '    "GET /a": {"unguarded":null,"behind":["one","two"],' +
+        '"who":"anyone, unless one or two before it covers it, and nobody wrote why"},',
+      '    "GET /b": {"unguarded":"a \\"b\\": c","behind":["one"],' +
+        '"who":"anyone, unless one before it covers it: a \\"b\\": c"},',
+      '    "GET /c": {"operations":["two"],"scopes":[],"who":"any key"}',
+    ]);
+    expect(parseLock(text)).toEqual(hinted);
+    expect(Object.isFrozen(hinted.routes.get('GET /a')?.behind)).toBe(true);
+  });
+
   it('is frozen', () => {
     for (const each of [lock, parseLock(TEXT)]) {
       expect(Object.isFrozen(each)).toBe(true);
@@ -75,7 +97,7 @@ describe('a file that is no lock', () => {
     ['null', 'an object was expected'],
     [
       `<<<<<<< ours\n${TEXT}=======\n${TEXT}>>>>>>> theirs\n`,
-      'has a merge conflict: write it anew',
+      'has a merge conflict: repair or delete it, and run',
     ],
     [TEXT.replace('    "GET /me"', '<<<<<<< HEAD\n    "GET /me"'), 'has a merge conflict'],
     [version, 'written by a newer keyscope: upgrade'],
@@ -100,6 +122,14 @@ describe('a file that is no lock', () => {
     [route('{ "operations": ["x"], "scopes": ["c:d"] }'), 'a scope of the lock was expected'],
     [route('{ "operations": ["x"], "scopes": [], "unguarded": "y" }'), 'it has operations'],
     [route('{ "operations": ["x"], "scopes": [], "more": 1 }'), 'unknown field "more"'],
+    [route('{ "operations": ["x"], "scopes": [], "behind": ["y"] }'), 'behind: it has operations'],
+    [route('{ "unguarded": null, "behind": "y" }'), 'behind: pass a list of strings'],
+    [
+      TEXT.replace('    "GET /me"', '    "GET /me": {},\n    "GET /me"'),
+      'a name twice in one object',
+    ],
+    [route('{ "operations": ["x"], "operations": ["y"], "scopes": [] }'), 'a name twice'],
+    ['{ "version": 1, "scopes": { "a:b": "open", "a:b" : "reserved" }, "routes": {} }', 'twice'],
   ])('says what to do: %s', (text, instead) => {
     expect(complaint(() => parseLock(text))).toContain(instead);
   });

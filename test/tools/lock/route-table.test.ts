@@ -30,30 +30,6 @@ test('takes a table of operations', () => {
   ]);
 });
 
-test('takes the modules of Next, by paths or files', async () => {
-  // Not compiled here: its imports are written as Next has them.
-  const file: string = '../../../examples/more/next/app/threats/route.ts';
-  const route: unknown = await import(file);
-  const module = { GET: guard('one')(answer), POST: answer, dynamic: 'auto', helper: answer };
-  const table = {
-    '/threats': route,
-    'app/route.ts': module,
-    './src/app/(api)/@slot/threats/[id]/route.js': module,
-    'src\\app\\admin\\route.tsx': module,
-    '/all': guard('two')(answer),
-  };
-  expect(linesOf(table)).toEqual([
-    'GET /: one',
-    'POST /:',
-    'GET /admin: one',
-    'POST /admin:',
-    'ALL /all: two',
-    'GET /threats: listThreats',
-    'GET /threats/[id]: one',
-    'POST /threats/[id]:',
-  ]);
-});
-
 test('takes a list of routes, and sorts it', () => {
   const list = [
     { method: 'POST', path: '/a', operations: [] },
@@ -61,12 +37,21 @@ test('takes a list of routes, and sorts it', () => {
     { method: 'GET', path: '/a', operations: ['one', 'one'] },
     { method: 'GET', path: '/a', operations: ['one'] },
     { method: 'HEAD', path: '/b', operations: ['one'] },
-    { method: 'GET', path: '/b', operations: [] },
+    { method: 'GET', path: '/b', operations: [], behind: ['two', 'one', 'two'] },
   ];
-  expect(linesOf(list)).toEqual(['GET /a: one', 'POST /a:', 'GET /b:', 'HEAD /b: one']);
+  expect(linesOf(list)).toEqual([
+    'GET /a: one',
+    'HEAD /a: one',
+    'POST /a:',
+    'GET /b: (one two)',
+    'HEAD /b: one',
+  ]);
   expect(linesOf(routesOf(list))).toEqual(linesOf(list));
-  const [first] = routesOf(list);
-  expect([routesOf(list), first, first?.operations].every(Object.isFrozen)).toBe(true);
+  const routes = routesOf(list);
+  const behind = routes.flatMap((route) => (route.behind === undefined ? [] : [route.behind]));
+  const operations = routes.map((route) => route.operations);
+  expect([routes, ...routes, ...operations, ...behind].every(Object.isFrozen)).toBe(true);
+  expect(behind).toHaveLength(1);
   expect(routesOf([])).toEqual([]);
 });
 
@@ -74,18 +59,16 @@ test.each([
   [{}, 'the table is empty'],
   [{ GET: 'one' }, '"GET" is no route'],
   [{ 'get /a': 'one' }, '"get /a" is no route'],
-  [{ '/home/app/a/route.ts': {} }, 'is no route'],
+  [{ '/a': { GET: answer } }, '"/a" is no route'],
   [{ 'GET /a': 1 }, 'pass a list of strings, not a value of type number'],
   [{ 'GET /a': '' }, 'name an operation, not ""'],
   [{ 'GET /a': undefined }, 'pass a list of strings, not undefined'],
-  [{ '/a': {} }, 'this has no GET, POST'],
-  [{ '/a': null }, 'this has no GET, POST'],
-  [{ '/a': { get: answer } }, 'this has no GET, POST'],
   [[null], 'element 0: pass an object'],
   [[{ method: 'GET', path: '/a' }], 'element 0: operations: pass a list of strings'],
   [[{ method: 'get', path: '/a', operations: [] }], 'pass { method, path, operations }'],
   [[{ method: 'GET', path: 1, operations: [] }], 'pass { method, path, operations }'],
   [[{ method: 'GET', path: '/a', operations: [], scopes: [] }], 'unknown field "scopes"'],
+  [[{ method: 'GET', path: '/a', operations: [], behind: [''] }], 'behind: element 0: name an'],
 ])('refuses %o', (table, message) => {
   expect(() => routesOf(table)).toThrow(TypeError);
   expect(() => routesOf(table)).toThrow(message);
@@ -101,9 +84,7 @@ test.each([
   new (class App {})(),
   new Proxy({}, { getPrototypeOf: () => Map.prototype }),
 ])('refuses what it does not know: %s', (app) => {
-  expect(() => routesOf(app)).toThrow(
-    'routesOf: this is nothing whose routes it can list; pass an Express 5 app or router;',
-  );
+  expect(() => routesOf(app)).toThrow('routesOf: unsupported app. Pass an Express 5 app or router');
 });
 
 test('refuses more routes than anybody declares', () => {

@@ -1,15 +1,19 @@
 /** `keyscope lock` */
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { isObject } from '../../../core/input.js';
 import type { KeyRecord } from '../../../core/record.js';
 import type { KeyStore, Slice } from '../../../core/store.js';
-import type { AccessLock } from '../../lock/access-lock.js';
+import { within } from '../../../core/thenable.js';
+import { type AccessLock, lockOf } from '../../lock/access-lock.js';
 import { diffLocks, type KeyGain, type LockDiff } from '../../lock/diff-locks.js';
 import { lockMarkdown } from '../../lock/lock-markdown.js';
 import { lockSarif } from '../../lock/lock-sarif.js';
-import { formatLock } from '../../lock/lock-text.js';
+import { assertAsWritten, formatLock, parseLock } from '../../lock/lock-text.js';
+import type { GuardedRoute } from '../../lock/route.js';
 import type { Call } from '../call.js';
 import { CommandError, EXIT, usageError } from '../command-error.js';
-import { currentLock, readLock, readLockAt, requireInRepository, writeLock } from '../lock-file.js';
+import { textOf, withoutSecrets } from '../explain.js';
 import type { OptionName } from '../options.js';
 
 const DEFAULT_FILE = 'keyscope.lock.json';
@@ -17,31 +21,96 @@ const ACTS = ['write', 'check', 'against'] as const satisfies readonly OptionNam
 
 /** Writes the lock, or compares the service with it. */
 export async function run(call: Call): Promise<number | undefined> {
-  const { given, output, interrupts } = call;
+  const { given } = call;
   const acts = ACTS.filter((name) => given.flag(name) || given.text(name) !== undefined);
-  if (acts.length !== 1) throw usageError('Write one of --write, --check and --against <git ref>.');
+  if (acts.length !== 1) throw usageError('Write one of --write, --check and --against <file>.');
   const path = given.text('file') ?? DEFAULT_FILE;
-  const ref = given.text('against');
-  if (ref !== undefined) requireInRepository(ref, path);
-  const committed = await readLock(path);
+  const text = existsSync(path) ? await readFile(path, 'utf8') : null;
+  const committed = text === null ? null : readBy(path, () => parseLock(text));
+  const other = given.text('against');
+  const before = other === undefined ? committed : await readOther(other);
   const now = await currentLock(call, committed);
-  if (given.flag('write')) {
-    await interrupts.change(() => writeLock(path, formatLock(now)));
-    output.say(`${path}: ${now.routes.size} routes, ${now.scopes.length} scopes.`);
-    if (committed !== null) await show(call, diffLocks(committed, now), now, path);
-    return undefined;
-  }
-  const before = ref === undefined ? committed : await readLockAt(ref, path);
-  if (before === null) throw new CommandError('refused', absent(path, ref));
+  if (given.flag('write')) return write(call, now, path, committed);
+  if (before === null) throw new CommandError('refused', `There is no ${path} here. ${WRITE_IT}`);
   const diff = await withKeys(call, before, now);
+  const isRefused = other === undefined ? !diff.isEmpty : diff.unguarded.length > 0;
+  if (!isRefused && text !== null && other === undefined) {
+    readBy(path, () => assertAsWritten(text, now));
+  }
   await show(call, diff, now, path);
-  const isRefused = ref === undefined ? !diff.isEmpty : diff.unguarded.length > 0;
   return isRefused ? EXIT.refused : undefined;
 }
 
-function absent(path: string, ref: string | undefined): string {
-  const where = ref === undefined ? 'here' : `at ${ref}`;
-  return `There is no ${path} ${where}: write it with keyscope lock --write, and commit it.`;
+const WRITE_IT = 'Write it with keyscope lock --write, and commit it.';
+
+async function write(
+  call: Call,
+  now: AccessLock,
+  path: string,
+  committed: AccessLock | null,
+): Promise<undefined> {
+  await call.interrupts.change(() => writeFile(path, formatLock(now)));
+  call.output.say(`${path}: ${now.routes.size} routes, ${now.scopes.length} scopes.`);
+  if (committed !== null) await show(call, diffLocks(committed, now), now, path);
+}
+
+// ── The locks: of the service as it is, and of files ────────────────────────────────────────────
+
+const SHOW = 'git show origin/main:keyscope.lock.json | npx keyscope lock --against -';
+
+/** The lock in a file, or in standard input if that is `-`. */
+async function readOther(path: string): Promise<AccessLock> {
+  const isInput = path === '-';
+  if (!isInput && !existsSync(path)) {
+    throw new CommandError('refused', `There is no file ${path}. For that of a commit: ${SHOW}`);
+  }
+  const text = isInput ? await readInput() : await readFile(path, 'utf8');
+  const where = isInput ? 'Standard input' : path;
+  if (text.trim() === '') {
+    throw new CommandError('refused', `${where} is empty. Does what fills it work? ${SHOW}`);
+  }
+  return readBy(where, () => parseLock(text));
+}
+
+async function readInput(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += String(chunk);
+  return text;
+}
+
+/** Says which file is meant. */
+function readBy<T>(where: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new CommandError('refused', `${where}: ${withoutSecrets(textOf(error))}.`);
+  }
+}
+
+/** The lock of the service as its config has it. Reasons are those of the committed lock. */
+async function currentLock(
+  { config, timeoutMs }: Call,
+  committed: AccessLock | null,
+): Promise<AccessLock> {
+  const { catalog, policy, routes } = await config();
+  if (policy === undefined || routes === undefined) {
+    const example = 'defineConfig({ …, policy, routes: () => routesOf(app) })';
+    throw new CommandError('config', `A lock needs the policy and the routes: ${example}.`);
+  }
+  const giveUp = (): never => {
+    throw new CommandError('config', 'routes() of the config does not settle.');
+  };
+  const found: readonly GuardedRoute[] = [
+    // Asynchronous, so that what it throws becomes a rejection.
+    ...(await within(timeoutMs, Promise.resolve().then(routes), giveUp)),
+  ];
+  const unguarded = found.filter(({ operations }) => operations.length === 0);
+  const bare = new Set(unguarded.map(({ method, path }) => `${method} ${path}`));
+  const reasons: Record<string, string> = {};
+  for (const [name, { reason }] of committed?.routes ?? []) {
+    if (reason !== null && bare.has(name)) reasons[name] = reason;
+  }
+  return lockOf({ catalog, policy, routes: found, reasons });
 }
 
 async function show(call: Call, diff: LockDiff, lock: AccessLock, path: string): Promise<void> {
@@ -82,7 +151,9 @@ async function* livePagesOf(store: KeyStore): AsyncGenerator<readonly KeyRecord[
   let after: Slice<KeyRecord>['next'] = null;
   do {
     const slice: Slice<KeyRecord> = await store.listAll({ after, limit: PAGE }, { fresh: true });
-    yield slice.items.filter((row) => isObject(row) && isLive(row, now));
+    yield slice.items.filter(
+      (row) => isObject(row) && Array.isArray(row.scopes) && isLive(row, now),
+    );
     after = slice.next;
   } while (after !== null);
 }
