@@ -1,7 +1,7 @@
 /** Where a client's address stands, and what clients write there. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { readClientAddress } from '../../examples/client-address.ts';
+import { readClientAddress } from '../../examples/more/client-address.ts';
 import { untyped } from '../support/keyring.ts';
 
 type Lines = Readonly<Record<string, readonly string[]>>;

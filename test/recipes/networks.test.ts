@@ -6,8 +6,8 @@ import type { Keyring } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type ClientAddress, readClientAddress } from '../../examples/client-address.ts';
 import { createGuard } from '../../examples/express/adapter.ts';
+import { type ClientAddress, readClientAddress } from '../../examples/more/client-address.ts';
 import { close, exchange, listen } from '../examples/http-harness.ts';
 import { AUDIENCE, ISSUER, makePair } from '../support/jwt.ts';
 import {

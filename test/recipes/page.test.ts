@@ -20,7 +20,7 @@ const FILES = [
 const COPIED = {
   'adapter.ts': 'examples/hono/adapter.ts',
   'express-adapter.ts': 'examples/express/adapter.ts',
-  'client-address.ts': 'examples/client-address.ts',
+  'client-address.ts': 'examples/more/client-address.ts',
 };
 
 const { describe } = installedIn('recipes', 'uuid');

@@ -100,7 +100,7 @@ const CONSOLE: readonly Safeguard[] = [
   },
   {
     name: 'a client’s own invention in X-Forwarded-For',
-    file: 'examples/client-address.ts',
+    file: 'examples/more/client-address.ts',
     text: 'entries.at(-proxies)',
     instead: 'entries.at(proxies - 1)',
   },
