@@ -20,7 +20,17 @@ const LISTS: readonly Path[] = [
   ['/b', /^\/d/],
   ['/:p', '/a/', '/*r'],
 ];
-const MOUNTS: readonly Path[] = ['/', '/a', '/a/', '/:m', '/A', '/a/b', ['/a', '/m'], /^\/m/];
+const MOUNTS: readonly Path[] = [
+  '/',
+  '/a',
+  '/a/',
+  '/:m',
+  '/A',
+  '/a/b',
+  ['/a', '/m'],
+  ['/', '/a'],
+  /^\/m/,
+];
 
 /** Where a router is mounted: once, or several times. */
 interface Scope {
