@@ -42,9 +42,13 @@ const ROOT: Scope = { mounts: [] };
 /** As the lock prints them. */
 function pathsBelow(scope: Scope, path: Path): readonly string[] {
   const each = Array.isArray(path) ? path : [path];
-  if (scope === ROOT) return each.map((one) => joined('', String(one)));
+  if (scope === ROOT) return each.map((one) => joined('', shown(one)));
   const mounts = scope.mounts.flatMap((mount) => pathsBelow(mount.parent, mount.path));
-  return mounts.flatMap((mount) => each.map((one) => joined(mount, String(one))));
+  return mounts.flatMap((mount) => each.map((one) => joined(mount, shown(one))));
+}
+
+function shown(path: string | RegExp): string {
+  return typeof path === 'string' ? path : `(${String(path)})`;
 }
 
 function joined(mount: string, path: string): string {
@@ -54,6 +58,8 @@ function joined(mount: string, path: string): string {
 
 const pass: express.RequestHandler = (_req, _res, next) => next();
 const onError: express.ErrorRequestHandler = (error, _req, _res, next) => next(error);
+/** Lets a request go on, whatever a guard threw. */
+const goOn: express.ErrorRequestHandler = (_error, _req, _res, next) => next();
 
 class Builder {
   readonly handlers = new Map<number, Declaration>();
@@ -71,13 +77,15 @@ class Builder {
       else if (add === 4) this.#all(router, scope);
       else if (add === 5) this.#several(router, scope);
       else if (add === 6) router.use(this.#dice.pick(MOUNTS.slice(1)), this.#guard());
-      else if (add === 7) router.use(this.#dice.pick(MOUNTS), this.#dice.pick([pass, onError]));
+      else if (add === 7)
+        router.use(this.#dice.pick(MOUNTS), this.#dice.pick([pass, onError, goOn]));
       else if (depth > 0) this.#mount(router, scope, depth);
     }
   }
 
   #guard(): Handler {
-    return guard(this.#dice.pick(['one', 'two', 'three'] as const));
+    const operation = this.#dice.pick(['one', 'two', 'three'] as const);
+    return this.#dice.chance(0.2) ? guard(operation, { entity: failing }) : guard(operation);
   }
 
   #mount(router: express.Router, scope: Scope, depth: number): void {
@@ -142,7 +150,7 @@ class Builder {
       const kind = dice.below(8);
       if (kind < 4) return this.#guard();
       if (kind === 4) return [pass, this.#guard()];
-      if (kind === 5) return dice.pick([pass, onError]);
+      if (kind === 5) return dice.pick([pass, onError, goOn, goOn]);
       if (kind === 6) return wrapped(this.#guard() as express.RequestHandler);
       return this.#answer(declared);
     });
@@ -159,6 +167,10 @@ class Builder {
     const none: express.RequestHandler = (...args) => answer(args[1]);
     return this.#dice.pick([two, three, none]);
   }
+}
+
+function failing(): string {
+  throw new Error('the entity cannot be read');
 }
 
 /** A guard that something stands around. */
@@ -194,6 +206,8 @@ function send(method: string, path: string): Promise<Met> {
 
 export function randomExpress(dice: Dice): RandomApp {
   const app = express();
+  // Or it prints each error.
+  app.set('env', 'test');
   app.set('case sensitive routing', dice.chance(0.3)).set('strict routing', dice.chance(0.3));
   const builder = new Builder(dice);
   builder.fill(app as unknown as express.Router, ROOT, 3);

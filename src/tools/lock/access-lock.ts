@@ -26,6 +26,8 @@ export interface LockedRoute {
   readonly reason: string | null;
   /** Guards that may stand before a route without one, sorted: a hint, which decides nothing. */
   readonly behind?: readonly string[] | undefined;
+  /** Of a route without a guard: how many share its method and path, if there is more than one. */
+  readonly handlers?: number | undefined;
 }
 
 /** What a lock is made of. */
@@ -75,13 +77,13 @@ export function lockOf(input: LockInput): AccessLock {
   return createLock(catalog.all, reserved, routes);
 }
 
-function guardsOf({ operations, behind = [] }: LockedRoute): string {
-  return [...operations, '', ...behind].join();
+function guardsOf({ operations, behind = [], handlers }: LockedRoute): string {
+  return [...operations, '', ...behind, handlers].join();
 }
 
 function lockRoute(
   name: string,
-  { operations, behind = [] }: GuardedRoute,
+  { operations, behind = [], handlers }: GuardedRoute,
   policy: Policy,
   reason: string | null,
 ): LockedRoute {
@@ -90,7 +92,7 @@ function lockRoute(
   const isGuarded = operations.length > 0;
   assert(!isGuarded || reason === null, `lockOf: reasons: ${quote(name)} has a guard`);
   const scopes = new Set(operations.flatMap((operation) => policy.requires(operation)));
-  return { operations: [...operations], scopes: [...scopes], reason, behind };
+  return { operations: [...operations], scopes: [...scopes], reason, behind, handlers };
 }
 
 function readReasons(value: unknown): ReadonlyMap<string, string> {
@@ -131,15 +133,19 @@ export function createLock(
 }
 
 function freezeRoute(name: string, route: LockedRoute): LockedRoute {
-  const { operations, scopes, reason, behind = [] } = route;
+  const { operations, scopes, reason, behind = [], handlers } = route;
   const sorted: LockedRoute = {
     operations: Object.freeze(readStrings(operations, name)),
     scopes: Object.freeze([...scopes].sort(compareText)),
     reason,
   };
-  if (operations.length > 0 || behind.length === 0) return Object.freeze(sorted);
+  if (operations.length > 0) return Object.freeze(sorted);
   const hints = Object.freeze(readStrings(behind, name).sort(compareText));
-  return Object.freeze({ ...sorted, behind: hints });
+  return Object.freeze({
+    ...sorted,
+    ...(hints.length > 0 && { behind: hints }),
+    ...(handlers !== undefined && { handlers }),
+  });
 }
 
 /** By path first, so that the methods of one path stand together. */

@@ -28,13 +28,15 @@ interface Place {
 
 /** What takes a fourth argument is met by errors alone. */
 const MOST_ARGUMENTS = 3;
+const FOR_ERRORS = 'a function that errors meet';
 
 const TABLE = "or pass a table, such as { 'GET /threats': 'listThreats' }";
 const VERSION = `routesOf: install Express 5 with the package "router" 2.3 or later, ${TABLE}`;
 const MOUNTED = `routesOf: it cannot read an app mounted in another; mount a Router, ${TABLE}`;
 const PROXY = `routesOf: it cannot read a router through a Proxy; pass the router itself, ${TABLE}`;
+const REPLACED = `routesOf: something else has replaced handle() of a router; leave it, ${TABLE}`;
 const CYCLE = 'routesOf: a router is mounted within itself, so its routes have no end';
-const PATHS = `routesOf: of Express it reads paths that are texts and expressions, ${TABLE}`;
+const PATHS = `routesOf: a path of Express is no string and no RegExp; use one, ${TABLE}`;
 
 function isRouter(value: unknown): value is Router {
   return hasMethods(value, 'handle', 'use', 'route') && Array.isArray((value as Router).stack);
@@ -61,6 +63,7 @@ export function readExpress(app: unknown): readonly GuardedRoute[] {
 
 function walk(router: Router, place: Place): void {
   assert(!isProxy(router), PROXY);
+  assert(!Object.hasOwn(router, 'handle'), REPLACED);
   assert(!place.routers.includes(router), CYCLE);
   place.walks.count += 1;
   assertFew(place.walks.count);
@@ -105,10 +108,15 @@ function frontsOf({ route, handle, method }: Layer, path: string): readonly Fron
   });
 }
 
-/** The functions that a request of this method meets. */
+/**
+ * The functions that a request of this method meets. With one for errors among them no guard
+ * counts: it may let a request go on that made a guard throw.
+ */
 function chainOf(stack: readonly Layer[], method: string): readonly unknown[] {
   const met = stack.filter((layer) => [method, 'ALL'].includes(methodOf(layer)));
-  return met.map(({ handle }) => handle).filter(({ length }) => length <= MOST_ARGUMENTS);
+  const handles = met.map(({ handle }) => handle);
+  const others = handles.filter(({ length }) => length <= MOST_ARGUMENTS);
+  return others.length < handles.length ? [FOR_ERRORS, ...others] : handles;
 }
 
 function methodOf({ method }: Layer): string {
@@ -121,6 +129,8 @@ function pathsOf({ rawPath }: Layer, mount: string): readonly string[] {
   return paths.map((path) => {
     assert(typeof path === 'string' || path instanceof RegExp, PATHS);
     if (path === '/' || path === '') return mount === '' ? '/' : mount;
-    return (mount.endsWith('/') ? mount.slice(0, -1) : mount) + String(path);
+    // In parentheses, which no text has, so that the two are never one row.
+    const shown = typeof path === 'string' ? path : `(${String(path)})`;
+    return (mount.endsWith('/') ? mount.slice(0, -1) : mount) + shown;
   });
 }

@@ -1,7 +1,7 @@
 /** Routes of Fastify 5, which tells of each one when it is declared, and never again. */
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf, readChain } from './guards.js';
-import { assertFew, type GuardedRoute, sortRoutes } from './route.js';
+import { assertFew, type GuardedRoute } from './route.js';
 
 /** What Fastify runs before the handler, in order. */
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
@@ -26,10 +26,13 @@ export interface RouteOptionsLike {
 interface Declared {
   readonly methods: readonly string[];
   readonly url: string;
-  /** Kept, because hooks that run later may add guards to them. */
   readonly options: RouteOptionsLike;
   /** The app or plugin that declared it. */
   readonly instance: object;
+  /** Its own hooks, once Fastify has taken them: what is put into its options later never runs. */
+  hooks: readonly unknown[];
+  /** Whether another hook has changed its place since. */
+  isMoved: boolean;
 }
 
 interface Recording {
@@ -39,7 +42,8 @@ interface Recording {
 
 const recordings = new WeakMap<object, Recording>();
 
-const FIRST = 'recordRoutes(app), right after the app is made and before its first route';
+const FIRST = 'recordRoutes(app), right after the app is made and before its first route or plugin';
+const MOVED = 'routesOf: a hook changes the method or the url of a route; pass a table instead';
 
 export function isFastify(app: unknown): boolean {
   return hasMethods(app, 'addHook', 'printRoutes', 'inject', 'register', 'ready');
@@ -61,18 +65,35 @@ export function recordRoutes(app: FastifyLike): void {
   const isKnown = isFastify(app) && /^5\./.test(String(app.version));
   assert(isKnown, 'recordRoutes: pass a Fastify 5 app');
   if (recordings.has(app)) return;
-  assert(/^\(empty tree\)\s*$/.test(app.printRoutes()), `recordRoutes: too late; call ${FIRST}`);
+  const isEmpty = /^\(empty tree\)\s*$/.test(app.printRoutes());
+  const plugins = keptBy(app, 'fastify.children');
+  const isFirst = isEmpty && Array.isArray(plugins) && plugins.length === 0;
+  assert(isFirst, `recordRoutes: too late; call ${FIRST}`);
   const recording: Recording = { routes: [], isReady: false };
   recordings.set(app, recording);
   app.addHook('onRoute', function onRoute(this: object, options) {
-    const { method, url } = options;
-    const methods = typeof method === 'string' ? [method] : [...method];
-    recording.routes.push({ methods, url, options, instance: this });
+    const { url } = options;
+    const methods = methodsOf(options);
+    const declared = { methods, url, options, instance: this, hooks: [], isMoved: false };
+    recording.routes.push(declared);
     assertFew(recording.routes.length);
   });
   app.addHook('onReady', async () => {
+    for (const declared of recording.routes) settle(declared);
     recording.isReady = true;
   });
+}
+
+/** Below a prefix, Fastify itself adds the slash at the end to the url of `/`. */
+function settle(declared: Declared): void {
+  const { options, url, methods } = declared;
+  declared.hooks = hooksOf(options as Hooks);
+  const isThere = options.url === url || options.url === `${url}/`;
+  declared.isMoved = !isThere || methodsOf(options).join() !== methods.join();
+}
+
+function methodsOf({ method }: RouteOptionsLike): readonly string[] {
+  return typeof method === 'string' ? [method] : [...method];
 }
 
 /** @throws TypeError if the app was not recorded, or is not ready. */
@@ -80,50 +101,49 @@ export function readFastify(app: unknown): readonly GuardedRoute[] {
   const recording = recordings.get(app as object);
   assert(recording !== undefined, `routesOf: call ${FIRST}`);
   assert(recording.isReady, 'routesOf: await app.ready() before, so that all plugins are loaded');
-  const rows = sortRoutes(recording.routes.flatMap((each) => rowsOf(each, recording.routes)));
-  const names = new Set(rows.map(nameOf));
-  // Fastify adds a HEAD to each GET.
-  return rows.filter(
-    (row) => row.method !== 'HEAD' || !names.has(nameOf({ ...row, method: 'GET' })),
-  );
+  assert(!recording.routes.some(({ isMoved }) => isMoved), MOVED);
+  const gets = recording.routes.filter(({ methods }) => methods.includes('GET'));
+  const heads = recording.routes.filter(({ methods }) => methods.join() === 'HEAD');
+  const own = heads.filter((head) => !isHeadOf(head, gets)).map(({ url }) => url);
+  const listed = recording.routes.filter((each) => !heads.includes(each) || own.includes(each.url));
+  return listed.flatMap(rowsOf);
 }
 
-function nameOf({ method, path, operations }: GuardedRoute): string {
-  return [method, path, ...operations].join(' ');
+/** Fastify adds a HEAD to each GET: the same handler behind the same guards. */
+function isHeadOf(head: Declared, gets: readonly Declared[]): boolean {
+  const { url, options, hooks } = head;
+  const guards = readChain(hooks).operations.join();
+  return gets.some((get) => {
+    const isSame = get.options.handler === options.handler;
+    const isThere = get.url === url || `${get.url}/` === url;
+    return isSame && isThere && readChain(get.hooks).operations.join() === guards;
+  });
 }
 
-function rowsOf(declared: Declared, all: readonly Declared[]): readonly GuardedRoute[] {
-  const { methods, options, instance } = declared;
-  const guards = readChain(hooksOf(options as Hooks), operationsOf(hooksAround(instance)));
+function rowsOf({ methods, url, instance, hooks }: Declared): readonly GuardedRoute[] {
+  const around = hooksOf((keptBy(instance, 'fastify.hooks') ?? {}) as Hooks);
+  const guards = readChain(hooks, operationsOf(around));
   const { supportedMethods = [] } = instance as Partial<FastifyMethods>;
   const isAll = supportedMethods.every((method) => methods.includes(method));
   const names = isAll && supportedMethods.length > 0 ? ['ALL'] : methods;
-  return names.map((method) => ({ method, path: pathOf(declared, all), ...guards }));
+  return names.map((method) => ({ method, path: url, ...guards }));
 }
 
 interface FastifyMethods {
   readonly supportedMethods: readonly string[];
 }
 
-/** Of `/` below a prefix, Fastify declares GET without the slash at the end, and HEAD with it. */
-function pathOf({ methods, url, options }: Declared, all: readonly Declared[]): string {
-  if (methods[0] !== 'HEAD' || !url.endsWith('/')) return url;
-  const { handler } = options;
-  const get = all.find((other) => `${other.url}/` === url && other.options.handler === handler);
-  return get?.url ?? url;
-}
-
 function hooksOf(hooks: Hooks): readonly unknown[] {
   return HOOKS.flatMap((name) => hooks[name] ?? []);
 }
 
-/** The hooks of a plugin and of those around it, which Fastify keeps under a symbol. */
-function hooksAround(instance: object): readonly unknown[] {
+/** What Fastify keeps for an app or a plugin, and for those within it, under a symbol. */
+function keptBy(instance: object, name: string): unknown {
   for (let holder: object | null = instance; holder !== null; ) {
     const symbols = Object.getOwnPropertySymbols(holder);
-    const key = symbols.find(({ description }) => description === 'fastify.hooks');
-    if (key !== undefined) return hooksOf(Reflect.get(holder, key) as Hooks);
+    const key = symbols.find(({ description }) => description === name);
+    if (key !== undefined) return Reflect.get(holder, key);
     holder = Object.getPrototypeOf(holder) as object | null;
   }
-  return [];
+  return undefined;
 }

@@ -46,7 +46,8 @@ export function readHono(app: unknown): readonly GuardedRoute[] {
     fronts.push(...frontsOf(method, path, unwrapped(handler)));
   }
   return [...groups.values()].map(({ method, path, chain, above }) => {
-    return { method, path, ...readChain(chain, above) };
+    const handlers = chain.filter((each) => operationOf(each) === undefined).length;
+    return { method, path, ...readChain(chain, above), handlers };
   });
 }
 

@@ -70,7 +70,8 @@ function keysSection(gains: readonly KeyGain[]): string {
  * its ids come from a database, which others may write.
  */
 function codeOf(value: string): string {
-  const text = replaceInvisible(String(value));
+  // Two backticks with nothing between them would open a span that ends elsewhere.
+  const text = replaceInvisible(String(value)) || '(none)';
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   const space = longest > 0 ? ' ' : '';

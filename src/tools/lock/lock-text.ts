@@ -41,9 +41,10 @@ export function formatLock({ scopes, reserved, routes }: AccessLock): string {
 }
 
 function rowOf(route: LockedRoute): object {
-  const { operations, scopes, reason, behind } = route;
+  const { operations, scopes, reason, behind, handlers } = route;
   const who = whoMay(route);
-  return operations.length > 0 ? { operations, scopes, who } : { unguarded: reason, behind, who };
+  if (operations.length > 0) return { operations, scopes, who };
+  return { unguarded: reason, behind, handlers, who };
 }
 
 function block(lines: readonly string[]): string {
@@ -80,6 +81,7 @@ export function parseLock(text: string): AccessLock {
   assert(typeof text === 'string', 'parseLock: pass the text of the file', text);
   const conflict = /^(?:<{7}|={7}|>{7})(?: |$)/m;
   assert(!conflict.test(text), `the lock has a merge conflict: ${REPAIR}`);
+  assert(!text.startsWith('\ufeff'), `the lock begins with a byte order mark: ${REPAIR}`);
   const file = readJson(text);
   const { version, scopes, routes, ...others } = file;
   const isKnown = typeof version !== 'number' || version <= VERSION;
@@ -133,16 +135,21 @@ function readRow(name: string, value: unknown, known: ReadonlySet<string>): Lock
   const where = `the lock: ${quote(name)}`;
   assert(NAME.test(name), `${where}: a method and a path were expected`);
   const row = readObject(value, quote(name));
-  const { operations, scopes, unguarded, behind, who: _, ...others } = row;
+  const { operations, scopes, unguarded, behind, handlers, who: _, ...others } = row;
   const [odd] = Object.keys(others);
   assert(odd === undefined, `${where}: unknown field ${quote(odd)}`);
   if (operations === undefined) {
     assert(scopes === undefined, `${where}: scopes: a route without operations needs none`);
     const hints = readStrings(behind ?? [], `${where}: behind`);
-    return { operations: [], scopes: [], reason: readReason(unguarded, where), behind: hints };
+    const isCount = handlers === undefined || (Number.isInteger(handlers) && Number(handlers) > 1);
+    assert(isCount, `${where}: handlers: a whole number above 1 was expected`);
+    const count = handlers === undefined ? undefined : Number(handlers);
+    const reason = readReason(unguarded, where);
+    return { operations: [], scopes: [], reason, behind: hints, handlers: count };
   }
   assert(unguarded === undefined, `${where}: unguarded: it has operations`);
   assert(behind === undefined, `${where}: behind: it has operations`);
+  assert(handlers === undefined, `${where}: handlers: it has operations`);
   const guards = readStrings(operations, `${where}: operations`);
   assert(guards.length > 0, `${where}: operations: write "unguarded" where there is none`);
   const needed = readStrings(scopes, `${where}: scopes`, {

@@ -16,18 +16,25 @@ export function isRouteList(app: unknown): boolean {
 export function readRouteList(app: unknown): readonly GuardedRoute[] {
   return (app as readonly unknown[]).map((element, at) => {
     const what = `routesOf: element ${at}`;
-    const fields = readFields(element, ['method', 'path', 'operations', 'behind'], what);
-    const { method, path, operations, behind = [] } = fields;
+    const fields = readFields(
+      element,
+      ['method', 'path', 'operations', 'behind', 'handlers'],
+      what,
+    );
+    const { method, path, operations, behind = [], handlers } = fields;
     const isRoute = typeof method === 'string' && typeof path === 'string';
     assert(
       isRoute && ROUTE.test(`${method} ${path}`),
       `${what}: pass { method, path, operations }`,
     );
+    const isCount = handlers === undefined || typeof handlers === 'number';
+    assert(isCount, `${what}: handlers: pass a number`, handlers);
     return {
       method,
       path,
       operations: readStrings(operations, `${what}: operations`, OPERATION),
       behind: readStrings(behind, `${what}: behind`, OPERATION),
+      handlers,
     };
   });
 }

@@ -14,6 +14,11 @@ export interface GuardedRoute {
    * on the route, sorted. A hint for people; the route counts as unguarded.
    */
   readonly behind?: readonly string[] | undefined;
+  /**
+   * Of a route without a guard: how many share its method and path, if there is more than one. A
+   * new one then changes the lock, though the reason of the others would cover it.
+   */
+  readonly handlers?: number | undefined;
 }
 
 /** A cyclic or generated tree must end in an error, not in a list that nobody reads. */
@@ -42,15 +47,33 @@ export function sortRoutes(routes: readonly GuardedRoute[]): readonly GuardedRou
 function bothOf(one: GuardedRoute, other: GuardedRoute): GuardedRoute {
   const { method, path } = one;
   const operations = one.operations.filter((operation) => other.operations.includes(operation));
-  return { method, path, operations, behind: [...guardsOf(one), ...guardsOf(other)] };
+  const behind = [...guardsOf(one), ...guardsOf(other)];
+  return {
+    method,
+    path,
+    operations,
+    behind,
+    handlers: (one.handlers ?? 1) + (other.handlers ?? 1),
+  };
 }
 
 function guardsOf({ operations, behind = [] }: GuardedRoute): readonly string[] {
   return [...operations, ...behind];
 }
 
-function frozen({ method, path, operations, behind = [] }: GuardedRoute): GuardedRoute {
+function frozen({
+  method,
+  path,
+  operations,
+  behind = [],
+  handlers = 1,
+}: GuardedRoute): GuardedRoute {
   const route = { method, path, operations: Object.freeze([...new Set(operations)]) };
-  if (operations.length > 0 || behind.length === 0) return Object.freeze(route);
-  return Object.freeze({ ...route, behind: Object.freeze([...new Set(behind)].sort()) });
+  if (operations.length > 0) return Object.freeze(route);
+  const hints = Object.freeze([...new Set(behind)].sort());
+  return Object.freeze({
+    ...route,
+    ...(hints.length > 0 && { behind: hints }),
+    ...(handlers > 1 && { handlers }),
+  });
 }

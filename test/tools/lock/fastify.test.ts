@@ -125,3 +125,61 @@ test('has no hint where Fastify hides the hooks of a plugin', async () => {
   Reflect.deleteProperty(app, key as symbol);
   expect(linesOf(app)).toEqual(['GET /a:']);
 });
+
+// Fastify takes the hooks of a route once; what came later was listed, and never ran.
+test('counts no guard that is put on a route once Fastify has taken its hooks', async () => {
+  const app = recorded();
+  const routes: { onRequest?: unknown }[] = [];
+  app.addHook('onRoute', (options) => void routes.push(options));
+  app.get('/a', answer);
+  app.addHook('onReady', async () => {
+    for (const options of routes) options.onRequest = guard('one');
+  });
+  await app.ready();
+  for (const options of routes) options.onRequest = [guard('two')];
+  expect((await app.inject('/a')).statusCode).toBe(200);
+  expect(linesOf(app)).toEqual(['GET /a:']);
+});
+
+test('refuses an app in which a hook moves a route', async () => {
+  const moves: readonly Readonly<Record<string, unknown>>[] = [
+    { url: '/b' },
+    { method: ['GET', 'DELETE'] },
+  ];
+  for (const move of moves) {
+    const app = recorded();
+    app.addHook('onRoute', (options) => void Object.assign(options, move));
+    app.get('/a', { exposeHeadRoute: false }, answer);
+    await app.ready();
+    expect(() => routesOf(app)).toThrow('a hook changes the method or the url of a route');
+  }
+});
+
+test('refuses an app that has a plugin before it is recorded', async () => {
+  const app = fastify();
+  await app.register(async () => {});
+  expect(() => recordRoutes(app)).toThrow('too late');
+});
+
+// The slash of another route was taken from it, and a HEAD of the user's own was passed over.
+test('leaves out no HEAD but the one that Fastify adds', async () => {
+  const app = recorded();
+  app.get('/a', answer);
+  app.route({ method: ['HEAD', 'DELETE'], url: '/a/', handler: answer });
+  app.head('/b', async () => 'another');
+  app.get('/b', answer);
+  app.register(async (plugin) => void plugin.get('/', { onRequest: guard('one') }, answer), {
+    prefix: '/c',
+  });
+  await app.ready();
+  const lines = ['GET /a:', 'DELETE /a/:', 'HEAD /a/:', 'GET /b:', 'HEAD /b:', 'GET /c: one'];
+  expect(linesOf(app)).toEqual(lines);
+});
+
+test('counts the hosts of a route without a guard', async () => {
+  const app = recorded();
+  app.get('/a', { constraints: { host: 'a.example' } }, answer);
+  app.get('/a', { constraints: { host: 'b.example' } }, async () => 'another');
+  await app.ready();
+  expect(routesOf(app).map(({ handlers }) => handlers)).toEqual([2]);
+});

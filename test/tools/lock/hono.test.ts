@@ -91,3 +91,11 @@ test('refuses what is not like version 4', () => {
   }
   expect(() => routesOf(new Proxy(new Hono(), {}))).toThrow(usage);
 });
+
+// The reason of a logger covered a handler that came later, and the lock stayed the same.
+test('counts the functions of a row without a guard', () => {
+  const app = new Hono().use(async (_c, next) => next());
+  const before = routesOf(app).map(({ handlers }) => handlers);
+  app.all('*', (c) => c.text('done'));
+  expect([before, routesOf(app).map(({ handlers }) => handlers)]).toEqual([[undefined], [2]]);
+});
