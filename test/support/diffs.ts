@@ -18,12 +18,22 @@ export interface Reading {
   readonly findsLines?: boolean;
 }
 
-const lineFinder: Finder = {
-  push(line) {
-    const key = Buffer.from(line).toString('latin1');
-    return [{ prefix: 'acme', key, hint: '', offset: 0, line: 1, column: 1 }];
-  },
-};
+/** Finds each line once it is whole, and names, which come in one piece. */
+function createLineFinder(isName: boolean): Finder {
+  let begun = '';
+  let count = 0;
+  return {
+    push(piece) {
+      const text = Buffer.from(piece).toString('latin1');
+      const lines = isName ? [text] : `${begun}${text}`.split('\n');
+      begun = isName ? '' : (lines.pop() ?? '');
+      return lines.map((key) => {
+        count += 1;
+        return { prefix: 'acme', key, hint: '', offset: 0, line: count, column: 1 };
+      });
+    },
+  };
+}
 
 /** Reads a diff, and leaves out what is in `ignored/`. */
 export async function readDiff(diff: Buffer, options: Reading = {}): Promise<ReadDiff> {
@@ -46,9 +56,14 @@ export async function readDiff(diff: Buffer, options: Reading = {}): Promise<Rea
       piece.fill('#');
     }
   }
-  const sought = findsLines ? { ...scan, createFinder: () => lineFinder } : scan;
+  // The first finder is for the diff itself.
+  let count = 0;
+  function createFinder(): Finder {
+    count += 1;
+    return findsLines ? createLineFinder(count > 1) : scan.createFinder();
+  }
   const found: Found[] = [];
-  for await (const each of keysInDiff(sought, pieces())) {
+  for await (const each of keysInDiff({ ...scan, createFinder }, pieces())) {
     scan.tally.found += 1;
     found.push(each);
   }

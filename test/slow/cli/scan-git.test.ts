@@ -120,8 +120,7 @@ function expectAll(planted: Planted, shown: readonly Shown[]): number {
   const inMessages = shown.filter(({ path }) => path === null);
   const inNames = shown.filter(({ line }) => line === null);
   expect(new Set(keysAt(inFiles, createBlobOf()))).toEqual(new Set(planted.inFiles));
-  const read = keysAt(inMessages, createMessageOf());
-  expect(read.toSorted()).toEqual(planted.inMessages.toSorted());
+  expect(new Set(keysAt(inMessages, createMessageOf()))).toEqual(new Set(planted.inMessages));
   const hints = planted.inNames.map((key) => key.slice(-4));
   expect(new Set(inNames.map(({ hint }) => hint))).toEqual(new Set(hints));
   expect(inNames.every(({ path }) => path?.includes('acme_[redacted]'))).toBe(true);
@@ -280,16 +279,18 @@ function hostileSettings(): NodeJS.ProcessEnv {
 function plantForSettings(): void {
   const newKey = () => generateKey({ prefix: 'acme' });
   const commit = (text: string) => {
-    git('add', '--all', 'r');
+    git('add', '--all', 'r', 'b');
     git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--message', text);
   };
   const write = (name: string, text: string) => {
-    mkdirSync(dirname(place.file(`r/${name}`)), { recursive: true });
-    place.write(`r/${name}`, text);
+    const path = name.startsWith('b/') ? name : `r/${name}`;
+    mkdirSync(dirname(place.file(path)), { recursive: true });
+    place.write(path, text);
   };
   git('init', '--quiet', '--initial-branch', 'main');
   write('root.txt', `${newKey()}\n`);
   write('kept/a.txt', 'a\n\n\n');
+  write(`b/empty ${newKey()}`, '');
   commit(`root ${newKey()}`);
   for (const name of ['a.lock', 'a.bin', 'a.env', 'b/c.txt', 'kept/large.txt', 'nul']) {
     write(name, `\0${'x\n'.repeat(100)}${newKey()}\n`);
@@ -313,11 +314,12 @@ function plantForSettings(): void {
   rmSync(place.file('r/hidden.txt'));
   commit('renamed');
   git('replace', hidden, 'side');
-  for (const name of ['c.lock', 'c.bin', 'c.env', 'kept/c.txt', 'd.txt']) {
+  write(`b/staged ${newKey()}`, '');
+  for (const name of ['c.lock', 'c.bin', 'c.env', 'kept/c.txt', 'b/d.txt']) {
     write(name, `\0${'y\n'.repeat(100)}${newKey()}\n`);
   }
   renameSync(place.file('r/renamed.txt'), place.file('r/again.txt'));
-  git('add', '--all', 'r');
+  git('add', '--all', 'r', 'b');
 }
 
 describeWithGit('settings of git', () => {

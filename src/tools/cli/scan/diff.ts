@@ -6,6 +6,7 @@
  * taken for a header. Every line that belongs to no file is a message, so that none is lost.
  */
 import { usageError } from '../command-error.js';
+import type { Find, Finder } from './finder.js';
 import { type Found, keysInName, type Scan } from './scanner.js';
 
 const BINARY = 'the diff does not show what is in it. Give git the option -a';
@@ -16,12 +17,15 @@ const NO_DIFF = 'it holds no diff. Pipe one without colours (--no-color), or lea
 /** Where the reader is. */
 interface State {
   readonly scan: Scan;
-  /** What was found and not yet handed on. */
+  readonly finder: Finder;
+  /** Of lines that are still to be read. */
+  readonly finds: Find[];
+  /** What is to be handed on. */
   readonly found: Found[];
   /** A line whose kind is not known before more of it is there. */
   begun: Buffer;
-  /** Takes the rest of a long line; null between lines. */
-  look: Look | null;
+  /** Of a long line whose beginning has been read; undefined between lines. */
+  place: Place | null | undefined;
   /** Whether anything was there that only a diff or a log has. */
   isDiff: boolean;
   commit: string | null;
@@ -34,8 +38,12 @@ interface State {
   hunk: Hunk | null;
 }
 
-/** Takes a line in one part or several, its mark among them. */
-type Look = (part: Buffer) => void;
+/** Null for a line that is in no new file: of a header, of context, or removed. */
+interface Place {
+  /** Null for a message. */
+  readonly path: string | null;
+  readonly line: number;
+}
 
 interface DiffFile {
   readonly path: string;
@@ -69,9 +77,11 @@ export async function* keysInDiff(
 ): AsyncGenerator<Found> {
   const state: State = {
     scan,
+    finder: scan.createFinder(),
+    finds: [],
     found: [],
     begun: NOTHING,
-    look: null,
+    place: undefined,
     isDiff: false,
     commit: null,
     count: 0,
@@ -106,70 +116,57 @@ const NOTHING: Buffer = Buffer.alloc(0);
 const HEADER_BYTES = 65_536;
 
 function readPiece(state: State, piece: Buffer): void {
+  state.finds.push(...state.finder.push(piece));
   const bytes = state.begun.length === 0 ? piece : Buffer.concat([state.begun, piece]);
   let start = 0;
   for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
     readPart(state, bytes.subarray(start, end));
-    state.look = null;
+    state.place = undefined;
     start = end + 1;
   }
   const rest = bytes.subarray(start);
-  const isEnough = state.look !== null || rest.length >= HEADER_BYTES;
+  const isEnough = state.place !== undefined || rest.length >= HEADER_BYTES;
   if (isEnough) readPart(state, rest);
   // A copy, because the piece may be used again.
   state.begun = isEnough ? NOTHING : Buffer.from(rest);
 }
 
 function readPart(state: State, part: Buffer): void {
-  if (state.look === null) {
+  if (state.place === undefined) {
     state.count += 1;
-    state.look =
-      state.hunk === null ? readOutside(state, part) : readInHunk(state, state.hunk, part);
+    const { hunk } = state;
+    state.place = hunk === null ? readOutside(state, part) : readInHunk(state, hunk, part);
   }
-  state.look(part);
-}
-
-/** For lines of headers and of context, and removed ones. */
-const passOver: Look = () => {};
-
-/** No key has a line feed, so that each line has a finder of its own. */
-function lookAt(state: State, path: string | null, line: number): Look {
-  const { scan, found, commit } = state;
-  const finder = scan.createFinder();
-  const marks = path === null ? 0 : 1;
-  return (part) => {
-    for (const find of finder.push(part)) {
-      const column = find.column - marks;
-      if (path === null || !scan.ignored(path)) found.push({ find, commit, path, line, column });
-    }
-  };
+  const { scan, finds, found, commit, count, place } = state;
+  // Lines and finds come in the same order.
+  for (let [find] = finds; find?.line === count; [find] = finds) {
+    finds.shift();
+    if (place === null || (place.path !== null && scan.ignored(place.path))) continue;
+    found.push({ find, commit, ...place, column: find.column - (place.path === null ? 0 : 1) });
+  }
 }
 
 // ── Hunks ────────────────────────────────────────────────────────────────────────────────────────
 
-function readInHunk(state: State, hunk: Hunk, line: Buffer): Look {
-  const mark = markOf(line);
+function readInHunk(state: State, hunk: Hunk, line: Buffer): Place | null {
+  const first = String.fromCharCode(line[0] ?? 0x20);
+  // Of an empty line, `diff.suppressBlankEmpty` of git leaves the mark away.
+  const mark = first === '\r' && line.length === 1 ? ' ' : first;
   // As in `\ No newline at end of file`.
-  if (mark === '\\') return passOver;
+  if (mark === '\\') return null;
   if (mark !== '+') hunk.old -= 1;
   if (mark !== '-') {
     hunk.left -= 1;
     hunk.next += 1;
   }
-  const { path, old, left, next } = hunk;
+  const { path, old, left } = hunk;
   if (!'+- '.includes(mark) || old < 0 || left < 0) {
     tellUnread(state, path, `line ${state.count} of the diff is not of its hunk`);
     state.hunk = null;
     return readOutside(state, line);
   }
   if (old === 0 && left === 0) state.hunk = null;
-  return mark === '+' ? lookAt(state, path, next - 1) : passOver;
-}
-
-/** Of an empty line, `diff.suppressBlankEmpty` of git leaves the mark away. */
-function markOf(line: Buffer): string {
-  const mark = String.fromCharCode(line[0] ?? 0x20);
-  return mark === '\r' && line.length === 1 ? ' ' : mark;
+  return mark === '+' ? { path, line: hunk.next - 1 } : null;
 }
 
 // ── Between hunks ────────────────────────────────────────────────────────────────────────────────
@@ -216,7 +213,7 @@ const OF_MERGE = /^(?:[-+ \\@]|index |mode |new file |deleted file |Binary files
 const HUNK = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /** One character a byte. A diff that went through a text file of Windows has a CR at line ends. */
-function readOutside(state: State, line: Buffer): Look {
+function readOutside(state: State, line: Buffer): Place | null {
   const text = line.toString('latin1').replace(/\r$/, '');
   if (state.file === null || !isOfFile(state, state.file, text)) {
     endFile(state);
@@ -225,7 +222,7 @@ function readOutside(state: State, line: Buffer): Look {
   }
   const { file, count, start } = state;
   const isMessage = file === null || (file.isPlain && !file.isTold);
-  return isMessage ? lookAt(state, null, count - start) : passOver;
+  return isMessage ? { path: null, line: count - start } : null;
 }
 
 function beginCommit(state: State, text: string): void {

@@ -87,7 +87,7 @@ describe('a find', () => {
 
 /** The lines that a scan looks at, the files, and what it cannot read. */
 async function read(text: string) {
-  const { found, said, tally } = await readDiff(Buffer.from(text), { findsLines: true });
+  const { found, said, tally } = await readDiff(Buffer.from(`${text}\n`), { findsLines: true });
   const files = found.flatMap(({ path, line }) => (line === null ? [path] : []));
   const looked = found.flatMap(({ find, commit, path, line }) => {
     if (line === null || find.key === '') return [];
