@@ -29,7 +29,7 @@ function createLineFinder(isName: boolean): Finder {
       begun = isName ? '' : (lines.pop() ?? '');
       return lines.map((key) => {
         count += 1;
-        return { prefix: 'acme', key, hint: '', offset: 0, line: count, column: 1 };
+        return { prefix: 'acme', key, hint: '', line: count, column: 1 };
       });
     },
   };

@@ -10,8 +10,7 @@ import type { Find, Finder } from './finder.js';
 import { type Found, keysInName, type Scan } from './scanner.js';
 
 const BINARY = 'the diff does not show what is in it. Give git the option -a';
-const MERGE =
-  'a merge is compared with all its parents at once. Give git -m or --diff-merges=separate';
+const MERGE = 'it has the combined diff of a merge. Give git -m or --diff-merges=separate';
 const NO_DIFF = 'it holds no diff. Pipe one without colours (--no-color), or leave out --diff';
 
 /** Where the reader is. */
@@ -29,9 +28,8 @@ interface State {
   /** Whether anything was there that only a diff or a log has. */
   isDiff: boolean;
   commit: string | null;
-  /** The number of this line. */
+  /** Of lines, and of those before the message. */
   count: number;
-  /** How many lines are before the message. */
   start: number;
   /** Whose header or hunks may go on. */
   file: DiffFile | null;
@@ -58,7 +56,7 @@ interface DiffFile {
   readonly isTold?: true;
 }
 
-/** How many lines of the old and of the new file are to come, and the number of the next one. */
+/** How many lines of the old and the new file are to come, and which line of the new one is next. */
 interface Hunk {
   readonly path: string;
   old: number;
@@ -98,11 +96,8 @@ export async function* keysInDiff(
   if (state.hunk !== null) tellUnread(state, state.hunk.path, 'the diff ends in one of its hunks');
   endFile(state);
   yield* state.found.splice(0);
-  if (scan.tally.bytes === 0) scan.say('Standard input was empty.');
-  else if (!state.isDiff) refuse(scan);
-}
-
-function refuse(scan: Scan): void {
+  if (scan.tally.bytes === 0) return scan.say('Standard input was empty.');
+  if (state.isDiff) return;
   if (scan.tally.found === 0) throw usageError(`Standard input cannot be read: ${NO_DIFF}.`);
   scan.tellUnread('Standard input', NO_DIFF);
 }
@@ -115,6 +110,9 @@ const NOTHING: Buffer = Buffer.alloc(0);
 /** No header is longer: a path has 4 KiB, an escape writes a byte as four, and there are two. */
 const HEADER_BYTES = 65_536;
 
+/** In a hunk, the first byte says what a line is, unless the hunk breaks off before a header. */
+const MARKED_BYTES = 1_024;
+
 function readPiece(state: State, piece: Buffer): void {
   state.finds.push(...state.finder.push(piece));
   const bytes = state.begun.length === 0 ? piece : Buffer.concat([state.begun, piece]);
@@ -125,7 +123,8 @@ function readPiece(state: State, piece: Buffer): void {
     start = end + 1;
   }
   const rest = bytes.subarray(start);
-  const isEnough = state.place !== undefined || rest.length >= HEADER_BYTES;
+  const enough = state.hunk === null ? HEADER_BYTES : MARKED_BYTES;
+  const isEnough = state.place !== undefined || rest.length >= enough;
   if (isEnough) readPart(state, rest);
   // A copy, because the piece may be used again.
   state.begun = isEnough ? NOTHING : Buffer.from(rest);
@@ -145,8 +144,6 @@ function readPart(state: State, part: Buffer): void {
     found.push({ find, commit, ...place, column: find.column - (place.path === null ? 0 : 1) });
   }
 }
-
-// ── Hunks ────────────────────────────────────────────────────────────────────────────────────────
 
 function readInHunk(state: State, hunk: Hunk, line: Buffer): Place | null {
   const first = String.fromCharCode(line[0] ?? 0x20);
@@ -192,7 +189,7 @@ const FILES: Table<DiffFile> = [
   [/^diff --(?:cc|combined) (.*)$/s, (name) => ({ path: unquoted(name), unread: MERGE })],
   [/^(@@@+ -[-+0-9, ]*)/, (ranges) => ({ path: ranges, unread: MERGE })],
   [/^--- (.*)$/s, (name) => ({ path: pathOf(name), isPlain: true })],
-  [/^Binary files (.*) differ$/s, (names) => ({ path: lastOf(names), isPlain: true, ...LEFT_OUT })],
+  [/^Binary files (.*) differ$/s, plainBinary],
 ];
 
 /** What the lines of a header say. */
@@ -201,11 +198,9 @@ const HEADERS: Table<Partial<DiffFile>> = [
   [/^\+\+\+ (.*)$/s, (name) => ({ isNamed: true, path: pathOf(name) })],
   [/^(?:rename|copy) to (.*)$/s, (name) => ({ path: unquoted(name) })],
   [/^(deleted) file mode /, () => ({ isDeleted: true })],
-  [/^(GIT binary patch|Binary files .* differ)$/s, () => LEFT_OUT],
+  [/^(GIT binary patch|Binary files .* differ)$/s, () => ({ unread: BINARY })],
   [/^(---|index|(?:old|new|new file) mode|\w*similarity index|(?:copy|rename) from) /, () => ({})],
 ];
-
-const LEFT_OUT = { unread: BINARY };
 
 /** Of a merge, all is passed over that may be of its header or its hunks. */
 const OF_MERGE = /^(?:[-+ \\@]|index |mode |new file |deleted file |Binary files |$)/;
@@ -274,15 +269,16 @@ function tellUnread({ scan, commit }: State, path: string, why: string): void {
 
 // ── Names ────────────────────────────────────────────────────────────────────────────────────────
 
-/** `b/x` of `a/x b/x`: without a renaming, both are as long. */
+/** Of `a/x b/x`: without a renaming, both are as long. */
 function secondOf(names: string): string {
   const middle = (names.length - 1) / 2;
   return pathOf(names[middle] === ' ' ? names.slice(middle + 1) : names);
 }
 
-/** `b/x` of `a/x and b/x`. */
-function lastOf(names: string): string {
-  return pathOf(names.slice(names.lastIndexOf(' and ') + ' and '.length));
+/** By `diff -u`, which says `a/x and b/x`. */
+function plainBinary(names: string): DiffFile {
+  const last = names.slice(names.lastIndexOf(' and ') + ' and '.length);
+  return { path: pathOf(last), isPlain: true, unread: BINARY };
 }
 
 /** Without `b/` in front, and without what is behind a tab: `diff -u` writes a time there. */
@@ -290,15 +286,12 @@ function pathOf(name: string): string {
   return unquoted(name.replace(/\t.*$/s, '')).replace(/^b\//, '');
 }
 
-const LETTERS = 'abtnvfr';
-const CONTROLS = '\x07\b\t\n\v\f\r';
-
 /** In UTF-8. Git and diff write some names in quotes, as C does. */
 function unquoted(name: string): string {
   const [, inner] = /^"(.*)"$/s.exec(name) ?? [];
   const bytes = inner?.replace(/\\([0-3][0-7]{2}|.)/gs, (_, code: string) => {
     if (code.length > 1) return String.fromCharCode(Number.parseInt(code, 8));
-    return CONTROLS[LETTERS.indexOf(code)] ?? code;
+    return '\x07\b\t\n\v\f\r'['abtnvfr'.indexOf(code)] ?? code;
   });
   return Buffer.from(bytes ?? name, 'latin1').toString('utf8');
 }

@@ -147,7 +147,7 @@ describe('several prefixes', () => {
 
   it.each([1, 13, 34, 53, 54, 4_096])('are found together, in pieces of %i bytes', (bytes) => {
     const found = findIn(keys.join('_'), bytes, make);
-    const sorted = [...found].sort((a, b) => a.offset - b.offset);
+    const sorted = [...found].sort((a, b) => a.column - b.column);
     expect(sorted.map(({ prefix, key }) => [prefix, key])).toEqual(
       keys.map((key, index) => [prefixes[index], key]),
     );
