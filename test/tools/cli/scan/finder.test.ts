@@ -106,9 +106,8 @@ describe('a find', () => {
   const other = keyFrom(chance);
   const text = `é1\r\n\n  ${one} ${other}\n${'ü'.repeat(300)}€😀${one}`;
 
-  it('says where it stands: in bytes, lines and characters', () => {
-    const places = findIn(text).map(({ offset, line, column, key, hint, prefix }) => {
-      expect(Buffer.from(text).toString('latin1').indexOf(key, offset)).toBe(offset);
+  it('says where it stands: in lines and characters', () => {
+    const places = findIn(text).map(({ line, column, key, hint, prefix }) => {
       expect([prefix, hint]).toEqual(['acme', key.slice(-4)]);
       return [line, column];
     });
