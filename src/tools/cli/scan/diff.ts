@@ -56,7 +56,7 @@ interface DiffFile {
   readonly isTold?: true;
 }
 
-/** How many lines of the old and the new file are to come, and which line of the new one is next. */
+/** How many lines of both files are to come, and the number of the next new one. */
 interface Hunk {
   readonly path: string;
   old: number;

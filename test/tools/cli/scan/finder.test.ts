@@ -166,7 +166,7 @@ describe('a line of 50 MB', () => {
     const piece = Buffer.alloc(1_000_000, 'acme_');
     for (let round = 0; round < 50; round += 1) expect(finder.push(piece)).toEqual([]);
     const [find, ...more] = finder.push(Buffer.from(`${key}\n`));
-    expect(find).toMatchObject({ key, line: 1, column: 50_000_001, offset: 50_000_000 });
+    expect(find).toMatchObject({ key, line: 1, column: 50_000_001 });
     expect(more).toEqual([]);
   });
 });
