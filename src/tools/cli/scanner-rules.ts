@@ -116,8 +116,10 @@ function sampleOf(prefix: string): string {
  * What is staged, as a diff. Each option takes a setting of git, or of the repository, out of the
  * way that would leave a line or a path out.
  */
-export const STAGED_DIFF =
-  'git diff --cached -a --no-renames --no-relative --no-textconv --no-ext-diff --no-color';
+export const STAGED_DIFF: string = [
+  'git diff --cached -a --src-prefix=a/ --dst-prefix=b/',
+  '--no-renames --no-relative --no-textconv --no-ext-diff --no-color',
+].join(' ');
 
 function preCommitHook(prefixes: readonly string[]): string {
   const scan = `npx keyscope scan --diff --prefix ${prefixes.join(',')}`;

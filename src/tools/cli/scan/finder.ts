@@ -15,8 +15,6 @@ export interface Find {
   readonly key: string;
   /** Its last four characters, which may be shown. */
   readonly hint: string;
-  /** In bytes from the beginning. */
-  readonly offset: number;
   /** From 1. A line ends with a line feed. */
   readonly line: number;
   /** From 1, in characters of UTF-8. */
@@ -46,7 +44,6 @@ function createFinder(sought: readonly Sought[], longest: number): Finder {
   const place = createPlace();
   // What a key that is not yet whole may begin with.
   let kept: Buffer = Buffer.alloc(0);
-  let offset = 0;
   /** It begins in what was kept, and does not end there: those have been returned before. */
   function isNew({ at, key }: Candidate): boolean {
     return at < kept.length && at + key.length > kept.length;
@@ -61,13 +58,12 @@ function createFinder(sought: readonly Sought[], longest: number): Finder {
       const finds = candidates.map(({ at, sought: { prefix }, key }): Find => {
         place.advance(text, at);
         const hint = key.slice(-HINT_LENGTH);
-        return { prefix, key, hint, offset: offset + at, line: place.line, column: place.column };
+        return { prefix, key, hint, line: place.line, column: place.column };
       });
       const whole = kept.length + bytes.length;
       const end = Math.max(0, whole - longest + 1);
       place.advance(text, end);
       place.rebase(end);
-      offset += end;
       // A copy: the reader may use the piece again.
       const last = bytes.length < longest ? seam : bytes;
       kept = Buffer.from(last.subarray(Math.max(0, last.length - longest + 1)));
@@ -77,7 +73,7 @@ function createFinder(sought: readonly Sought[], longest: number): Finder {
 }
 
 /** The same bytes, with the methods of a Buffer. */
-export function bufferOf(bytes: Uint8Array): Buffer {
+function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

@@ -1,33 +1,8 @@
-/** Keys in diffs, wherever they are in a line and however the bytes come. */
+/** Keys in diffs, in all the ways that they are printed, wherever they are in a line. */
 import { describe, expect, it } from 'vitest';
-import { keysInDiff } from '../../../../src/tools/cli/scan/diff.js';
-import { createScan, type Found } from '../../../../src/tools/cli/scan/scanner.js';
+import type { Found } from '../../../../src/tools/cli/scan/scanner.js';
+import { readDiff } from '../../../support/diffs.ts';
 import { CONTEXTS, chanceFrom, countIn, keyFrom } from '../../../support/planted-keys.ts';
-
-/** What is found in a diff that comes in pieces of so many bytes. */
-async function findIn(diff: Buffer, pieceBytes = 65_536) {
-  const said: string[] = [];
-  const scan = createScan(['acme'], (path) => path.startsWith('ignored/'), {
-    isJson: false,
-    width: 80,
-    line: async () => {},
-    json: async () => {},
-    say: (text) => void said.push(text),
-    paint: (_, text) => text,
-  });
-  // One memory for all pieces, as a file is read.
-  const piece = Buffer.alloc(pieceBytes);
-  async function* pieces() {
-    for (let start = 0; start < diff.length; start += pieceBytes) {
-      const length = diff.copy(piece, 0, start, start + pieceBytes);
-      yield piece.subarray(0, length);
-      piece.fill('#');
-    }
-  }
-  const found: Found[] = [];
-  for await (const each of keysInDiff(scan, pieces())) found.push(each);
-  return { found, said, tally: scan.tally };
-}
 
 /** A diff that adds a text, between lines that it removes and lines of context. */
 function diffOf(path: string, text: Buffer, around: string): Buffer {
@@ -51,7 +26,7 @@ describe('1,000 keys in each kind of text', () => {
       keys.push(key);
       diffs.push(diffOf(`f${round}`, text, keyFrom(chance)));
     }
-    const { found, tally, said } = await findIn(Buffer.concat(diffs));
+    const { found, tally, said } = await readDiff(Buffer.concat(diffs));
     expect(new Set(found.map(({ find }) => find.key))).toEqual(new Set(keys));
     expect(found).toHaveLength(count);
     const isRight = ({ find, path }: Found) => path === `f${keys.indexOf(find.key)}`;
@@ -104,23 +79,225 @@ describe('a find', () => {
     [1_000_000, 40_000],
   ])('says where it is, in pieces of %i bytes', async (bytes, length) => {
     const text = textOf(length);
-    const pieces = await findIn(text, bytes);
+    const pieces = await readDiff(text, { pieceBytes: bytes });
     expect(places(pieces)).toEqual(expected(length));
     expect(pieces.tally.bytes).toBe(text.length);
   });
+});
 
-  it('is there once where a merge is shown for each parent, and once a commit', async () => {
-    const shown = (id: string) => `commit ${id}\n\n    ${inMessage}\n\n`;
-    const diff = diffOf('x', Buffer.from(`${added}`), 'a');
-    const of = async (...ids: string[]) => {
-      const parts = ids.flatMap((id) => [Buffer.from(shown(id)), diff]);
-      const { found, tally } = await findIn(Buffer.concat(parts));
-      return [found.length, tally.texts];
-    };
-    const one = 'a'.repeat(40);
-    const other = 'b'.repeat(40);
-    expect(await of(one)).toEqual([2, 2]);
-    expect(await of(one, one)).toEqual([2, 3]);
-    expect(await of(one, other)).toEqual([4, 4]);
+/** The lines that a scan looks at, the files, and what it cannot read. */
+async function read(text: string) {
+  const { found, said, tally } = await readDiff(Buffer.from(`${text}\n`), { findsLines: true });
+  const files = found.flatMap(({ path, line }) => (line === null ? [path] : []));
+  const looked = found.flatMap(({ find, commit, path, line }) => {
+    if (line === null || find.key === '') return [];
+    const where = `${commit?.slice(0, 2) ?? ''}:${path ?? '(message)'}:${line}`;
+    return [`${where}: ${path === null ? find.key : find.key.slice(1)}`];
+  });
+  const unread = said.map((line) => line.replace(/ cannot be read: (.*)\.$/, ': $1'));
+  return { looked, files, unread, texts: tally.texts };
+}
+
+const id = (digits: string) => digits.repeat(20);
+const file = (name: string, hunk: string) =>
+  `diff --git a/${name} b/${name}\nindex 1..2 100644\n--- a/${name}\n+++ b/${name}\n${hunk}`;
+
+describe('a hunk', () => {
+  it('has as many lines as it announces, whatever they look like', async () => {
+    const hunk = `@@ -1,4 +5,4 @@ f() {
+ diff --git a/y b/y
+--- a/y
++++ b/y
+-@@ -1 +1 @@
++@@ -1 +1 @@
+ commit ${id('ab')}
+\\ No newline at end of file`;
+    const { looked, files, unread } = await read(file('x', hunk));
+    expect(looked).toEqual([':x:6: ++ b/y', ':x:7: @@ -1 +1 @@']);
+    expect({ files, unread }).toEqual({ files: ['x'], unread: [] });
+  });
+
+  it('may have empty lines without a mark, and no lines at all', async () => {
+    const { looked, unread } = await read(file('x', '@@ -0,0 +0,0 @@\n@@ -1,2 +1,3 @@\n\n\r\n+a'));
+    expect({ looked, unread }).toEqual({ looked: [':x:3: a'], unread: [] });
+  });
+
+  it.each([
+    ['a line that is none of a hunk', '@@ -1,2 +1,2 @@\n a\nb', ':(message):7: b', 'line 7'],
+    ['more lines than it announces', '@@ -1 +1,2 @@\n-a\n b', ':(message):7:  b', 'line 7'],
+    ['fewer lines', '@@ -1 +1,3 @@\n-a\n+b', ':x:1: b', 'the diff ends'],
+  ])('is broken where it has %s', async (_, hunk, line, why) => {
+    const { looked, unread } = await read(file('x', hunk));
+    expect(looked).toEqual([line]);
+    expect(unread).toEqual([expect.stringContaining(`x: ${why}`)]);
+  });
+
+  it('that breaks off leaves the next file and commit as they are', async () => {
+    const hunk = '@@ -1 +1,3 @@\n+a\n';
+    const { looked, files } = await read(`${file('x', hunk)}${file('y', '@@ -0,0 +9 @@\n+b')}`);
+    expect(looked).toEqual([':x:1: a', ':y:9: b']);
+    expect(files).toEqual(['x', 'y']);
+    const next = await read(`${file('x', hunk)}commit ${id('ab')}\n    c`);
+    expect(next.looked).toEqual([
+      ':x:1: a',
+      `ab:(message):1: commit ${id('ab')}`,
+      'ab:(message):2:     c',
+    ]);
+  });
+
+  it('is none in a message', async () => {
+    const text = `commit ${id('ab')}\n@@ -1,2 +1,2 @@\n a\n b\n--- x\n@@ -1 +1 @@\n c`;
+    const { looked } = await read(text);
+    expect(looked).toHaveLength(7);
+    expect(looked.every((line) => line.startsWith('ab:(message):'))).toBe(true);
+  });
+});
+
+describe('a log', () => {
+  it('names the commit of each line, also with marks and in mails', async () => {
+    const texts = [
+      `commit ${id('a1')} (from ${id('b2')})\nAuthor: a\n\n    one\n`,
+      file('x', '@@ -0,0 +1 @@\n+1'),
+      `\ncommit - ${id('c3')}\n\n    two`,
+      `From ${id('d4')} Mon Sep 17 00:00:00 2001\nthree\n${file('y', '@@ -0,0 +1 @@\n+4')}`,
+      '-- \n2.39.5',
+    ];
+    const { looked, files, texts: count } = await read(texts.join('\n'));
+    const messages = looked.filter((line) => !/commit|From|Author/.test(line));
+    expect(messages).toEqual([
+      'a1:(message):4:     one',
+      'a1:x:1: 1',
+      'c3:(message):3:     two',
+      'd4:(message):2: three',
+      'd4:y:1: 4',
+      'd4:(message):9: -- ',
+      'd4:(message):10: 2.39.5',
+    ]);
+    expect(files).toEqual(['x', 'y']);
+    expect(count).toBe(5);
+  });
+});
+
+describe('a merge', () => {
+  const lines = ['  one', '- main', ' -side', '++both', ' +mine', '--- a', '+++ b', '', '\\ No'];
+  const hunk = `@@@ -1,3 -1,4 +1,4 @@@ f()\n${lines.join('\n')}`;
+  const why = 'it has the combined diff of a merge. Give git -m';
+  const shown = (line: string) => `commit ${id('ab')}\n${line}\n${hunk}\n${hunk}\nafter\n`;
+
+  it.each([
+    ['diff --cc b/x y\nindex 1,2..3\n--- a/b/x y\n+++ b/b/x y', 'b/x y'],
+    ['diff --combined "\\303\\274"\nmode 1,2..3\nnew file mode 1', 'ü'],
+    ['diff --cc x\ndeleted file mode 1,2\nBinary files differ', 'x'],
+  ])('shown by %j is told as unread, and its lines are not looked at', async (header, path) => {
+    const text = `${shown(header)}${shown('no header')}`;
+    const { looked, files, unread } = await read(text);
+    const ranges = '@@@ -1,3 -1,4 +1,4 ';
+    expect(files).toEqual([path, ranges]);
+    expect(unread).toEqual([
+      expect.stringContaining(`${path} in commit abababababab: ${why}`),
+      expect.stringContaining(`${ranges} in commit abababababab: ${why}`),
+    ]);
+    expect(looked.map((line) => line.replace(/.*: /, ''))).toEqual([
+      `commit ${id('ab')}`,
+      'after',
+      `commit ${id('ab')}`,
+      'no header',
+      'after',
+    ]);
+  });
+
+  it('ends with the next file or commit, and is not told where it is ignored', async () => {
+    const merge = `diff --cc ignored/x\n${hunk}\n`;
+    const next = file('y', '@@ -0,0 +1 @@\n+a\n');
+    const { looked, unread } = await read(`${merge}${next}${merge}commit ${id('ab')}`);
+    expect(looked).toEqual([':y:1: a', `ab:(message):1: commit ${id('ab')}`]);
+    expect(unread).toEqual([]);
+  });
+});
+
+describe('a file', () => {
+  const header = (name: string, ...lines: readonly string[]) =>
+    [`diff --git a/${name} b/${name}`, ...lines].join('\n');
+  const added = '@@ -0,0 +1 @@\n+a';
+
+  it.each([
+    [header('x', 'old mode 100644', 'new mode 100755'), ['x']],
+    [header('x', 'new file mode 100644', 'index 0..1'), ['x']],
+    [header('x y', 'new file mode 100644', 'index 0..1'), ['x y']],
+    [header('b/x', 'new file mode 100644', 'index 0..1'), ['b/x']],
+    [header('x b/x', 'new file mode 100644', 'index 0..1'), ['x b/x']],
+    ['diff --git x x\nnew file mode 100644', ['x']],
+    ['diff --git one/x three/x\nnew file mode 100644', ['one/x three/x']],
+    ['diff --git a/x b/y z\nsimilarity index 100%\nrename from x\nrename to y z', ['y z']],
+    ['diff --git a/x b/b/y\ndissimilarity index 9%\ncopy from x\ncopy to b/y', ['b/y']],
+    [`diff --git x y\n--- x\n+++ y\n${added}`, ['y']],
+    [`diff --git one/x three/x\n--- one/x\n+++ three/x\n${added}`, ['three/x']],
+    [`${header('x y', '--- a/x y\t', '+++ b/x y\t')}\n${added}`, ['x y']],
+    ['diff --git "a/\\303\\274 " "b/\\303\\274 "\nnew file mode 100644', ['ü ']],
+    ['diff --git "a/\\" \\"" "b/\\" \\""\nnew file mode 100644', ['" "']],
+    [
+      `--- a\n+++ "\\ab\\bt\\tn\\nv\\vf\\fr\\rq\\"s\\\\"\n${added}`,
+      ['\x07b\bt\tn\nv\vf\fr\rq"s\\'],
+    ],
+    [`--- a\n+++ "\\000\\1012\\303\\274"\n${added}`, ['\0A2ü']],
+    [`--- a\n+++ "b\n${added}`, ['"b']],
+    [
+      `${header('x', 'old mode 1', 'new mode 2')}\r\n${header('y', 'new file mode 1')}\r`,
+      ['x', 'y'],
+    ],
+    [`--- x\t2026\n+++ y\t2026\n${added}\n--- v\n+++ w\n@@ -1 +0,0 @@\n-a`, ['y', 'w']],
+    ['--- a message\nthat begins\n+++ like one', []],
+    ['--- a message\n+++ that begins\nlike one', []],
+  ])('of %j is %j', async (text, files) => {
+    expect((await read(text)).files).toEqual(files);
+  });
+
+  it.each([
+    [header('x', 'deleted file mode 100644', '--- a/x', '+++ /dev/null', '@@ -1 +0,0 @@', '-a')],
+    [header('x', 'deleted file mode 100644', 'Binary files a/x and /dev/null differ')],
+    ['--- x\n+++ /dev/null\t1970\n@@ -1 +0,0 @@\n-a'],
+  ])('that is deleted has no name to look at: %j', async (text) => {
+    const { files, unread, texts } = await read(text);
+    expect({ files, unread, texts }).toEqual({ files: [], unread: [], texts: 0 });
+  });
+
+  it.each([
+    [header('x', 'index 1..2', 'Binary files a/x and b/x differ'), 'x'],
+    [header('x', 'index 1..2', 'GIT binary patch', 'literal 1', 'Ic', ''), 'x'],
+    ['Binary files x and z and b/y differ\nOnly in z: a', 'y'],
+  ])('whose bytes are left out is told as unread: %j', async (text, path) => {
+    const { files, unread } = await read(text);
+    expect(files).toEqual([path]);
+    expect(unread).toEqual([
+      `${path}: the diff does not show what is in it. Give git the option -a`,
+    ]);
+  });
+
+  it('of diff -u has no line in front of its hunks that is not looked at', async () => {
+    const { looked } = await read(`--- a\n+++ b\nc\n--- d\n+++ e\n${added}\n--- f`);
+    const messages = looked.filter((line) => line.includes('message'));
+    expect(messages.map((line) => line.split(': ')[1])).toEqual([
+      '--- a',
+      '+++ b',
+      'c',
+      '--- d',
+      '+++ e',
+      '--- f',
+    ]);
+  });
+
+  it('that is no diff at all is refused', async () => {
+    for (const text of ['a\n', 'a\n--- b\n+++ c\n d\n', 'diff --gitx\n', '\n', '@@ -1 +1 @@\n+a']) {
+      await expect(readDiff(Buffer.from(text))).rejects.toThrow('holds no diff');
+    }
+    const head = 'new file mode 100644';
+    for (const text of [
+      '--- b\n+++ c\n@@ -1 +0,0 @@\n-a\n',
+      header('x', head),
+      `commit ${id('a')}`,
+    ]) {
+      expect((await readDiff(Buffer.from(text))).said).toEqual([]);
+    }
+    expect((await readDiff(Buffer.from(''))).said).toEqual(['Standard input was empty.']);
   });
 });

@@ -1,0 +1,71 @@
+/** Diffs, read as `keyscope scan --diff` reads them. */
+import { keysInDiff } from '../../src/tools/cli/scan/diff.js';
+import type { Finder } from '../../src/tools/cli/scan/finder.js';
+import { createScan, type Found, type Tally } from '../../src/tools/cli/scan/scanner.js';
+
+/** What a scan of a diff has to say. */
+export interface ReadDiff {
+  readonly found: readonly Found[];
+  readonly said: readonly string[];
+  readonly tally: Tally;
+}
+
+/** How a diff is read. */
+export interface Reading {
+  /** The pieces that it comes in. */
+  readonly pieceBytes?: number;
+  /** Whether each line that is looked at counts as a find, with its mark. */
+  readonly findsLines?: boolean;
+}
+
+/** Finds each line once it is whole, and names, which come in one piece. */
+function createLineFinder(isName: boolean): Finder {
+  let begun = '';
+  let count = 0;
+  return {
+    push(piece) {
+      const text = Buffer.from(piece).toString('latin1');
+      const lines = isName ? [text] : `${begun}${text}`.split('\n');
+      begun = isName ? '' : (lines.pop() ?? '');
+      return lines.map((key) => {
+        count += 1;
+        return { prefix: 'acme', key, hint: '', line: count, column: 1 };
+      });
+    },
+  };
+}
+
+/** Reads a diff, and leaves out what is in `ignored/`. */
+export async function readDiff(diff: Buffer, options: Reading = {}): Promise<ReadDiff> {
+  const { pieceBytes = 65_536, findsLines = false } = options;
+  const said: string[] = [];
+  const scan = createScan(['acme'], (path) => path.startsWith('ignored/'), {
+    isJson: false,
+    width: 80,
+    line: async () => {},
+    json: async () => {},
+    say: (text) => void said.push(text),
+    paint: (_, text) => text,
+  });
+  // One memory for all pieces, as a file is read.
+  const piece = Buffer.alloc(pieceBytes);
+  async function* pieces() {
+    for (let start = 0; start < diff.length; start += pieceBytes) {
+      const length = diff.copy(piece, 0, start, start + pieceBytes);
+      yield piece.subarray(0, length);
+      piece.fill('#');
+    }
+  }
+  // The first finder is for the diff itself.
+  let count = 0;
+  function createFinder(): Finder {
+    count += 1;
+    return findsLines ? createLineFinder(count > 1) : scan.createFinder();
+  }
+  const found: Found[] = [];
+  for await (const each of keysInDiff({ ...scan, createFinder }, pieces())) {
+    scan.tally.found += 1;
+    found.push(each);
+  }
+  return { found, said, tally: scan.tally };
+}
