@@ -80,7 +80,9 @@ function writeAdapter(outDir: string, framework: string): void {
   const { outputText } = ts.transpileModule(text, { compilerOptions: { target } });
   // The comment on the whole is lost with the first import of types.
   const input = `${text.split('\n', 1)[0]}\n${outputText.replace('\n/**', '\n\n/**')}`;
-  const tidied = execFileSync('biome', ['format', '--stdin-file-path=adapter.js'], { input });
+  const biome = 'node_modules/@biomejs/biome/bin/biome';
+  const format = [biome, 'format', '--stdin-file-path=adapter.js'];
+  const tidied = execFileSync(process.execPath, format, { input });
   mkdirSync(`${outDir}/adapters`, { recursive: true });
   writeFileSync(`${outDir}/adapters/${framework}.js`, tidied);
 }

@@ -131,7 +131,7 @@ const config: UserConfig = {
   base: KEYSCOPE_DOCS_BASE ?? '/',
   cleanUrls: true,
   lastUpdated: false,
-  // Shown as they stand; `test/site` follows these links, too.
+  // Shown as they stand.
   ignoreDeadLinks: [/^\/source\//, /^\/api\//],
   markdown,
   themeConfig: {

@@ -10,7 +10,7 @@ import { field, Refused } from './visit.ts';
 export function requireAuthority(c: Visit): GrantAuthority {
   const { authority } = c.var.member;
   if (authority === null)
-    throw new Refused(403, 'Your role looks at keys, and makes and ends none.');
+    throw new Refused(403, 'Your role may only view keys. Ask an admin to create or revoke one.');
   return authority;
 }
 

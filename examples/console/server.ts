@@ -13,6 +13,7 @@ import { run } from '../platform/host/run.ts';
 import { catalog } from '../platform/service/catalog.ts';
 import { reportError } from '../platform/service/problem.ts';
 import type { User } from '../platform/service/records.ts';
+import type { Page, PageInput } from '../platform/service/rows.ts';
 import { createConsole } from './app.ts';
 import { createLink, type Link } from './link.ts';
 import { BASE } from './paths.ts';
@@ -46,10 +47,21 @@ export function findMember(
   return { user, entityUuid, authority: authorityOf(user, entityUuid) };
 }
 
+/** An admin of the demo's organization, of however many users. */
+function findAdmin({ domain }: Platform): User | null {
+  let after: PageInput['after'] = null;
+  do {
+    const page: Page<User> = domain.listUsers(ENTITY, { limit: 100, after });
+    const admin = page.items.find(({ role }) => role === 'admin');
+    if (admin !== undefined) return admin;
+    after = page.next;
+  } while (after !== null);
+  return null;
+}
+
 /** Signs in an admin of the demo's organization, by a link. */
 export function createDemoLink(platform: Platform): Link {
-  const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
-  const admin = users.find(({ role }) => role === 'admin');
+  const admin = findAdmin(platform);
   return createLink(platform, () => findMember(platform, ENTITY, admin?.id ?? ''));
 }
 
@@ -75,6 +87,9 @@ export function createServer(
   return createNodeServer(listener, platform);
 }
 
+const NO_ADMIN =
+  'Console: nobody can sign in, because the organization has no admin. Start afresh.\n';
+
 function trySignIn(link: string): string {
   return `Console: open this link, then Settings, Configuration, API Keys. The link works once,
 within 15 minutes; for another, start the demo again.
@@ -89,13 +104,13 @@ within 15 minutes; for another, start the demo again.
  * @param folder As `run` takes it.
  */
 export async function runDemo(folder?: string): Promise<void> {
-  let link = '';
+  let help = NO_ADMIN;
   const createWithLink = (platform: Platform): Server => {
     const signIn = createDemoLink(platform);
-    link = signIn.open();
+    if (findAdmin(platform) !== null) help = trySignIn(signIn.open());
     return createServer(platform, signIn);
   };
-  await run(createWithLink, (origin) => `${tryMcp(origin)}\n${trySignIn(link)}`, folder);
+  await run(createWithLink, (origin) => `${tryMcp(origin)}\n${help}`, folder);
 }
 
 if (import.meta.main) await runDemo();

@@ -121,6 +121,24 @@ describe('a link', () => {
     }
   });
 
+  // The admin was looked for among the ten newest users, and no link worked from the eleventh on.
+  it('is for an admin, however many users came later', async () => {
+    const files = folder();
+    const platform = await openPlatform(files.file('many'));
+    for (let index = 0; index < 150; index += 1) {
+      const user = { email: `v${index}@example.com`, name: 'A viewer', role: 'viewer' } as const;
+      platform.domain.createUser(ENTITY, user);
+    }
+    const signIn = createDemoLink(platform);
+    const server = createServer(platform, signIn);
+    const { origin } = new URL(await listen(server, 0));
+    const page = await fetch(`${origin}/console/sign-in?link=${linkIn(signIn.open())}`);
+    expect(page.status).toBe(200);
+    await stop(server);
+    await platform.close();
+    files.remove();
+  });
+
   it('lets nobody in once its member is deleted', async () => {
     const files = folder();
     const platform = await openPlatform(files.file('deleted'));

@@ -23,9 +23,11 @@ export interface BuiltPackage {
 export function buildPackage(): BuiltPackage {
   const own = folder();
   const dist = own.file('dist');
-  execFileSync('tsup', ['--out-dir', dist], { cwd: ROOT });
+  // By its file, because a test may run without the PATH of npm.
+  const tsup = join(ROOT, 'node_modules/tsup/dist/cli-default.js');
+  execFileSync(process.execPath, [tsup, '--out-dir', dist], { cwd: ROOT });
   copyFileSync(join(ROOT, 'package.json'), own.file('package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), own.file('node_modules'));
+  symlinkSync(join(ROOT, 'node_modules'), own.file('node_modules'), 'junction');
   const text = (name: string): string => readFileSync(join(dist, name), 'utf8');
   const names = readdirSync(dist).filter((name) => name.endsWith('.js'));
   return {

@@ -161,6 +161,10 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
       add('changed', `has another reason to have no guard: ${after.reason}`);
     }
     if (isAsOpen && hintsOf(before) !== hints) add('changed', `has before it now: ${hints}`);
+    const { handlers = 1 } = after;
+    if (isAsOpen && (before.handlers ?? 1) !== handlers) {
+      add('changed', `has another number of handlers: ${handlers}`);
+    }
   }
   if (after !== undefined && isUnguarded(after) && after.reason === null) {
     add('unguarded', 'has no guard, and nobody wrote why');

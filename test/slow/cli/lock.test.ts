@@ -134,10 +134,14 @@ describe('the lock of a service', () => {
   it.each<[readonly string[], number, string]>([
     [[], 2, 'Write one of --write, --check and --against'],
     [['--write', '--check'], 2, 'Write one of --write, --check and --against'],
-    [['--against', 'main'], 1, 'There is no file main. For that of a commit: git show'],
+    [['--against', 'main'], 1, 'There is no file main. To compare with a commit, run: git show'],
     [['--against', '--output=x'], 2, ''],
-    [['--against', 'empty.json'], 1, 'empty.json is empty. Does what fills it work?'],
-    [['--against', '-'], 1, 'Standard input is empty. Does what fills it work? git show'],
+    [['--against', 'empty.json'], 1, 'empty.json is empty. Check the command before the pipe'],
+    [
+      ['--against', '-'],
+      1,
+      'Standard input is empty. Check the command before the pipe, such as: git show',
+    ],
     [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is no JSON'],
     [['--check', '--file', 'other.json'], 1, 'There is no other.json here'],
   ])('is asked for in a way that means something: %j', async (args, exit, said) => {

@@ -284,7 +284,29 @@ describe('a guard before a route', () => {
   });
 });
 
+// The reason of a logger covered a handler that came later.
+it('names another number of handlers of a row without a guard', () => {
+  const lockWithHandlers = (handlers?: number) => {
+    const catalog = defineScopes({ threats: { read: 'Read.' } });
+    const routes = [{ method: 'ALL', path: '/*', operations: [], handlers }];
+    const reasons = { 'ALL /*': 'writes a log' };
+    return lockOf({ catalog, policy: definePolicy(catalog, {}), routes, reasons });
+  };
+  const diff = diffLocks(lockWithHandlers(), lockWithHandlers(2));
+  expect(diff).toMatchObject({ isEmpty: false, widened: [], unguarded: [] });
+  expect(lockMarkdown(diff)).toContain('- `ALL /*` has another number of handlers: 2.');
+});
+
 describe('Markdown', () => {
+  // Two backticks with nothing between them began a span that ended in the next text.
+  it('has something for an empty name', () => {
+    const after = changed({ 'PUT /threats/:id': ['threats:read'] });
+    const key = { keyId: 'k', prefix: 'acme', hint: 'abcd', name: '', entityUuid: 'e' };
+    const keys = [{ ...key, scopes: ['threats:read'] }];
+    const said = lockMarkdown(diffLocks(before, after, { keys }));
+    expect(said).toContain('`acme_…abcd` `(none)` of `e`');
+  });
+
   it('is broken out of by no text from a database', () => {
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });
     const odd = 'x`\n## Nothing widened\u202e';

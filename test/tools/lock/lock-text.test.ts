@@ -60,7 +60,7 @@ describe('a lock as a file', () => {
     const policy = definePolicy(catalog, { one: ['a:b'], two: [] });
     const routes = [
       { method: 'GET', path: '/a', operations: [], behind: ['two', 'one'] },
-      { method: 'GET', path: '/b', operations: [], behind: ['one'] },
+      { method: 'GET', path: '/b', operations: [], behind: ['one'], handlers: 2 },
       { method: 'GET', path: '/c', operations: ['two'], behind: ['one'] },
     ];
     const hinted = lockOf({ catalog, policy, routes, reasons: { 'GET /b': 'a "b": c' } });
@@ -68,7 +68,7 @@ describe('a lock as a file', () => {
     expect(text.split('\n').slice(6, 9)).toEqual([
       '    "GET /a": {"unguarded":null,"behind":["one","two"],' +
         '"who":"anyone, unless one or two before it covers it, and nobody wrote why"},',
-      '    "GET /b": {"unguarded":"a \\"b\\": c","behind":["one"],' +
+      '    "GET /b": {"unguarded":"a \\"b\\": c","behind":["one"],"handlers":2,' +
         '"who":"anyone, unless one before it covers it: a \\"b\\": c"},',
       '    "GET /c": {"operations":["two"],"scopes":[],"who":"any key"}',
     ]);
@@ -101,6 +101,10 @@ describe('a file that is no lock', () => {
     ],
     [TEXT.replace('    "GET /me"', '<<<<<<< HEAD\n    "GET /me"'), 'has a merge conflict'],
     [version, 'written by a newer keyscope: upgrade'],
+    [`\ufeff${TEXT}`, 'begins with a byte order mark: repair or delete it'],
+    [route('{ "unguarded": null, "handlers": 1 }'), 'handlers: a whole number above 1'],
+    [route('{ "unguarded": null, "handlers": "2" }'), 'handlers: a whole number above 1'],
+    [route('{ "operations": ["x"], "scopes": [], "handlers": 2 }'), 'handlers: it has operations'],
     ['{}', 'has no version that was ever written'],
     ['{ "version": 0 }', 'has no version'],
     ['{ "version": 1 }', 'scopes: an object was expected'],

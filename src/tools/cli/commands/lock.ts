@@ -62,12 +62,18 @@ const SHOW = 'git show origin/main:keyscope.lock.json | npx keyscope lock --agai
 async function readOther(path: string): Promise<AccessLock> {
   const isInput = path === '-';
   if (!isInput && !existsSync(path)) {
-    throw new CommandError('refused', `There is no file ${path}. For that of a commit: ${SHOW}`);
+    throw new CommandError(
+      'refused',
+      `There is no file ${path}. To compare with a commit, run: ${SHOW}`,
+    );
   }
   const text = isInput ? await readInput() : await readFile(path, 'utf8');
   const where = isInput ? 'Standard input' : path;
   if (text.trim() === '') {
-    throw new CommandError('refused', `${where} is empty. Does what fills it work? ${SHOW}`);
+    throw new CommandError(
+      'refused',
+      `${where} is empty. Check the command before the pipe, such as: ${SHOW}`,
+    );
   }
   return readBy(where, () => parseLock(text));
 }
