@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { generateKey, isKey, keyPattern, redactKeys } from 'keyscope';
 import { describe, expect, it } from 'vitest';
-import { RULES } from '../src/tools/cli/scanner-rules.js';
+import { RULES } from '../src/tools/cli/commands/rules.js';
 import { blocksUnder } from './support/pages.ts';
 import { readProjectFile } from './support/source.ts';
 

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { RULES, scannerPattern } from '../../src/tools/cli/commands/rules.js';
 import type { Output } from '../../src/tools/cli/output.js';
 import { createReport } from '../../src/tools/cli/scan/report.js';
-import { RULES, scannerPattern } from '../../src/tools/cli/scanner-rules.js';
 import { installedIn } from '../support/installed.ts';
 import { CONTEXTS, chanceFrom, countIn, keyFrom } from '../support/planted-keys.ts';
 

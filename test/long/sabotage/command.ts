@@ -277,14 +277,14 @@ export const COMMAND: readonly Safeguard[] = [
   },
   {
     name: 'scan: no setting of git hides what is staged',
-    file: 'src/tools/cli/scanner-rules.ts',
+    file: 'src/tools/cli/commands/rules.ts',
     text: '--no-renames --no-relative',
     instead: '--no-renames',
     tests: 'test/slow/cli/scan-git.test.ts',
   },
   {
     name: 'scan: no setting of git changes the path of what is staged',
-    file: 'src/tools/cli/scanner-rules.ts',
+    file: 'src/tools/cli/commands/rules.ts',
     text: ' --src-prefix=a/ --dst-prefix=b/',
     instead: '',
     tests: 'test/slow/cli/scan-git.test.ts',

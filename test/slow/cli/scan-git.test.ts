@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { generateKey, redactKeys } from 'keyscope';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { STAGED_DIFF } from '../../../src/tools/cli/scanner-rules.js';
+import { STAGED_DIFF } from '../../../src/tools/cli/commands/rules.js';
 import { openPlace, type Place } from '../../support/command.ts';
 import { readDiff } from '../../support/diffs.ts';
 import { describeWithGit, type Planted, plantHistory } from '../../support/histories.ts';

@@ -290,7 +290,7 @@ it('names another number of handlers of a row without a guard', () => {
     const catalog = defineScopes({ threats: { read: 'Read.' } });
     const routes = [{ method: 'ALL', path: '/*', operations: [], handlers }];
     const reasons = { 'ALL /*': 'writes a log' };
-    return lockOf({ catalog, policy: definePolicy(catalog, {}), routes, reasons });
+    return lockOf({ catalog, policy: definePolicy(catalog, { one: [] }), routes, reasons });
   };
   const diff = diffLocks(lockWithHandlers(), lockWithHandlers(2));
   expect(diff).toMatchObject({ isEmpty: false, widened: [], unguarded: [] });

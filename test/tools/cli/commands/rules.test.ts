@@ -3,8 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { isKey, keyPattern } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { RULES, STAGED_DIFF, scannerPattern } from '../../../src/tools/cli/scanner-rules.js';
-import { CONTEXTS, chanceFrom, countIn, keyFrom, nearKeyFrom } from '../../support/planted-keys.ts';
+import { RULES, STAGED_DIFF, scannerPattern } from '../../../../src/tools/cli/commands/rules.js';
+import {
+  CONTEXTS,
+  chanceFrom,
+  countIn,
+  keyFrom,
+  nearKeyFrom,
+} from '../../../support/planted-keys.ts';
 
 const PREFIXES = ['acme', 'acme_test'];
 const PATTERN = scannerPattern('acme');
