@@ -1,0 +1,50 @@
+/** The table that docs/lock.md shows for frameworks that the lock does not read. */
+import { readFileSync } from 'node:fs';
+import { routesOf } from 'keyscope/lock';
+import { afterEach, expect, test } from 'vitest';
+import { describeInstalled } from './installed.ts';
+import { overHttp } from './served.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const PAGE = readFileSync(new URL('../../docs/lock.md', import.meta.url), 'utf8');
+const [, TABLE = ''] = /With Koa:\n\n```js\n([\s\S]*?)```/.exec(PAGE) ?? [];
+
+describeInstalled('the table of the lock', () => {
+  test('declares and lists the routes of Koa', async () => {
+    const { default: Koa } = await import('koa');
+    const { default: Router } = await import('@koa/router');
+    const { createGuard } = await import('./.project/koa/adapter.ts');
+    const { keyring, policy } = await import('./.project/keys.ts');
+    const router = new Router();
+    const answer = (ctx: { body: unknown }) => {
+      ctx.body = 'done';
+    };
+    const given = {
+      router,
+      guard: createGuard({ keyring, policy, realm: 'acme' }),
+      listThreats: answer,
+      healthz: answer,
+      routesOf,
+    };
+    const run = new Function(...Object.keys(given), `${TABLE}\nreturn routes;`);
+    expect(run(...Object.values(given))).toEqual([
+      { method: 'GET', path: '/healthz', operations: [] },
+      { method: 'GET', path: '/threats', operations: ['listThreats'] },
+    ]);
+    const { url, close } = await overHttp(new Koa().use(router.routes()).callback());
+    closers.push(() => close?.());
+    const statuses = ['/threats', '/healthz'].map(async (path) => (await fetch(url + path)).status);
+    expect(await Promise.all(statuses)).toEqual([401, 200]);
+  });
+
+  test('takes a handler that carries the mark of its guard, as Next has it', async () => {
+    const route = './.project/next/app/threats/route.ts';
+    const threats = (await import(/* @vite-ignore */ route)) as { readonly GET: unknown };
+    const routes = routesOf({ 'GET /threats': threats.GET });
+    expect(routes).toEqual([{ method: 'GET', path: '/threats', operations: ['listThreats'] }]);
+  });
+});
