@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 
 const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const entries = Object.values(exports)
-  .filter((entry) => entry.default !== undefined)
-  .map((entry) => entry.default.replace('./dist/', '../src/').replace(/js$/, 'ts'));
+  .filter((entry) => entry.types !== undefined)
+  .map((entry) => entry.types.replace('./dist/', '../src/').replace(/\.d\.ts$/, '.ts'));
 
 const run = (file, ...args) => {
   const options = { cwd: import.meta.dirname, stdio: 'inherit' };
