@@ -8,17 +8,28 @@ import { packageEntries } from './test/support/package-entries.ts';
 /** The folders behind the front door. They become one file, because each file takes time to load. */
 const CORE: readonly string[] = ['core', 'management', 'http'];
 
+/** What in them the front door does not load: it is for `admin`, `leaks` and `mcp` alone. */
+const APART: readonly string[] = ['http/answer', 'http/body', 'http/fetch-handler'];
+
+/** Whether a file, named without its ending, is in `core.js`. */
+function isCore(name: string): boolean {
+  const [folder = '', ...rest] = name.split('/');
+  return CORE.includes(folder) && rest.length === 1 && !APART.includes(name);
+}
+
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
-/** Puts all that is in those folders into `core.js`, with every name that it exports. */
+/** Puts those files into `core.js`, with every name that they export. */
 const gather: Plugin = {
   name: 'gather',
   setup({ onLoad }) {
     onLoad({ filter: /src[\\/]index\.ts$/ }, () => {
-      const files = CORE.flatMap((folder) => {
-        const names = readdirSync(`src/${folder}`).filter((name) => name.endsWith('.ts'));
-        return names.map((name) => `export * from './${folder}/${name}';`);
+      const names = CORE.flatMap((folder) => {
+        return readdirSync(`src/${folder}`).map((file) => `${folder}/${file}`);
       });
+      const files = names
+        .filter((name) => name.endsWith('.ts') && isCore(name.replace(/\.ts$/, '')))
+        .map((name) => `export * from './${name}';`);
       return { contents: files.join('\n'), resolveDir: 'src' };
     });
   },
@@ -29,20 +40,20 @@ const share: Plugin = {
   name: 'share',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.?\// }, ({ resolveDir, path }) => {
-      const [folder = '', ...rest] = relative('src', resolve(resolveDir, path)).split(/[\\/]/);
-      const isCore = CORE.includes(folder) && rest.length === 1;
-      return isCore ? { path: './core.js', external: true } : null;
+      const name = relative('src', resolve(resolveDir, path)).replaceAll('\\', '/');
+      return isCore(name.replace(/\.js$/, '')) ? { path: './core.js', external: true } : null;
     });
   },
 };
 
-/** The entries of `package.json` by the names of their files, the command, and the native hash. */
+/** The entries of `package.json` by the names of their files, the command, and the two hashes. */
 function entries(): Record<string, string> {
   const exported = packageEntries().map(({ output, source }) => [output, source]);
   return {
     ...Object.fromEntries(exported),
     keyscope: 'src/tools/cli/bin.ts',
     native: 'src/native/sha2.ts',
+    noble: 'src/native/noble.ts',
   };
 }
 

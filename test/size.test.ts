@@ -31,6 +31,6 @@ describe('size', () => {
   });
 
   it("has Node load little on import 'keyscope'", () => {
-    expectAtMost("import 'keyscope'", loadedByNode(built.path), 95_000);
+    expectAtMost("import 'keyscope'", loadedByNode(built.path), 90_000);
   });
 });

@@ -16,8 +16,7 @@
  * The pepper adds possession, not strength against guessing: without it, a reader of the database
  * cannot test a key against a digest, and a writer cannot make a digest or a seal that verifies.
  */
-import { sha256 } from '#noble/sha2.js';
-import { bytesToHex } from '#noble/utils.js';
+import { bytesToHex, sha256 } from '#noble';
 import { encoder } from './bytes.js';
 import { encode, RECORD_FORMAT } from './encoding.js';
 import { assert, readFields } from './input.js';

@@ -19,9 +19,7 @@ registerHooks({
     const source = ENTRIES.get(specifier);
     if (source !== undefined) return next(source, context);
     if (!context.parentURL?.startsWith(SOURCE)) return next(specifier, context);
-    const inSource = specifier
-      .replace(/^#noble\//, '@noble/hashes/')
-      .replace(/^(\..+)\.js$/, '$1.ts');
-    return next(inSource, context);
+    if (specifier === '#noble') return next(`${SOURCE}native/noble.ts`, context);
+    return next(specifier.replace(/^(\..+)\.js$/, '$1.ts'), context);
   },
 });

@@ -19,10 +19,7 @@ const OPTIONS: ts.CompilerOptions = {
   exactOptionalPropertyTypes: true,
   noEmit: true,
   skipLibCheck: true,
-  paths: {
-    '#noble/*': [join(ROOT, 'node_modules/@noble/hashes/*')],
-    keyscope: [join(ROOT, 'src/index.ts')],
-  },
+  paths: { '#noble': [join(ROOT, 'src/native/noble.ts')], keyscope: [join(ROOT, 'src/index.ts')] },
 };
 
 /** Keeps the parsed libraries from one project to the next. */
