@@ -92,10 +92,15 @@ export async function requireKey(
 ): Promise<FoundKey> {
   const info = await keyring.get(keyId, authority);
   if (info === null) throw new AccessError('not_found', 'no_such_key');
-  if (!('name' in info)) return { info, shown: `the ${info.state} key ${keyId}` };
-  const used = info.lastUsedAt === null ? '' : `, last used ${info.lastUsedAt.toISOString()}`;
-  const name = escapeInvisible(info.name);
-  return { info, shown: `${shownKey(info)} “${name}” (${info.state}${used})` };
+  const lastUsedAt = 'name' in info ? info.lastUsedAt : null;
+  const used = lastUsedAt === null ? '' : `, last used ${lastUsedAt.toISOString()}`;
+  return { info, shown: shownInQuestion(info, used) };
+}
+
+/** How a question names a key, with more behind its state. */
+export function shownInQuestion(key: KeyInfo | DamagedKey, more = ''): string {
+  if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
+  return `${shownKey(key)} “${escapeInvisible(key.name)}” (${key.state}${more})`;
 }
 
 /** As many as a keyring lists at once. */

@@ -103,10 +103,13 @@ export function readFastify(app: unknown): readonly GuardedRoute[] {
   assert(recording.isReady, 'routesOf: await app.ready() before, so that all plugins are loaded');
   assert(!recording.routes.some(({ isMoved }) => isMoved), MOVED);
   const gets = recording.routes.filter(({ methods }) => methods.includes('GET'));
-  const heads = recording.routes.filter(({ methods }) => methods.join() === 'HEAD');
-  const own = heads.filter((head) => !isHeadOf(head, gets)).map(({ url }) => url);
-  const listed = recording.routes.filter((each) => !heads.includes(each) || own.includes(each.url));
-  return listed.flatMap(rowsOf);
+  const heads = recording.routes.filter(isHead);
+  const own = new Set(heads.filter((head) => !isHeadOf(head, gets)).map(({ url }) => url));
+  return recording.routes.filter((each) => !isHead(each) || own.has(each.url)).flatMap(rowsOf);
+}
+
+function isHead({ methods }: Declared): boolean {
+  return methods.join() === 'HEAD';
 }
 
 /** Fastify adds a HEAD to each GET: the same handler behind the same guards. */

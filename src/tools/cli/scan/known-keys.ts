@@ -4,8 +4,7 @@ import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { actorOf, type Call } from '../call.js';
 import { usageError } from '../command-error.js';
-import { escapeInvisible } from '../output.js';
-import { shownKey } from '../shown-keys.js';
+import { shownInQuestion } from '../shown-keys.js';
 
 /** Whose key it is; null if the keyring does not know it. */
 export type Known = KeyInfo | DamagedKey | null;
@@ -65,7 +64,7 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
     },
     async carryOut(keyring) {
       if (keys.size === 0) return;
-      const shown = [...keys.values()].map(shownInQuestion).join(', ');
+      const shown = [...keys.values()].map((key) => shownInQuestion(key)).join(', ');
       const lineage = given.flag('lineage') ? ' and what belongs to their lineage' : '';
       await terminal.confirm(`Revoke ${shown}${lineage}, for good?`, isSure);
       for (const key of keys.values()) {
@@ -78,8 +77,3 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
 
 /** States in which a key works no more and never will. */
 const OVER: readonly KeyInfo['state'][] = ['revoked', 'retired', 'expired'];
-
-function shownInQuestion(key: KeyInfo | DamagedKey): string {
-  if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
-  return `${shownKey(key)} “${escapeInvisible(key.name)}” (${key.state})`;
-}
