@@ -194,7 +194,7 @@ export function frozen(principal: Principal): void {
   principal.expiresAt = null;
   // @ts-expect-error: read only
   principal.via = 'key';
-  same<Principal['via'], 'key' | 'jwt'>(true);
+  same<Principal['via'], 'key' | 'jwt' | 'keyless'>(true);
   same<
     keyof Principal,
     | 'keyId'

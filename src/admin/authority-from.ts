@@ -15,11 +15,11 @@ export interface AuthorityFromOptions {
  * The authority of a service whose keys manage keys: what a key may hand out is what it has itself,
  * its entities and its scopes, for no longer than it lives. `actor` is `key:<key id>`.
  *
- * Dangerous, because whoever holds such a key can make others with all of its rights, and those
- * outlive it: revoking it ends none of them, and its lineage has none of them. List them by
- * `createdBy`, `key:<key id>`. It also rotates, suspends and revokes every key of its entity, those
- * with more rights included. So let a reserved scope of its own decide who may, and give the key an
- * expiry.
+ * Dangerous: anyone who holds such a key can make others with all of its rights, and `revoke` of it
+ * ends none of them. `revokeLineage` ends them all, because the authority names the key
+ * (`keyId`); so does a leak report. The key also rotates, suspends and revokes every key of its
+ * entity, those with more rights included. So let a reserved scope of its own decide who may, and
+ * give the key an expiry.
  *
  * Not checked: whether the key may manage keys, which your policy decides; whether it has ended
  * since it was verified.
@@ -44,8 +44,9 @@ export function authorityFrom(
   assertFunction(now, 'now');
   requirePrincipal(principal);
   const { keyId, entityUuid, accessibleEntities, scopes, expiresAt, via } = principal;
-  if (via !== 'key') throw new AccessError('invalid_token', 'token_refused', { keyId });
-  const authority = { entityUuid, entities: accessibleEntities, scopes, actor: `key:${keyId}` };
+  if (via === 'jwt') throw new AccessError('invalid_token', 'token_refused', { keyId });
+  const actor = `key:${keyId}`;
+  const authority = { entityUuid, entities: accessibleEntities, scopes, actor, keyId };
   if (expiresAt === null) return authority;
   const maxLifetimeMs = expiresAt - readClock(now);
   if (maxLifetimeMs < 1) throw new AccessError('invalid_token', 'expired', { keyId });

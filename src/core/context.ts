@@ -11,12 +11,12 @@ import {
   readMaxLifetime,
   readText,
 } from './input.js';
-import { createKeyFormat, type KeyFormat } from './key.js';
+import { createKeyFormat, type KeyFormat, requireOwnPrefix } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
 import { platformRandom, readPeppers } from './secret.js';
 import type { KeyStore } from './store.js';
-import type { TokenVerifier } from './tokens.js';
+import { type ChooseVerifier, readVerifiers, type TokenVerifier } from './tokens.js';
 import { createUsage, readUsageOptions, type UsageOptions, type UsageRecorder } from './usage.js';
 
 /** How a service keeps its keys. */
@@ -38,8 +38,11 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly deployment?: string | undefined;
   /** The longest life of a key that `issue` and `rotate` allow, in milliseconds. Default: none. */
   readonly maxLifetimeMs?: number | undefined;
-  /** Verifies short-lived tokens, which are then accepted alongside keys. */
-  readonly tokens?: TokenVerifier | undefined;
+  /**
+   * Verifies short-lived tokens, which are then accepted alongside keys. In a list, the first that
+   * recognizes a token decides; a token that none of them recognizes is refused.
+   */
+  readonly tokens?: TokenVerifier | readonly TokenVerifier[] | undefined;
   /**
    * Looks up the key behind a token on each use, so that the token ends with its key. Default:
    * true.
@@ -55,6 +58,12 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
    * seconds, and once a minute for each key.
    */
   readonly usage?: UsageOptions | 'off' | undefined;
+  /**
+   * True accepts a prefix under which scanners look for the keys of another vendor, such as
+   * `sk_live`. They would report your keys to that vendor, which cannot end them, and you would not
+   * hear of it. Default: false.
+   */
+  readonly insecureAcceptForeignPrefix?: boolean | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
   readonly now?: Clock | undefined;
   /** Bytes for keys, not for their ids; for tests. Default: the platform's secure source. */
@@ -83,6 +92,7 @@ const OPTIONS = [
   'checkParent',
   'storeTimeoutMs',
   'usage',
+  'insecureAcceptForeignPrefix',
   'now',
   'random',
   'onEvent',
@@ -109,7 +119,8 @@ export interface Context {
   /** In milliseconds; null if there is no limit. */
   readonly maxLifetimeMs: number | null;
   readonly random: RandomBytes;
-  readonly tokens: TokenVerifier | undefined;
+  /** Null if no tokens are accepted. */
+  readonly chooseVerifier: ChooseVerifier | null;
   readonly checkParent: boolean;
   readonly usage: UsageRecorder;
   /** Undefined if there is no listener. */
@@ -126,10 +137,12 @@ export function createContext(options: KeyringOptions): Context {
   for (const name of ['now', 'random', 'onEvent', 'onError'] as const) {
     if (given[name] !== undefined) assertFunction(given[name], name);
   }
-  if (tokens !== undefined) assertFunction(tokens?.verify, 'tokens.verify');
   const isCatalog = typeof catalog?.expand === 'function';
   assert(isCatalog, 'catalog: pass what defineScopes returned');
   const format = createKeyFormat(given.prefix);
+  const { insecureAcceptForeignPrefix = false } = given;
+  const isForeignAccepted = readFlag(insecureAcceptForeignPrefix, 'insecureAcceptForeignPrefix');
+  if (!isForeignAccepted) requireOwnPrefix(format.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
   const clock = (): number => readClock(now);
@@ -144,7 +157,7 @@ export function createContext(options: KeyringOptions): Context {
     clock,
     maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'maxLifetimeMs'),
     random,
-    tokens,
+    chooseVerifier: tokens === undefined ? null : readVerifiers(tokens),
     timeoutMs,
     checkParent: readFlag(checkParent, 'checkParent'),
     usage: createUsage(store, readUsageOptions(given.usage), timeoutMs, report),

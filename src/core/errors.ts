@@ -57,6 +57,8 @@ export type DenialReason =
   | 'orphaned'
   /** The record is malformed, or its seal does not match. */
   | 'record_tampered'
+  /** Nobody holds the text of the key; somebody presented one that has its digest. */
+  | 'keyless'
   | 'revoked'
   | 'suspended'
   | 'retired'
@@ -72,7 +74,9 @@ export type DenialReason =
   | 'no_such_key'
   /** The key exists, but belongs to another entity or to a keyring with another prefix. */
   | 'foreign_key'
-  | 'already_ended';
+  | 'already_ended'
+  /** The key on whose authority another was being made has ended meanwhile. */
+  | 'issuer_ended';
 
 /** What an {@link AccessError} contains besides its code and reason. */
 interface DenialDetails {

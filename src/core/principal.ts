@@ -26,8 +26,11 @@ export interface Principal {
    * never.
    */
   readonly expiresAt: number | null;
-  /** Whether a key or a token was presented. */
-  readonly via: 'key' | 'jwt';
+  /**
+   * What was presented: a key, a token that a key was exchanged for, or the token of an identity
+   * that may act as the key (`trust`).
+   */
+  readonly via: 'key' | 'jwt' | 'keyless';
 }
 
 /** The usage of a key as its record had it when it was looked up. */

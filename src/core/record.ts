@@ -2,6 +2,7 @@
 import { RECORD_FORMAT } from './encoding.js';
 import { isObject, MAX_ENTITIES, MAX_TIME } from './input.js';
 import { isScope, MAX_SCOPES } from './scope.js';
+import { readTrust } from './trust.js';
 import { isUuid } from './uuid.js';
 
 // ── The record ──────────────────────────────────────────────────────────────────────────────────
@@ -27,7 +28,10 @@ export interface KeyRecord {
   readonly keyId: string;
   /** What the key begins with, before the last `_`. */
   readonly prefix: string;
-  /** The last four characters of the key, which are checksum: tells people which key it is. */
+  /**
+   * The last four characters of the key, which are checksum: tells people which key it is. Empty if
+   * nobody holds its text.
+   */
   readonly hint: string;
   /** What people call the key. */
   readonly name: string;
@@ -53,8 +57,13 @@ export interface KeyRecord {
   readonly rotatedFrom: string | null;
   /** The key id of the first key of its rotations; its own if it is that one. */
   readonly rootKeyId: string;
-  /** Reserved for keys whose holders may delegate: null. */
-  readonly delegation: string | null;
+  /** The `rootKeyId` of the key on whose authority this one was made; null if there was none. */
+  readonly issuedUnder: string | null;
+  /**
+   * Who may act as the key without its text: canonical JSON (RFC 8785) of at most 4 KiB. Such a
+   * key has an empty `hint`. Null for keys whose text was shown to somebody.
+   */
+  readonly trust: string | null;
 
   /**
    * 64 hexadecimal digits over all of the above; after a revocation, over `revokedAt`, `endedBy`
@@ -120,9 +129,10 @@ const CHECKS: Readonly<Record<keyof KeyRecord, Check>> = {
   createdAt: isTime,
   createdBy: isTextOrNull,
   expiresAt: isTimeOrNull,
-  rotatedFrom: (id) => id === null || isUuid(id),
+  rotatedFrom: isUuidOrNull,
   rootKeyId: isUuid,
-  delegation: isTextOrNull,
+  issuedUnder: isUuidOrNull,
+  trust: (text) => text === null || (isText(text) && readTrust(text) !== null),
   seal: isTextOrNull,
   revokedAt: isTimeOrNull,
   suspendedAt: isTimeOrNull,
@@ -141,6 +151,10 @@ function isText(value: unknown): value is string {
 
 function isTextOrNull(value: unknown): boolean {
   return value === null || isText(value);
+}
+
+function isUuidOrNull(value: unknown): boolean {
+  return value === null || isUuid(value);
 }
 
 function isTime(value: unknown): boolean {

@@ -12,12 +12,12 @@ const SEALED = [
   'accessibleEntities',
   'createdAt',
   'createdBy',
-  'delegation',
   'digest',
   'entityUuid',
   'expiresAt',
   'format',
   'hint',
+  'issuedUnder',
   'justification',
   'keyId',
   'metadata',
@@ -26,6 +26,7 @@ const SEALED = [
   'rootKeyId',
   'rotatedFrom',
   'scopes',
+  'trust',
 ] as const satisfies readonly (keyof KeyRecord)[];
 
 /** What a revocation adds. */
@@ -63,9 +64,17 @@ export function sealOf(record: KeyRecord, scheme: Scheme): string | null {
   return scheme.revocationSeal?.(revokedText(record)) ?? null;
 }
 
-/** Whether the seal vouches for the record. Without a pepper, null is what it has to be. */
+/**
+ * Whether the seal vouches for the record. Without a pepper, null is what it has to be, and nothing
+ * vouches for a `trust`.
+ */
 export function isSealed(record: KeyRecord, scheme: Scheme): boolean {
   const seal = sealOf(record, scheme);
-  if (seal === null || record.seal === null) return seal === record.seal;
-  return equalText(seal, record.seal);
+  if (seal === null) return record.seal === null && record.trust === null;
+  return record.seal !== null && equalText(seal, record.seal);
+}
+
+/** Whether the seal is that of the key before it was revoked, whatever mark the record has. */
+export function isSealedAlive(record: KeyRecord, scheme: Scheme): boolean {
+  return isSealed({ ...record, revokedAt: null }, scheme);
 }

@@ -29,7 +29,11 @@ export type RandomBytes = (length: number) => Uint8Array;
 export interface Pepper {
   /** `[a-z0-9-]{1,32}`; part of every digest. */
   readonly id: string;
-  /** 32 bytes or more; text counts as UTF-8. */
+  /**
+   * 32 bytes or more; text counts as UTF-8. Text is refused if white space or a byte order mark is at
+   * one of its ends, as in a file that was read with its last line end, or if it repeats one
+   * character.
+   */
   readonly secret: string | Uint8Array;
 }
 
@@ -186,7 +190,18 @@ function readPepper(pepper: unknown): CheckedPepper {
   assert(bytes instanceof Uint8Array, instead);
   const { length } = bytes;
   assert(length >= 32, `pepper ${id}: the secret has ${length} bytes; pass at least 32`);
+  const text = isText ? secret : decodeText(bytes);
+  const trim = 'white space or a byte order mark at an end of the secret; trim it';
+  assert(text.trim() === text, `pepper ${id}: ${trim}, or it is another pepper elsewhere`);
+  const repeats = isText && new Set(secret).size === 1;
+  assert(!repeats, `pepper ${id}: the secret repeats one character; is it a placeholder?`);
   return { tag: `h1.${id}$`, bytes };
+}
+
+/** Bytes that were read from a file of text, as this text; '' for bytes that are not text. */
+function decodeText(bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  return /\ufffd|[^\P{Cc}\s]/u.test(text) ? '' : text;
 }
 
 function createScheme({ tag, bytes }: CheckedPepper, binding: Binding): Scheme {
@@ -217,7 +232,8 @@ export type Schemes = readonly [Scheme, ...Scheme[]];
 /**
  * Reads peppers into schemes.
  *
- * @throws TypeError on an empty list, a malformed or short pepper, or two of one id.
+ * @throws TypeError on an empty list, a malformed, short, untrimmed or repetitive pepper, or two of
+ *   one id.
  */
 export function readPeppers(peppers: unknown, binding: Binding): Schemes {
   if (peppers === 'none') return [UNPEPPERED];

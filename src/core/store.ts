@@ -94,7 +94,10 @@ export interface SchemeSummary {
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Ends a key for good: only where `revokedAt` is null. */
+/**
+ * Ends a key for good: only where `revokedAt` is null, or where somebody else has set it and `seal`
+ * is `replaces`.
+ */
 export interface RevokeMark {
   readonly kind: 'revoke';
   /** Becomes `revokedAt` and `changedAt`. Milliseconds, as all times. */
@@ -103,8 +106,10 @@ export interface RevokeMark {
   readonly by: string | null;
   /** Becomes `endReason`. */
   readonly reason: string | null;
-  /** Replaces `seal`, in the same write. */
+  /** Becomes `seal`, in the same write. */
   readonly seal: string | null;
+  /** The `seal` as it was read. If it is a text, a row with this seal is marked again. */
+  readonly replaces?: string | null | undefined;
 }
 
 /** Suspends a key: only where `revokedAt` and `suspendedAt` are null. */
@@ -196,7 +201,10 @@ export interface KeyStore {
    */
   list(query: ListQuery, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 
-  /** Returns every record with this `rootKeyId`, ended ones included, in any order. */
+  /**
+   * Returns every record whose `rootKeyId` or `issuedUnder` this is, each once, ended ones included,
+   * in any order.
+   */
   listLineage(rootKeyId: string, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 
   /**

@@ -4,13 +4,15 @@ import { answerInTime } from './outage.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
 import type { CallOptions } from './store.js';
+import type { LiveKey, TokenTools } from './tokens.js';
+import { readTrust } from './trust.js';
 import { isUuid } from './uuid.js';
 import { earliest, refused, requireLive, requireRecord, verify } from './verify.js';
 
 /**
  * Accepts a token only while the key behind it would authenticate, and for no more than that key
  * has: the token's scopes and entities are an upper bound on a principal made from the parent's
- * record. Without `checkParent`, the key is not looked up.
+ * record. Without `checkParent`, the key behind a `'jwt'` is not looked up.
  *
  * The ids, entities and scopes of the claims are checked, the lists copied and frozen; a `*`, like
  * any other malformed one, is refused. Not checked: `name`, `metadata` and `expiresAt`, for which a
@@ -21,18 +23,22 @@ export async function verifyToken(
   token: string,
   options?: CallOptions,
 ): Promise<Principal> {
-  const { tokens, timeoutMs } = context;
+  const { chooseVerifier, timeoutMs } = context;
   // `verify` refuses the token, because a key contains no dot.
-  if (tokens === undefined) return verify(context, token);
-  const verified = Promise.resolve(tokens.verify(token));
+  if (chooseVerifier === null) return verify(context, token);
+  const verifier = chooseVerifier(token);
+  if (verifier === undefined) return refused('token_refused');
+  const findLive = createFinder(context, options);
+  const verified = Promise.resolve(verifier.verify(token, { findLive }));
   const claims = readClaims(await answerInTime('tokens.verify', verified, timeoutMs));
   if (claims === null) return refused('token_refused');
-  if (!context.checkParent) return createPrincipal(claims, 'jwt', context.knownScopes);
-  const row = await context.store.findById(claims.keyId, options);
-  // A token of a key with another prefix is another keyring's, as the key is.
-  const isOurs = row?.prefix === context.format.prefix && row.entityUuid === claims.entityUuid;
-  if (!isOurs) return refused('unknown_key');
-  const parent = await requireLive(context, await requireRecord(row));
+  // Whatever a verifier says, a token is not a key.
+  const via = claims.via === 'keyless' ? 'keyless' : 'jwt';
+  if (via === 'jwt' && !context.checkParent) {
+    return createPrincipal(claims, via, context.knownScopes);
+  }
+  const parent = await findLive(claims.keyId);
+  if (parent.entityUuid !== claims.entityUuid) return refused('unknown_key');
   const expiresAt = earliest(parent.expiresAt, claims.expiresAt);
   // Checked again: the look-up took time.
   if (expiresAt !== null && context.clock() >= expiresAt) return refused('expired');
@@ -42,7 +48,27 @@ export async function verifyToken(
     accessibleEntities: inBoth(parent.accessibleEntities, claims.accessibleEntities),
     expiresAt,
   };
-  return createPrincipal(narrowed, 'jwt', context.knownScopes);
+  return createPrincipal(narrowed, via, context.knownScopes);
+}
+
+/** Looks up each key once: what a verifier judged is what the keyring admits. */
+function createFinder(context: Context, options?: CallOptions): TokenTools['findLive'] {
+  const found = new Map<string, Promise<LiveKey>>();
+  return (keyId) => {
+    const known = found.get(keyId) ?? findLive(context, keyId, options);
+    found.set(keyId, known);
+    return known;
+  };
+}
+
+async function findLive(context: Context, keyId: string, options?: CallOptions): Promise<LiveKey> {
+  const row = isUuid(keyId) ? await context.store.findById(keyId, options) : null;
+  // A token of a key with another prefix is another keyring's, as the key is.
+  if (row?.prefix !== context.format.prefix) return refused('unknown_key');
+  const record = await requireRecord(row);
+  const { via: _via, ...shown } = await requireLive(context, record);
+  const { trust, changedAt } = record;
+  return Object.freeze({ ...shown, trust: trust === null ? null : readTrust(trust), changedAt });
 }
 
 /** Null if they are not what a verifier returns. */

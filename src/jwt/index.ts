@@ -4,5 +4,5 @@ export type { ExchangedToken, ExchangeErrorCode, ExchangeInput } from './exchang
 export { ExchangeError, isExchangeError } from './exchange.js';
 export type { TokenIssuer, TokenIssuerOptions } from './issuer.js';
 export { createTokenIssuer } from './issuer.js';
-export type { TokenVerifierOptions } from './verifier.js';
+export type { JwtVerifier, TokenVerifierOptions } from './verifier.js';
 export { createTokenVerifier } from './verifier.js';

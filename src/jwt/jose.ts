@@ -15,6 +15,7 @@ export {
   createLocalJWKSet,
   createRemoteJWKSet,
   customFetch,
+  decodeJwt,
   exportJWK,
   importJWK,
   importPKCS8,

@@ -17,7 +17,7 @@ import {
   TOKEN_TYPE,
   tokenRefused,
 } from './claims.js';
-import { type JWTVerifyGetKey, jwtVerify } from './jose.js';
+import { decodeJwt, type JWTVerifyGetKey, jwtVerify } from './jose.js';
 import type { JwkSet } from './key-set.js';
 import { readClockOption, readIdentifier, readTtl } from './token-options.js';
 import { readVerificationKeys } from './verification-keys.js';
@@ -50,6 +50,14 @@ export interface TokenVerifierOptions {
    * machine's clocks.
    */
   readonly now?: Clock | undefined;
+}
+
+/** What `createTokenVerifier` returns. It needs nothing of a keyring, so it also works alone. */
+export interface JwtVerifier extends TokenVerifier {
+  verify(token: string): Promise<Principal>;
+  /** Whether the token has the right shape, and names the issuer. Not checked: anything else. */
+  recognizes(token: string): boolean;
+  readonly issuers: readonly string[];
 }
 
 /** The options after reading: checked, copied, and with defaults. */
@@ -95,9 +103,23 @@ const OPTIONS = [
  * });
  * const principal = await tokens.verify(accessToken);
  */
-export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+export function createTokenVerifier(options: TokenVerifierOptions): JwtVerifier {
   const settings = readVerifierOptions(options);
-  return Object.freeze({ verify: (token: string) => verify(settings, token) });
+  return Object.freeze({
+    verify: (token: string) => verify(settings, token),
+    recognizes: (token: string) => issuerOf(token) === settings.issuer,
+    issuers: Object.freeze([settings.issuer]),
+  });
+}
+
+/** The unverified `iss` of a token of the right shape; undefined of any other text. */
+function issuerOf(token: unknown): unknown {
+  if (typeof token !== 'string' || !holdsAll(TEXT_CHECKS, token)) return undefined;
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    return undefined;
+  }
 }
 
 function readVerifierOptions(options: unknown): VerifierSettings {

@@ -24,6 +24,11 @@ export interface Authority {
   readonly actor?: string | undefined;
   /** Why: 1 to 200 characters, kept likewise. */
   readonly reason?: string | undefined;
+  /**
+   * The key on whose authority this is done, if it is one: what is issued or rotated on its
+   * strength ends with it (`revokeLineage`). It has to be a live key of this entity.
+   */
+  readonly keyId?: string | undefined;
 }
 
 /** The authority of whoever may hand out rights, which `issue` and `rotate` require. */
@@ -39,6 +44,7 @@ const FIELDS = [
   'entities',
   'actor',
   'reason',
+  'keyId',
   'scopes',
   'maxLifetimeMs',
 ] as const satisfies readonly (keyof GrantAuthority)[];
@@ -56,6 +62,8 @@ export interface CheckedAuthority {
   readonly entities: readonly string[];
   readonly actor: string | undefined;
   readonly reason: string | undefined;
+  /** The key on whose authority this is done; null if it is none. */
+  readonly keyId: string | null;
   /** Who and why, as marks have it. */
   readonly said: Said;
   /** Patterns; null if no scopes may be handed out. */
@@ -73,15 +81,17 @@ const MAX_REASON_LENGTH = 200;
 
 export function readAuthority(authority: unknown): CheckedAuthority {
   const given = readFields(authority, FIELDS, 'authority');
-  const { entityUuid, entities } = given;
+  const { entityUuid, entities, keyId = null } = given;
   const actor = readOptionalText(given.actor, 'authority.actor');
   const reason = readInput(given, 'reason', readOptionalText);
   assert(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
+  assert(keyId === null || isUuid(keyId), 'authority.keyId: pass the id of a key', keyId);
   return {
     entityUuid,
     entities: readEntities(entityUuid, entities, 'authority.entities'),
     actor,
     reason,
+    keyId,
     said: { by: actor ?? null, reason: reason ?? null },
     // Absent differs from undefined: `scopes: session.scoeps` is a mistake in every call.
     scopes: Object.hasOwn(given, 'scopes') ? readScopes(given.scopes) : null,

@@ -5,8 +5,9 @@ import { quote } from '../core/input.js';
 import { isLaterFormat, type KeyRecord, readRecord } from '../core/record.js';
 import { isSealed } from '../core/seal.js';
 import { isUuid } from '../core/uuid.js';
-import { schemeOf, stateOf } from '../core/verify.js';
+import { schemeOf } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
+import { shownState } from './ended.js';
 import { type DamagedKey, type KeyInfo, toKeyInfo } from './info.js';
 
 /** The unchecked row of a key of this keyring; throws `not_found` if there is none. No cache. */
@@ -40,16 +41,17 @@ export function foreignKey(): AccessError {
 export function readInfo(context: Context, row: unknown): KeyInfo | DamagedKey {
   const record = readRecord(row);
   if (record === null) return readDamaged(row);
-  const state = stateOf(context, record);
+  const state = shownState(context, record);
   const scheme = schemeOf(context, record);
   const tampered = scheme !== undefined && !isSealed(record, scheme);
   return toKeyInfo(record, state, tampered);
 }
 
 function readDamaged(row: unknown): DamagedKey {
-  const { keyId, entityUuid, revokedAt } = row as Partial<KeyRecord>;
+  const { keyId, entityUuid, revokedAt = null, seal } = row as Partial<KeyRecord>;
   const isFiled = isUuid(keyId) && isUuid(entityUuid);
   if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
   const unread = isLaterFormat(row) ? 'unknown_format' : 'damaged';
-  return { state: Number.isSafeInteger(revokedAt) ? 'revoked' : unread, keyId, entityUuid };
+  const isRevoked = revokedAt !== null && seal === null;
+  return { state: isRevoked ? 'revoked' : unread, keyId, entityUuid };
 }

@@ -1,9 +1,10 @@
 /** What callers see of a key: nothing in it derives from the key but the hint. */
 import type { KeyRecord, KeyState } from '../core/record.js';
+import { readTrust, type Trust } from '../core/trust.js';
 
 /**
- * A key as callers see it: {@link KeyRecord} without `digest`, `seal` and `delegation`, times as
- * fresh `Date`s, and its state.
+ * A key as callers see it: {@link KeyRecord} without `digest` and `seal`, times as fresh `Date`s,
+ * and its state.
  */
 export interface KeyInfo {
   /** What became of the key: whether it is live, and if not, why. */
@@ -57,8 +58,10 @@ export interface KeyInfo {
   readonly rotatedFrom: string | null;
   /** The key id of the first key of its rotations; its own if it is that one. */
   readonly rootKeyId: string;
-  /** Whether the holder of the key may delegate. */
-  readonly delegation: boolean;
+  /** The `rootKeyId` of the key on whose authority this one was made; null if there was none. */
+  readonly issuedUnder: string | null;
+  /** Who may act as the key without its text; null for keys whose text was shown to somebody. */
+  readonly trust: Trust | null;
   /** When the key was last used; null for never. */
   readonly lastUsedAt: Date | null;
   /** Scope → when it was last exercised. */
@@ -104,7 +107,8 @@ export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean)
     changedAt: dateOrNull(record.changedAt),
     rotatedFrom: record.rotatedFrom,
     rootKeyId: record.rootKeyId,
-    delegation: record.delegation !== null,
+    issuedUnder: record.issuedUnder,
+    trust: record.trust === null ? null : readTrust(record.trust),
     lastUsedAt: dateOrNull(record.lastUsedAt),
     // `fromEntries` defines properties, so no name reaches a prototype.
     scopesUsed: Object.fromEntries(dated),

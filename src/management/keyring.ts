@@ -19,9 +19,10 @@ import {
 import { identify } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
 import { type IssueInput, issue } from './issue.js';
+import { revokeLineage } from './lineage.js';
 import type { AddressedKey, AddressingInput, ListInput, ListPage, OwnInput } from './list.js';
 import { get, list } from './list.js';
-import { revoke, revokeLineage } from './revoke.js';
+import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
 import { resume, suspend } from './suspend.js';
 import { tellDenial } from './trail.js';

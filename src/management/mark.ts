@@ -2,11 +2,11 @@
 import type { Context } from '../core/context.js';
 import { AccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
-import type { Mark, RetireMark } from '../core/store.js';
+import type { Mark, ResumeMark, SuspendMark, WithdrawMark } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
 
-/** All but the one of `rotate`, which is told as a rotation. */
-type OwnMark = Exclude<Mark, RetireMark>;
+/** The marks that can be undone, or that take only one entity out; `revoke.ts` has the others. */
+type OwnMark = SuspendMark | ResumeMark | WithdrawMark;
 
 const EVENTS = {
   revoke: 'key.revoked',
@@ -18,37 +18,58 @@ const EVENTS = {
 /** More failures than this cannot be races with other calls: the store is not writing. */
 const MAX_TRIES = 10;
 
-/**
- * Writes a mark, and emits its event. False if another call was faster; if the row does not show
- * it, the store is broken and wrote nothing, and the caller must not be told that it did.
- */
+/** Writes a mark unless the row has it, and emits its event. */
 export async function writeMark(
   context: Context,
   authority: CheckedAuthority,
   row: KeyRecord,
   mark: OwnMark,
-): Promise<boolean> {
-  const { keyId, entityUuid: owner } = row;
-  const { entityUuid, actor, reason } = authority;
-  // Retried, because another call may do the opposite between the two steps.
-  for (let left = MAX_TRIES; !(await context.store.mark(keyId, mark)); left--) {
-    const now = await context.store.findById(keyId, { fresh: true });
-    if (now !== null && isMarked(now, mark.kind, entityUuid)) return false;
-    if (left === 1) throw new StoreError('store.mark broke its contract; see KeyStore');
+): Promise<void> {
+  const isDone = (now: KeyRecord): boolean => isMarked(now, mark.kind, authority.entityUuid);
+  const wrote = await markUntil(context, row, isDone, () => mark);
+  if (wrote !== null) tellMark(context, authority, row, mark);
+}
+
+/**
+ * Writes a mark, and returns it; null if the row shows that there is no need of it. If another call
+ * was faster, the row is read again, and `markOf` asked again. If the row never shows a mark, the
+ * store is broken and wrote nothing, and the caller must not be told that it did.
+ */
+export async function markUntil<M extends Mark>(
+  context: Context,
+  row: KeyRecord,
+  isDone: (row: KeyRecord) => boolean,
+  markOf: (row: KeyRecord) => M,
+): Promise<M | null> {
+  let last = row;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const mark = markOf(last);
+    if (await context.store.mark(row.keyId, mark)) return mark;
+    const now = await context.store.findById(row.keyId, { fresh: true });
+    if (now !== null && isDone(now)) return null;
+    last = now ?? last;
   }
-  const type = EVENTS[mark.kind];
-  const event = { time: mark.at, keyId, entityUuid: owner, actor, reason };
+  throw new StoreError('store.mark broke its contract; see KeyStore');
+}
+
+/** Emits the event of a mark that was written. */
+export function tellMark(
+  context: Context,
+  { entityUuid, actor, reason }: CheckedAuthority,
+  { keyId, entityUuid: owner }: KeyRecord,
+  { kind, at }: { readonly kind: keyof typeof EVENTS; readonly at: number },
+): void {
+  const type = EVENTS[kind];
+  const event = { time: at, keyId, entityUuid: owner, actor, reason };
   if (type === 'key.withdrawn') {
     context.emit?.({ type, ...event, withdrawnEntity: entityUuid });
   } else context.emit?.({ type, ...event });
-  return true;
 }
 
 /** Whether an unchecked row has the mark; throws if the key is revoked and cannot have it. */
 function isMarked(row: KeyRecord, kind: OwnMark['kind'], entityUuid: string): boolean {
   const { revokedAt, suspendedAt, withdrawn } = row;
   if (kind === 'withdraw') return isIn(withdrawn, entityUuid);
-  if (kind === 'revoke') return Number.isSafeInteger(revokedAt);
   if (revokedAt !== null) throw alreadyEnded(row.keyId);
   return (suspendedAt !== null) === (kind === 'suspend');
 }

@@ -1,11 +1,19 @@
-/** Makes a key, digests and seals it, and stores its record. */
+/**
+ * Makes a key, digests and seals it, and stores its record. If it is made on the authority of a key,
+ * that key has to be live before and after, so that nothing that is made while a key is being ended
+ * survives it.
+ */
 import type { Context } from '../core/context.js';
 import { RECORD_FORMAT } from '../core/encoding.js';
+import { AccessError, isAccessError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import { sealOf } from '../core/seal.js';
 import { drawEntropy, randomUuid } from '../core/secret.js';
+import { requireLive, requireRecord } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
+import { foreignKey } from './find.js';
 import { createIssuedKey, type IssuedKey } from './info.js';
+import { endRow } from './revoke.js';
 
 /** What `issue` and `rotate` decide about a new key. */
 export interface Draft {
@@ -37,6 +45,8 @@ export async function mint(
   old: KeyRecord | null,
 ): Promise<Minted> {
   const { format, random, store } = context;
+  const issuer = await requireIssuer(context, authority);
+  const issuedUnder = issuer === null ? (old?.issuedUnder ?? null) : issuer.rootKeyId;
   const key = format.complete(drawEntropy(random));
   const [scheme] = context.schemes;
   const keyId = randomUuid();
@@ -51,7 +61,8 @@ export async function mint(
     createdBy: authority.said.by,
     rotatedFrom: old?.keyId ?? null,
     rootKeyId: old?.rootKeyId ?? keyId,
-    delegation: null,
+    issuedUnder,
+    trust: null,
     seal: null,
     revokedAt: null,
     suspendedAt: null,
@@ -67,5 +78,29 @@ export async function mint(
   // A plain object, which every store can accept. Lists and tables are frozen already.
   Object.freeze(record);
   await store.insert(record);
+  try {
+    await requireIssuer(context, authority);
+  } catch (error) {
+    if (!isAccessError(error)) throw error;
+    // Nobody has the plaintext, so nobody is told of the key.
+    await endRow(context, authority, record);
+    throw new AccessError('conflict', 'issuer_ended', { keyId: authority.keyId ?? undefined });
+  }
   return { issued: createIssuedKey(key, record), record };
+}
+
+/** The key on whose authority this is done, if it is one: live, and of the entity. No cache. */
+async function requireIssuer(
+  context: Context,
+  { keyId, entityUuid }: CheckedAuthority,
+): Promise<KeyRecord | null> {
+  if (keyId === null) return null;
+  const row = await context.store.findById(keyId, { fresh: true });
+  if (row?.prefix !== context.format.prefix) {
+    throw new AccessError('invalid_token', 'unknown_key', { keyId });
+  }
+  if (row.entityUuid !== entityUuid) throw foreignKey();
+  const issuer = await requireRecord(row);
+  await requireLive(context, issuer);
+  return issuer;
 }

@@ -3,15 +3,14 @@
  * log can always be looked up.
  */
 import type { Context } from '../core/context.js';
-import { StoreError } from '../core/errors.js';
-import { type KeyRecord, readRecord } from '../core/record.js';
+import type { KeyRecord } from '../core/record.js';
 import { sealOf } from '../core/seal.js';
 import type { RevokeMark } from '../core/store.js';
-import { isUuid } from '../core/uuid.js';
-import { schemeOf, stateOf } from '../core/verify.js';
+import { schemeOf } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
+import { hasEnded, voucherOf } from './ended.js';
 import { requireOwn } from './find.js';
-import { writeMark } from './mark.js';
+import { markUntil, tellMark } from './mark.js';
 
 export async function revoke(
   context: Context,
@@ -22,63 +21,62 @@ export async function revoke(
   await revokeRow(context, authority, row);
 }
 
-/** Far more than rotations can happen beside a call. */
-const MAX_PASSES = 100;
-
-/** Revokes a key, its predecessors and its successors; returns the ids of those that it ended. */
-export async function revokeLineage(
-  context: Context,
-  authority: CheckedAuthority,
-  keyId: string,
-): Promise<readonly string[]> {
-  const asked = await requireOwn(context, authority, keyId);
-  const root = isUuid(asked.rootKeyId) ? asked.rootKeyId : keyId;
-  const ended: string[] = [];
-  // The key itself first: its row may be too damaged to be found by its root.
-  let rows: readonly KeyRecord[] = [asked];
-  for (let pass = 0; pass < MAX_PASSES; pass++) {
-    for (const row of rows) {
-      if (await revokeRow(context, authority, row)) ended.push(row.keyId);
-    }
-    // Again, until nothing is left: a rotation beside this may have made another key meanwhile.
-    const lineage = await context.store.listLineage(root, { fresh: true });
-    rows = lineage.filter(isLeft);
-    if (rows.length === 0) return Object.freeze(ended);
-  }
-  throw new StoreError('store.listLineage does not see what was revoked; see KeyStore');
-
-  function isLeft({ prefix, entityUuid, revokedAt }: KeyRecord): boolean {
-    const isOwn = prefix === context.format.prefix && entityUuid === authority.entityUuid;
-    return isOwn && revokedAt === null;
-  }
-}
-
-/** Revokes a key whose row was read; false if it was revoked already. */
-async function revokeRow(
+/** Revokes a key whose row was read, and emits the event; false if it has ended already. */
+export async function revokeRow(
   context: Context,
   authority: CheckedAuthority,
   row: KeyRecord,
 ): Promise<boolean> {
-  return writeMark(context, authority, row, revocationOf(context, authority, row));
+  const mark = await endRow(context, authority, row);
+  if (mark === null) return false;
+  tellMark(context, authority, row, mark);
+  return true;
 }
 
-/** The mark that revokes a key now, with the seal that proves it. */
-export function revocationOf(
+/** Revokes a key without an event; returns the mark, or null if the key had ended already. */
+export async function endRow(
   context: Context,
-  { said }: CheckedAuthority,
+  authority: CheckedAuthority,
   row: KeyRecord,
-): RevokeMark {
+): Promise<RevokeMark | null> {
+  const kept = keptEnd(context, row);
+  if (kept !== null && (await context.store.mark(row.keyId, kept))) return null;
+  return markUntil(
+    context,
+    row,
+    (now) => hasEnded(context, now),
+    (now) => revocationOf(context, authority, now),
+  );
+}
+
+/**
+ * For a revoked row whose pepper is gone: only its seal, which nobody can check any more, becomes
+ * null. Who revoked it, when and why stays.
+ */
+function keptEnd(context: Context, row: KeyRecord): RevokeMark | null {
+  if (voucherOf(context, row) !== 'orphaned') return null;
+  const { revokedAt: at, endedBy: by, endReason: reason, seal: replaces } = row;
+  if (at === null || replaces === null) return null;
+  return { kind: 'revoke', at, by, reason, seal: null, replaces };
+}
+
+/**
+ * The mark that revokes a key now, with the seal that proves it. `replaces`: a row that somebody
+ * else has marked is revoked only if its seal is still the one that was read.
+ */
+function revocationOf(context: Context, { said }: CheckedAuthority, row: KeyRecord): RevokeMark {
   const at = context.clock();
   const end = { revokedAt: at, endedBy: said.by, endReason: said.reason };
-  return { kind: 'revoke', at, ...said, seal: revocationSeal(context, row, end) };
+  const seal = revocationSeal(context, row, end);
+  const replaces = hasEnded(context, row) ? null : row.seal;
+  return { kind: 'revoke', at, ...said, seal, replaces };
 }
 
 type End = Pick<KeyRecord, 'revokedAt' | 'endedBy' | 'endReason'>;
 
-/** Null for a row that nothing vouches for: an edited one must not be sealed now. */
+/** Null for a row whose fields no seal of a live key vouches for: it must not be sealed now. */
 function revocationSeal(context: Context, row: KeyRecord, end: End): string | null {
-  const record = readRecord(row);
-  if (record === null || stateOf(context, record) === 'damaged') return null;
-  const scheme = schemeOf(context, record);
-  return scheme === undefined ? null : sealOf({ ...record, ...end }, scheme);
+  const scheme = schemeOf(context, row);
+  const isOurs = scheme !== undefined && voucherOf(context, row) === 'alive';
+  return isOurs ? sealOf({ ...row, ...end }, scheme) : null;
 }

@@ -24,7 +24,7 @@ import type { IssuedKey } from './info.js';
 import { readJustification, readName, requireJustification } from './issue.js';
 import { alreadyEnded } from './mark.js';
 import { type Draft, mint } from './mint.js';
-import { revocationOf } from './revoke.js';
+import { endRow } from './revoke.js';
 import { tellGrant } from './trail.js';
 
 /** How to rotate. Whatever is left out is the predecessor's. */
@@ -71,6 +71,7 @@ export async function rotate(
   // Steps of `verify`: a key that would not authenticate is not rotated, and a tampered row is not
   // sealed again.
   await requireLive(context, old);
+  if (old.trust !== null) throw new AccessError('conflict', 'keyless', { keyId });
   const draft = readSuccessor(context, old, given, time);
   requireCeiling(authority, draft, context.maxLifetimeMs);
   // Already rotated and in its overlap: the write would detect it too, but leave a revoked
@@ -84,7 +85,7 @@ export async function rotate(
   const wrote = await context.store.mark(keyId, mark);
   if (!wrote) {
     // Another call was faster. Nobody has the successor's plaintext, so end the successor.
-    await context.store.mark(record.keyId, revocationOf(context, authority, record));
+    await endRow(context, authority, record);
     throw alreadyEnded(keyId);
   }
   tellGrant(context, authority, record, { type: 'key.rotated', rotatedFrom: keyId, retireAt });

@@ -73,8 +73,10 @@ export interface KeyInfoJson {
   readonly rotatedFrom: string | null;
   /** The key id of the first key of its rotations; its own if it is that one. */
   readonly rootKeyId: string;
-  /** Whether the holder of the key may delegate. */
-  readonly delegation: boolean;
+  /** The `rootKeyId` of the key on whose authority this one was made; null if there was none. */
+  readonly issuedUnder: string | null;
+  /** Who may act as the key without its text; null for keys whose text was shown to somebody. */
+  readonly trust: Readonly<Record<string, unknown>> | null;
   /** When the key was last used; null for never. */
   readonly lastUsedAt: string | null;
   /** Scope → when it was last exercised. */
@@ -130,7 +132,8 @@ export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo> = clos
     changedAt: timeOrNull,
     rotatedFrom: uuid.nullable(),
     rootKeyId: uuid,
-    delegation: z.boolean(),
+    issuedUnder: uuid.nullable(),
+    trust: z.record(z.string(), z.unknown()).nullable(),
     lastUsedAt: timeOrNull,
     scopesUsed: z.preprocess(datesToTexts, times),
   }),

@@ -11,10 +11,10 @@ export function applyMark(record: KeyRecord, mark: Mark): KeyRecord | null {
 }
 
 function canBeMarked(record: KeyRecord, mark: Mark): boolean {
-  const { revokedAt, suspendedAt, retireAt, withdrawn } = record;
+  const { revokedAt, suspendedAt, retireAt, withdrawn, seal } = record;
   switch (mark.kind) {
     case 'revoke':
-      return revokedAt === null;
+      return revokedAt === null || (seal !== null && seal === mark.replaces);
     case 'suspend':
       return revokedAt === null && suspendedAt === null;
     case 'resume':

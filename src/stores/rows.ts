@@ -7,7 +7,7 @@ import { rememberRows } from './remembered-rows.js';
 export const COLUMN_LIST: string =
   'format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, ' +
   'justification, metadata, created_at, created_by, expires_at, rotated_from, root_key_id, ' +
-  'delegation, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, ' +
+  'issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, ' +
   'changed_at, last_used_at, scopes_used';
 
 /**
@@ -34,7 +34,8 @@ export function toValues(record: KeyRecord): Value[] {
     record.expiresAt,
     record.rotatedFrom,
     record.rootKeyId,
-    record.delegation,
+    record.issuedUnder,
+    record.trust,
     record.seal,
     record.revokedAt,
     record.suspendedAt,
@@ -56,8 +57,8 @@ export function markValues(keyId: string, mark: Mark): Value[] {
   const { at } = mark;
   switch (mark.kind) {
     case 'revoke': {
-      const { by = null, reason = null, seal = null } = mark;
-      return [at, at, by, reason, seal, keyId];
+      const { by = null, reason = null, seal = null, replaces = null } = mark;
+      return [at, at, by, reason, seal, keyId, replaces];
     }
     case 'suspend': {
       const { by = null, reason = null } = mark;
@@ -97,7 +98,8 @@ interface Row {
   readonly expires_at?: unknown;
   readonly rotated_from?: unknown;
   readonly root_key_id?: unknown;
-  readonly delegation?: unknown;
+  readonly issued_under?: unknown;
+  readonly trust?: unknown;
   readonly seal?: unknown;
   readonly revoked_at?: unknown;
   readonly suspended_at?: unknown;
@@ -134,7 +136,8 @@ export function toRecord(row: unknown): KeyRecord {
     expiresAt: toInteger(columns.expires_at),
     rotatedFrom: columns.rotated_from,
     rootKeyId: columns.root_key_id,
-    delegation: columns.delegation,
+    issuedUnder: columns.issued_under,
+    trust: columns.trust,
     seal: columns.seal,
     revokedAt: toInteger(columns.revoked_at),
     suspendedAt: toInteger(columns.suspended_at),

@@ -23,7 +23,7 @@ export interface TestPrincipalOptions<C extends Catalog = Catalog> {
   /** Milliseconds since the epoch. Default: `null`, never. */
   readonly expiresAt?: number | null;
   /** Default: `key`. */
-  readonly via?: 'key' | 'jwt';
+  readonly via?: Principal['via'];
 }
 
 const OPTIONS: readonly (keyof TestPrincipalOptions)[] = [

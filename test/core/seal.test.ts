@@ -55,7 +55,8 @@ const EDITS: Readonly<Record<keyof KeyRecord, readonly unknown[]>> = {
   expiresAt: [0, START],
   rotatedFrom: [NOWHERE],
   rootKeyId: [NOWHERE],
-  delegation: ['', 'AAEC'],
+  issuedUnder: [OTHER],
+  trust: ['', '{}'],
   seal: [null, '', '0'.repeat(64)],
   revokedAt: [1],
   suspendedAt: [1],
@@ -85,7 +86,7 @@ describe('the seal of a live key', () => {
 
   it('covers everything that never changes, as an independent implementation has it', () => {
     expect(FIELDS).toEqual(Object.keys(RECORD));
-    const all = { ...RECORD, expiresAt: START, rotatedFrom: NOWHERE, delegation: 'AAEC' };
+    const all = { ...RECORD, expiresAt: START, rotatedFrom: NOWHERE, issuedUnder: OTHER };
     for (const each of [RECORD, all]) {
       expect(sealedText(each)).toBe(fieldsText({ ...each }, NEVER_CHANGES));
       const ended = { ...each, revokedAt: 7, endedBy: 'ada', endReason: null };
@@ -148,7 +149,8 @@ describe('the seal', () => {
     ['expiresAt', () => ({ expiresAt: null })],
     ['rotatedFrom', () => ({ rotatedFrom: NOWHERE })],
     ['rootKeyId', () => ({ rootKeyId: NOWHERE })],
-    ['delegation', () => ({ delegation: 'AAEC' })],
+    ['issuedUnder', () => ({ issuedUnder: NOWHERE })],
+    ['trust', () => ({ trust: '{}' })],
     ['seal', (row) => ({ seal: row.seal?.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) })],
   ])('refuses a row whose %s was edited', async (field, edit) => {
     const { key, info, keyring } = await rich((row) => ({ ...row, ...edit(row) }));
@@ -167,7 +169,7 @@ describe('the seal', () => {
     ['an empty justification', () => ({ justification: '' })],
     ['nobody who made it', () => ({ createdBy: null })],
     ['an empty text for who made it', () => ({ createdBy: '' })],
-    ['an empty delegation', () => ({ delegation: '' })],
+    ['an empty trust', () => ({ trust: '{}' })],
     ['an expiry that moved', (row: KeyRecord) => ({ expiresAt: (row.expiresAt ?? 0) + 1 })],
     ['metadata moved between key and value', () => ({ metadata: { a1: '', b: '2' } })],
     ['metadata merged', () => ({ metadata: { a: '1b2' } })],

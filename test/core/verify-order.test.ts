@@ -92,12 +92,12 @@ describe('the steps of verify', () => {
 });
 
 describe('the state of a key', () => {
-  // Of a row that only a later release can read, this one still sees that it was revoked.
+  // A mark is only a claim: where this keyring cannot check the seal, it does not say "revoked".
   const states: readonly (readonly [Fault, KeyState])[] = [
-    ['revoked', 'revoked'],
     ['unknown_format', 'unknown_format'],
     ['orphaned', 'orphaned'],
     ['record_tampered', 'damaged'],
+    ['revoked', 'revoked'],
     ['suspended', 'suspended'],
     ['retired', 'retired'],
     ['expired', 'expired'],

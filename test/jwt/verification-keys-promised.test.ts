@@ -1,6 +1,6 @@
 /** A key set that is still pending when the verifier is made. */
-import { causeOf as driversErrorOf, type TokenVerifier } from 'keyscope';
-import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
+import { causeOf as driversErrorOf } from 'keyscope';
+import { createTokenIssuer, createTokenVerifier, type JwtVerifier } from 'keyscope/jwt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   ACCEPTING,
@@ -17,12 +17,12 @@ import { storeError, untyped } from '../support/keyring.ts';
 const TOKEN = forge(FIRST, {}, CLAIMS);
 
 /** A verifier with a promise of anything. */
-function promising(jwks: PromiseLike<unknown>): TokenVerifier {
+function promising(jwks: PromiseLike<unknown>): JwtVerifier {
   return createTokenVerifier({ ...ACCEPTING, jwks: untyped<Promise<{ keys: [] }>>(jwks) });
 }
 
 /** Why a good token gets a `StoreError`: the message of its cause, if there is one. */
-async function reasonOf(verifier: TokenVerifier): Promise<string> {
+async function reasonOf(verifier: JwtVerifier): Promise<string> {
   const cause = driversErrorOf(await storeError(() => verifier.verify(TOKEN)));
   return cause instanceof Error ? cause.message : '';
 }

@@ -114,7 +114,8 @@ describe('readInfo', () => {
       state: 'live',
       tampered: false,
       createdAt: new Date(RECORD.createdAt),
-      delegation: false,
+      issuedUnder: null,
+      trust: null,
     });
   });
 

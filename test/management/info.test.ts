@@ -35,14 +35,17 @@ describe('toKeyInfo', () => {
       changedAt: new Date(START + 5),
       lastUsedAt: new Date(START + 6),
       scopesUsed: { 'threats:read': new Date(START + 7) },
-      delegation: false,
+      issuedUnder: null,
+      trust: null,
     });
   });
 
-  it('shows of a delegation that there is one, and nothing of it', () => {
-    const shown = shownOf({ ...ended, delegation: 'the masked half of a pair' });
-    expect(shown.delegation).toBe(true);
-    expect(JSON.stringify(shown)).not.toContain('masked');
+  it('shows a trust as a frozen object, its members too', () => {
+    const trust = { claims: { repository: 'acme/api' }, subject: 'ci' };
+    const shown = shownOf({ ...ended, hint: '', trust: JSON.stringify(trust) });
+    expect(shown.trust).toEqual(trust);
+    const members = Object.values(shown.trust ?? {});
+    expect([shown.trust, ...members].map(Object.isFrozen)).toEqual([true, true, true]);
   });
 
   const TIMES = [

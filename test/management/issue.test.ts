@@ -65,7 +65,8 @@ describe('issue', () => {
         expiresAt: START + HOUR,
         rotatedFrom: null,
         rootKeyId: info.keyId,
-        delegation: null,
+        issuedUnder: null,
+        trust: null,
         revokedAt: null,
         suspendedAt: null,
         retireAt: null,
@@ -83,7 +84,8 @@ describe('issue', () => {
         tampered: false,
         createdAt: new Date(START),
         expiresAt: new Date(START + HOUR),
-        delegation: false,
+        issuedUnder: null,
+        trust: null,
       });
       expect(events).toEqual([
         {

@@ -52,7 +52,7 @@ const SECRETIVE: KeyRecord = {
   expiresAt: START + HOUR,
   rotatedFrom: '0ca0ca0c-0000-4000-8000-0000000000f1',
   rootKeyId: '0ca0ca0c-0000-4000-8000-0000000000f2',
-  delegation: 'CANARY delegation',
+  trust: '{"subject":"CANARY trust"}',
   seal: null,
   revokedAt: null,
   suspendedAt: START - 1_111,

@@ -168,7 +168,8 @@ describe('rotate of a key that would not authenticate', () => {
     ['record_tampered', { expiresAt: null, scopes: [] }],
     ['record_tampered', { rootKeyId: NOWHERE }],
     ['record_tampered', { createdBy: 'root' }],
-    ['record_tampered', { delegation: '00' }],
+    ['record_tampered', { trust: '{}' }],
+    ['record_tampered', { issuedUnder: NOWHERE }],
     // What the sealed row is not, but a row may be.
     ['record_tampered', { scopes: ['*:*'] }],
     ['record_tampered', { format: 0 }],

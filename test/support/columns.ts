@@ -18,7 +18,8 @@ export const FIXED: readonly string[] = [
   'expires_at',
   'rotated_from',
   'root_key_id',
-  'delegation',
+  'issued_under',
+  'trust',
 ];
 
 /** Those that an operation writes, in the order of the table. */

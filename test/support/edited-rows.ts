@@ -102,7 +102,8 @@ export const EDITED_COLUMNS = {
   createdBy: ["'somebody'", "''"],
   rotatedFrom: [quoted(OTHER), "''"],
   rootKeyId: [quoted(OTHER), "''"],
-  delegation: ["'ab'", "''"],
+  issuedUnder: [quoted(OTHER), "''"],
+  trust: [quoted('{"subject":"ci"}'), quoted('{}')],
 } as const satisfies Partial<Edits>;
 
 const DAMAGED_COLUMN = BAD_JSON.map(quoted);

@@ -6,7 +6,7 @@ import type { JsonWebKey } from 'node:crypto';
 import { constants, createPrivateKey, sign as signBytes } from 'node:crypto';
 import type { JWK, JWTPayload } from 'jose';
 import { base64url, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { TokenVerifier } from 'keyscope';
+import type { JwtVerifier } from 'keyscope/jwt';
 import { testPrincipal } from 'keyscope/testing';
 import { expect } from 'vitest';
 import { catalog, denied, OTHER, OWN, START } from './keyring.ts';
@@ -136,17 +136,17 @@ export const ACCEPTING = {
 } as const;
 
 /** Asserts that a token is refused, with the one code and reason that every bad token gets. */
-export function expectRefused(verifier: TokenVerifier, token: string): Promise<unknown> {
+export function expectRefused(verifier: JwtVerifier, token: string): Promise<unknown> {
   return denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
 }
 
 /** Asserts that a token is accepted. */
-export async function expectAccepted(verifier: TokenVerifier, token: string): Promise<void> {
+export async function expectAccepted(verifier: JwtVerifier, token: string): Promise<void> {
   expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
 }
 
 /** Whether a verifier accepts it. */
-export function accepts(verifier: TokenVerifier, token: unknown): Promise<boolean> {
+export function accepts(verifier: JwtVerifier, token: unknown): Promise<boolean> {
   return verifier.verify(token as string).then(
     () => true,
     () => false,

@@ -23,7 +23,8 @@ export const NEVER_CHANGES: readonly string[] = [
   'expiresAt',
   'rotatedFrom',
   'rootKeyId',
-  'delegation',
+  'issuedUnder',
+  'trust',
 ];
 
 /** What the seal of a revocation covers besides. */

@@ -4,8 +4,8 @@
  */
 import { createHmac, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { UnsecuredJWT } from 'jose';
-import type { TokenVerifier } from 'keyscope';
-import { createTokenVerifier } from 'keyscope/jwt';
+
+import { createTokenVerifier, type JwtVerifier } from 'keyscope/jwt';
 import {
   AUDIENCE,
   CLAIMS,
@@ -34,13 +34,13 @@ const OPTIONS = {
 } as const;
 
 /** A verifier with two keys. */
-export const VERIFIER: TokenVerifier = createTokenVerifier({
+export const VERIFIER: JwtVerifier = createTokenVerifier({
   ...OPTIONS,
   jwks: { keys: [GOOD.publicKey, RSA.publicKey] },
 });
 
 /** A verifier with the good key alone: only there it matters that a token has no `kid`. */
-export const VERIFIER_OF_ONE_KEY: TokenVerifier = createTokenVerifier({
+export const VERIFIER_OF_ONE_KEY: JwtVerifier = createTokenVerifier({
   ...OPTIONS,
   jwks: { keys: [GOOD.publicKey] },
 });

@@ -16,9 +16,9 @@ import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { Principal, TokenVerifier } from 'keyscope';
+import type { Principal } from 'keyscope';
 import { AccessError, isAccessError, parseAuthorization, toMe, toResponse } from 'keyscope';
-import { createTokenVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
+import { createTokenVerifier, type JwtVerifier, type TokenVerifierOptions } from 'keyscope/jwt';
 import { REALM } from '../../platform/host/http.ts';
 import { atFirstSignal, listen, readPort, stop, whyNot } from '../../platform/host/listen.ts';
 import { createNodeServer } from '../../platform/host/node-server.ts';
@@ -36,12 +36,12 @@ interface Door {
 /** A verifier of the platform's tokens. */
 export function createTokens(
   options: Omit<TokenVerifierOptions, 'algorithms' | 'catalog'>,
-): TokenVerifier {
+): JwtVerifier {
   return createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
 }
 
 /** Headers are read as a keyring reads them; only tokens are accepted. */
-function doorOf(tokens: TokenVerifier): Door {
+function doorOf(tokens: JwtVerifier): Door {
   return {
     async authenticate({ headers }) {
       const credential = parseAuthorization(headers.get('authorization'));
@@ -54,7 +54,7 @@ function doorOf(tokens: TokenVerifier): Door {
 }
 
 export function createServer(
-  given: Door | TokenVerifier,
+  given: Door | JwtVerifier,
   realm: string,
   report: Report = reportError,
 ): Server {

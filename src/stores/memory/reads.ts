@@ -27,7 +27,7 @@ export interface Tables {
   readonly byDigest: Map<string, KeyRecord>;
   /** Key ids by the entities that a key names. These never change: only `insert` writes them. */
   readonly idsByEntity: Map<string, string[]>;
-  /** Key ids by `rootKeyId`, which never changes either. */
+  /** Key ids by `rootKeyId` and by `issuedUnder`, which never change either. */
   readonly idsByRoot: Map<string, string[]>;
 }
 

@@ -15,13 +15,15 @@ export function createWrites({ byId, byDigest, idsByEntity, idsByRoot }: Tables)
 
   return {
     insert(record) {
-      const { keyId, digest, entityUuid, accessibleEntities, rootKeyId } = record;
+      const { keyId, digest, entityUuid, accessibleEntities, rootKeyId, issuedUnder } = record;
       const isKnown = byId.has(keyId) || byDigest.has(digest);
       if (isKnown) throw new Error('a record with this key id or digest exists already');
       const entities = new Set([entityUuid, ...accessibleEntities]);
       put(record);
       for (const entity of entities) addTo(idsByEntity, entity, keyId);
       addTo(idsByRoot, rootKeyId, keyId);
+      const isElsewhere = issuedUnder !== null && issuedUnder !== rootKeyId;
+      if (isElsewhere) addTo(idsByRoot, issuedUnder, keyId);
     },
 
     mark(keyId, mark) {

@@ -104,7 +104,7 @@ function createListings(readers: Readers): Listings {
 
     async listLineage(rootKeyId) {
       if (!isUuid(rootKeyId)) return [];
-      return selectRecords(readers, LIST_LINEAGE, [rootKeyId]);
+      return selectRecords(readers, LIST_LINEAGE, [rootKeyId, rootKeyId, rootKeyId]);
     },
   };
 }

@@ -70,7 +70,8 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   expires_at BIGINT CHECK (${isTime('expires_at')}),
   rotated_from ${ID},
   root_key_id ${ID} NOT NULL,
-  delegation LONGTEXT,
+  issued_under ${ID},
+  trust LONGTEXT,
   seal VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin,
   revoked_at BIGINT CHECK (${isTime('revoked_at')}),
   suspended_at BIGINT CHECK (${isTime('suspended_at')}),
@@ -83,6 +84,7 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   scopes_used LONGTEXT NOT NULL CHECK (${isJson('scopes_used', 'OBJECT')}),
   INDEX keyscope_keys_listing (entity_uuid, prefix, created_at, key_id),
   INDEX keyscope_keys_lineage (root_key_id, rotated_from),
+  INDEX keyscope_keys_issued (issued_under),
   INDEX keyscope_keys_expiring (expires_at, key_id),
   INDEX keyscope_keys_changed (changed_at, key_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
@@ -120,9 +122,10 @@ SET NEW.key_id = IF(
   AND NEW.expires_at <=> OLD.expires_at
   AND NEW.rotated_from <=> OLD.rotated_from
   AND NEW.root_key_id <=> OLD.root_key_id
-  AND CAST(NEW.delegation AS BINARY) <=> CAST(OLD.delegation AS BINARY)
+  AND NEW.issued_under <=> OLD.issued_under
+  AND CAST(NEW.trust AS BINARY) <=> CAST(OLD.trust AS BINARY)
   AND (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY)
-    OR (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL)),
+    OR NEW.revoked_at IS NOT NULL),
   NEW.key_id,
   ${refusal(NEVER_CHANGES)})`,
   `
@@ -133,10 +136,12 @@ SET NEW.key_id = IF(
   (OLD.retire_at IS NULL OR NEW.retire_at <=> OLD.retire_at)
   AND (NEW.withdrawn <=> OLD.withdrawn OR JSON_CONTAINS(NEW.withdrawn, OLD.withdrawn))
   AND (OLD.revoked_at IS NULL OR (
-    NEW.revoked_at <=> OLD.revoked_at
+    NEW.revoked_at IS NOT NULL
     AND NEW.suspended_at <=> OLD.suspended_at
     AND NEW.retire_at <=> OLD.retire_at
-    AND (NEW.changed_at <=> OLD.changed_at OR NOT (NEW.withdrawn <=> OLD.withdrawn)))),
+    AND (NOT (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY))
+      OR (NEW.revoked_at <=> OLD.revoked_at
+        AND (NEW.changed_at <=> OLD.changed_at OR NOT (NEW.withdrawn <=> OLD.withdrawn)))))),
   NEW.key_id,
   ${refusal(MARKS_STAY)})`,
   `
@@ -146,6 +151,7 @@ CREATE TRIGGER keyscope_keys_endings BEFORE UPDATE ON keyscope_keys FOR EACH ROW
 SET NEW.key_id = IF(
   (CAST(NEW.ended_by AS BINARY) <=> CAST(OLD.ended_by AS BINARY)
     AND CAST(NEW.end_reason AS BINARY) <=> CAST(OLD.end_reason AS BINARY))
+  OR NOT (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY))
   OR NOT (NEW.revoked_at <=> OLD.revoked_at)
   OR NOT (NEW.suspended_at <=> OLD.suspended_at)
   OR NOT (NEW.retire_at <=> OLD.retire_at),

@@ -78,7 +78,9 @@ export function findBy(column: 'digest' | 'key_id', names: readonly string[]): L
   return { sql: `${found} UNION ALL ${NOBODY} ${ALL}`, values };
 }
 
-export const LIST_LINEAGE: string = `${SELECT} WHERE root_key_id = ? ${ALL}`;
+/** Two queries, each with its index: the servers do not always use both for an OR. */
+export const LIST_LINEAGE: string = `${SELECT} WHERE root_key_id = ?
+  UNION ALL ${SELECT} WHERE issued_under = ? AND root_key_id <> ? ${ALL}`;
 
 // ── Listings of an entity ───────────────────────────────────────────────────────────────────────
 
@@ -173,7 +175,7 @@ const UNCHECKED = '/*M! SET STATEMENT check_constraint_checks = 0 FOR */';
 export const MARKS: Readonly<Record<Mark['kind'], string>> = {
   revoke: `${UNCHECKED} UPDATE keyscope_keys
   SET revoked_at = ?, changed_at = ?, ended_by = ?, end_reason = ?, seal = ?
-  WHERE key_id = ? AND revoked_at IS NULL`,
+  WHERE key_id = ? AND (revoked_at IS NULL OR CAST(seal AS BINARY) = ?)`,
 
   suspend: `UPDATE keyscope_keys
   SET suspended_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
@@ -257,13 +259,16 @@ function endOf(row: string): string {
 }
 
 /**
- * A condition: the key ended before one time, and has no successor that ends after another. COUNT
+ * A condition: the key ended before one time; it has no successor that ends after another, and
+ * nothing that was issued on its authority does. COUNT
  * and not EXISTS, for which the servers may read the whole table once for each batch.
  */
 const IS_DUE = `${endOf('k')} < ? AND 0 = (
   SELECT COUNT(*) FROM keyscope_keys AS successor
   WHERE successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id
-    AND ${endOf('successor')} > ?)`;
+    AND ${endOf('successor')} > ?) AND 0 = (
+  SELECT COUNT(*) FROM keyscope_keys AS child
+  WHERE child.issued_under = k.root_key_id AND ${endOf('child')} > ?)`;
 
 /** Without locks, because it may read the whole table. */
 export const FIND_DUE: string = `SELECT k.key_id, ${FRESHNESS} FROM keyscope_keys AS k

@@ -8,7 +8,7 @@
  * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
  *   instead of 55 %.
  * - `keyscope_keys_lineage`: the keys of one root, and of these the successor of a key, which a
- *   purge asks for.
+ *   purge asks for. `keyscope_keys_issued`: the keys that were made on the authority of one root.
  * - `update`, `marks`, `with_mark`: these triggers run AFTER and have a condition instead of a list
  *   of columns, so that they see what other triggers did to the row, and call a function only if
  *   something is wrong. An update of several columns may do at once what updates one after the
@@ -48,7 +48,7 @@ interface PurgeParameters {
 
 /**
  * The beginning of a statement that deletes a batch of what ended before a time and whose successor
- * has ended, too; `deleted` has the keys. One whose row somebody else has locked is left for the
+ * has ended, too, as has everything that was issued on its authority; `deleted` has the keys. One whose row somebody else has locked is left for the
  * next purge.
  */
 export function deletionOf(parameters: PurgeParameters): string {
@@ -61,7 +61,11 @@ export function deletionOf(parameters: PurgeParameters): string {
         SELECT FROM keyscope_keys AS successor
         WHERE successor.root_key_id = old.root_key_id
           AND successor.rotated_from = old.key_id
-          AND coalesce(${endOf('successor')} > ${now}, true))${more}
+          AND coalesce(${endOf('successor')} > ${now}, true))
+      AND NOT EXISTS (
+        SELECT FROM keyscope_keys AS child
+        WHERE child.issued_under = old.root_key_id
+          AND coalesce(${endOf('child')} > ${now}, true))${more}
     ORDER BY key_id LIMIT ${batchSize}
     FOR UPDATE SKIP LOCKED
   ), deleted AS (
@@ -102,7 +106,8 @@ CREATE TABLE keyscope_keys (
   expires_at bigint CHECK (${isTime('expires_at')}),
   rotated_from uuid,
   root_key_id uuid NOT NULL,
-  delegation text,
+  issued_under uuid,
+  trust text,
   seal text,
   revoked_at bigint CHECK (${isTime('revoked_at')}),
   suspended_at bigint CHECK (${isTime('suspended_at')}),
@@ -119,6 +124,9 @@ CREATE TABLE keyscope_keys (
 CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
   `
 CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, rotated_from)`,
+  `
+CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under)
+WHERE issued_under IS NOT NULL`,
   `
 CREATE INDEX keyscope_keys_expiring ON keyscope_keys (expires_at, key_id)
 WHERE expires_at IS NOT NULL AND revoked_at IS NULL`,
@@ -148,21 +156,23 @@ CREATE TRIGGER keyscope_keys_update AFTER UPDATE ON keyscope_keys FOR EACH ROW
 WHEN (
   (OLD.format, OLD.key_id, OLD.prefix, OLD.hint, OLD.name, OLD.digest, OLD.entity_uuid,
     OLD.accessible_entities, OLD.scopes, OLD.justification, OLD.metadata, OLD.created_at,
-    OLD.created_by, OLD.expires_at, OLD.rotated_from, OLD.root_key_id, OLD.delegation)
+    OLD.created_by, OLD.expires_at, OLD.rotated_from, OLD.root_key_id, OLD.issued_under,
+    OLD.trust)
   IS DISTINCT FROM
   (NEW.format, NEW.key_id, NEW.prefix, NEW.hint, NEW.name, NEW.digest, NEW.entity_uuid,
     NEW.accessible_entities, NEW.scopes, NEW.justification, NEW.metadata, NEW.created_at,
-    NEW.created_by, NEW.expires_at, NEW.rotated_from, NEW.root_key_id, NEW.delegation)
-  OR (OLD.seal IS DISTINCT FROM NEW.seal
-    AND (OLD.revoked_at IS NOT NULL OR NEW.revoked_at IS NULL))
+    NEW.created_by, NEW.expires_at, NEW.rotated_from, NEW.root_key_id, NEW.issued_under,
+    NEW.trust)
+  OR (OLD.seal IS DISTINCT FROM NEW.seal AND NEW.revoked_at IS NULL)
 )
 EXECUTE FUNCTION keyscope_refuse('${NEVER_CHANGES}')`,
   `
 CREATE TRIGGER keyscope_keys_marks AFTER UPDATE ON keyscope_keys FOR EACH ROW
 WHEN (
   (OLD.revoked_at IS NOT NULL
-    AND (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
-    IS DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at))
+    AND ((OLD.suspended_at, OLD.retire_at) IS DISTINCT FROM (NEW.suspended_at, NEW.retire_at)
+      OR NEW.revoked_at IS NULL
+      OR (OLD.revoked_at <> NEW.revoked_at AND OLD.seal IS NOT DISTINCT FROM NEW.seal)))
   OR (OLD.retire_at IS NOT NULL AND OLD.retire_at IS DISTINCT FROM NEW.retire_at)
   OR OLD.withdrawn IS DISTINCT FROM NEW.withdrawn[:cardinality(OLD.withdrawn)]
 )
@@ -170,8 +180,8 @@ EXECUTE FUNCTION keyscope_refuse('${MARKS_STAY}')`,
   `
 CREATE TRIGGER keyscope_keys_with_mark AFTER UPDATE ON keyscope_keys FOR EACH ROW
 WHEN (
-  (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
-  IS NOT DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at)
+  (OLD.revoked_at, OLD.suspended_at, OLD.retire_at, OLD.seal)
+  IS NOT DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at, NEW.seal)
   AND (
     (OLD.ended_by, OLD.end_reason) IS DISTINCT FROM (NEW.ended_by, NEW.end_reason)
     OR (OLD.changed_at IS DISTINCT FROM NEW.changed_at

@@ -144,8 +144,8 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
       format integer, "keyId" uuid, prefix text, hint text, name text, digest text,
       "entityUuid" uuid, "accessibleEntities" uuid[], scopes text[], justification text,
       metadata jsonb, "createdAt" bigint, "createdBy" text, "expiresAt" bigint,
-      "rotatedFrom" uuid, "rootKeyId" uuid, delegation text, seal text, "revokedAt" bigint,
-      "suspendedAt" bigint, "retireAt" bigint, withdrawn uuid[], "endedBy" text,
+      "rotatedFrom" uuid, "rootKeyId" uuid, "issuedUnder" uuid, trust text, seal text,
+      "revokedAt" bigint, "suspendedAt" bigint, "retireAt" bigint, withdrawn uuid[], "endedBy" text,
       "endReason" text, "changedAt" bigint, "lastUsedAt" bigint, "scopesUsed" jsonb)
     WHERE ${DURABLY}
     RETURNING key_id, prefix, created_at, entity_uuid, accessible_entities
@@ -186,14 +186,15 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     ORDER BY created_at DESC, key_id DESC`,
 
   listLineage: `${SELECT}
-    WHERE root_key_id = $1::text::uuid ${OR_REASON}`,
+    WHERE (root_key_id = $1::text::uuid OR issued_under = $1::text::uuid) ${OR_REASON}`,
 
   // Each mark is `applyMark`: its condition is the WHERE, its changes are the SET.
   revoke: `
     UPDATE keyscope_keys SET
       revoked_at = $2::text::bigint, changed_at = $2::text::bigint, ${BY_AND_REASON},
       seal = $3::text::json ->> 'seal'
-    WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND ${DURABLY}
+    WHERE key_id = $1::text::uuid
+      AND (revoked_at IS NULL OR seal = $3::text::json ->> 'replaces') AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
   suspend: `

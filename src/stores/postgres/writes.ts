@@ -57,8 +57,8 @@ async function writeMark(
   const at = String(mark.at);
   switch (mark.kind) {
     case 'revoke': {
-      const { by, reason, seal } = mark;
-      return run('revoke', keyId, at, JSON.stringify({ by, reason, seal }));
+      const { by, reason, seal, replaces } = mark;
+      return run('revoke', keyId, at, JSON.stringify({ by, reason, seal, replaces }));
     }
     case 'suspend': {
       const { by, reason } = mark;

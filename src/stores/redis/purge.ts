@@ -26,7 +26,8 @@ const SETTLED_MS = 86_400_000;
 /**
  * Deletes the records of keys that ended before a time: by revocation, by the end of their
  * retirement or by expiry, whichever came first. Keeps the record of a key as long as another one
- * that it was rotated to has not ended, and every record that this release cannot read. If it
+ * that it was rotated to, or that was issued on its authority, has not ended, and every record that
+ * this release cannot read. If it
  * throws, what was deleted stays deleted; call it again.
  *
  * For a job of its own: it reads every record, 500 at a time. What is deleted cannot be looked up
@@ -78,7 +79,7 @@ async function purge(
   const record = readRecord(row);
   if (record === null || !hasEnded(record, endedBefore)) return null;
   const lineage = await listLineage(link, keys, record.rootKeyId);
-  const isNeeded = lineage.some((each) => mayFollow(each, keyId) && !hasEnded(each, now));
+  const isNeeded = lineage.some((each) => mayFollow(each, record) && !hasEnded(each, now));
   if (isNeeded) return null;
   // Checks again, and deletes the record before what leads to it: if this process ends in between,
   // entries are left that lead nowhere.
@@ -97,10 +98,12 @@ function hasEnded(record: KeyRecord, time: number): boolean {
   return areTimes && ends.some((end) => end !== null && Number(end) < time);
 }
 
-/** Whether a record is that of a successor, or is damaged so that it could be. */
-function mayFollow(record: Partial<KeyRecord>, keyId: string): boolean {
-  const { rotatedFrom } = record;
-  return rotatedFrom === keyId || rotatedFrom === undefined;
+/** Whether a record is that of a successor, or of a key that was issued on the authority of `old`. */
+function mayFollow(record: Partial<KeyRecord>, old: KeyRecord): boolean {
+  const { rotatedFrom, issuedUnder } = record;
+  // A damaged one could be.
+  if (rotatedFrom === undefined || issuedUnder === undefined) return true;
+  return rotatedFrom === old.keyId || issuedUnder === old.rootKeyId;
 }
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────

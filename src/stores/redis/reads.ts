@@ -26,7 +26,6 @@ import {
 } from './schema.js';
 import {
   asDamaged,
-  type Filed,
   type Found,
   filedByCreation,
   filedByExpiry,
@@ -93,15 +92,18 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
   return found.slice(0, limit);
 }
 
-/** The first key of a lineage is in no index; the others are. */
+/** The first key of a lineage is in no index; the others, and what was issued under it, are. */
 export async function listLineage(link: Link, keys: Keys, rootKeyId: string): Promise<KeyRecord[]> {
   if (!isText(rootKeyId)) return [];
   const found = await findFirst(link, keys, rootKeyId);
-  const toFiled = (entry: Entry): Filed => ({ ...filedByCreation(entry), rootKeyId });
   const range = { from: '-', to: '+', size: MAX_AT_ONCE };
   const index = keys.lineage(rootKeyId);
-  for await (const page of walkRecords(link, keys, index, range, toFiled)) {
-    found.push(...page.map(({ row }) => row));
+  for await (const page of walkRecords(link, keys, index, range, filedByCreation)) {
+    for (const { row } of page) {
+      const isSound = row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
+      // It was filed here, and where it belongs never changes.
+      found.push(isSound ? row : { ...asDamaged(row), rootKeyId });
+    }
   }
   return found;
 }

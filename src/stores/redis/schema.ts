@@ -27,7 +27,7 @@ export interface Keys {
   own(prefix: string, entityUuid: string): string;
   /** The sorted set of the records of others with a prefix that address an entity. */
   addressing(prefix: string, entityUuid: string): string;
-  /** The sorted set of the records that were rotated from this first key. */
+  /** The sorted set of the records that were rotated from this first key or issued under it. */
   lineage(rootKeyId: string): string;
 }
 
@@ -111,7 +111,7 @@ export function entryOf(record: KeyRecord): Entry {
 
 /** Where a record is filed: one member in each of these indexes. */
 export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
-  const { keyId, prefix, entityUuid, rootKeyId, changedAt } = record;
+  const { keyId, prefix, entityUuid, rootKeyId, issuedUnder, changedAt } = record;
   const entry = entryOf(record);
   const member = memberOf(entry);
   const filings = [
@@ -123,6 +123,8 @@ export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
   }
   // The first key of a lineage is found by its id: most keys are never rotated.
   if (rootKeyId !== keyId) filings.push({ index: keys.lineage(rootKeyId), member });
+  const isElsewhere = issuedUnder !== null && issuedUnder !== rootKeyId;
+  if (isElsewhere) filings.push({ index: keys.lineage(issuedUnder), member });
   if (changedAt !== null) filings.push(changeOf(keys, entry, changedAt));
   return filings;
 }
@@ -154,7 +156,8 @@ const FIELDS: ReadonlySet<string> = new Set<HashField>([
   'expiresAt',
   'rotatedFrom',
   'rootKeyId',
-  'delegation',
+  'issuedUnder',
+  'trust',
   'seal',
   'revokedAt',
   'suspendedAt',

@@ -48,23 +48,30 @@ return redis.call('ZADD', KEYS[1], '0', ARGV[1])`;
 export const ANOTHER_ID = -1;
 
 /**
- * Key id, kind, `withdrawn` as a retirement expects it, then fields and values by turns. Returns
- * whether the condition held, so that they were written.
+ * Key id, kind, `withdrawn` as a retirement expects it, the seal that a revocation replaces, then
+ * fields and values by turns. Returns whether the condition held, so that they were written.
+ *
+ * A mark or a seal that this store cannot have written does not keep a key from being revoked.
  */
 export const MARK: string = `#!lua flags=allow-oom
 local fields = redis.call('HMGET', KEYS[1],
-  'keyId', 'revokedAt', 'suspendedAt', 'retireAt', 'withdrawn')
-local keyId, revokedAt, suspendedAt, retireAt, withdrawn = unpack(fields)
+  'keyId', 'revokedAt', 'suspendedAt', 'retireAt', 'withdrawn', 'seal')
+local keyId, revokedAt, suspendedAt, retireAt, withdrawn, seal = unpack(fields)
 local kind = ARGV[2]
 if (keyId or '') ~= ARGV[1] then return ${ANOTHER_ID} end
-if revokedAt ~= 'null' then return 0 end
+if revokedAt ~= 'null' then
+  if kind ~= 'revoke' then return 0 end
+  local isMark = string.match(revokedAt or '', '^-?%d+$')
+  local isSeal = seal == 'null' or string.match(seal or '', '^"%x+"$')
+  if isMark and isSeal and (seal == 'null' or seal ~= ARGV[4]) then return 0 end
+end
 if kind == 'suspend' and suspendedAt ~= 'null' then return 0 end
 if kind == 'resume' and suspendedAt == 'null' then return 0 end
 if kind == 'retire' then
   if suspendedAt ~= 'null' or retireAt ~= 'null' then return 0 end
   if withdrawn ~= ARGV[3] then return 0 end
 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 4))
+redis.call('HSET', KEYS[1], unpack(ARGV, 5))
 return 1`;
 
 /**

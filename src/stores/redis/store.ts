@@ -12,7 +12,7 @@
  *
  *     keyscope:own:<prefix>:<entity>          by creation: the entity's own records
  *     keyscope:addressing:<prefix>:<entity>   by creation: the records of others that address it
- *     keyscope:lineage:<key id>               by creation: what was rotated from this first key
+ *     keyscope:lineage:<key id>               by creation: what was rotated from or issued under it
  *     keyscope:expiry                         by expiry: all records
  *     keyscope:changes                        by the time at which they were written: all marks
  *

@@ -18,7 +18,7 @@ export async function readByDigest(
 
 /** The fields of a record that the entry that led to it has, too. */
 export type Filed = Pick<KeyRecord, 'keyId' | 'entityUuid' | 'prefix'> &
-  Partial<Pick<KeyRecord, 'createdAt' | 'expiresAt' | 'rootKeyId'>>;
+  Partial<Pick<KeyRecord, 'createdAt' | 'expiresAt'>>;
 
 /** What an entry says of its record where it is sorted by creation. */
 export function filedByCreation({ keyId, entityUuid, prefix, time }: Entry): Filed {
@@ -71,9 +71,9 @@ export async function readOrFiled(
   }
 }
 
-/** A row that the core refuses: without its seal, it is no record. */
+/** A row that the core refuses: without a hint it is not a record. Its seal and marks stay. */
 export function asDamaged(row: KeyRecord): KeyRecord {
-  const { seal: _seal, ...others } = row;
+  const { hint: _hint, ...others } = row;
   return others as KeyRecord;
 }
 

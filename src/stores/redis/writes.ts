@@ -107,7 +107,8 @@ function callOf(change: Mark): Call {
     return { script: WITHDRAW, args: [entityUuid, JSON.stringify(entityUuid), String(at)] };
   }
   const { withdrawn = [] } = change.kind === 'retire' ? change : {};
-  const args: string[] = [change.kind, JSON.stringify(withdrawn)];
+  const { replaces = null } = change.kind === 'revoke' ? change : {};
+  const args: string[] = [change.kind, JSON.stringify(withdrawn), JSON.stringify(replaces)];
   for (const [field, value] of Object.entries(changesOf(change))) {
     // A caller without types may leave out what is null.
     args.push(field, JSON.stringify(value ?? null));

@@ -9,7 +9,7 @@ import { transaction } from './transactions.js';
 /**
  * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
  * or by expiry, whichever came first. Keeps the row of a key that was rotated to one that has not
- * ended before that time. Up to 500 rows are one transaction; other processes write in between. If
+ * ended before that time, or on whose authority such a one was issued. Up to 500 rows are one transaction; other processes write in between. If
  * it throws, what was deleted stays deleted; call it again.
  *
  * For a job of its own: it blocks its process, and reads the whole table. What is deleted cannot be
@@ -37,13 +37,13 @@ export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly st
 
   // They are found outside the transaction: reading keeps nobody from writing.
   function findAfter(keyId: string): string[] {
-    return find.all(keyId, endedBefore, endedBefore, PURGE_BATCH).map(toKeyId);
+    return find.all(keyId, endedBefore, endedBefore, endedBefore, PURGE_BATCH).map(toKeyId);
   }
 
   function deleteBatch(ids: readonly string[]): string[] {
     return transaction(db, () => {
       allow.run(endedBefore);
-      const rows = purge.all(JSON.stringify(ids), endedBefore, endedBefore);
+      const rows = purge.all(JSON.stringify(ids), endedBefore, endedBefore, endedBefore);
       allow.run(null);
       return rows.map(toKeyId);
     });

@@ -88,7 +88,7 @@ function createListings(query: Query, isSendable: typeof isText): Listings {
 
     listLineage(rootKeyId) {
       if (!isSendable(rootKeyId)) return [];
-      return answer(query('listLineage', rootKeyId), (found) => found.map(toRecord));
+      return answer(query('listLineage', rootKeyId, rootKeyId), (found) => found.map(toRecord));
     },
   };
 }

@@ -64,7 +64,8 @@ CREATE TABLE keyscope_keys (
   expires_at INTEGER CHECK (${isTime('expires_at')}),
   rotated_from TEXT,
   root_key_id TEXT NOT NULL,
-  delegation TEXT,
+  issued_under TEXT,
+  trust TEXT,
   seal TEXT,
   revoked_at INTEGER CHECK (${isTime('revoked_at')}),
   suspended_at INTEGER CHECK (${isTime('suspended_at')}),
@@ -80,6 +81,9 @@ CREATE TABLE keyscope_keys (
 CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
     `
 CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id)`,
+    `
+CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under) \
+WHERE issued_under IS NOT NULL`,
     `
 CREATE INDEX keyscope_keys_expiring ON keyscope_keys (expires_at, key_id) \
 WHERE expires_at IS NOT NULL`,
@@ -115,7 +119,7 @@ END`,
 CREATE TRIGGER keyscope_keys_update BEFORE UPDATE OF
   format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, \
 justification, metadata, created_at, created_by,
-  expires_at, rotated_from, root_key_id, delegation
+  expires_at, rotated_from, root_key_id, issued_under, trust
 ON keyscope_keys
 BEGIN
   SELECT RAISE(ABORT, 'keyscope: ${NEVER_CHANGES}');
@@ -128,14 +132,15 @@ BEGIN
 END`,
     `
 CREATE TRIGGER keyscope_keys_seal BEFORE UPDATE OF seal ON keyscope_keys
-WHEN NEW.seal IS NOT OLD.seal
-  AND (OLD.revoked_at IS NOT NULL OR NEW.revoked_at IS NULL)
+WHEN NEW.seal IS NOT OLD.seal AND NEW.revoked_at IS NULL
 BEGIN
   SELECT RAISE(ABORT, 'keyscope: ${NEVER_CHANGES}');
 END`,
     `
 CREATE TRIGGER keyscope_keys_once BEFORE UPDATE OF revoked_at, retire_at ON keyscope_keys
-WHEN (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
+WHEN (OLD.revoked_at IS NOT NULL
+    AND (NEW.revoked_at IS NULL
+      OR (NEW.revoked_at IS NOT OLD.revoked_at AND NEW.seal IS OLD.seal)))
   OR (OLD.retire_at IS NOT NULL AND NEW.retire_at IS NOT OLD.retire_at)
 BEGIN
   SELECT RAISE(ABORT, 'keyscope: ${MARKS_STAY}');
@@ -160,8 +165,8 @@ END`,
 CREATE TRIGGER keyscope_keys_accounts BEFORE UPDATE OF
   ended_by, end_reason, changed_at
 ON keyscope_keys
-WHEN (NEW.revoked_at, NEW.suspended_at, NEW.retire_at)
-    IS (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
+WHEN (NEW.revoked_at, NEW.suspended_at, NEW.retire_at, NEW.seal)
+    IS (OLD.revoked_at, OLD.suspended_at, OLD.retire_at, OLD.seal)
   AND (
     (NEW.ended_by, NEW.end_reason) IS NOT (OLD.ended_by, OLD.end_reason)
     OR (NEW.changed_at IS NOT OLD.changed_at AND NEW.withdrawn IS OLD.withdrawn)

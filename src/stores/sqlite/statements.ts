@@ -51,13 +51,17 @@ function mergedScopes(more: string): string {
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
 /**
- * Rows that ended before a time, which is passed twice, but for those that were rotated to a key
- * that has not. An index finds that one by its root, which it has from its predecessor.
+ * Rows that ended before a time, which is passed three times, except those that were rotated to a
+ * key that has not, or on whose authority one was issued that has not. An index finds the first by
+ * its root, which it has from its predecessor, and the second by `issued_under`.
  */
 const PURGEABLE = `${endOf('ended')} < ? AND NOT EXISTS (
     SELECT 1 FROM keyscope_keys AS successor
     WHERE successor.root_key_id = ended.root_key_id AND successor.rotated_from = ended.key_id
       AND ${endOf('successor')} >= ?
+  ) AND NOT EXISTS (
+    SELECT 1 FROM keyscope_keys AS child
+    WHERE child.issued_under = ended.root_key_id AND ${endOf('child')} >= ?
   )`;
 
 // ── The statements that read keys ───────────────────────────────────────────────────────────────
@@ -108,7 +112,7 @@ export const QUERIES: Queries = {
       AND keyscope_keys.entity_uuid <> place.entity_uuid
     ORDER BY place.created_at DESC, place.key_id DESC LIMIT ?`,
 
-  listLineage: `${SELECT} root_key_id = ?`,
+  listLineage: `${SELECT} root_key_id = ? OR issued_under = ?`,
 
   summarize: `
     SELECT
@@ -179,7 +183,7 @@ export const STATEMENTS: Statements = {
   revoke: `
     UPDATE keyscope_keys
     SET revoked_at = ?, changed_at = ?, ended_by = ?, end_reason = ?, seal = ?
-    WHERE key_id = ? AND revoked_at IS NULL`,
+    WHERE key_id = ? AND (revoked_at IS NULL OR seal = ?)`,
 
   suspend: `
     UPDATE keyscope_keys SET suspended_at = ?, changed_at = ?, ended_by = ?, end_reason = ?

@@ -141,9 +141,10 @@ function originVariants(): readonly Partial<KeyRecord>[] {
     // As long as a prefix may be, and as short; hints that differ by case alone.
     { prefix: 'abcdefghij_klmno_789', hint: 'aB0z' },
     { prefix: 'a', hint: 'Ab0Z' },
-    { hint: '0000', delegation: randomHex() },
+    { hint: '', trust: '{"issuer":"https://example.com","subject":"ci"}' },
+    { issuedUnder: uuid() },
     // A later version's record.
-    { format: 2, delegation: '' },
+    { format: 2, trust: '' },
   ];
 }
 

@@ -11,8 +11,8 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'trigger: SQLite',
     file: 'src/stores/sqlite/schema.ts',
-    text: 'root_key_id, delegation\nON keyscope_keys\nBEGIN',
-    instead: 'root_key_id, delegation\nON keyscope_keys\nWHEN false\nBEGIN',
+    text: 'root_key_id, issued_under, trust\nON keyscope_keys\nBEGIN',
+    instead: 'root_key_id, issued_under, trust\nON keyscope_keys\nWHEN false\nBEGIN',
     tests: SQLITE,
   },
   {

@@ -69,7 +69,7 @@ const HOSTILE: readonly string[] = [
 /** A record of which every free text is the same. */
 function recordOf(text: string, number: number): KeyRecord {
   const texts = { name: text, justification: text, createdBy: text, metadata: { [text]: text } };
-  return { ...another(number), ...texts, scopes: [text], delegation: text };
+  return { ...another(number), ...texts, scopes: [text], trust: text };
 }
 
 describeMysql('a hostile text that is not prepared', SLOW, () => {

@@ -38,7 +38,8 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   expires_at: ['1', '0'],
   rotated_from: [`'${OTHER}'`],
   root_key_id: [`'${OTHER}'`, "''"],
-  delegation: ["'ab'", "''"],
+  issued_under: ["'ab'", "''"],
+  trust: ["'ab'", "''"],
 };
 
 /** Other values of the seal. */

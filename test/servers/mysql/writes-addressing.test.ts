@@ -147,7 +147,7 @@ describeMysql.each(DRIVERS)('100,000 keys that address one entity, over %s', SLO
     await place.rows(`INSERT INTO keyscope_keys
       SELECT format, CONCAT(LPAD(HEX(seq), 8, '0'), SUBSTRING(key_id, 9)), prefix, hint, name,
         CONCAT('s1$', seq), entity_uuid, accessible_entities, scopes, justification, metadata,
-        seq DIV 10, created_by, expires_at, rotated_from, root_key_id, delegation, seal,
+        seq DIV 10, created_by, expires_at, rotated_from, root_key_id, issued_under, trust, seal,
         revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, changed_at,
         last_used_at, scopes_used
       FROM keyscope_keys CROSS JOIN seq_1_to_${COUNT - 1}`);

@@ -65,7 +65,8 @@ const EDITS: Edits = {
   expiresAt: ['NULL', 'expires_at + 1', '0', HUGE],
   rotatedFrom: [quoted(OTHER)],
   rootKeyId: [quoted(OTHER), 'NULL'],
-  delegation: EDITED_COLUMNS.delegation,
+  issuedUnder: EDITED_COLUMNS.issuedUnder,
+  trust: EDITED_COLUMNS.trust,
 };
 
 const BAD_OBJECTS = ["'[]'", "'5'", `'"text"'`, "'null'", 'NULL'];

@@ -29,7 +29,8 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   expires_at: ['1', '0'],
   rotated_from: [`'${OTHER}'`],
   root_key_id: [`'${OTHER}'`],
-  delegation: ["'ab'", "''"],
+  issued_under: ["'00000000-0000-4000-8000-00000000000f'"],
+  trust: ["'ab'", "''"],
 };
 
 const OF_OTHER = `FROM keyscope_keys WHERE key_id = '${OTHER}'`;

@@ -63,7 +63,8 @@ const EDITS: Edits = {
   createdBy: ['"somebody"', '""', ...GARBAGE],
   rotatedFrom: [json(OTHER), '""', ...GARBAGE],
   rootKeyId: [json(OTHER), '""', ...GARBAGE],
-  delegation: ['"ab"', '""', ...GARBAGE],
+  issuedUnder: [`"${OTHER}"`, ...GARBAGE],
+  trust: ['"{}"', '"ab"', ...GARBAGE],
 };
 
 const DAMAGES: Damages = {

@@ -38,6 +38,7 @@ export async function purgeEnded(db: D1Client, options: PurgeOptions): Promise<r
       keyId,
       endedBefore,
       endedBefore,
+      endedBefore,
       PURGE_BATCH,
     );
     return rows.map(toKeyId);
@@ -47,7 +48,9 @@ export async function purgeEnded(db: D1Client, options: PurgeOptions): Promise<r
     const session = atPrimary(db);
     const [, answer] = await session.batch([
       session.prepare(STATEMENTS.allowPurge).bind(endedBefore),
-      session.prepare(STATEMENTS.purge).bind(JSON.stringify(ids), endedBefore, endedBefore),
+      session
+        .prepare(STATEMENTS.purge)
+        .bind(JSON.stringify(ids), endedBefore, endedBefore, endedBefore),
       session.prepare(STATEMENTS.allowPurge).bind(null),
     ]);
     const { results } = answer as { readonly results: readonly unknown[] };

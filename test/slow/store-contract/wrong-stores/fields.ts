@@ -43,7 +43,8 @@ export const WRONG_FIELDS: WrongStores = {
     })),
   'every key is the first of its rotations': (right) =>
     answering(right, ({ keyId }) => ({ rootKeyId: keyId })),
-  'nothing is delegated': (right) => answering(right, () => ({ delegation: null })),
+  'nobody is trusted': (right) => answering(right, () => ({ trust: null })),
+  'nothing was issued under a key': (right) => answering(right, () => ({ issuedUnder: null })),
   'nobody withdrew': (right) => answering(right, () => ({ withdrawn: [] })),
   'withdrawals are sorted': (right) =>
     answering(right, (row) => ({ withdrawn: [...row.withdrawn].sort() })),
