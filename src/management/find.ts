@@ -7,7 +7,7 @@ import { isSealed } from '../core/seal.js';
 import { isUuid } from '../core/uuid.js';
 import { schemeOf } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
-import { shownState } from './ended.js';
+import { hasEnded, shownState } from './ended.js';
 import { type DamagedKey, type KeyInfo, toKeyInfo } from './info.js';
 
 /** The unchecked row of a key of this keyring; throws `not_found` if there is none. No cache. */
@@ -40,18 +40,17 @@ export function foreignKey(): AccessError {
 /** Shows a row, whatever its state. */
 export function readInfo(context: Context, row: unknown): KeyInfo | DamagedKey {
   const record = readRecord(row);
-  if (record === null) return readDamaged(row);
+  if (record === null) return readDamaged(context, row as KeyRecord);
   const state = shownState(context, record);
   const scheme = schemeOf(context, record);
   const tampered = scheme !== undefined && !isSealed(record, scheme);
   return toKeyInfo(record, state, tampered);
 }
 
-function readDamaged(row: unknown): DamagedKey {
-  const { keyId, entityUuid, revokedAt = null, seal } = row as Partial<KeyRecord>;
+function readDamaged(context: Context, row: KeyRecord): DamagedKey {
+  const { keyId, entityUuid } = row;
   const isFiled = isUuid(keyId) && isUuid(entityUuid);
   if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
   const unread = isLaterFormat(row) ? 'unknown_format' : 'damaged';
-  const isRevoked = revokedAt !== null && seal === null;
-  return { state: isRevoked ? 'revoked' : unread, keyId, entityUuid };
+  return { state: hasEnded(context, row) ? 'revoked' : unread, keyId, entityUuid };
 }

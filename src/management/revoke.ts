@@ -76,7 +76,7 @@ type End = Pick<KeyRecord, 'revokedAt' | 'endedBy' | 'endReason'>;
 
 /** Null for a row whose fields no seal of a live key vouches for: it must not be sealed now. */
 function revocationSeal(context: Context, row: KeyRecord, end: End): string | null {
+  if (voucherOf(context, row) !== 'alive') return null;
   const scheme = schemeOf(context, row);
-  const isOurs = scheme !== undefined && voucherOf(context, row) === 'alive';
-  return isOurs ? sealOf({ ...row, ...end }, scheme) : null;
+  return scheme === undefined ? null : sealOf({ ...row, ...end }, scheme);
 }

@@ -28,6 +28,7 @@ describe('the authority of a key', () => {
       entities: [OWN, OTHER],
       scopes: ['threats:read'],
       actor: `key:${principal.keyId}`,
+      keyId: principal.keyId,
     });
   });
 

@@ -39,6 +39,7 @@ describe('readAuthority', () => {
       said: { by: null, reason: null },
       scopes: null,
       maxLifetimeMs: null,
+      keyId: null,
     };
     expect(readAuthority({ entityUuid: OWN })).toEqual(checked);
     const absent = { entities: undefined, actor: undefined, reason: undefined };
@@ -217,7 +218,7 @@ describe('an authority', () => {
     [
       'with an unknown field',
       authorityWith({ scope: [] }),
-      /^authority: unknown field "scope"; it takes entityUuid, entities, actor, reason, sc/,
+      /^authority: unknown field "scope"; it takes entityUuid, entities, actor, reason, keyId, sc/,
     ],
     [
       'with a field of an input',

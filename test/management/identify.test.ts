@@ -39,7 +39,7 @@ describe('identify', () => {
     },
   );
 
-  it.each(LIFE_NAMES.filter((name) => name !== 'orphaned'))(
+  it.each(LIFE_NAMES.filter((name) => LIVES[name].state !== 'orphaned'))(
     'tells it of a key that is %s, as get does',
     async (name) => {
       const { keyring, events, key, keyId } = await bring(name);

@@ -49,13 +49,20 @@ function* combinations(): Generator<Circumstances> {
                 }
 }
 
+/** A mark is only a claim: it counts where its own seal can be checked, and matches. */
+function isSealedRevocation(given: Circumstances): boolean {
+  const { revoked, format, isPeppered, isEdited, isMalformed } = given;
+  const isReadable = format === 1 && !isMalformed && isPeppered;
+  return revoked === 'by revoke' && isReadable && !isEdited;
+}
+
 /** The states in the order in which they are said, and when each of them holds. */
 const ORDER: readonly (readonly [KeyState, (given: Circumstances) => boolean])[] = [
-  ['revoked', ({ revoked }) => revoked !== 'no'],
+  ['revoked', isSealedRevocation],
   ['unknown_format', ({ format }) => format === 2],
   ['damaged', ({ isMalformed }) => isMalformed],
   ['orphaned', ({ isPeppered }) => !isPeppered],
-  ['damaged', ({ isEdited }) => isEdited],
+  ['damaged', ({ revoked, isEdited }) => isEdited || revoked === 'by hand'],
   ['suspended', ({ isSuspended }) => isSuspended],
   ['retired', ({ isRetired }) => isRetired],
   ['expired', ({ isExpired }) => isExpired],
@@ -128,10 +135,10 @@ describe('the state of a key', () => {
     }
     const counts = Object.fromEntries(seen);
     expect(counts).toEqual({
-      revoked: 256,
-      unknown_format: 64,
-      damaged: 40,
-      orphaned: 16,
+      revoked: 8,
+      unknown_format: 192,
+      damaged: 128,
+      orphaned: 48,
       suspended: 4,
       retired: 2,
       expired: 1,
@@ -140,10 +147,13 @@ describe('the state of a key', () => {
   });
 
   // `verify` reads the row first: of one that it cannot read it says so, revoked or not.
-  function verifying({ isPeppered, isMalformed, format }: Circumstances, refusal: string): string {
+  function verifying(given: Circumstances, refusal: string): string {
+    const { revoked, isPeppered, isMalformed, format } = given;
     if (!isPeppered) return refusal;
     if (format === 2) return REFUSALS.unknown_format;
-    return isMalformed ? REFUSALS.damaged : refusal;
+    if (isMalformed) return REFUSALS.damaged;
+    // At the door the mere presence of the mark refuses.
+    return revoked === 'no' ? refusal : REFUSALS.revoked;
   }
 
   it('becomes revoked by revoke, whatever it was', async () => {

@@ -64,7 +64,7 @@ describe('a row that was copied from another deployment', () => {
     await first.revoke(info.keyId, AUTHORITY);
     const target = memoryStore();
     await target.insert(await rowOf(source, info.keyId));
-    const shown = { state: 'revoked', tampered: true };
+    const shown = { state: 'damaged', tampered: true };
     expect(await keyringOf('acme production', target).get(info.keyId, AUTHORITY)).toMatchObject(
       shown,
     );

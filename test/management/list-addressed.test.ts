@@ -52,7 +52,7 @@ const SECRETIVE: KeyRecord = {
   expiresAt: START + HOUR,
   rotatedFrom: '0ca0ca0c-0000-4000-8000-0000000000f1',
   rootKeyId: '0ca0ca0c-0000-4000-8000-0000000000f2',
-  trust: '{"subject":"CANARY trust"}',
+  issuedUnder: '0ca0ca0c-0000-4000-8000-0000000000f3',
   seal: null,
   revokedAt: null,
   suspendedAt: START - 1_111,
@@ -237,7 +237,7 @@ describe('a row whose entities somebody edited', () => {
     );
     expect(await addressed(setUp({ store: edited }).keyring)).toMatchObject([
       { keyId: after.info.keyId, state: 'live', accessibleEntities: [OTHER] },
-      { keyId: info.keyId, state: call === undefined ? 'damaged' : 'revoked', entityUuid: OWN },
+      { keyId: info.keyId, state: 'damaged', entityUuid: OWN },
       { keyId: before.info.keyId, state: 'live', accessibleEntities: [OTHER] },
     ]);
   });

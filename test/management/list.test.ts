@@ -274,8 +274,10 @@ const DAMAGES: readonly (readonly [string, object, DamagedKey['state']])[] = [
   ['a format that is a text', { format: '2' }, 'damaged'],
   ['a later format', { format: 2 }, 'unknown_format'],
   ['a later format, otherwise written', { format: 3, scopes: 'all', name: {} }, 'unknown_format'],
-  ['a revocation', { scopes: ['*:*'], revokedAt: START }, 'revoked'],
-  ['a revocation, in a later format', { format: 2, revokedAt: START }, 'revoked'],
+  ['a mark by hand', { scopes: ['*:*'], revokedAt: START }, 'damaged'],
+  ['a mark by hand, in a later format', { format: 2, revokedAt: START }, 'unknown_format'],
+  ['a revocation', { scopes: ['*:*'], revokedAt: START, seal: null }, 'revoked'],
+  ['a revocation, in a later format', { format: 2, revokedAt: 5, seal: null }, 'revoked'],
   ['a mark that is no revocation', { scopes: ['*:*'], revokedAt: 'soon' }, 'damaged'],
 ];
 

@@ -66,10 +66,17 @@ describe('revoke', () => {
     const before = await rowOf(inner, keyId);
     await keyring.revoke(keyId, EVE);
     const wasRevoked = LIVES[name].state === 'revoked';
+    // Who revoked it stays, and only the seal, which nobody can check any more, goes.
+    const isKept = name === 'revoked and orphaned';
     const after = await rowOf(inner, keyId);
     if (wasRevoked) expect(after).toEqual(before);
+    else if (isKept) expect(after).toEqual({ ...before, seal: null });
     else expect(after).toMatchObject({ revokedAt: expect.any(Number) as unknown, endedBy: 'eve' });
-    expect(events.map(({ type }) => type)).toEqual(wasRevoked ? [] : ['key.revoked']);
+    expect(events.map(({ type }) => type)).toEqual(wasRevoked || isKept ? [] : ['key.revoked']);
+    events.length = 0;
+    await keyring.revoke(keyId, { ...EVE, actor: 'again' });
+    expect(await rowOf(inner, keyId)).toEqual(after);
+    expect(events).toEqual([]);
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked' });
     // Whatever becomes of the row, of its pepper and of the clock.
     const first = setUp({ store: inner }).keyring;
@@ -207,7 +214,8 @@ describe('the seal of a revoked key', () => {
   ])('shows that the evidence was edited: %j', async (edit) => {
     const { inner, keyId } = await revoked();
     const { keyring } = setUp({ store: editing(inner, keyId, edit) });
-    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked', tampered: true });
+    const state = 'seal' in edit && edit.seal === null ? 'revoked' : 'damaged';
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state, tampered: true });
   });
 
   it('does not cover what changes afterwards', async () => {

@@ -14,7 +14,7 @@ describe('a damaged key', () => {
   test.each<[string, Partial<KeyRecord>]>([
     ['damaged', broken],
     ['unknown_format', { ...broken, format: 2 }],
-    ['revoked', { ...broken, revokedAt: 5 }],
+    ['revoked', { ...broken, revokedAt: 5, seal: null }],
   ])('is accepted as the core shows it: %s', async (state, change) => {
     const row = { ...RECORD, ...change };
     const store: KeyStore = { ...memoryStore(), list: () => [row] };

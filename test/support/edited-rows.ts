@@ -319,16 +319,21 @@ function testRevocations(editable: Editable): void {
     ['endedBy', edits.createdBy[0]],
     ['endedBy', noMark],
     ['revokedAt', edits.createdAt[0]],
-  ] as const)('a revoked key whose %s was edited stays revoked, and says so', async (field, to) => {
-    const { keyring, key, keyId, write } = await issueVictim(editable);
-    await keyring.revoke(keyId, ADMIN);
-    const before = { state: 'revoked', tampered: false, endedBy: 'ada', endReason: 'leaked' };
-    expect(await keyring.get(keyId, ADMIN)).toMatchObject(before);
-    await write(field, to ?? '');
-    expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
-    expect(await keyring.get(keyId, ADMIN)).toMatchObject({ state: 'revoked', tampered: true });
-    await editable.clear();
-  });
+  ] as const)(
+    'a revoked key whose %s was edited stays out, and is shown as damaged',
+    async (field, to) => {
+      const { keyring, key, keyId, write } = await issueVictim(editable);
+      await keyring.revoke(keyId, ADMIN);
+      const before = { state: 'revoked', tampered: false, endedBy: 'ada', endReason: 'leaked' };
+      expect(await keyring.get(keyId, ADMIN)).toMatchObject(before);
+      await write(field, to ?? '');
+      expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
+      expect(await keyring.get(keyId, ADMIN)).toMatchObject({ state: 'damaged', tampered: true });
+      await keyring.revoke(keyId, ADMIN);
+      expect(await keyring.get(keyId, ADMIN)).toMatchObject({ state: 'revoked', tampered: true });
+      await editable.clear();
+    },
+  );
 }
 
 function testWholeRows(editable: Editable): void {

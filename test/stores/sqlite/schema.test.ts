@@ -159,17 +159,22 @@ const RULES: readonly Rule[] = [
     why: NEVER_CHANGES,
   },
   {
-    name: 'the seal of a revoked key stays',
+    name: 'a revocation stays, or is written anew with its seal',
     before: REVOKED,
-    refused: ["seal = 'other'", 'seal = NULL', "seal = 'other', revoked_at = 5"],
-    passes: ["seal = 'end'", 'last_used_at = 9'],
-    why: NEVER_CHANGES,
-  },
-  {
-    name: 'a revocation stays',
-    before: REVOKED,
-    refused: ['revoked_at = NULL', 'revoked_at = 4', 'revoked_at = 6'],
-    passes: ['revoked_at = 5'],
+    refused: [
+      'revoked_at = NULL',
+      'revoked_at = 4',
+      'revoked_at = 6',
+      'revoked_at = 6, changed_at = 6',
+      "seal = 'other', revoked_at = NULL",
+      'seal = NULL, revoked_at = NULL',
+    ],
+    passes: [
+      'revoked_at = 5',
+      "seal = 'end'",
+      'seal = NULL',
+      "revoked_at = 6, ended_by = 'c', end_reason = NULL, changed_at = 6, seal = 'other'",
+    ],
     why: MARKS_STAY,
   },
   {
