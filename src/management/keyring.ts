@@ -122,7 +122,8 @@ export interface Keyring<C extends Catalog = Catalog> {
   resume(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
    * Cuts the authority's entity off from another entity's key that addresses it, and from those
-   * that will be rotated from it. For good and idempotent; after a `StoreError`, call it again.
+   * that were or will be rotated from it. For good and idempotent; after a `StoreError`, call it
+   * again.
    *
    * Not checked: whether the owner issues another key for this entity; see `authority.entities`.
    *

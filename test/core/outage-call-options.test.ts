@@ -228,7 +228,7 @@ describe('a keyring', () => {
       suspend: [true],
       // It was not suspended: the row is read again to see that nothing had to be written.
       resume: [true, true],
-      withdraw: [true],
+      withdraw: [true, true],
       rotate: [true],
       list: [true],
       'list addressing': [true],

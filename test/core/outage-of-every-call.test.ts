@@ -252,13 +252,14 @@ function expectOutage({ events, error, told }: Reached): void {
   expect(String(error)).toMatch(/^StoreError: /);
   expect(body).not.toMatch(/invalid_token|lost/);
   // No listener is told of what did not happen, and none that a key was bad.
-  const revoked = events.flatMap((event) => (event.type === 'key.revoked' ? [event.keyId] : []));
-  const others = events.filter(({ type }) => type !== 'key.revoked');
+  const byKey = (type: string): boolean => type === 'key.revoked' || type === 'key.withdrawn';
+  const marked = events.filter(({ type }) => byKey(type)).map(({ keyId }) => String(keyId));
+  const others = events.filter(({ type }) => !byKey(type));
   for (const event of others) {
     expect(event).toMatchObject({ type: 'access.denied', code: 'store_error' });
   }
-  // A lineage is revoked key by key: of each that is ended for sure, a log knows.
-  expect(revoked.every((keyId) => told.includes(keyId))).toBe(true);
+  // A lineage is marked key by key: of each that is marked for sure, a log knows.
+  expect(marked.every((keyId) => told.includes(keyId))).toBe(true);
 }
 
 /** What is told of a key that had become what {@link BEFORE} says, and has become what it shall. */
@@ -421,8 +422,8 @@ describe('the calls that fail above', () => {
     ['suspend', ['findById', 'mark']],
     ['suspend again', ['findById', 'mark', 'findById']],
     ['resume', ['findById', 'mark']],
-    ['withdraw', ['findById', 'mark']],
-    ['withdraw again', ['findById', 'mark', 'findById']],
+    ['withdraw', ['findById', 'mark', 'listLineage']],
+    ['withdraw again', ['findById', 'mark', 'findById', 'listLineage']],
     ['rotate', ['findById', 'insert', 'mark']],
     ['rotate and lose', ['findById', 'insert', 'mark', 'mark']],
     ['rotate and lose to a suspension', ['findById', 'insert', 'mark', 'mark']],

@@ -163,6 +163,15 @@ class World {
   at(index: number): Known {
     return this.known.at(index % this.known.length) as Known;
   }
+
+  /** A key, and those that came of it by rotations. They are known in the order of these. */
+  withSuccessors(first: Known): readonly Known[] {
+    const found = [first];
+    for (const each of this.known) {
+      if (found.some(({ info }) => info.keyId === each.info.rotatedFrom)) found.push(each);
+    }
+    return found;
+  }
 }
 
 /** The law, for one rotation that succeeded. */
@@ -192,7 +201,9 @@ async function perform(world: World, given: Step): Promise<void> {
       return;
     case 'withdraw':
       await keyring.withdraw(keyId, { entityUuid: entity });
-      old.reach = old.reach.filter((each) => each !== entity);
+      for (const each of world.withSuccessors(old)) {
+        each.reach = each.reach.filter((reached) => reached !== entity);
+      }
       return;
     case 'rotate': {
       const authority = { ...own, ...held };

@@ -192,12 +192,26 @@ describe('a rotation beside another call', () => {
     }
   });
 
-  // The documentation promises it of every successor. A key that was rotated before the entity
-  // withdrew has a successor already, which goes on addressing the entity.
-  it.fails('cuts a withdrawn entity off from a successor that is there already', async () => {
+  // A key that was rotated before the entity withdrew had a successor already, which went on
+  // addressing the entity.
+  it('cuts a withdrawn entity off from a successor that is there already, and from its own', async () => {
     const race = await raced(withdraw, BEFORE_THE_ANSWER);
     const principal = await race.keyring.verify(race.made?.key);
     expect(principal.accessibleEntities).toEqual([OWN]);
+    const { keyring } = setUp();
+    const first = await issueWide(keyring);
+    const second = await keyring.rotate(first.info.keyId, { overlapMs: HOUR }, WIDE);
+    const third = await keyring.rotate(second.info.keyId, { overlapMs: HOUR }, WIDE);
+    await withdraw(keyring, second.info.keyId);
+    const reaches = async (key: string) => {
+      const { accessibleEntities } = await keyring.verify(key);
+      return accessibleEntities.includes(OTHER);
+    };
+    expect(await Promise.all([first, second, third].map(({ key }) => reaches(key)))).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Tests of `listLineage`: every key that came of one, by rotations. */
+/** Tests of `listLineage`: every key that came of one, by rotations or on its authority. */
 import { same } from '../assertions.js';
 import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
 import { misses, nearTexts, oddValues } from './hostile-values.js';
@@ -6,11 +6,13 @@ import { revokeAt } from './marks.js';
 import { byDigest } from './order.js';
 
 /**
- * Lists the lineage of a key that was rotated four times, by way of two prefixes and names, beside
- * others of the same entity. All five must be there in whatever state they are, and nothing else,
- * not even a key that was rotated from one of them and has another root.
+ * Lists the lineage of a key that was rotated four times, by way of two prefixes and names, and on
+ * whose authority three keys were made, next to others of the same entity. All eight must be there
+ * in whatever state they are, each once, and nothing else: neither a key that was rotated from one
+ * of them and has another root, nor one that was made on the authority of one of the three.
  *
- * Catches: a lineage of one key, or of live keys, or along `rotatedFrom`.
+ * Catches: a lineage of one key, or of live keys, or along `rotatedFrom`, or without what was issued
+ * under it, or with what was issued under that.
  */
 export async function listsLineage(fixture: StoreFixture): Promise<void> {
   const { store, add, record } = fixture;
@@ -20,12 +22,19 @@ export async function listsLineage(fixture: StoreFixture): Promise<void> {
   const third = await add({ rootKeyId, rotatedFrom: second.keyId, suspendedAt: TIME });
   const fourth = await add({ rootKeyId, rotatedFrom: third.keyId, expiresAt: 0, name: 'other' });
   const fifth = await add({ rootKeyId, rotatedFrom: fourth.keyId, prefix: 'other' });
-  const all = [root, second, third, fourth, fifth];
+  const child = await add({ issuedUnder: rootKeyId, revokedAt: TIME });
+  const next = { rootKeyId: child.keyId, rotatedFrom: child.keyId };
+  const grown = await add({ ...next, issuedUnder: rootKeyId, prefix: 'other' });
+  // A key that rotated one of its own.
+  const own = await add({ rootKeyId, rotatedFrom: second.keyId, issuedUnder: rootKeyId });
+  const all = [root, second, third, fourth, fifth, child, grown, own];
+  const grandchild = await add({ issuedUnder: child.keyId });
   await add();
   const stranger = await add({ rotatedFrom: rootKeyId });
   const list = async (id: string) => byDigest(await store.listLineage(id));
   same(await list(rootKeyId), byDigest(all), 'the lineage of a root');
   same(await list(stranger.keyId), [stranger], 'the lineage of a key that was never rotated');
+  same(await list(child.keyId), byDigest([child, grown, grandchild]), 'the lineage of a child');
   for (const id of [second.keyId, root.entityUuid, root.digest, uuid()]) {
     same(await store.listLineage(id), [], 'the lineage of what is no root');
   }

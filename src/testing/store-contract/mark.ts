@@ -9,7 +9,11 @@ import { INSTANTS } from './instants.js';
 import { after, resumeAt, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 
 /** The fields that the conditions of marks are about. */
-type Marks = Pick<KeyRecord, 'revokedAt' | 'suspendedAt' | 'retireAt' | 'withdrawn'>;
+type Marks = Pick<KeyRecord, 'revokedAt' | 'suspendedAt' | 'retireAt' | 'withdrawn' | 'seal'>;
+
+/** The seal of half of them, and another one. */
+const SEAL = 'ab'.repeat(32);
+const OTHER_SEAL = 'ba'.repeat(32);
 
 /** Two entities that can withdraw. */
 type Entities = readonly [first: string, second: string];
@@ -21,7 +25,9 @@ function everyState([first, second]: Entities): readonly Marks[] {
   return times.flatMap((revokedAt) =>
     times.flatMap((suspendedAt) =>
       times.flatMap((retireAt) =>
-        lists.map((withdrawn) => ({ revokedAt, suspendedAt, retireAt, withdrawn })),
+        lists.flatMap((withdrawn) =>
+          [null, SEAL].map((seal) => ({ revokedAt, suspendedAt, retireAt, withdrawn, seal })),
+        ),
       ),
     ),
   );
@@ -33,6 +39,10 @@ function everyMark([first, second]: Entities): readonly Mark[] {
   const retire = retireAt(at);
   return [
     revokeAt(at),
+    { ...revokeAt(at), replaces: null },
+    { ...revokeAt(at), replaces: SEAL },
+    { ...revokeAt(at), replaces: OTHER_SEAL, seal: null },
+    { ...revokeAt(at), replaces: SEAL.toUpperCase() },
     suspendAt(at),
     resumeAt(at),
     retire,
@@ -49,8 +59,8 @@ function everyMark([first, second]: Entities): readonly Mark[] {
  * Writes every mark to keys in every state. It may write only where its condition holds, and then
  * only the fields that belong to it: nothing else about the key may matter or change.
  *
- * Catches: a mark without its condition or with one too many, a seal that a revocation leaves, and
- * any other field that is written.
+ * Catches: a mark without its condition or with one too many, a revocation that does not look at the
+ * seal that it replaces, a seal that a revocation leaves, and any other field that is written.
  */
 export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
   const entities = [uuid(), uuid()] as const;

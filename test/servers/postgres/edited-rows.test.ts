@@ -65,7 +65,7 @@ const EDITS: Edits = {
   expiresAt: ['NULL', 'expires_at + 1', '0', HUGE],
   rotatedFrom: [quoted(OTHER)],
   rootKeyId: [quoted(OTHER), 'NULL'],
-  issuedUnder: EDITED_COLUMNS.issuedUnder,
+  issuedUnder: [quoted(OTHER)],
   trust: EDITED_COLUMNS.trust,
 };
 

@@ -156,7 +156,9 @@ export function rightStore(rows: Rows = new Map()): SyncStore {
     },
 
     listLineage(rootKeyId) {
-      const lineage = all().filter((row) => row.rootKeyId === rootKeyId);
+      if (typeof rootKeyId !== 'string') return [];
+      const isOne = (row: Row) => row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
+      const lineage = all().filter(isOne);
       return lineage.map(copy);
     },
 

@@ -15,6 +15,27 @@ function leavingOut(isLeftOut: (row: Row, root: Row | undefined) => boolean): Wr
 export const WRONG_LINEAGES: WrongStores = {
   'listLineage answers the root alone': leavingOut((row) => row.keyId !== row.rootKeyId),
   'listLineage leaves the root out': leavingOut((row) => row.keyId === row.rootKeyId),
+  'listLineage leaves out what was issued under it': leavingOut(
+    (row, root) => row.rootKeyId !== root?.rootKeyId,
+  ),
+  'listLineage answers first keys that were issued under it, and not their rotations': leavingOut(
+    (row, root) => row.rootKeyId !== root?.rootKeyId && row.keyId !== row.rootKeyId,
+  ),
+  'listLineage answers a key twice that is in it by both': (right) => ({
+    listLineage: (rootKeyId: string) => {
+      const rows = right.listLineage(rootKeyId);
+      return [...rows, ...rows.filter((row) => row.issuedUnder === row.rootKeyId)];
+    },
+  }),
+  'listLineage answers grandchildren, too': (right, rows) => ({
+    listLineage: (rootKeyId: string) => {
+      const lineage = right.listLineage(rootKeyId);
+      const roots = new Set(lineage.map((row) => row.rootKeyId));
+      const isBelow = (row: Row) => row.issuedUnder !== null && roots.has(row.issuedUnder);
+      const below = [...rows.values()].filter(isBelow).map(copy);
+      return [...lineage, ...below.filter(({ keyId }) => lineage.every((r) => r.keyId !== keyId))];
+    },
+  }),
   'listLineage leaves revoked keys out': leavingOut((row) => row.revokedAt !== null),
   'listLineage leaves retired keys out': leavingOut((row) => row.retireAt !== null),
   'listLineage leaves suspended keys out': leavingOut((row) => row.suspendedAt !== null),
@@ -33,7 +54,8 @@ export const WRONG_LINEAGES: WrongStores = {
   }),
   'listLineage takes rotatedFrom as well': (_right, rows) => ({
     listLineage: (rootKeyId: string) => {
-      const isOne = (row: Row) => row.rootKeyId === rootKeyId || row.rotatedFrom === rootKeyId;
+      const isOne = (row: Row) =>
+        [row.rootKeyId, row.issuedUnder, row.rotatedFrom].includes(rootKeyId);
       return [...rows.values()].filter(isOne).map(copy);
     },
   }),

@@ -1,5 +1,5 @@
 /** Stores whose `mark` breaks a promise. */
-import type { KeyRecord, Mark } from 'keyscope';
+import type { KeyRecord, Mark, RevokeMark } from 'keyscope';
 import { applyMark } from '../../../../src/stores/marks.js';
 import type { Row, Rows } from '../right-store.ts';
 import { makeRow, TIME, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
@@ -117,6 +117,27 @@ function withoutChangedAt(): WrongStores {
   });
   return Object.fromEntries(wrong);
 }
+
+/** Revokes what is marked already by another rule. */
+function replacing(may: (row: Row, mark: RevokeMark) => boolean): WrongStore {
+  return byRule((row, mark) => {
+    const isMarked = mark.kind === 'revoke' && row.revokedAt !== null;
+    if (!isMarked) return applyMark(row, mark);
+    return may(row, mark) ? applyMark({ ...row, revokedAt: null }, mark) : null;
+  });
+}
+
+/** Wrong stores that do not compare the seal that a revocation replaces. */
+const REPLACING: WrongStores = {
+  'mark never replaces a seal': replacing(() => false),
+  'mark replaces any seal': replacing(
+    (row, { replaces = null }) => replaces !== null && row.seal !== null,
+  ),
+  'mark replaces no seal by one': replacing((row, { replaces = null }) => row.seal === replaces),
+  'mark replaces a seal without case': replacing(
+    (row, { replaces }) => row.seal !== null && row.seal === replaces?.toLowerCase(),
+  ),
+};
 
 /** Wrong stores whose conditions are too many. */
 const TOO_STRICT: WrongStores = {
@@ -316,6 +337,7 @@ export const WRONG_MARKS: WrongStores = {
   ...withoutConditions(),
   ...lookFirst(),
   ...withoutChangedAt(),
+  ...REPLACING,
   ...TOO_STRICT,
   ...WRONG_CHANGES,
   ...WRONG_CALLS,
