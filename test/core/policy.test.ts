@@ -75,7 +75,9 @@ describe('policy.authorize', () => {
     async (_what, entityUuid) => {
       const principal = await holding(['threats:read']);
       const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
-      const error = await denied(act, 'invalid_request', 'malformed_entity');
+      const isList = Array.isArray([entityUuid].flat()[0]) || [entityUuid].flat().length > 1;
+      const reason = isList ? 'repeated' : 'malformed';
+      const error = await denied(act, 'invalid_request', `${reason}_entity`);
       expect(error.keyId).toBe(principal.keyId);
     },
   );
