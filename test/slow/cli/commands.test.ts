@@ -141,7 +141,10 @@ describe('every event', () => {
     const onEvent = 'onEvent: (event) => console.error(JSON.stringify(event))';
     place.write(
       'events.mjs',
-      sqliteConfig().replace('peppers, deployment }', `peppers, deployment, ${onEvent} }`),
+      sqliteConfig('', "prefixes: ['acme'],").replace(
+        'peppers, deployment }',
+        `peppers, deployment, ${onEvent} }`,
+      ),
     );
     const who = { actor: 'ada', reason: 'a look' };
     const as = ['--actor', who.actor, '--reason', who.reason];
