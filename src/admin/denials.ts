@@ -25,7 +25,7 @@ export function answerThrown(error: unknown, { headers }: Request, realm: string
   if (!isUnknownPerson) return response;
   // RFC 9110 §15.5.2 wants a challenge with each 401. A person has no key to send, so it names what
   // is missing. No scheme is registered for that; browsers ignore those that they do not know.
-  const challenge = response.headers.get('www-authenticate') ?? '';
+  const challenge = String(response.headers.get('www-authenticate'));
   response.headers.set('WWW-Authenticate', challenge.replace('Bearer', 'Cookie'));
   return response;
 }
