@@ -44,9 +44,9 @@ export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Pro
  * `application/json`, and 403 for requests of other sites' pages. `HEAD` is `GET` without the body,
  * and `OPTIONS` answers with `Allow`. A key that cannot be rotated because it is not live is 409.
  *
- * A 400 says what is allowed, and never what was sent. A 401 to a page, with a cookie or Fetch
- * metadata and without `Authorization`, has the challenge `Cookie` and not `Bearer`: a person has no
- * key to send.
+ * A 400 says what is allowed, and never what was sent. A 401 to a page, which has a cookie or Fetch
+ * metadata and no `Authorization`, has the challenge `Cookie` and not `Bearer`: a person has no key
+ * to send.
  *
  * Nothing is read of a body before `authorityOf` has answered. If that throws what is no
  * `AccessError` and no `StoreError`, or returns what is no authority, the answer is 500, `onError`

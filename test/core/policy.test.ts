@@ -75,9 +75,9 @@ describe('policy.authorize', () => {
     async (_what, entityUuid) => {
       const principal = await holding(['threats:read']);
       const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
-      const isList = Array.isArray([entityUuid].flat()[0]) || [entityUuid].flat().length > 1;
-      const reason = isList ? 'repeated' : 'malformed';
-      const error = await denied(act, 'invalid_request', `${reason}_entity`);
+      const isOne = !Array.isArray(entityUuid) || String(entityUuid) === '';
+      const reason = isOne ? 'malformed_entity' : 'repeated_entity';
+      const error = await denied(act, 'invalid_request', reason);
       expect(error.keyId).toBe(principal.keyId);
     },
   );

@@ -10,7 +10,7 @@ const ARN = 'arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/reque
 /** What is printed for one kind of event, around the headers. */
 type Event = (value: string) => unknown;
 
-/** An event of Amazon API Gateway, REST, payload 1.0: also that of `$connect` and of authorizers. */
+/** An event of Amazon API Gateway, REST, payload 1.0: also of `$connect` and of authorizers. */
 const payloadOne = (value: string) => ({
   resource: '/my/path',
   path: '/my/path',

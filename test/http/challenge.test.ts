@@ -274,8 +274,8 @@ describe('toResponse', () => {
     expect(new Set(bytes).size).toBe(1);
   });
 
-  // A quoted key, an entity in upper case and one that was sent twice had one sentence, which fitted
-  // none of them.
+  // A quoted key, an entity in upper case and one that was sent twice had one sentence, which
+  // fitted none of them.
   it('says what is malformed in a request, each mistake in its own words', () => {
     const reasons = ['malformed_header', 'quoted_key', 'malformed_entity', 'repeated_entity'];
     const answers = reasons.map((reason) => {
