@@ -84,7 +84,11 @@ export async function answered(answer: Promise<Response>, status: number): Promi
 /** Asserts a refusal as malformed, which names the field and says what is allowed. */
 export async function malformed(answer: Promise<Response>, field: string): Promise<string> {
   const body = await answered(answer, 400);
-  expect(body).toMatchObject({ error: 'invalid_input', field, detail: expect.any(String) });
+  expect(body).toMatchObject({
+    error: 'invalid_input',
+    field,
+    detail: expect.any(String) as unknown,
+  });
   const detail = String(body.detail);
   // The sentence that says nothing, and those of zod.
   expect(detail).not.toMatch(/^A field is missing|^Invalid|expected/);
